@@ -1,0 +1,180 @@
+"""Every error metajudge raises on purpose.
+
+::
+
+    MetajudgeError
+    ├── UserError                  the caller must change something; a retry cannot help
+    │   ├── InputError             a file, a line or a record that is not what it should be
+    │   ├── RubricError            a rubric that is malformed or unknown
+    │   ├── PromptError            a template with a missing or unused variable
+    │   ├── ConfigurationError     agents, panel, threshold, keys, budget
+    │   └── StoreError             the store cannot be used
+    │       └── StoreLockedError   another process owns the file
+    ├── BudgetExceeded             the run's budget is spent; nothing more is sent
+    └── ProviderError              a model could not be asked or did not answer usably
+        ├── AuthError              401, 403
+        ├── NotFoundError          404: no such model or path
+        ├── BadRequestError        400, 422 for a reason not listed here
+        ├── ContextTooLongError    the prompt does not fit the model
+        ├── RateLimitedError       429                                     (retried)
+        ├── ModelTimeoutError      no answer in time                       (retried)
+        ├── OverloadedError        503, 529                                (retried)
+        ├── ServerError            other 5xx                               (retried)
+        ├── ConnectionFailedError  no connection, or it was cut            (retried)
+        ├── BadReplyError          not what the protocol promises          (retried)
+        └── RefusedError           the model declined to answer
+
+A message says what is wrong, where, and what to do next. HTTP statuses of our own service live in
+``api`` alone.
+"""
+
+from enum import StrEnum
+
+
+class FailureKind(StrEnum):
+    """Why there is no score. The value is what appears in files, in the store and over HTTP."""
+
+    NO_VERDICT = "no_verdict"
+    AUTH = "auth"
+    NOT_FOUND = "not_found"
+    BAD_REQUEST = "bad_request"
+    CONTEXT_TOO_LONG = "context_too_long"
+    RATE_LIMITED = "rate_limited"
+    TIMEOUT = "timeout"
+    OVERLOADED = "overloaded"
+    SERVER_ERROR = "server_error"
+    CONNECTION = "connection"
+    REFUSED = "refused"
+    TRUNCATED = "truncated"
+    BAD_REPLY = "bad_reply"
+    INTERNAL = "internal"
+
+
+class MetajudgeError(Exception):
+    """Base of every error metajudge raises on purpose."""
+
+
+class UserError(MetajudgeError):
+    """Something the caller must change; trying again as is cannot help."""
+
+
+class InputError(UserError):
+    """A file, a line or a record that is not what it should be."""
+
+
+class RubricError(UserError):
+    """A rubric that is malformed, or a name that no rubric has."""
+
+
+class PromptError(UserError):
+    """A prompt template whose variables and values do not match."""
+
+
+class ConfigurationError(UserError):
+    """Agents, panel, threshold, keys or budget that make no sense together."""
+
+
+class StoreError(UserError):
+    """The store cannot be used as asked."""
+
+
+class StoreLockedError(StoreError):
+    """Another process owns the store's file."""
+
+
+class BudgetExceeded(MetajudgeError):  # noqa: N818 - a stop, not a fault
+    """The run's budget is spent; the call was not sent."""
+
+
+class ProviderError(MetajudgeError):
+    """A model could not be asked, or did not answer usably.
+
+    Args:
+        message: what happened, with the provider's own words where it gave any.
+        status: HTTP status of the answer, None where there was none.
+        retry_after: seconds the provider asked us to wait, None where it did not.
+        sent: False where the request certainly never left (it is then not counted as a call).
+    """
+
+    kind: FailureKind = FailureKind.SERVER_ERROR
+    retryable: bool = False
+
+    def __init__(
+        self, message: str, *, status: int | None = None, retry_after: float | None = None, sent: bool = True
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.retry_after = retry_after
+        self.sent = sent
+
+
+class AuthError(ProviderError):
+    """The key is missing, wrong or not allowed to use this model."""
+
+    kind = FailureKind.AUTH
+
+
+class NotFoundError(ProviderError):
+    """No such model or path at this base URL."""
+
+    kind = FailureKind.NOT_FOUND
+
+
+class BadRequestError(ProviderError):
+    """The provider rejected the request for a reason no other class names."""
+
+    kind = FailureKind.BAD_REQUEST
+
+
+class ContextTooLongError(ProviderError):
+    """The prompt does not fit into the model's context, or into the provider's request limit."""
+
+    kind = FailureKind.CONTEXT_TOO_LONG
+
+
+class RateLimitedError(ProviderError):
+    """The provider asked for fewer requests or tokens a minute."""
+
+    kind = FailureKind.RATE_LIMITED
+    retryable = True
+
+
+class ModelTimeoutError(ProviderError):
+    """No complete answer arrived in time."""
+
+    kind = FailureKind.TIMEOUT
+    retryable = True
+
+
+class OverloadedError(ProviderError):
+    """The provider is temporarily out of capacity."""
+
+    kind = FailureKind.OVERLOADED
+    retryable = True
+
+
+class ServerError(ProviderError):
+    """The provider failed on its side."""
+
+    kind = FailureKind.SERVER_ERROR
+    retryable = True
+
+
+class ConnectionFailedError(ProviderError):
+    """No connection, or it was cut before the answer was complete."""
+
+    kind = FailureKind.CONNECTION
+    retryable = True
+
+
+class BadReplyError(ProviderError):
+    """The body was not what the protocol promises (an HTML page, half a JSON, no message)."""
+
+    kind = FailureKind.BAD_REPLY
+    retryable = True
+
+
+class RefusedError(ProviderError):
+    """The model, or the provider's filter, declined to answer."""
+
+    kind = FailureKind.REFUSED

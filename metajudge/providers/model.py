@@ -1,0 +1,127 @@
+"""The one protocol every model, wrapper and test double speaks."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from metajudge.types import CallRecord, Reply, digest
+
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation."""
+
+    role: Literal["user", "assistant"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class OutputSchema:
+    """The JSON Schema an answer must follow; build it once per rubric, its digest is part of request keys."""
+
+    name: str
+    schema: Mapping[str, Any]
+
+    def key(self) -> str:
+        return digest([self.name, self.schema])
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """Settings of a call. None leaves the provider's default; a setting a provider lacks is dropped loudly."""
+
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: int | None = None
+    seed: int | None = None
+    effort: Effort | None = None
+    headers: tuple[tuple[str, str], ...] = ()
+    timeout_s: float = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """What is asked of a model, in no provider's dialect.
+
+    Attributes:
+        system: the part that stays the same from call to call (providers cache this prefix).
+        messages: the turns after it; the last one is the user's.
+        schema: the shape of the answer, None for free text.
+        parameters: recorded, and part of the cache key (the time-out is not: it changes no answer).
+        draw: index of the sample; two draws of one request are two calls.
+        fresh: ask even where a reply to this very request is stored.
+    """
+
+    system: str
+    messages: tuple[Message, ...]
+    schema: OutputSchema | None = None
+    parameters: Parameters = field(default_factory=Parameters)
+    draw: int = 0
+    fresh: bool = False
+
+    def content(self) -> dict[str, Any]:
+        """The part of the request that determines the answer, as plain data."""
+        p = self.parameters
+        return {
+            "system": self.system,
+            "messages": [[m.role, m.text] for m in self.messages],
+            "schema": None if self.schema is None else [self.schema.name, self.schema.schema],
+            "parameters": [p.temperature, p.top_p, p.max_tokens, p.seed, p.effort, p.headers],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a model lives: the protocol spoken there and its base URL."""
+
+    protocol: str
+    base_url: str
+
+    def __str__(self) -> str:
+        return f"{self.protocol}@{self.base_url}"
+
+
+class Model(Protocol):
+    """Something that answers requests."""
+
+    @property
+    def name(self) -> str:
+        """The model's id as the provider knows it."""
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """Where it is asked."""
+
+    async def complete(self, request: ModelRequest) -> Reply:
+        """Answers one request.
+
+        Raises:
+            ProviderError: typed, see :mod:`metajudge.errors`.
+            BudgetExceeded: nothing was sent because the run's budget is spent.
+        """
+
+
+class CallCache(Protocol):
+    """Finds stored replies; the store satisfies it."""
+
+    async def find_reply(self, key: str) -> Reply | None:
+        """The newest complete reply stored under a key (``cached`` set, ``attempts`` 0), None where there is none."""
+
+
+class Ledger(Protocol):
+    """Keeps every attempt; the store satisfies it."""
+
+    def record_call(self, call: CallRecord) -> None:
+        """Queues one attempt for the next commit; never blocks, never loses it silently.
+
+        Raises:
+            StoreError: the store has failed before; nothing more can be kept.
+        """
+
+
+def request_key(model: Model, request: ModelRequest) -> str:
+    """Digest that identifies a call: endpoint, model, everything that determines the answer, and the draw."""
+    return digest([str(model.endpoint), model.name, request.draw, request.content()])
+

@@ -1,0 +1,65 @@
+"""What the rest of the product asks of a store."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from metajudge.types import Assessment, CallRecord, Judgment, Reply
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """One invocation of a command over many records.
+
+    Attributes:
+        status: ``running``, ``finished``, ``interrupted``, ``budget`` (stopped at its budget) or ``failed``;
+            a run whose process was killed stays ``running`` until the next one on this store opens it.
+        config: what was asked, as plain data without secrets.
+        summary: counts at the end (or so far).
+    """
+
+    run_id: str
+    command: str
+    started_at: float
+    status: str
+    config: Mapping[str, Any]
+    finished_at: float | None = None
+    summary: Mapping[str, Any] | None = None
+
+
+class Store(Protocol):
+    """Append-only memory of judgments, calls, assessments and runs.
+
+    Satisfies :class:`~metajudge.providers.model.CallCache` and :class:`~metajudge.providers.model.Ledger` too.
+    Whatever is awaited is durable when the await returns.
+    """
+
+    async def find_reply(self, key: str) -> Reply | None: ...
+
+    def record_call(self, call: CallRecord) -> None: ...
+
+    async def save_assessment(self, key: str, judgment: Judgment, assessment: Assessment, run_id: str) -> None:
+        """Keeps a judgment (once per content) and its assessment; several assessments of one key are a history."""
+
+    async def find_assessments(self, keys: Sequence[str]) -> dict[str, Assessment]:
+        """The newest assessment per key, for the keys that have one."""
+
+    async def start_run(self, run: RunRecord) -> None: ...
+
+    async def finish_run(self, run_id: str, status: str, finished_at: float, summary: Mapping[str, Any]) -> None: ...
+
+    async def runs(self, limit: int = 50) -> list[RunRecord]:
+        """Newest first."""
+
+    async def show(self, name: str) -> dict[str, Any] | None:
+        """Everything kept about a judgment id (or an item id, or a run id): records, assessments, calls."""
+
+    async def forget(self, item_id: str) -> int:
+        """Redacts the texts of an item and of all that was said about it; keeps digests and numbers.
+
+        Returns:
+            How many rows were redacted.
+        """
+
+    async def close(self) -> None:
+        """Commits what is queued and lets go of the file."""

@@ -1,0 +1,119 @@
+"""The result of vetting one judgment."""
+
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from metajudge.errors import FailureKind
+
+
+class Status(StrEnum):
+    """How vetting a judgment ended."""
+
+    ASSESSED = "assessed"
+    """Accepted or not: the decision stands."""
+    UNSCORED = "unscored"
+    """Agents were asked, but too few answered validly for a decision."""
+    FAILED = "failed"
+    """The judgment could not be asked about at all."""
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Failure(_Frozen):
+    """A typed reason why there is no score."""
+
+    kind: FailureKind
+    message: str
+
+
+class CriterionScore(_Frozen):
+    """One criterion's score; None where the agent marked the criterion as not applicable."""
+
+    score: float | None
+    explanation: str = ""
+
+
+class TokenUsage(_Frozen):
+    """Tokens used; ``input_tokens`` includes cached ones."""
+
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    cache_write_tokens: int = 0
+    output_tokens: int = 0
+
+
+class AgentResult(_Frozen):
+    """What one agent said about one judgment: a score, a failure, or that it was not asked.
+
+    Exactly one of ``score``, ``failure`` and ``skipped`` is set. Calls and cost include repairs and retries,
+    and in a discussion both rounds; ``opening`` then holds what the agent said before it saw the others.
+    """
+
+    agent: str
+    model: str
+    role: str | None = None
+    weight: float
+    score: float | None = None
+    criteria: dict[str, CriterionScore] | None = None
+    failure: Failure | None = None
+    skipped: Literal["early_exit"] | None = None
+    opening: "AgentResult | None" = None
+    calls: int = 0
+    cached_calls: int = 0
+    cost_usd: float | None = Field(default=0.0, description="None where a price or the usage is unknown.")
+    usage: TokenUsage = TokenUsage()
+    latency_s: float = 0.0
+    prompt_digest: str | None = Field(default=None, description="Digest of the rendered request.")
+    reported_model: str | None = Field(default=None, description="The model id the provider reported.")
+
+
+class SignalValue(_Frozen):
+    """One piece of free evidence, or why it is absent."""
+
+    value: float | None
+    state: str = Field(description="A word: e.g. agree, disagree, missing, tied.")
+    detail: str = ""
+
+
+class Assessment(_Frozen):
+    """Whether one judgment is to be trusted, and why.
+
+    ``final_score`` is absent where only the decision is known (a panel stopped early, or missing answers
+    could not change it): then ``score_bounds`` holds the lowest and highest score still possible.
+    """
+
+    version: Literal[1] = 1
+    judgment_id: str
+    item_id: str
+    judge: str
+    status: Status
+    final_score: float | None = None
+    score_bounds: tuple[float, float] | None = None
+    accepted: bool | None = None
+    renormalised: bool = Field(
+        default=False, description="The score is an average over the valid answers of an incomplete panel."
+    )
+    failure: Failure | None = Field(default=None, description="Why there is no decision.")
+    agents: tuple[AgentResult, ...] = ()
+    summariser: AgentResult | None = None
+    signals: dict[str, SignalValue] | None = None
+    calibrated: bool = Field(default=False, description="Whether a calibration stands behind the score.")
+    strategy: str
+    threshold: float
+    category: str | None = None
+    route: str | None = Field(default=None, description="The category route taken, None for the default panel.")
+    rubric: str | None = None
+    rubric_digest: str | None = None
+    prompt_digest: str | None = Field(default=None, description="Digest of the prompt templates.")
+    panel_digest: str
+    judgment_digest: str
+    seed: int | None = None
+    calls: int = Field(default=0, description="HTTP requests sent, retries and repairs included.")
+    cached_calls: int = 0
+    cost_usd: float | None = 0.0
+    usage: TokenUsage = TokenUsage()
+    metajudge_version: str
