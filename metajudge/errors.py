@@ -94,6 +94,9 @@ class ProviderError(MetajudgeError):
         status: HTTP status of the answer, None where there was none.
         retry_after: seconds the provider asked us to wait, None where it did not.
         sent: False where the request certainly never left (it is then not counted as a call).
+
+    Attributes:
+        attempts: HTTP requests sent for this call before it was given up; set by the retry layer.
     """
 
     kind: FailureKind = FailureKind.SERVER_ERROR
@@ -106,6 +109,7 @@ class ProviderError(MetajudgeError):
         self.status = status
         self.retry_after = retry_after
         self.sent = sent
+        self.attempts = int(sent)
 
 
 class AuthError(ProviderError):

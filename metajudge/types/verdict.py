@@ -116,10 +116,10 @@ class Grade:
     def is_tie(self) -> bool:
         return False
 
-    def support(self, response: str, over: str) -> None:  # noqa: ARG002 - a grade compares nothing
+    def support(self, response: str, over: str) -> None:
         return None
 
-    def relabelled(self, names: Mapping[str, str]) -> "Grade":  # noqa: ARG002
+    def relabelled(self, names: Mapping[str, str]) -> "Grade":
         return self
 
     def to_json(self) -> float:

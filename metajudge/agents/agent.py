@@ -1,0 +1,184 @@
+"""One meta-judge: asks a model about a judgment, reads the answer, asks for one repair, else fails with a reason."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from metajudge.agents.parse import ReplyProblemsError, parse_reply
+from metajudge.agents.schema import output_schema
+from metajudge.errors import ConfigurationError, FailureKind, ProviderError
+from metajudge.prompts import meta_judge as prompts
+from metajudge.prompts.meta_judge import Statement
+from metajudge.providers.model import Message, Model, ModelRequest, OutputSchema, Parameters, request_key
+from metajudge.rubric import Rubric
+from metajudge.scoring import agent_scores
+from metajudge.types import AgentResult, CriterionScore, Failure, Judgment, Reply, TokenUsage, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """A model with a role, a weight and a rubric.
+
+    Attributes:
+        name: unique within a panel.
+        role: a built-in role's name or a text of one's own; None for none.
+        weight: positive; relative to the other agents' weights.
+        explanations_first: whether explanations are asked for before the scores they explain.
+    """
+
+    name: str
+    model: Model
+    rubric: Rubric
+    role: str | None = None
+    weight: float = 1.0
+    parameters: Parameters = field(default_factory=Parameters)
+    explanations_first: bool = True
+    system: str = field(init=False, repr=False)
+    schema: OutputSchema = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.weight < float("inf"):
+            raise ConfigurationError(f"agent {self.name!r}: the weight must be a positive number, not {self.weight}")
+        system = prompts.render_system(self.rubric, role=self.role, explanations_first=self.explanations_first)
+        schema = output_schema(self.rubric, explanations_first=self.explanations_first)
+        object.__setattr__(self, "system", system)
+        object.__setattr__(self, "schema", schema)
+
+    async def assess(
+        self, judgment: Judgment, *, earlier: Sequence[Statement] = (), summarise: bool = False, retry: bool = False
+    ) -> AgentResult:
+        """Scores one judgment.
+
+        Args:
+            judgment: must have a verdict.
+            earlier: what other agents have said about it.
+            summarise: speak as the one who sums up the others instead of as one of them.
+            retry: an earlier vetting of this judgment failed: a stored reply that cannot be used is asked for anew.
+
+        Returns:
+            A score, or a failure with its kind; never raises :class:`~metajudge.errors.ProviderError`.
+
+        Raises:
+            BudgetExceeded: the run's budget is spent.
+        """
+        request = self.request(judgment, earlier=earlier, summarise=summarise)
+        return await _Exchange(self, request, retry).result()
+
+    def request(
+        self, judgment: Judgment, *, earlier: Sequence[Statement] = (), summarise: bool = False
+    ) -> ModelRequest:
+        """The first request :meth:`assess` sends: the same bytes for the same input."""
+        text = prompts.render_judgment(judgment)
+        if earlier:
+            text += "\n\n" + (prompts.render_summary(earlier) if summarise else prompts.render_discussion(earlier))
+        return ModelRequest(self.system, (Message("user", text),), self.schema, self.parameters)
+
+
+class _Exchange:
+    """One judgment's conversation with one agent, and what it took."""
+
+    def __init__(self, agent: Agent, request: ModelRequest, retry: bool) -> None:
+        self.agent = agent
+        self.request = request
+        self.retry = retry
+        self.calls = self.cached_calls = 0
+        self.cost: float | None = 0.0
+        self.usage = Usage()
+        self.latency = 0.0
+        self.reported_model: str | None = None
+
+    async def result(self) -> AgentResult:
+        try:
+            try:
+                return self._scored(await self._scores(self.request))
+            except ReplyProblemsError as found:
+                repair = Message("user", prompts.render_repair(found.problems))
+            bad = Message("assistant", self.last.text if self.last.text.strip() else "(empty reply)")
+            again = replace(self.request, messages=(*self.request.messages, bad, repair))
+            return self._scored(await self._scores(again))
+        except ReplyProblemsError as found:
+            return self._unusable(found)
+        except _Refusal as refusal:
+            return self._failed(FailureKind.REFUSED, str(refusal))
+        except ProviderError as error:
+            self.calls += error.attempts
+            return self._failed(error.kind, str(error))
+
+    async def _scores(self, request: ModelRequest) -> dict[str, CriterionScore]:
+        """Asks once; where a stored reply is of no use and this is a retry, asks anew."""
+        try:
+            return self._read(await self.agent.model.complete(request))
+        except (ReplyProblemsError, _Refusal):
+            if not (self.retry and self.last.cached):
+                raise
+        return self._read(await self.agent.model.complete(replace(request, fresh=True)))
+
+    def _read(self, reply: Reply) -> dict[str, CriterionScore]:
+        self.last = reply
+        self.calls += reply.attempts
+        self.cached_calls += reply.cached
+        self.reported_model = reply.model
+        self.latency += reply.latency_s
+        if not reply.cached:
+            self.usage += reply.usage or Usage()
+            known = self.cost is not None and reply.cost_usd is not None
+            self.cost = (self.cost or 0.0) + (reply.cost_usd or 0.0) if known else None
+        if reply.finish == "refusal":
+            raise _Refusal(f"{self.agent.name} declined to answer: {reply.text[:200]}")
+        return parse_reply(reply.text, self.agent.rubric)
+
+    def _scored(self, criteria: dict[str, CriterionScore]) -> AgentResult:
+        return self._result(score=score_of(criteria, self.agent.rubric), criteria=criteria)
+
+    def _unusable(self, found: ReplyProblemsError) -> AgentResult:
+        if self.last.finish == "length":
+            limit = self.agent.parameters.max_tokens
+            message = f"the reply was cut at max_tokens{'' if limit is None else f' = {limit}'}, and so was its repair"
+            return self._failed(FailureKind.TRUNCATED, f"{message}; raise max_tokens for {self.agent.name}")
+        return self._failed(FailureKind.BAD_REPLY, f"no usable reply, nor after one repair: {found}")
+
+    def _failed(self, kind: FailureKind, message: str) -> AgentResult:
+        return self._result(failure=Failure(kind=kind, message=message))
+
+    def _result(
+        self,
+        *,
+        score: float | None = None,
+        criteria: dict[str, CriterionScore] | None = None,
+        failure: Failure | None = None,
+    ) -> AgentResult:
+        agent, usage = self.agent, self.usage
+        return AgentResult(
+            agent=agent.name,
+            model=agent.model.name,
+            role=agent.role,
+            weight=agent.weight,
+            score=score,
+            criteria=criteria,
+            failure=failure,
+            calls=self.calls,
+            cached_calls=self.cached_calls,
+            cost_usd=self.cost,
+            usage=TokenUsage(
+                input_tokens=usage.input_tokens,
+                cached_tokens=usage.cached_tokens,
+                cache_write_tokens=usage.cache_write_tokens,
+                output_tokens=usage.output_tokens,
+            ),
+            latency_s=round(self.latency, 6),
+            prompt_digest=request_key(agent.model, self.request),
+            reported_model=self.reported_model,
+        )
+
+
+class _Refusal(Exception):  # noqa: N818 - control flow within one exchange
+    """The model declined."""
+
+
+def score_of(criteria: dict[str, CriterionScore], rubric: Rubric) -> float:
+    """One agent's score from its criterion scores (equation 3, by :mod:`metajudge.scoring`)."""
+    weights = rubric.weights
+    names = list(criteria)
+    values = [[[criteria[name].score or 0.0 for name in names]]]
+    applicable = [[[criteria[name].score is not None for name in names]]]
+    row = [weights.get(name, 1.0) for name in names]
+    return float(agent_scores(values, row, applicable)[0, 0])

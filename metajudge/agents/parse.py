@@ -1,0 +1,121 @@
+"""From an agent's reply to criterion scores, strictly: no score is ever guessed."""
+
+import json
+import re
+from typing import Any, NoReturn
+
+from metajudge.agents.schema import VOTES
+from metajudge.rubric import Rubric
+from metajudge.types import CriterionScore
+
+_FENCED = re.compile(r"\A```(?:json|JSON)?\s*\n(.*)\n\s*```\Z", re.DOTALL)
+_THOUGHT = re.compile(r"\A<think>.*?</think>", re.DOTALL)
+
+
+class ReplyProblemsError(ValueError):
+    """A reply that is not the JSON object asked for; ``problems`` are sentences the agent can act on."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("; ".join(problems))
+        self.problems = problems
+
+
+def parse_reply(text: str, rubric: Rubric) -> dict[str, CriterionScore]:
+    """Reads one score with its explanation per criterion of the rubric, in rubric order.
+
+    The reply must be one JSON object and nothing else; a code fence around it and a leading ``<think>`` block
+    are tolerated. Scores must be numbers on the rubric's scale (``"5"`` is not), each criterion must be there
+    exactly once. A binary rubric's ``correct`` and ``wrong`` become the scale's ends; ``null`` is a score only
+    where the criterion is optional.
+
+    Raises:
+        ReplyProblemsError: with every problem found.
+    """
+    answer = _load(text)
+    problems = [f"unknown property {name!r}" for name in answer if name not in rubric.scored_names]
+    optional = {criterion.name for criterion in rubric.criteria if criterion.optional}
+    scores: dict[str, CriterionScore] = {}
+    for name in rubric.scored_names:
+        if name not in answer:
+            problems.append(f"{name} is missing")
+            continue
+        try:
+            scores[name] = _entry(name, answer[name], rubric, name in optional)
+        except ReplyProblemsError as found:
+            problems.extend(found.problems)
+    if not problems and all(score.score is None for score in scores.values()):
+        problems.append("every criterion is marked as not applicable: at least one must be scored")
+    if problems:
+        raise ReplyProblemsError(problems)
+    return scores
+
+
+def _load(text: str) -> dict[str, Any]:
+    body = _THOUGHT.sub("", text.strip(), count=1).strip()
+    if fenced := _FENCED.match(body):
+        body = fenced.group(1)
+    if not body:
+        raise ReplyProblemsError(["the reply is empty"])
+    try:
+        answer = json.loads(body, object_pairs_hook=_unique, parse_constant=_no_constant)
+    except ReplyProblemsError:
+        raise
+    except RecursionError:
+        raise ReplyProblemsError(["the JSON is nested too deeply"]) from None
+    except ValueError as error:
+        raise ReplyProblemsError([f"the reply is not one JSON object: {error}"]) from None
+    if not isinstance(answer, dict):
+        raise ReplyProblemsError([f"the reply is a JSON {type(answer).__name__}, not an object"])
+    return answer
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    answer = dict(pairs)
+    if len(answer) != len(pairs):
+        names = [name for name, _ in pairs]
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        raise ReplyProblemsError([f"{name} is given more than once" for name in repeated])
+    return answer
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ReplyProblemsError([f"{name} is not a JSON value"])
+
+
+def _entry(name: str, entry: Any, rubric: Rubric, optional: bool) -> CriterionScore:
+    if not isinstance(entry, dict):
+        raise ReplyProblemsError([f"{name} must be an object, not {_short(entry)}"])
+    field = "verdict" if rubric.kind == "binary" else "score"
+    problems = [f"{name} has an unknown property {key!r}" for key in entry if key not in (field, "explanation")]
+    explanation = entry.get("explanation")
+    if not isinstance(explanation, str):
+        problems.append(f"{name}.explanation must be a string")
+    if field not in entry:
+        problems.append(f"{name}.{field} is missing")
+    if problems:
+        raise ReplyProblemsError(problems)
+    value = _vote(name, entry[field], rubric) if field == "verdict" else _score(name, entry[field], rubric, optional)
+    return CriterionScore(score=value, explanation=str(explanation))
+
+
+def _score(name: str, value: Any, rubric: Rubric, optional: bool) -> float | None:
+    if value is None and optional:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not rubric.scale.contains(value):
+        points = ", ".join(f"{point:g}" for point in rubric.scale.points)
+        raise ReplyProblemsError([f"{name}.score must be one of the numbers {points}, not {_short(value)}"])
+    return float(value)
+
+
+def _vote(name: str, value: Any, rubric: Rubric) -> float:
+    if value not in VOTES:
+        raise ReplyProblemsError([f"{name}.verdict must be 'correct' or 'wrong', not {_short(value)}"])
+    return float(rubric.scale.high if value == "correct" else rubric.scale.low)
+
+
+def _short(value: Any) -> str:
+    try:
+        text = json.dumps(value, ensure_ascii=True)
+    except (ValueError, RecursionError):
+        text = type(value).__name__
+    return text if len(text) <= 60 else text[:57] + "..."

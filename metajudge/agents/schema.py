@@ -1,0 +1,52 @@
+"""The JSON Schema an agent's answer must follow, in the part of JSON Schema that providers accept.
+
+One required property per criterion, no additional ones, a score as an enumeration of the scale's points
+(ranges are dropped or moved into descriptions by some providers).
+"""
+
+from typing import Any
+
+from metajudge.providers.model import OutputSchema
+from metajudge.rubric import Rubric
+
+VOTES = ("correct", "wrong")
+"""The answers a binary rubric allows."""
+
+
+def output_schema(rubric: Rubric, *, explanations_first: bool = True) -> OutputSchema:
+    """Builds the answer's schema; property order is the order in which constrained decoding writes."""
+    answer = _object(_entry(_vote() if rubric.kind == "binary" else _score(rubric), rubric, explanations_first))
+    properties: dict[str, Any] = {}
+    optional = {criterion.name for criterion in rubric.criteria if criterion.optional}
+    for name in rubric.scored_names:
+        if name in optional:
+            nullable = {"anyOf": [_score(rubric), {"type": "null"}]}
+            properties[name] = _object(_entry(nullable, rubric, explanations_first))
+        else:
+            properties[name] = answer
+    return OutputSchema("meta_judgment", _object(properties))
+
+
+def _entry(value: dict[str, Any], rubric: Rubric, explanations_first: bool) -> dict[str, Any]:
+    named = {"verdict" if rubric.kind == "binary" else "score": value}
+    explanation = {"explanation": {"type": "string"}}
+    return {**explanation, **named} if explanations_first else {**named, **explanation}
+
+
+def _score(rubric: Rubric) -> dict[str, Any]:
+    points = list(rubric.scale.points)
+    integral = all(isinstance(point, int) for point in points)
+    return {"type": "integer" if integral else "number", "enum": points}
+
+
+def _vote() -> dict[str, Any]:
+    return {"type": "string", "enum": list(VOTES)}
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }

@@ -1,0 +1,111 @@
+"""What is already certain about a panel's decision, whatever the missing answers would say.
+
+One rule serves missing answers and early exit alike: a decision that no completion of the missing scores
+could change stands. Stopping there gives the decision a full evaluation gives.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from metajudge.scoring.formulas import (
+    Bools,
+    Floats,
+    Strings,
+    check_threshold,
+    exceeds,
+    majority_vote,
+    panel_answers,
+    positive_weights,
+    votes_for,
+    weighted_average,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """Decisions about ``n`` judgments.
+
+    Attributes:
+        final: final scores, masked where the answers do not determine one.
+        low: lowest final score that a completion of the missing answers could give.
+        high: highest such score.
+        accepted: whether the final score lies above the threshold; masked where undecided.
+        settled: True where no completion could change the decision (nobody else needs to be asked).
+        status: ``assessed``, ``renormalised`` or ``unscored``, as in :mod:`metajudge.scoring.formulas`; a
+            settled decision is ``assessed`` even where there is no final score.
+    """
+
+    final: np.ma.MaskedArray[Any, Any]
+    low: Floats
+    high: Floats
+    accepted: np.ma.MaskedArray[Any, Any]
+    settled: Bools
+    status: Strings
+
+
+def decide_average(
+    agent_scores: ArrayLike,
+    threshold: float,
+    agent_weights: ArrayLike | None = None,
+    valid: ArrayLike | None = None,
+    *,
+    quorum: int | None = None,
+    scale: tuple[float, float] = (1.0, 5.0),
+) -> Decisions:
+    """Decides by weighted average: accepted when ``final > threshold``.
+
+    Missing answers: (1) a decision that no completion could change stands; (2) else, with a quorum (default:
+    a strict majority) of valid answers, the average over those decides and is marked ``renormalised``;
+    (3) else unscored. Arguments and errors as in :func:`~metajudge.scoring.formulas.weighted_average`.
+    """
+    values, answered = panel_answers(agent_scores, valid)
+    floor, ceiling = check_threshold(threshold, scale)
+    members = values.shape[1]
+    w = positive_weights(np.ones(members) if agent_weights is None else agent_weights, members, "agent")
+    known = values @ w
+    open_share = (~answered) @ w
+    low, high = known + open_share * floor, known + open_share * ceiling
+    settled = (exceeds(low, threshold) | ~exceeds(high, threshold)) & answered.any(axis=1)
+    final, status = weighted_average(values, w, answered, quorum=quorum)
+    scored = status != "unscored"
+    accepted = np.where(settled, exceeds(low, threshold), exceeds(final.data, threshold))
+    return Decisions(
+        final=final,
+        low=low,
+        high=high,
+        accepted=np.ma.MaskedArray(accepted, mask=~(settled | scored)),
+        settled=settled,
+        status=np.where(scored, status, np.where(settled, "assessed", "unscored")),
+    )
+
+
+def decide_majority(
+    agent_scores: ArrayLike,
+    threshold: float,
+    valid: ArrayLike | None = None,
+    *,
+    scale: tuple[float, float] = (1.0, 5.0),
+) -> Decisions:
+    """Decides by majority vote: accepted when more than half of the M configured agents score above the threshold.
+
+    A vote that the missing answers could still turn is unscored. Arguments and errors as in
+    :func:`~metajudge.scoring.formulas.majority_vote`.
+    """
+    values, answered = panel_answers(agent_scores, valid)
+    floor, ceiling = check_threshold(threshold, scale)
+    members = values.shape[1]
+    votes = votes_for(values, answered, threshold)
+    missing = members - answered.sum(axis=1)
+    final, status = majority_vote(values, threshold, answered, scale=scale)
+    settled = status == "assessed"
+    return Decisions(
+        final=final,
+        low=np.where(2 * votes > members, ceiling, floor),
+        high=np.where(2 * (votes + missing) > members, ceiling, floor),
+        accepted=np.ma.MaskedArray(2 * votes > members, mask=~settled),
+        settled=settled,
+        status=status,
+    )

@@ -1,0 +1,189 @@
+"""Equations 1 to 3 of "Leveraging LLMs as Meta-Judges" (arXiv 2504.17087), on arrays."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from metajudge.errors import ConfigurationError, InputError
+
+DECIMALS = 9
+"""Scores and thresholds are compared after rounding to this many decimals: 4.5 must not pass on float noise."""
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Strings = NDArray[np.str_]
+
+
+def exceeds(score: ArrayLike, threshold: float) -> Bools:
+    """Whether scores lie strictly above a threshold, both rounded to 1e-9."""
+    return np.asarray(np.round(np.asarray(score, dtype=np.float64), DECIMALS) > round(threshold, DECIMALS))
+
+
+def agent_scores(scores: ArrayLike, weights: ArrayLike, applicable: ArrayLike | None = None) -> Floats:
+    """Each agent's score of each judgment, ``S_i = sum_j w_j S_ij`` (equation 3).
+
+    Args:
+        scores: criterion scores, shape [n, M, N], on the rubric's scale.
+        weights: criterion weights, shape [N], positive; they are normalised to sum to 1.
+        applicable: shape [n, M, N]; a criterion marked False leaves numerator and denominator (its entry in
+            ``scores`` is not looked at). Default: all apply.
+
+    Returns:
+        Agent scores, shape [n, M], on the same scale.
+
+    Raises:
+        InputError: shapes that do not match, a score that is not finite, or an agent to whom no criterion applies.
+        ConfigurationError: weights that are not positive finite numbers.
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    if values.ndim != 3:
+        raise InputError(f"scores must have shape [judgments, agents, criteria], not {list(values.shape)}")
+    w = positive_weights(weights, values.shape[2], "criterion")
+    if applicable is None:
+        _require_finite(values)
+        return _dot(values, w)
+    applies = _mask(applicable, values.shape, "applicable")
+    present = np.where(applies, values, 0.0)
+    _require_finite(present)
+    share = _dot(applies, w)
+    if not share.all():
+        i, m = np.argwhere(share == 0)[0]
+        raise InputError(f"no criterion applies to judgment {i} for agent {m}: there is nothing to score")
+    return np.asarray(_dot(present, w) / share)
+
+
+def weighted_average(
+    agent_scores: ArrayLike,
+    agent_weights: ArrayLike | None = None,
+    valid: ArrayLike | None = None,
+    *,
+    quorum: int | None = None,
+) -> tuple[np.ma.MaskedArray[Any, Any], Strings]:
+    """The panel's weighted average, ``final = sum_i w_i S_i`` (equation 1).
+
+    Args:
+        agent_scores: shape [n, M]; entries that are not valid are not looked at.
+        agent_weights: shape [M], positive, normalised to sum to 1. Default: 1/M each.
+        valid: shape [n, M]; False where an agent gave no answer. Default: all answered.
+        quorum: valid answers needed for a score. Default: a strict majority of M.
+
+    Returns:
+        scores: masked array, shape [n]; masked where unscored.
+        status: strings, shape [n]: ``assessed``, ``renormalised`` (an average over the valid answers of an
+            incomplete panel) or ``unscored``.
+
+    Raises:
+        InputError: shapes that do not match, or a valid score that is not finite.
+        ConfigurationError: weights that are not positive, or a quorum outside 1..M.
+    """
+    values, answered = panel_answers(agent_scores, valid)
+    members = values.shape[1]
+    w = positive_weights(np.ones(members) if agent_weights is None else agent_weights, members, "agent")
+    count = answered.sum(axis=1)
+    enough = count >= quorum_of(members, quorum)
+    share = answered @ w
+    average = (values @ w) / np.where(share > 0, share, 1.0)
+    status = np.where(enough, np.where(count == members, "assessed", "renormalised"), "unscored")
+    return np.ma.MaskedArray(average, mask=~enough), status
+
+
+def majority_vote(
+    agent_scores: ArrayLike,
+    threshold: float = 4.5,
+    valid: ArrayLike | None = None,
+    *,
+    scale: tuple[float, float] = (1.0, 5.0),
+) -> tuple[np.ma.MaskedArray[Any, Any], Strings]:
+    """The panel's vote: the scale's upper end if more than half of M score above the threshold, else its lower (equation 2).
+
+    Args:
+        agent_scores: shape [n, M]; entries that are not valid are not looked at.
+        threshold: an agent votes for a judgment when its score is strictly above.
+        valid: shape [n, M]; False where an agent gave no answer. M stays the configured number: a vote that the
+            missing answers could still turn is unscored.
+        scale: lowest and highest score.
+
+    Returns:
+        scores: masked array, shape [n], of the scale's ends; masked where unscored.
+        status: strings, shape [n]: ``assessed`` or ``unscored``.
+
+    Raises:
+        InputError: shapes that do not match, or a valid score that is not finite.
+        ConfigurationError: a threshold outside the scale.
+    """
+    values, answered = panel_answers(agent_scores, valid)
+    low, high = check_threshold(threshold, scale)
+    votes = votes_for(values, answered, threshold)
+    members = values.shape[1]
+    missing = members - answered.sum(axis=1)
+    passed = 2 * votes > members
+    decided = (passed | (2 * (votes + missing) <= members)) & (missing < members)
+    final = np.where(passed, high, low)
+    return np.ma.MaskedArray(final, mask=~decided), np.where(decided, "assessed", "unscored")
+
+
+def votes_for(values: Floats, answered: Bools, threshold: float) -> NDArray[np.int_]:
+    """How many valid answers lie above the threshold, shape [n]."""
+    return np.asarray((exceeds(values, threshold) & answered).sum(axis=1))
+
+
+def positive_weights(weights: ArrayLike, count: int, what: str) -> Floats:
+    """Weights of the given count, checked and normalised to sum to 1."""
+    w = np.asarray(weights, dtype=np.float64)
+    if w.shape != (count,):
+        raise InputError(f"{count} {what} weights are needed, got an array of shape {list(w.shape)}")
+    if not np.isfinite(w).all() or (w <= 0).any():
+        raise ConfigurationError(f"{what} weights must be positive numbers, got {w.tolist()}")
+    return np.asarray(w / w.sum())
+
+
+def panel_answers(agent_scores: ArrayLike, valid: ArrayLike | None) -> tuple[Floats, Bools]:
+    """Scores with 0 where absent and the mask of those present, both [n, M], checked."""
+    values = np.asarray(agent_scores, dtype=np.float64)
+    if values.ndim != 2 or values.shape[1] == 0:
+        raise InputError(f"agent scores must have shape [judgments, agents], not {list(values.shape)}")
+    if valid is None:
+        answered = np.ones(values.shape, dtype=np.bool_)
+    else:
+        answered = _mask(valid, values.shape, "valid")
+        values = np.where(answered, values, 0.0)
+    _require_finite(values)
+    return values, answered
+
+
+def quorum_of(members: int, quorum: int | None) -> int:
+    """The number of valid answers needed: as configured, else a strict majority."""
+    if quorum is None:
+        return members // 2 + 1
+    if not 1 <= quorum <= members:
+        raise ConfigurationError(f"quorum {quorum} is impossible with {members} agents: choose 1 to {members}")
+    return quorum
+
+
+def check_threshold(threshold: float, scale: tuple[float, float]) -> tuple[float, float]:
+    """The scale, after checking that the threshold lies on it."""
+    low, high = scale
+    if not low <= threshold <= high:
+        raise ConfigurationError(f"threshold {threshold:g} lies outside the scale {low:g}..{high:g}")
+    return low, high
+
+
+def _dot(values: NDArray[Any], w: Floats) -> Floats:
+    """``values @ w`` over the last axis as one matrix-vector product (stacked products take twice as long)."""
+    return np.asarray(values.reshape(-1, w.size) @ w).reshape(values.shape[:-1])
+
+
+def _mask(mask: ArrayLike, shape: tuple[int, ...], what: str) -> Bools:
+    flags = np.asarray(mask)
+    if flags.dtype != np.bool_ or flags.shape != shape:
+        raise InputError(
+            f"{what} must be booleans of shape {list(shape)}, not {flags.dtype} of shape {list(flags.shape)}"
+        )
+    return flags
+
+
+def _require_finite(values: Floats) -> None:
+    if not np.isfinite(values).all():
+        where = np.argwhere(~np.isfinite(values))[0].tolist()
+        raise InputError(f"the score at {where} is not a finite number; mark absent scores with the mask instead")

@@ -1,0 +1,24 @@
+"""single, weighted_average and majority_vote: agents who do not hear each other.
+
+"Leveraging LLMs as Meta-Judges" (arXiv 2504.17087), sections 3.2.1 and 3.2.2. The three differ only in how
+:mod:`metajudge.scoring` makes one score of the agents' scores; cost M calls.
+"""
+
+from metajudge.concurrency import all_of
+from metajudge.strategies.outcome import Outcome, concluded, settled, skipped
+from metajudge.strategies.panel import Panel
+from metajudge.types import AgentResult, Judgment
+
+
+async def ask_independently(panel: Panel, judgment: Judgment, *, retry: bool = False) -> Outcome:
+    """Asks every agent alone: all at once, or one after the other until the decision is settled."""
+    if not panel.early_exit:
+        asked = await all_of(agent.assess(judgment, retry=retry) for agent in panel.agents)
+        return concluded(panel, asked)
+    results: list[AgentResult] = []
+    for position, agent in enumerate(panel.agents):
+        if results and settled(panel, results):
+            results.append(skipped(panel, position))
+        else:
+            results.append(await agent.assess(judgment, retry=retry))
+    return concluded(panel, results)

@@ -1,0 +1,106 @@
+"""What a strategy returns, and the step from agents' scores to a decision."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from metajudge.errors import FailureKind
+from metajudge.scoring import Decisions, decide_average, decide_majority
+from metajudge.strategies.panel import Panel
+from metajudge.types import AgentResult, Failure, SignalValue, Status
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One judgment's result, before identity and provenance are added.
+
+    Attributes:
+        final_score: None where the decision is known but the score is not (then ``score_bounds`` is set), and
+            where there is no decision.
+        failure: why there is no decision.
+    """
+
+    status: Status
+    agents: tuple[AgentResult, ...] = ()
+    summariser: AgentResult | None = None
+    final_score: float | None = None
+    score_bounds: tuple[float, float] | None = None
+    accepted: bool | None = None
+    renormalised: bool = False
+    failure: Failure | None = None
+    signals: dict[str, SignalValue] | None = None
+
+
+NEVER_ASKED = frozenset(
+    {
+        FailureKind.AUTH,
+        FailureKind.NOT_FOUND,
+        FailureKind.BAD_REQUEST,
+        FailureKind.CONTEXT_TOO_LONG,
+        FailureKind.RATE_LIMITED,
+        FailureKind.TIMEOUT,
+        FailureKind.OVERLOADED,
+        FailureKind.SERVER_ERROR,
+        FailureKind.CONNECTION,
+    }
+)
+"""Failures that kept the question from being answered at all, as opposed to answers that were of no use."""
+
+
+def decide(panel: Panel, results: Sequence[AgentResult]) -> Decisions:
+    """The panel's decision from what is known so far; agents without a result count as missing."""
+    scores = [result.score for result in results]
+    scores += [None] * (len(panel.agents) - len(scores))
+    values = [[0.0 if score is None else score for score in scores]]
+    valid = [[score is not None for score in scores]]
+    if panel.averages:
+        return decide_average(values, panel.threshold, panel.weights, valid, quorum=panel.quorum, scale=panel.scale)
+    return decide_majority(values, panel.threshold, valid, scale=panel.scale)
+
+
+def settled(panel: Panel, results: Sequence[AgentResult]) -> bool:
+    """Whether no answer of the agents still to be asked could change the decision."""
+    return bool(decide(panel, results).settled[0])
+
+
+def concluded(panel: Panel, results: Sequence[AgentResult]) -> Outcome:
+    """The outcome once nobody else is asked; ``results`` holds every agent, skipped ones included."""
+    decision = decide(panel, results)
+    status = str(decision.status[0])
+    if status == "unscored":
+        return undecided(panel, results)
+    low, high = round(float(decision.low[0]), 9), round(float(decision.high[0]), 9)
+    # An agent who was skipped has no say in an average: only bounds are known, unless they coincide.
+    stopped = low != high and any(result.skipped for result in results)
+    scored = not decision.final.mask[0] and not stopped
+    return Outcome(
+        status=Status.ASSESSED,
+        agents=tuple(results),
+        final_score=round(float(decision.final[0]), 9) if scored else None,
+        score_bounds=None if scored else (low, high),
+        accepted=bool(decision.accepted[0]),
+        renormalised=scored and status == "renormalised",
+    )
+
+
+def undecided(panel: Panel, results: Sequence[AgentResult], summariser: AgentResult | None = None) -> Outcome:
+    """The outcome where too few answers were valid: unscored, or failed where nobody could be asked."""
+    failures = [(r.agent, r.failure) for r in (*results, *([summariser] if summariser else ())) if r.failure]
+    answered = sum(result.score is not None for result in results)
+    never_asked = answered == 0 and all(failure.kind in NEVER_ASKED for _, failure in failures)
+    reasons = "; ".join(f"{name}: {failure.kind}: {failure.message}" for name, failure in failures)
+    summary = f"{answered} of {len(panel.agents)} agents answered validly, which decides nothing ({reasons})"
+    kind = (failures[-1] if summariser is not None and summariser.failure else failures[0])[1].kind
+    return Outcome(
+        status=Status.FAILED if never_asked else Status.UNSCORED,
+        agents=tuple(results),
+        summariser=summariser,
+        failure=Failure(kind=kind, message=summary),
+    )
+
+
+def skipped(panel: Panel, position: int) -> AgentResult:
+    """The result of an agent who was not asked because the decision was already settled."""
+    agent = panel.agents[position]
+    return AgentResult(
+        agent=agent.name, model=agent.model.name, role=agent.role, weight=agent.weight, skipped="early_exit"
+    )

@@ -1,0 +1,145 @@
+"""A panel ready to be asked: agents, strategy, threshold and the rules for missing answers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+from metajudge.agents import Agent
+from metajudge.errors import ConfigurationError
+from metajudge.scoring.formulas import check_threshold, quorum_of
+from metajudge.types import digest
+
+
+class StrategyName(StrEnum):
+    """How agents' scores become one."""
+
+    SINGLE = "single"
+    WEIGHTED_AVERAGE = "weighted_average"
+    MAJORITY_VOTE = "majority_vote"
+    PANEL_DISCUSSION = "panel_discussion"
+    SIGNALS = "signals"
+
+
+Rounds = Literal["independent_first", "sequential"]
+Aggregate = Literal["majority", "average"]
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """Agents and the rule that makes one decision of their scores.
+
+    Attributes:
+        agents: in speaking order; their number M is what majorities are counted against.
+        threshold: a judgment is accepted when its final score lies strictly above.
+        quorum: valid answers a weighted average needs; None for a strict majority of M.
+        early_exit: ask agents one after the other and stop when no answer could change the decision.
+        rounds: how a discussion runs (see :mod:`metajudge.strategies.discussion`).
+        aggregate: how a discussion without a summariser ends.
+        average_votes: lets binary rubrics, which are votes, enter a weighted average.
+        route: the item category this panel is meant for, None for the default panel.
+        rubric: name shown in results; the digest covers every agent's rubric.
+    """
+
+    agents: tuple[Agent, ...]
+    strategy: StrategyName
+    threshold: float
+    rubric: str | None = None
+    scale: tuple[float, float] = (1.0, 5.0)
+    quorum: int | None = None
+    early_exit: bool = False
+    rounds: Rounds = "independent_first"
+    aggregate: Aggregate = "majority"
+    summariser: Agent | None = None
+    average_votes: bool = False
+    route: str | None = None
+
+    def __post_init__(self) -> None:
+        check_threshold(self.threshold, self.scale)
+        if self.strategy is StrategyName.SIGNALS:
+            if self.agents:
+                raise ConfigurationError("strategy signals asks no model: drop the agents, or choose another strategy")
+            return
+        _check_agents(self)
+        quorum_of(len(self.agents), self.quorum)
+
+    @property
+    def members(self) -> tuple[Agent, ...]:
+        """Everyone who may be asked, the summariser included."""
+        return self.agents if self.summariser is None else (*self.agents, self.summariser)
+
+    @property
+    def rubric_digest(self) -> str | None:
+        """The digest of the one rubric in use, or of all of them together."""
+        digests = {agent.rubric.digest for agent in self.members}
+        return digests.pop() if len(digests) == 1 else digest(sorted(digests)) if digests else None
+
+    @property
+    def weights(self) -> list[float]:
+        return [agent.weight for agent in self.agents]
+
+    @property
+    def averages(self) -> bool:
+        """Whether the final score is an average of the agents' scores (else it is a vote)."""
+        if self.strategy is StrategyName.PANEL_DISCUSSION:
+            return self.aggregate == "average"
+        return self.strategy in (StrategyName.SINGLE, StrategyName.WEIGHTED_AVERAGE)
+
+    def max_calls(self) -> int:
+        """HTTP requests a judgment takes when every agent is asked and every first reply is usable."""
+        if self.strategy is not StrategyName.PANEL_DISCUSSION:
+            return len(self.agents)
+        return len(self.agents) * (2 if self.rounds == "independent_first" else 1) + (self.summariser is not None)
+
+
+def _check_agents(panel: Panel) -> None:
+    if not panel.agents:
+        raise ConfigurationError(
+            f"strategy {panel.strategy} needs at least one agent: give --agent PROVIDER:MODEL or agents in a panel file"
+        )
+    if panel.strategy is StrategyName.SINGLE and len(panel.agents) > 1:
+        raise ConfigurationError(
+            f"strategy single takes one agent, got {len(panel.agents)}: choose weighted_average, majority_vote "
+            "or panel_discussion"
+        )
+    if panel.summariser is not None and panel.strategy is not StrategyName.PANEL_DISCUSSION:
+        raise ConfigurationError(f"a summariser belongs to panel_discussion, not to {panel.strategy}")
+    _check_names(panel.members)
+    for agent in panel.members:
+        scale = agent.rubric.scale
+        if (scale.low, scale.high) != panel.scale:
+            raise ConfigurationError(
+                f"agent {agent.name} scores on {scale.low:g}..{scale.high:g}, the panel on "
+                f"{panel.scale[0]:g}..{panel.scale[1]:g}: give all agents of a panel rubrics of one scale"
+            )
+    votes = [agent.name for agent in panel.agents if agent.rubric.kind == "binary"]
+    averaged = panel.averages and panel.summariser is None and len(panel.agents) > 1
+    if votes and averaged and not panel.average_votes:
+        raise ConfigurationError(
+            f"{', '.join(votes)} would bring a binary vote into an average: choose majority_vote, or set "
+            "average_votes = true to count votes as the scale's ends"
+        )
+
+
+def _check_names(agents: Sequence[Agent]) -> None:
+    names = [agent.name for agent in agents]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise ConfigurationError(
+            f"agent {', '.join(repeated)} is given more than once: name them apart with NAME=PROVIDER:MODEL"
+        )
+    seen: dict[tuple[str, str, str, str | None, str], str] = {}
+    for agent in agents:
+        identity = (
+            str(agent.model.endpoint),
+            agent.model.name,
+            agent.rubric.digest,
+            agent.role,
+            repr(agent.parameters),
+        )
+        if identity in seen:
+            raise ConfigurationError(
+                f"agents {seen[identity]} and {agent.name} are the same model with the same role, rubric and "
+                "parameters: their answers would be one answer counted twice"
+            )
+        seen[identity] = agent.name

@@ -1,0 +1,155 @@
+"""Vetting one judgment: choose the panel, ask it, and say what came of it with full provenance."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Protocol
+
+from metajudge import __version__
+from metajudge.errors import ConfigurationError, FailureKind
+from metajudge.prompts import meta_judge as prompts
+from metajudge.strategies.discussion import discuss
+from metajudge.strategies.independent import ask_independently
+from metajudge.strategies.outcome import Outcome
+from metajudge.strategies.panel import Panel, StrategyName
+from metajudge.types import AgentResult, Assessment, Failure, Judgment, SignalValue, Status, TokenUsage, digest
+
+Ask = Callable[[Panel, Judgment], Awaitable[Outcome]]
+
+
+class Evidence(Protocol):
+    """Weighs what is known about a judgment without asking a model."""
+
+    def outcome(self, panel: Panel, judgment: Judgment) -> Outcome: ...
+
+
+STRATEGIES: dict[StrategyName, Callable[..., Awaitable[Outcome]]] = {
+    StrategyName.SINGLE: ask_independently,
+    StrategyName.WEIGHTED_AVERAGE: ask_independently,
+    StrategyName.MAJORITY_VOTE: ask_independently,
+    StrategyName.PANEL_DISCUSSION: discuss,
+}
+"""The strategies that ask models."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vetter:
+    """A default panel and the panels of particular item categories.
+
+    Attributes:
+        default: vets every judgment that no route takes.
+        routes: item category -> panel.
+        seed: recorded with every assessment.
+    """
+
+    default: Panel
+    routes: Mapping[str, Panel] = field(default_factory=dict)
+    seed: int | None = None
+
+    def panel_for(self, judgment: Judgment) -> Panel:
+        """The panel of the item's category, or the default one."""
+        return self.routes.get(judgment.item.category or "", self.default)
+
+    def key(self, judgment: Judgment) -> str:
+        """Identity of this vetting: the judgment as vetted, and everything about the panel that could change it."""
+        panel = self.panel_for(judgment)
+        return digest([judgment.id, judgment.vetting_digest, panel_digest(panel), self.seed])
+
+    async def vet(self, judgment: Judgment, *, retry: bool = False, evidence: Evidence | None = None) -> Assessment:
+        """Vets one judgment; every failure of a model ends in the assessment, typed.
+
+        Args:
+            judgment: may lack a verdict; then it is ``failed`` with kind ``no_verdict``.
+            retry: an earlier vetting ended without a decision; useless stored replies are asked for anew.
+            evidence: weighs free evidence; required by strategy ``signals``.
+
+        Raises:
+            BudgetExceeded: the run's budget is spent; the judgment is not assessed.
+        """
+        panel = self.panel_for(judgment)
+        return self._assessment(panel, judgment, await self._outcome(panel, judgment, retry, evidence))
+
+    async def _outcome(self, panel: Panel, judgment: Judgment, retry: bool, evidence: Evidence | None) -> Outcome:
+        if judgment.verdict is None:
+            message = f"the judge gave no verdict: {judgment.no_verdict}"
+            return Outcome(Status.FAILED, failure=Failure(kind=FailureKind.NO_VERDICT, message=message))
+        if panel.strategy is StrategyName.SIGNALS:
+            if evidence is None:
+                raise ConfigurationError("strategy signals needs the judgments around this one as evidence")
+            return evidence.outcome(panel, judgment)
+        return await STRATEGIES[panel.strategy](panel, judgment, retry=retry)
+
+    def _assessment(self, panel: Panel, judgment: Judgment, outcome: Outcome) -> Assessment:
+        took = [*outcome.agents, *((outcome.summariser,) if outcome.summariser else ())]
+        return Assessment(
+            judgment_id=judgment.id,
+            item_id=judgment.item.id,
+            judge=judgment.judge,
+            status=outcome.status,
+            final_score=outcome.final_score,
+            score_bounds=outcome.score_bounds,
+            accepted=outcome.accepted,
+            renormalised=outcome.renormalised,
+            failure=outcome.failure,
+            agents=outcome.agents,
+            summariser=outcome.summariser,
+            signals=outcome.signals,
+            strategy=panel.strategy.value,
+            threshold=panel.threshold,
+            category=judgment.item.category,
+            route=panel.route,
+            rubric=panel.rubric,
+            rubric_digest=panel.rubric_digest,
+            prompt_digest=prompts.digest() if panel.agents else None,
+            panel_digest=panel_digest(panel),
+            judgment_digest=judgment.digest,
+            seed=self.seed,
+            calls=sum(result.calls for result in took),
+            cached_calls=sum(result.cached_calls for result in took),
+            cost_usd=_total_cost(took),
+            usage=_total_usage(took),
+            metajudge_version=__version__,
+        )
+
+
+@cache
+def panel_digest(panel: Panel) -> str:
+    """Digest of everything about a panel that can change an assessment; prompts included, secrets not."""
+    members = [
+        [
+            agent.name,
+            str(agent.model.endpoint),
+            agent.model.name,
+            agent.role,
+            agent.weight,
+            agent.rubric.digest,
+            agent.explanations_first,
+            repr(agent.parameters),
+        ]
+        for agent in panel.members
+    ]
+    rules = [
+        panel.strategy.value,
+        panel.threshold,
+        panel.scale,
+        panel.quorum,
+        panel.early_exit,
+        panel.rounds,
+        panel.aggregate,
+        panel.average_votes,
+        panel.summariser is not None,
+    ]
+    return digest([members, rules, prompts.digest()])
+
+
+def _total_cost(results: list[AgentResult]) -> float | None:
+    costs = [result.cost_usd for result in results]
+    return None if None in costs else sum(cost for cost in costs if cost is not None)
+
+
+def _total_usage(results: list[AgentResult]) -> TokenUsage:
+    totals = {name: sum(getattr(r.usage, name) for r in results) for name in TokenUsage.model_fields}
+    return TokenUsage(**totals)
+
+
+__all__ = ["STRATEGIES", "Evidence", "SignalValue", "Vetter", "panel_digest"]

@@ -1,0 +1,104 @@
+"""Missing answers and early exit: one rule, checked against every completion."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from metajudge.scoring import decide_average, decide_majority, exceeds
+
+GRID = (1.0, 3.0, 4.5, 4.6, 5.0)
+T = 4.5
+
+
+def average(scores, weights, valid=None, **kwargs):
+    return decide_average(scores, T, weights, valid, **kwargs)
+
+
+def majority(scores, _weights, valid=None):
+    return decide_majority(scores, T, valid)
+
+
+RULES = [pytest.param(average, id="average"), pytest.param(majority, id="majority")]
+PANELS = [(1.0,), (1.0, 1.0), (0.7, 0.3), (1.0, 1.0, 1.0), (0.5, 0.3, 0.2)]
+
+
+@pytest.mark.parametrize("weights", PANELS)
+@pytest.mark.parametrize("rule", RULES)
+def test_settled_means_that_no_completion_changes_the_decision(rule, weights):
+    members = len(weights)
+    for known in product((None, *GRID), repeat=members):
+        valid = np.array([[value is not None for value in known]])
+        values = np.array([[value or 0.0 for value in known]])
+        decision = rule(values, weights, valid)
+        outcomes = set()
+        for completion in product(*[(value,) if value is not None else (1.0, 3.0, 4.5, 5.0) for value in known]):
+            outcomes.add(bool(rule(np.array([completion]), weights).accepted[0]))
+        if decision.settled[0]:
+            assert outcomes == {bool(decision.accepted[0])}
+        elif valid.any():
+            assert outcomes == {True, False}, "the decision is certain, yet not called settled"
+
+
+@pytest.mark.parametrize("weights", PANELS)
+@pytest.mark.parametrize("rule", RULES)
+def test_a_settled_decision_survives_whatever_the_rest_answers_or_fails_to(rule, weights):
+    """Early exit equals full evaluation: stop at the first settled prefix, with failures as well."""
+    members = len(weights)
+    for answers in product((None, *GRID), repeat=members):
+        valid = np.array([[value is not None for value in answers]])
+        values = np.array([[value or 0.0 for value in answers]])
+        whole = rule(values, weights, valid)
+        for asked in range(1, members):
+            seen = valid & (np.arange(members) < asked)
+            early = rule(np.where(seen, values, 0.0), weights, seen)
+            if early.settled[0]:
+                assert whole.settled[0]
+                assert bool(whole.accepted[0]) is bool(early.accepted[0])
+                break
+
+
+def test_bounds_hold_every_completion():
+    decision = decide_average([[5.0, 0.0, 0.0]], T, [0.5, 0.3, 0.2], [[True, False, False]])
+    assert decision.low[0] == pytest.approx(0.5 * 5 + 0.5 * 1)
+    assert decision.high[0] == pytest.approx(5.0)
+    assert decision.final.tolist() == [None]
+    assert decision.accepted.tolist() == [None]
+
+
+def test_a_rejection_that_stands_without_a_quorum_has_bounds_and_no_score():
+    decision = decide_average([[1.0, 0.0]], T, None, [[True, False]])
+    assert decision.accepted.tolist() == [False]
+    assert decision.final.tolist() == [None]
+    assert (decision.low[0], decision.high[0]) == (1.0, 3.0)
+    assert decision.status.tolist() == ["assessed"]
+
+
+def test_an_average_renormalised_over_a_majority_is_marked():
+    decision = decide_average([[5.0, 4.8, 0.0]], T, None, [[True, True, False]])
+    assert decision.status.tolist() == ["renormalised"]
+    assert decision.accepted.tolist() == [True]
+    assert decision.final[0] == pytest.approx(4.9)
+
+
+def test_a_renormalised_score_never_contradicts_a_settled_decision():
+    generator = np.random.default_rng(7)
+    values = generator.choice(GRID, size=(4000, 3))
+    valid = generator.random((4000, 3)) < 0.7
+    decision = decide_average(np.where(valid, values, 0.0), T, [0.6, 0.25, 0.15], valid)
+    both = decision.settled & ~decision.final.mask
+    assert both.sum() > 500
+    assert (exceeds(decision.final.data, T)[both] == decision.accepted.data[both]).all()
+
+
+def test_one_decision_equals_a_million():
+    generator = np.random.default_rng(11)
+    values = generator.uniform(1, 5, size=(200, 3)).round(1)
+    valid = generator.random((200, 3)) < 0.8
+    for rule in (average, majority):
+        together = rule(np.where(valid, values, 0.0), (0.2, 0.3, 0.5), valid)
+        for i in range(len(values)):
+            alone = rule(np.where(valid, values, 0.0)[i : i + 1], (0.2, 0.3, 0.5), valid[i : i + 1])
+            assert alone.accepted.tolist() == together.accepted[i : i + 1].tolist()
+            assert alone.final.round(9).tolist() == together.final[i : i + 1].round(9).tolist()
+            assert alone.status[0] == together.status[i]
