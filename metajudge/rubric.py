@@ -1,12 +1,11 @@
 """Rubrics by name or from a YAML file, with errors that say what to change and where.
 
-    >>> load_rubric("short").weights["accuracy"]
-    0.2
-    >>> load_rubric("short", weights="long").weights["accuracy"]
-    0.25
+>>> load_rubric("short").weights["accuracy"]
+0.2
+>>> load_rubric("short", weights="long").weights["accuracy"]
+0.25
 """
 
-import reprlib
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
@@ -17,7 +16,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from metajudge.errors import RubricError
-from metajudge.rubric_model import Criterion, Rubric, RubricKind, Scale, did_you_mean, name_list
+from metajudge.rubric_model import Criterion, Rubric, RubricKind, Scale, brief, did_you_mean, name_list
 
 __all__ = [
     "BUILTIN_RUBRICS",
@@ -79,8 +78,7 @@ def validate_rubric_text(text: str, source: str) -> Rubric:
     data = _parse_yaml(text, source)
     if not isinstance(data, dict):
         raise RubricError(
-            f"{source}: a rubric is a mapping with name, title, description and criteria "
-            f"(found {reprlib.repr(data)})"
+            f"{source}: a rubric is a mapping with name, title, description and criteria (found {brief(data)})"
         )
     try:
         return Rubric.model_validate(data)
@@ -153,7 +151,8 @@ def _duplicate_keys(root: Any) -> Iterator[str]:
                     continue
                 line, name = key.start_mark.line + 1, (key.tag, key.value)
                 if name in first_lines:
-                    yield f"line {line}: key {key.value!r} was already given on line {first_lines[name]}; keep one of them"
+                    first = first_lines[name]
+                    yield f"line {line}: key {key.value!r} was already given on line {first}; keep one of them"
                 first_lines[name] = line
 
 
@@ -170,7 +169,7 @@ def _describe(details: ErrorDetails) -> str:
     message = details["msg"].removeprefix("Value error, ").removeprefix("Input ")
     if isinstance(found, Rubric | Scale | Criterion) or (isinstance(found, dict) and kind == "value_error"):
         return f"{path}: {message}" if path else message  # a check of the whole, which names the place itself
-    return f"{path}: {message} (found {reprlib.repr(found)})"
+    return f"{path}: {message} (found {brief(found)})"
 
 
 def _path(loc: tuple[int | str, ...]) -> str:

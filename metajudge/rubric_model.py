@@ -20,6 +20,9 @@ MAX_ANCHORED_POINTS = 7
 
 _DECIMALS = 9
 
+_BRIEF = reprlib.Repr()
+_BRIEF.maxlevel, _BRIEF.maxstring, _BRIEF.maxother = 2, 60, 60
+
 RubricKind: TypeAlias = Literal["criteria", "holistic", "binary"]
 
 
@@ -136,7 +139,7 @@ class Rubric(_Frozen):
     @classmethod
     def _list_of_criteria(cls, value: Any) -> Any:
         if not isinstance(value, list | tuple):
-            raise ValueError("must be a list of criteria")
+            raise ValueError(f"must be a list of criteria, not {type(value).__name__}")
         return value
 
     @model_validator(mode="after")
@@ -194,7 +197,7 @@ class Rubric(_Frozen):
         if not isinstance(chosen, Mapping):
             raise RubricError(
                 f"{where}: weights must be the name of a set or a mapping of criterion to number "
-                f"(found {reprlib.repr(chosen)})"
+                f"(found {brief(chosen)})"
             )
         try:
             _check_weight_names(chosen, self.criteria, "weights")
@@ -219,7 +222,7 @@ def _weight_of(name: str, weights: Mapping[str, float]) -> float:
     try:
         return _positive(weights[name])
     except ValueError as error:
-        raise ValueError(f"weights.{name}: {error} (found {reprlib.repr(weights[name])})") from None
+        raise ValueError(f"weights.{name}: {error} (found {brief(weights[name])})") from None
 
 
 def _check_names(criteria: tuple[Criterion, ...]) -> None:
@@ -257,6 +260,11 @@ def _check_weight_names(weights: Mapping[str, float], criteria: tuple[Criterion,
     missing = [name for name in names if name not in weights]
     if missing:
         raise ValueError(f"{where}: no weight for {', '.join(missing)}; a set must weigh every criterion")
+
+
+def brief(value: object) -> str:
+    """What was found, for an error message: a few dozen characters even of something huge or endless."""
+    return _BRIEF.repr(value)
 
 
 def name_list(names: Iterable[str]) -> str:

@@ -1,0 +1,114 @@
+r"""Fences around untrusted text, and what makes such text inert.
+
+Questions, responses, rationales and other models' replies are data. Each is put between two marker lines
+that carry its name and a token derived from its own content::
+
+    ⟦BEGIN rationale 5b1d0c8a3f0e9d7c6b5a4f3e⟧
+    ...
+    ⟦END rationale 5b1d0c8a3f0e9d7c6b5a4f3e⟧
+
+A text cannot leave its fence for two independent reasons: the marker characters do not survive inside it,
+and it would have to contain its own digest. The token depends on the text alone, so the same input always
+renders to the same bytes and providers' prompt caches hit.
+
+What :func:`neutralise` changes, and why. Nothing is cut; what is replaced stays legible:
+
+==============================================  ========================  ===========================================
+found                                           becomes                   because
+==============================================  ========================  ===========================================
+``⟦`` ``⟧`` and brackets that look like them    ``[[`` ``]]``             they are, or would pass for, our markers
+control characters but ``\n \t \r``, lone       ``[U+0000]`` and so on    they hide text, or cannot be sent at all
+surrogates, non-characters
+bidirectional embeddings, overrides, isolates   ``[U+202E]`` and so on    shown order would differ from real order
+zero-width space, word joiner, invisible        ``[U+200B]`` and so on    they hide text or split words unseen
+operators, byte order mark, tag characters,
+supplementary variation selectors
+chat templates' control tokens:                 ``<|im_start| >``,        a server that tokenises them inside content
+``<|im_start|>``, ``[INST]``, ``<<SYS>>``,      ``[INST ]``, ``<s >``:    would see a new turn; a space inside
+``<s>``, ``<start_of_turn>``, ``</think>``...   one space goes in         makes them plain text
+``Human:`` or ``Assistant:`` after an empty     ``Human :``               completion APIs used these as turn markers
+line
+==============================================  ========================  ===========================================
+
+Left alone, because ordinary text needs them: joiners (emoji, Persian, Indic scripts), left-to-right and
+right-to-left marks, line and paragraph separators, ``[[A>B]]``, ``<<<``, code fences, HTML, template syntax
+(values are never rendered again), and words such as "system:" (only the fence can deal with words).
+"""
+
+import re
+
+from metajudge.types.digests import text_digest
+
+OPEN, CLOSE = "⟦", "⟧"
+TOKEN_LENGTH = 24
+
+_LOOKALIKES = {
+    **dict.fromkeys("⟦〚⟬〘⁅⦋⦍⦏", "[["),
+    **dict.fromkeys("⟧〛⟭〙⁆⦌⦎⦐", "]]"),
+}
+_HIDDEN = (
+    r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"  # control characters but \t \n \r
+    r"\u200b\u2060-\u206f\ufeff\ufff9-\ufffb"  # zero-width, invisible operators, isolates, annotations
+    r"\u202a-\u202e"  # bidirectional embeddings and overrides
+    r"\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff"  # lone surrogates, non-characters
+    r"\U000e0000-\U000e01ef"  # tag characters, supplementary variation selectors
+)
+_UNSAFE = re.compile(f"[{''.join(_LOOKALIKES)}{_HIDDEN}]")
+_PLAIN_ASCII = bytes([*b"\t\n\r", *range(32, 127)])
+
+# Tokens of chat templates, each up to the bracket before which the space goes. Two patterns that begin with a
+# literal character, because the regex engine skips to those far faster than to a set.
+_ANGLE_TOKEN = re.compile(
+    r"<(?:"
+    r"[|｜][^\s<>|｜]{1,64}[|｜]"  # noqa: RUF001 - <|im_start|>, <|eot_id|>, DeepSeek's full-width bars
+    r"|</?SYS>"
+    r"|/?(?:s|sop|eop|bos|eos|pad|unk|mask|cls|sep|think|tool_call|tool_response|tool_calls|function_calls"
+    r"|(?:start|end)_of_(?:turn|image|text)|(?:BOS|EOS|PAD|UNK|CLS|SEP|MASK)_TOKEN"
+    r"|(?:extra_id_|reserved_|unused)\d{1,4})"
+    r")(?=>)"
+)
+_SQUARE_TOKEN = re.compile(
+    r"\[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|ARGS|THINK"
+    r"|[gs]?MASK|CLS|SEP|PAD|UNK|BOS|EOS)(?=\])"
+)
+_SQUARE_ENDS = ("T]", "S]", "K]", "P]", "D]")  # how each of them ends: found far faster than their beginnings
+_TURN = re.compile(r"\n\r?\n(?:Human|Assistant)(?=:)")
+
+
+def neutralise(text: str) -> str:
+    """Makes marker characters, hidden characters and chat control sequences inert; see the module's table.
+
+    Applying it twice changes nothing more.
+    """
+    # Most of most texts is plain ASCII, which bytes.translate takes out far faster than a pattern could scan it.
+    unusual = text.encode("utf-8", "surrogatepass").translate(None, _PLAIN_ASCII)
+    if unusual and _UNSAFE.search(unusual.decode("utf-8", "surrogatepass")):
+        text = _UNSAFE.sub(_legible, text)
+    if "<" in text:
+        text = _ANGLE_TOKEN.sub(r"\g<0> ", text)
+    if any(end in text for end in _SQUARE_ENDS):
+        text = _SQUARE_TOKEN.sub(r"\g<0> ", text)
+    if "Human:" in text or "Assistant:" in text:
+        # A fence ends its opening line before the text: one line feed at the start of a text makes an empty line.
+        text = _TURN.sub(r"\g<0> ", f"\n{text}")[1:]
+    return text
+
+
+def fence(name: str, text: str) -> str:
+    """Puts an untrusted text between markers that it cannot forge.
+
+    Args:
+        name: what the text is, for the reader: lower-case words, written by us.
+        text: the text, neutralised here.
+
+    Returns:
+        Opening marker line, text, closing marker line; the same bytes for the same input.
+    """
+    inert = neutralise(text)
+    label = f"{name} {text_digest(inert)[:TOKEN_LENGTH]}"
+    return f"{OPEN}BEGIN {label}{CLOSE}\n{inert}\n{OPEN}END {label}{CLOSE}"
+
+
+def _legible(found: re.Match[str]) -> str:
+    character = found.group()
+    return _LOOKALIKES.get(character) or f"[U+{ord(character):04X}]"

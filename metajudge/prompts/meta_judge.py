@@ -1,0 +1,207 @@
+"""The prompts of a meta-judge, composed from domain objects.
+
+The order of everything serves providers' prompt caches: the system prompt is the same for all judgments, and
+what judgments of one item share (instruction, question, responses) comes before what is the judge's own.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+import orjson
+
+from metajudge.errors import PromptError
+from metajudge.prompts.fences import neutralise
+from metajudge.prompts.templates import render
+from metajudge.rubric import Rubric
+from metajudge.types import AnyVerdict, CriterionScore, Grade, Judgment, Pairwise, Ranking
+
+ROLES = ("general_public", "expert", "critic", "summariser")
+"""The built-in roles of a panel's members."""
+
+TEMPLATES = ("system", "judgment", "discussion", "summary", "repair")
+"""The templates these functions render, for :func:`metajudge.prompts.templates.prompts_digest`."""
+
+_PLAIN_LABEL = re.compile(r"[A-Za-z0-9_.\-]{1,64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What one member of a panel said: its scores by name, as in :attr:`Rubric.scored_names`."""
+
+    agent: str
+    scores: Mapping[str, CriterionScore]
+
+
+@dataclass(frozen=True, slots=True)
+class _ShownResponse:
+    label: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _ShownStatement:
+    agent: str
+    text: str
+
+
+def render_system(rubric: Rubric, role: str | None = None, explanations_first: bool = True) -> str:
+    """The prefix that stays the same for every judgment: task, rubric, reply format and role.
+
+    The weights of a criteria rubric are not shown: they combine scores and should not colour them, and so a
+    change of weights asks no model anew. A binary rubric's are, because there the model does the weighing.
+
+    Args:
+        rubric: what to score by.
+        role: a built-in role or a text of your own, see :func:`role_text`; it comes last, so that agents
+            that differ in role alone share the prefix.
+        explanations_first: whether the reply explains before it scores. The meta-judging literature this
+            method comes from scored first; explaining first lets the score follow from what was found.
+
+    Raises:
+        PromptError: an unknown role.
+    """
+    text = None if role is None else role_text(role)
+    return render("system", rubric=rubric, role=text, explanations_first=explanations_first)
+
+
+def render_judgment(judgment: Judgment) -> str:
+    """What is to be evaluated: the judgment with everything the judge saw, as the judge saw it.
+
+    Raises:
+        PromptError: the judgment has no verdict.
+    """
+    if judgment.verdict is None:
+        raise PromptError(f"judgment {judgment.id!r} has no verdict ({judgment.no_verdict}); there is nothing to vet")
+    item = judgment.item
+    labels = {name: _label(shown) for name, shown in zip(judgment.order, judgment.shown_labels, strict=True)}
+    return render(
+        "judgment",
+        instruction=judgment.instruction,
+        question=item.question,
+        reference=item.reference,
+        responses=[_ShownResponse(labels[name], item.responses[name]) for name in judgment.order],
+        rationale=judgment.rationale,
+        verdict=read_verdict(judgment.verdict.relabelled(labels)),
+    )
+
+
+def render_discussion(statements: Sequence[Statement], rubric: Rubric | None = None) -> str:
+    """Earlier statements, and the request to weigh agreement and difference and to score again.
+
+    Args:
+        statements: at least one, in the order in which they were made.
+        rubric: needed for a binary rubric alone, to show its scores as correct or wrong.
+
+    Raises:
+        PromptError: no statement.
+    """
+    return render("discussion", statements=_shown(statements, rubric))
+
+
+def render_summary(statements: Sequence[Statement], rubric: Rubric | None = None) -> str:
+    """All statements, and the request to give the panel's final scores; arguments as for a discussion.
+
+    Raises:
+        PromptError: no statement.
+    """
+    return render("summary", statements=_shown(statements, rubric))
+
+
+def render_repair(problems: Sequence[str]) -> str:
+    """What was wrong with a reply, and the request for the corrected JSON object alone.
+
+    Raises:
+        PromptError: no problem.
+    """
+    if not problems:
+        raise PromptError("a repair request needs at least one problem to name")
+    return render("repair", problems=[f"- {_one_line(problem)}" for problem in problems])
+
+
+def role_text(name_or_text: str) -> str:
+    """The text of a built-in role, or the text itself where it is one.
+
+    Raises:
+        PromptError: a single word that is no built-in role (more likely a typing error than a text), or blank.
+    """
+    if name_or_text in ROLES:
+        return render(f"role_{name_or_text}")
+    if len(name_or_text.split()) < 2:
+        close = get_close_matches(name_or_text, ROLES, n=1)
+        raise PromptError(
+            f"unknown role {name_or_text!r}; built in are {', '.join(ROLES)}"
+            f"{f'; did you mean {close[0]}?' if close else ''} (or describe a role in a sentence)"
+        )
+    return name_or_text
+
+
+def read_verdict(verdict: AnyVerdict) -> str:
+    """A verdict as written and in plain words, e.g. ``A>>B: A is much better than B``."""
+    match verdict:
+        case Pairwise(first, second, 0):
+            reading = f"{first} and {second} are equally good (a tie)"
+        case Pairwise(first, second, strength):
+            reading = f"{first} is {'much better' if strength == 2 else 'better'} than {second}"
+        case Grade():
+            reading = "the grade the judge gave the response, on the judge's own scale"
+        case Ranking(groups) if len(groups) == 1:
+            reading = "all are equally good (a tie)"
+        case Ranking(groups):
+            places = [f"{_joined(group)} {_ordinal(place)}" for place, group in _places(groups)]
+            reading = f"a ranking, best first: {', '.join(places)}"
+    return f"{verdict}: {reading}"
+
+
+def _places(groups: Sequence[Sequence[str]]) -> list[tuple[int, Sequence[str]]]:
+    """Places as in sports: after two that share the first place comes the third."""
+    places, next_place = [], 1
+    for group in groups:
+        places.append((next_place, group))
+        next_place += len(group)
+    return places
+
+
+def _joined(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]} share"
+
+
+def _ordinal(place: int) -> str:
+    suffix = "th" if 10 <= place % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(place % 10, "th")
+    return f"{place}{suffix}"
+
+
+def _label(label: str) -> str:
+    """A label that stands outside a fence: as it is where it is plain, else quoted on one line and inert."""
+    if _PLAIN_LABEL.fullmatch(label):
+        return label
+    quoted = orjson.dumps(neutralise(label)).decode()  # a line feed becomes two characters
+    return quoted.replace("\u2028", "[U+2028]").replace("\u2029", "[U+2029]")
+
+
+def _one_line(text: str) -> str:
+    return " ".join(neutralise(text).split())
+
+
+def _shown(statements: Sequence[Statement], rubric: Rubric | None) -> list[_ShownStatement]:
+    if not statements:
+        raise PromptError("a discussion needs at least one earlier statement")
+    return [_ShownStatement(_label(statement.agent), _statement_text(statement, rubric)) for statement in statements]
+
+
+def _statement_text(statement: Statement, rubric: Rubric | None) -> str:
+    lines = []
+    for name, given in statement.scores.items():
+        lines.append(f"{name}: {_answer(name, given.score, rubric)}")
+        if given.explanation:
+            lines.append(f"  {given.explanation}")
+    return "\n".join(lines)
+
+
+def _answer(name: str, score: float | None, rubric: Rubric | None) -> str:
+    if score is None:
+        return "not applicable"
+    if rubric is not None and rubric.kind == "binary" and name in rubric.scored_names:
+        return "correct" if score == rubric.scale.high else "wrong"
+    return f"{score:g}"

@@ -1,0 +1,103 @@
+"""Prompt templates: files beside this module, rendered strictly.
+
+A missing variable and an unused value are both errors: the first would send a hole to a model, the second
+hides that a text never reached it. Values are inserted as they are and never rendered again.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from jinja2 import Environment, StrictUndefined, Template, TemplateError
+from jinja2.meta import find_undeclared_variables
+
+from metajudge.errors import PromptError
+from metajudge.prompts.fences import fence
+from metajudge.types.digests import digest, text_digest
+
+_SUFFIX = ".md.j2"
+
+
+def _fence(text: object, name: str) -> str:
+    if not isinstance(text, str):
+        raise PromptError(f"the {name} of a prompt must be text, not {type(text).__name__}")
+    return fence(name, text)
+
+
+_ENVIRONMENT = Environment(
+    undefined=StrictUndefined,
+    autoescape=False,  # noqa: S701 - prompts are text, not HTML
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_FILTERS: dict[str, Callable[..., str]] = {"fence": _fence}
+_ENVIRONMENT.filters.update(_FILTERS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Compiled:
+    template: Template
+    variables: frozenset[str]
+
+
+def render(name: str, **values: object) -> str:
+    """Renders the template ``name``.md.j2.
+
+    Args:
+        name: a template's name, see :func:`template_names`.
+        values: exactly the variables the template uses.
+
+    Returns:
+        The text without line feeds at its end.
+
+    Raises:
+        PromptError: no such template, a missing variable, or a value the template does not use.
+    """
+    compiled = _compiled(name)
+    if compiled.variables != values.keys():
+        raise PromptError(_mismatch(name, compiled.variables, frozenset(values)))
+    try:
+        return compiled.template.render(values).rstrip("\n")
+    except TemplateError as error:
+        raise PromptError(f"prompt {name!r}: {error}; correct {name}{_SUFFIX} or what is passed to it") from error
+
+
+def prompts_digest(*names: str) -> str:
+    """Digest over the bytes of template files; over all of them where no name is given.
+
+    Raises:
+        PromptError: no such template.
+    """
+    chosen = sorted(set(names)) or template_names()
+    return digest([[name, text_digest(_source(name))] for name in chosen])
+
+
+@cache
+def template_names() -> tuple[str, ...]:
+    """Names of all templates, sorted."""
+    found = (entry.name for entry in files("metajudge.prompts").iterdir())
+    return tuple(sorted(name.removesuffix(_SUFFIX) for name in found if name.endswith(_SUFFIX)))
+
+
+@cache
+def _source(name: str) -> str:
+    if name not in template_names():
+        raise PromptError(f"no prompt template {name!r}; there are {', '.join(template_names())}")
+    return files("metajudge.prompts").joinpath(name + _SUFFIX).read_bytes().decode("utf-8")
+
+
+@cache
+def _compiled(name: str) -> _Compiled:
+    source = _source(name)
+    try:
+        variables = find_undeclared_variables(_ENVIRONMENT.parse(source))
+        return _Compiled(_ENVIRONMENT.from_string(source), frozenset(variables))
+    except TemplateError as error:
+        raise PromptError(f"prompt {name!r}: {error}; correct {name}{_SUFFIX}") from error
+
+
+def _mismatch(name: str, needed: frozenset[str], given: frozenset[str]) -> str:
+    problems = [f"variable {missing!r} is missing" for missing in sorted(needed - given)]
+    problems += [f"value {unused!r} is not used by the template" for unused in sorted(given - needed)]
+    return f"prompt {name!r}: {'; '.join(problems)}; it takes {', '.join(sorted(needed)) or 'no variables'}"

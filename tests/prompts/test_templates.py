@@ -1,0 +1,64 @@
+"""Strict rendering of prompt files."""
+
+import pytest
+
+from metajudge.errors import PromptError
+from metajudge.prompts.meta_judge import ROLES, TEMPLATES
+from metajudge.prompts.templates import prompts_digest, render, template_names
+
+
+def test_every_template_is_known():
+    assert set(template_names()) == {*TEMPLATES, *(f"role_{name}" for name in ROLES)}
+
+
+def test_a_missing_variable_is_an_error():
+    with pytest.raises(PromptError, match="prompt 'repair': variable 'problems' is missing; it takes problems"):
+        render("repair")
+
+
+def test_an_unused_value_is_an_error():
+    with pytest.raises(PromptError, match="prompt 'repair': value 'problem' is not used by the template; it takes"):
+        render("repair", problems=["x"], problem="x")
+    with pytest.raises(PromptError, match="value 'x' is not used by the template; it takes no variables"):
+        render("role_critic", x=1)
+
+
+def test_both_are_named_at_once():
+    with pytest.raises(PromptError, match="variable 'problems' is missing; value 'problem' is not used"):
+        render("repair", problem="x")
+
+
+def test_a_missing_attribute_is_an_error_and_no_hole():
+    with pytest.raises(PromptError, match=r"prompt 'system': .*no attribute .*correct system\.md\.j2"):
+        render("system", rubric=object(), role=None, explanations_first=True)
+
+
+def test_a_value_that_should_be_text_and_is_not_is_an_error():
+    values = {"instruction": None, "reference": None, "responses": [], "rationale": "r", "verdict": "v"}
+    with pytest.raises(PromptError, match="the question of a prompt must be text, not int"):
+        render("judgment", question=3, **values)
+
+
+@pytest.mark.parametrize("name", ["nothing", "../meta_judge", "system.md.j2", ""])
+def test_an_unknown_template_is_an_error(name):
+    with pytest.raises(PromptError, match=r"no prompt template .*; there are discussion, judgment"):
+        render(name)
+    with pytest.raises(PromptError, match="no prompt template"):
+        prompts_digest(name)
+
+
+def test_values_are_never_rendered_again():
+    text = render("repair", problems=["{{ 7 * 7 }} {% raw %} {# gone? #}"])
+    assert "{{ 7 * 7 }} {% raw %} {# gone? #}" in text
+    assert "49" not in text
+
+
+def test_markup_is_not_escaped():
+    assert "a < b & 'c'" in render("repair", problems=["a < b & 'c'"])
+
+
+def test_digest_depends_on_the_files_and_not_on_the_order_of_names():
+    assert prompts_digest("system", "judgment") == prompts_digest("judgment", "system", "judgment")
+    assert prompts_digest("system") != prompts_digest("judgment")
+    assert prompts_digest() == prompts_digest(*template_names())
+    assert len(prompts_digest()) == 32
