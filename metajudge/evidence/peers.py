@@ -1,0 +1,106 @@
+"""Peer support: what other judges said about the same item."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from metajudge.evidence.comparison import MAX_STRENGTH, RecordedVerdict, decided_verdict, signed_support
+from metajudge.types import Judgment, SignalValue
+
+
+@dataclass(frozen=True, slots=True)
+class PeerSupport:
+    """How other judges' verdicts stand to a judgment's verdict.
+
+    Every peer has one voice: the mean signed strength of its verdicts over both orders, divided by the largest
+    strength. A peer that follows the position cancels itself out in this way.
+
+    Attributes:
+        value: mean of the voices in [-1, 1]; None where there is nothing to compare.
+        state: ``unanimous_for``, ``for``, ``balanced``, ``against`` or ``unanimous_against`` (unanimous takes at
+            least two peers); where ``value`` is None ``no_peers``, ``own_tied``, ``grade`` or ``no_verdict``.
+        detail: the same in words.
+        supporting: peers with a positive voice.
+        opposing: peers with a negative voice.
+        undecided: peers whose verdicts are ties or cancel each other out.
+        lowest: the most opposed voice, None without peers.
+        highest: the most supportive voice, None without peers.
+    """
+
+    value: float | None
+    state: str
+    detail: str
+    supporting: int = 0
+    opposing: int = 0
+    undecided: int = 0
+    lowest: float | None = None
+    highest: float | None = None
+
+    @property
+    def peers(self) -> int:
+        """Number of peers with a comparable verdict."""
+        return self.supporting + self.opposing + self.undecided
+
+    def signal(self) -> SignalValue:
+        return SignalValue(value=self.value, state=self.state, detail=self.detail)
+
+
+def peer_support(
+    judgment: Judgment, recorded: Iterable[RecordedVerdict], families: Mapping[str, str] | None = None
+) -> PeerSupport:
+    """Measures the support of other judges for a judgment's winner, over both orders.
+
+    Args:
+        judgment: the judgment in question.
+        recorded: verdicts on the same item, of any judge.
+        families: judge -> family. Peers of the judge's own family are left out beside the judge itself; a judge
+            that is not named is a family of its own.
+
+    Returns:
+        The mean voice of the peers and how they divide.
+    """
+    own = decided_verdict(judgment)
+    if isinstance(own, SignalValue):
+        return PeerSupport(None, own.state, own.detail)
+    strengths: defaultdict[str, list[float]] = defaultdict(list)
+    for other in recorded:
+        if other.verdict is None or _related(judgment.judge, other.judge, families):
+            continue
+        strength = signed_support(own, other.verdict)
+        if strength is not None:
+            strengths[other.judge].append(strength)
+    # Summed in a fixed order: the result must not depend on the order of the file's lines.
+    voices = sorted(sum(values) / len(values) / MAX_STRENGTH for values in strengths.values())
+    if not voices:
+        return PeerSupport(None, "no_peers", "no other judge gave a comparable verdict on this item")
+    supporting = sum(voice > 0 for voice in voices)
+    opposing = sum(voice < 0 for voice in voices)
+    undecided = len(voices) - supporting - opposing
+    undecided = len(voices) - supporting - opposing
+    value = sum(voices) / len(voices)
+    return PeerSupport(
+        value=value,
+        state=_state(value, supporting, opposing, len(voices)),
+        detail=f"{supporting} for, {opposing} against, {undecided} undecided",
+        supporting=supporting,
+        opposing=opposing,
+        undecided=undecided,
+        lowest=voices[0],
+        highest=voices[-1],
+    )
+
+
+def _related(judge: str, other: str, families: Mapping[str, str] | None) -> bool:
+    if judge == other:
+        return True
+    return families is not None and judge in families and families[judge] == families.get(other)
+
+
+def _state(value: float, supporting: int, opposing: int, peers: int) -> str:
+    if peers > 1 and supporting == peers:
+        return "unanimous_for"
+    if peers > 1 and opposing == peers:
+        return "unanimous_against"
+    if value == 0:
+        return "balanced"
+    return "for" if value > 0 else "against"

@@ -1,0 +1,88 @@
+"""A score out of free evidence alone: a heuristic, not a probability."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from metajudge.types import SignalValue
+
+ORDER_WEIGHT = 1.0
+STRENGTH_WEIGHT = 0.5
+PEERS_WEIGHT = 3.0
+CONTRADICTION = -3.0
+
+
+@dataclass(frozen=True, slots=True)
+class SignalScore:
+    """The heuristic score and where it comes from.
+
+    Attributes:
+        value: in [1, 5], 3 where the evidence is balanced; None where no signal was present.
+        reason: why there is no score, else a summary of the contributions.
+        contributions: signal -> what it added to the log-odds; present signals only.
+    """
+
+    value: float | None
+    reason: str
+    contributions: dict[str, float] = field(default_factory=dict)
+
+
+def signal_score(signals: Mapping[str, SignalValue]) -> SignalScore:
+    """Combines order, strength, peers and rationale into a score from 1 to 5, **uncalibrated**.
+
+    ``score = 1 + 4 / (1 + exp(-z))`` with ``z`` the sum of
+
+    ============  ==========================  ======================================================================
+    signal        term                        why
+    ============  ==========================  ======================================================================
+    order         1.0 x value (-1..1)         a verdict that turns with the order is position, not judgment; one that
+                                              stays is only a weak sign, since weak judges are wrong consistently
+    strength      0.5 x (strength - 1)        the judge's own word: ``>>`` a little up, a tie a little down; ``>``, all
+                                              that many judges can say, is neutral
+    peers         3.0 x value (-1..1)         independent of the judge, and the strongest signal where it was measured
+    rationale     -3.0 on a contradiction     text and field cannot both be meant; agreement is the normal case: 0
+    ============  ==========================  ======================================================================
+
+    An absent signal adds nothing. Evidence for and against counts alike, except for the rationale, and no term depends
+    on which response won. The default threshold 4.5 lies at ``z = ln 7 = 1.95``: the judge's own consistency and
+    strength reach 1.5 at most, so nothing passes without peers; with order agreement it takes a mean peer voice
+    above .32 (two of three peers with plain verdicts for it and one tied pass; two for and one against do not), and a
+    contradicted judgment never passes.
+
+    The weights are rules of thumb, fixed beforehand and the same for all judges and tasks. How much a signal is worth
+    differs widely between judges, so where labels exist, fit a calibration instead. Where most judges share one error,
+    as on LLMBar's adversarial items, they support each other and most of what passes is wrong.
+
+    Args:
+        signals: as :meth:`~metajudge.evidence.index.EvidenceIndex.signals` returns them; further ones are ignored.
+
+    Returns:
+        The score, or the reason why there is none: no order, strength, peers or rationale signal was present.
+    """
+    contributions: dict[str, float] = {}
+    for name, term in (("order", _order), ("strength", _strength), ("peers", _peers), ("rationale", _rationale)):
+        signal = signals.get(name)
+        if signal is not None and signal.value is not None:
+            contributions[name] = term(signal.value)
+    if not contributions:
+        states = ", ".join(f"{name}: {signal.state}" for name, signal in signals.items() if signal.value is None)
+        return SignalScore(None, f"no evidence to score by ({states or 'no signals given'})")
+    z = math.fsum(contributions.values())
+    terms = ", ".join(f"{name} {value:+.2f}" for name, value in contributions.items())
+    return SignalScore(1 + 4 / (1 + math.exp(-z)), f"uncalibrated: {terms}", contributions)
+
+
+def _order(value: float) -> float:
+    return ORDER_WEIGHT * value
+
+
+def _strength(value: float) -> float:
+    return STRENGTH_WEIGHT * (value - 1)
+
+
+def _peers(value: float) -> float:
+    return PEERS_WEIGHT * value
+
+
+def _rationale(value: float) -> float:
+    return CONTRADICTION if value < 0 else 0.0

@@ -1,0 +1,261 @@
+"""The verdict a rationale states in its own words."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+_NOUN = r"(?:assistant|output|response|answer|model|candidate|completion|solution|system|summary|chatbot)"
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
+_WRAP = r"[(\[{\"'`*_\u201c\u2018]"
+_UNWRAP = r"[)\]}\"'`*_\u201d\u2019]"
+_ADVERB = r"(?!hardly|barely|scarcely)(?:\w+ly|much|far|still|also|overall|therefore|thus|hence|clear|somewhat)"
+_DOUBT = re.compile(
+    r"\b(?:not|never|although|though|while|whereas|even if|if|whether|unless|claims?|argues?)\b|n't\b", re.I
+)
+_LEAD = re.compile(r"(?:.*(?:verdict|judge?ment|decision))?\W*", re.I)
+_REST = re.compile(r"[^\w\n]*(?:\n|\Z)")
+_CLAUSE_END = re.compile(r"[.!?;,:\n]")
+_MARK = re.compile(r"\[\[\s*([^\[\]]{1,80}?)\s*\]\]")
+_JSON = re.compile(
+    r"\"(?:winner|verdict|final_verdict|preferred|preference|choice|decision|better)\"\s*:\s*\"([^\"]{1,80})\"",
+    re.I,
+)
+_TIE_WORD = re.compile(r"(?:an?\s+)?(?:tie|draw|equal|both|neither)", re.I)
+_TIE = re.compile(
+    r"\b(?:it(?:'s|\u2019s| is)|this is|(?:verdict|result)(?: is)?:?|(?:call|consider) (?:it|this)|declare)"
+    rf"\s+(?:\w+\s+)?a\s+(?:tie|draw)\b|{_NOUN}s\s+(?:are|perform)\s+equally\s+(?:good|well|bad|poor|correct)\b",
+    re.I,
+)
+_TAIL = 400
+_CONTEXT = 80
+
+
+@dataclass(frozen=True, slots=True)
+class TextVerdict:
+    """A verdict read from a text.
+
+    Attributes:
+        winner: the preferred response's id, None for a tie.
+        found: ``mark`` for an explicit mark (``[[A>B]]`` or a JSON field), ``prose`` for a sentence.
+        quote: the words it was read from.
+    """
+
+    winner: str | None
+    found: Literal["mark", "prose"]
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class NoTextVerdict:
+    """Why no verdict could be read: nothing found, or several different marks."""
+
+    state: Literal["no_text_verdict", "conflicting"]
+    detail: str
+
+
+def read_text_verdict(text: str, shown: tuple[tuple[str, str], ...]) -> TextVerdict | NoTextVerdict:
+    """Reads the verdict that a judge's text ends with.
+
+    Explicit marks come first: ``[[A>>B]]``, ``[[A]]``, ``[[tie]]`` (with labels A and B also ``[[C]]``), or a JSON
+    field such as ``{"winner": "A"}``. Where marks name different winners the text is ``conflicting``. Without a
+    mark the last sentence of a known form decides: "Output (a) is better", "the winner is Assistant B", "I prefer
+    the second response", "it is a tie"; or a last line that is nothing but "Output (a)". Sentences under a negation or
+    a concession ("not", "although", "if") in the same clause are passed over, and so are aspects ("is better written").
+
+    Args:
+        text: the rationale.
+        shown: (label the judge saw, response id) by position.
+
+    Returns:
+        The winner as a response id.
+    """
+    forms = _forms(shown)
+    marks = list(_marks(text, forms))
+    if marks:
+        winners = {mark.winner for mark in marks}
+        if len(winners) == 1:
+            return marks[-1]
+        quotes = ", ".join(sorted({mark.quote for mark in marks}))
+        return NoTextVerdict("conflicting", f"the text holds marks for different winners: {_short(quotes)}")
+    return _last_sentence(text, forms) or NoTextVerdict("no_text_verdict", "the text states no verdict in a known form")
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """A pattern, and the words of which a text must hold one: cheaper to look for than the pattern itself."""
+
+    words: tuple[str, ...]
+    pattern: re.Pattern[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Forms:
+    """The patterns of one set of labels."""
+
+    ids: dict[str, str]
+    order: tuple[str, ...]
+    comparison: re.Pattern[str]
+    whole: re.Pattern[str]
+    last_line: re.Pattern[str]
+    sentences: tuple[_Form, ...]
+
+    def response(self, label: str) -> str | None:
+        name = self.ids.get(label)
+        return name if name is not None else self.ids.get(label.casefold())
+
+
+@lru_cache(maxsize=256)
+def _forms(shown: tuple[tuple[str, str], ...]) -> _Forms:
+    ids = {_core(label): name for label, name in shown}
+    folded = [label.casefold() for label in ids]
+    ids.update({label.casefold(): name for label, name in list(ids.items()) if folded.count(label.casefold()) == 1})
+    either = "|".join(sorted({re.escape(_core(label)) for label, _ in shown}, key=len, reverse=True))
+    # A label in brackets or quotes may change its case ("Output (a)"); a bare one may not: "a" is also an article.
+    label = rf"(?:{_WRAP}{{1,3}}(?P<wrapped>(?i:{either})){_UNWRAP}{{1,3}}|(?P<bare>{either})(?![\w'\u2019]))"
+    ordinal = rf"(?i:\b(?P<ordinal>{'|'.join(_ORDINALS)})\s+{_NOUN}\b)"
+    subject = rf"(?:(?i:\b{_NOUN})\s+{label}|{ordinal})"
+    loose = rf"(?:(?i:\b{_NOUN}\s+)?(?<!\w){label}|{ordinal})"
+    chain = rf"(?:(?i:{_NOUN})\s+)?(?:{either})"
+    return _Forms(
+        ids=ids,
+        order=tuple(name for _, name in shown),
+        comparison=re.compile(rf"(?<![\w>=<]){chain}(?:\s*(?:>>|<<|>|<|=)\s*{chain})+(?![\w>=<])"),
+        whole=re.compile(rf"\W*?{loose}\W*"),
+        last_line=re.compile(rf"(?:\A|\n)[ \t*#_]*{subject}[ \t*_.]*\Z"),
+        sentences=_sentence_forms(subject, loose),
+    )
+
+
+def _sentence_forms(subject: str, loose: str) -> tuple[_Form, ...]:
+    """Sentences that state a verdict about a ``subject`` (noun and label) or, where safe, a bare label too."""
+    quiet = rf"{_UNWRAP}*"
+    is_ = rf"{quiet},?\s+(?i:is|was)\s+(?i:the\s+)?(?i:(?:{_ADVERB},?\s+){{0,3}})"
+    aspect = r"(?!\s+(?i:at|written|formatted|organi[sz]ed|structured|explained|suited|phrased|when|if|only)\b)"
+    equals = rf"{quiet}\s*(?i:is|was|goes\s+to|:|=|->|\u2192)\s*{_WRAP}{{0,3}}"
+    alone = r"(?!\s*[<>=])"
+    patterns = {
+        ("better", "superior", "prefer", "winner"): (
+            rf"{loose}{is_}(?i:better|superior|preferable|preferred|the\s+winner|winner)\b{aspect}"
+        ),
+        ("best", "stronger"): rf"{subject}{is_}(?i:best|stronger)\b{aspect}",
+        ("wins",): rf"{loose}{quiet}\s+(?i:wins)\b",
+        ("winner", "verdict", "preference", "better"): (
+            rf"(?i:\b(?:winner|verdict|preference|better\s+(?:{_NOUN}|one))){equals}{loose}{alone}"
+        ),
+        # The best answer to a multiple-choice question may be "B" too: here the noun must stand with the label.
+        ("best", "superior", "preferred"): (
+            rf"(?i:\b(?:best|superior|preferred)\s+(?:{_NOUN}|one)){equals}{subject}{alone}"
+        ),
+        ("prefer", "choose", "pick", "favo", "select"): (
+            rf"(?i:\b(?:i|we)\s+(?:\w+\s+)?(?:prefer|choose|pick|favou?r|select))\s+(?i:the\s+)?{subject}"
+        ),
+    }
+    return tuple(_Form(words, re.compile(pattern)) for words, pattern in patterns.items())
+
+
+def _core(label: str) -> str:
+    """A label without brackets, and without the noun before it: ``Output (a)`` -> ``a``."""
+    bare = re.sub(rf"^{_NOUN}\s+(?=\S)", "", label.strip(), flags=re.I)
+    return bare.strip("()[]{}\"'`* ") or label
+
+
+def _marks(text: str, forms: _Forms) -> Iterator[TextVerdict]:
+    for pattern in (_MARK, _JSON):
+        for found in pattern.finditer(text):
+            mark = _read_mark(found.group(1), found.group(0), forms)
+            if mark is not None:
+                yield mark
+
+
+def _read_mark(content: str, quote: str, forms: _Forms) -> TextVerdict | None:
+    """Reads ``A``, ``Assistant A``, ``A>>B``, ``A=B`` or ``tie``; None for anything else (a matrix, say)."""
+    parts = re.split(r"(>>|<<|>|<|=)", content)
+    names = [forms.response(_core(part)) for part in parts[::2]]
+    signs = {sign[0] for sign in parts[1::2]}
+    if None not in names and len(set(names)) == len(names):
+        if not signs or parts[1][0] == ">":
+            return TextVerdict(names[0], "mark", quote) if "<" not in signs else None
+        if signs == {"<"}:
+            return TextVerdict(names[-1], "mark", quote)
+        return TextVerdict(None, "mark", quote) if signs == {"="} else None
+    is_c = content.strip() == "C" and set(forms.ids) == {"A", "B", "a", "b"}
+    if is_c or _TIE_WORD.fullmatch(content.strip()):
+        return TextVerdict(None, "mark", quote)
+    return None
+
+
+def _last_sentence(text: str, forms: _Forms) -> TextVerdict | None:
+    label = _bare_label(text.rstrip(), forms)
+    if label is not None:
+        return label
+    # Most texts end with their verdict; the whole text is searched only where the tail states none.
+    for start in (max(0, len(text) - _TAIL), 0):
+        found = max(_sentences(text, start, forms), key=lambda sentence: sentence.end, default=None)
+        if found is not None:
+            return TextVerdict(found.winner, "prose", found.quote)
+    return None
+
+
+def _bare_label(text: str, forms: _Forms) -> TextVerdict | None:
+    """A text that is, or whose last line is, nothing but a label."""
+    found = forms.last_line.search(text, max(0, len(text) - _CONTEXT))
+    if found is None and len(text) <= _CONTEXT:
+        found = forms.whole.fullmatch(text)
+    name = _named(found, forms) if found else None
+    return TextVerdict(name, "prose", found.group(0).strip()) if found and name else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    end: int
+    winner: str | None
+    quote: str
+
+
+def _sentences(text: str, start: int, forms: _Forms) -> Iterator[_Sentence]:
+    lower = text[start:].lower()
+    for form in forms.sentences:
+        if not any(word in lower for word in form.words):
+            continue
+        for found in form.pattern.finditer(text, start):
+            name = _named(found, forms)
+            if name is not None and not _doubted(text, found.start()):
+                yield _Sentence(found.end(), name, found.group(0))
+    for found in _TIE.finditer(text, start) if any(word in lower for word in ("tie", "draw", "equally")) else ():
+        if not _doubted(text, found.start()):
+            yield _Sentence(found.end(), None, found.group(0))
+    if any(sign in lower for sign in "<>="):
+        yield from _comparisons(text, start, forms)
+
+
+def _comparisons(text: str, start: int, forms: _Forms) -> Iterator[_Sentence]:
+    """``A>B`` alone on its line or after "verdict"; elsewhere it may be mathematics."""
+    for found in forms.comparison.finditer(text, start):
+        line_start = text.rfind("\n", 0, found.start()) + 1
+        before = text[max(line_start, found.start() - _CONTEXT) : found.start()]
+        if _LEAD.fullmatch(before) and _REST.match(text, found.end()):
+            mark = _read_mark(found.group(0), found.group(0), forms)
+            if mark is not None:
+                yield _Sentence(found.end(), mark.winner, mark.quote)
+
+
+def _named(found: re.Match[str], forms: _Forms) -> str | None:
+    groups = found.groupdict()
+    if groups.get("ordinal"):
+        position = _ORDINALS.index(groups["ordinal"].lower())
+        return forms.order[position] if position < len(forms.order) else None
+    label = groups.get("wrapped") or groups.get("bare")
+    return forms.response(label) if label else None
+
+
+def _doubted(text: str, start: int) -> bool:
+    """Whether the clause before a sentence's subject negates or concedes it."""
+    before = text[max(0, start - _CONTEXT) : start]
+    ends = [found.end() for found in _CLAUSE_END.finditer(before)]
+    return _DOUBT.search(before, ends[-1] if ends else 0) is not None
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 120 else text[:117] + "..."

@@ -1,0 +1,95 @@
+"""metajudge's own format: one judgment a line (``metajudge schema judgment`` prints its JSON Schema)."""
+
+import gzip
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import orjson
+from pydantic import ValidationError
+
+from metajudge.errors import InputError
+from metajudge.readers.lines import Reject, Source, read_lines
+from metajudge.readers.reader import Found
+from metajudge.readers.reasons import reason_of
+from metajudge.types import Judgment
+
+
+class JudgmentLines:
+    """Reads a file of our own judgment records."""
+
+    format = "metajudge JSONL"
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+
+    @staticmethod
+    def recognises(record: dict[str, Any]) -> bool:
+        return "item" in record and ("judge" in record or "verdict" in record)
+
+    def read(self) -> Iterator[Found | Reject]:
+        for line in read_lines(self.source):
+            if isinstance(line, Reject):
+                yield line
+                continue
+            try:
+                judgment = Judgment.model_validate(line.data)
+            except ValidationError as error:
+                yield self.source.reject(line.number, reason_of(error), line.raw)
+            else:
+                yield Found(judgment, self.source.name, line.number)
+
+
+def write_jsonl(path: Path | str, judgments: Iterable[Judgment]) -> int:
+    """Writes judgments, one a line, so that reading them back gives equal records.
+
+    The file appears complete or not at all: it is written beside its place and moved there at the end. Fields at
+    their default are left out.
+
+    Args:
+        path: where to; compressed where the name ends in ``.gz``.
+        judgments: any iterable; it is consumed one by one.
+
+    Returns:
+        The number of judgments written.
+
+    Raises:
+        InputError: the file cannot be written, or a judgment holds text or ``meta`` that JSON cannot.
+    """
+    target = Path(path)
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        with part.open("wb") as raw:
+            count = _write(raw, judgments, packed=target.suffix == ".gz")
+        part.replace(target)
+    except OSError as error:
+        raise InputError(f"cannot write {target}: {error.strerror or error}") from error
+    finally:
+        part.unlink(missing_ok=True)
+    return count
+
+
+def _write(raw: BinaryIO, judgments: Iterable[Judgment], *, packed: bool) -> int:
+    count = 0
+    # No time stamp and no file name inside: the same judgments give the same bytes.
+    stream = cast("BinaryIO", gzip.GzipFile("", "wb", 6, raw, mtime=0)) if packed else raw
+    for judgment in judgments:
+        stream.write(to_line(judgment))
+        count += 1
+    if packed:
+        stream.close()
+    return count
+
+
+def to_line(judgment: Judgment) -> bytes:
+    """One judgment as a JSON line, with its version, without fields at their default.
+
+    Raises:
+        InputError: the judgment holds something that JSON cannot.
+    """
+    try:
+        data = {"version": judgment.version, **judgment.model_dump(mode="json", exclude_defaults=True)}
+        return orjson.dumps(data, option=orjson.OPT_APPEND_NEWLINE)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"judgment {judgment.id!r} cannot be written as JSON: {error}") from error

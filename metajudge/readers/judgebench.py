@@ -1,0 +1,219 @@
+"""JudgeBench (Tan et al., "JudgeBench", ICLR 2025): the runner's output files, and the folder layout.
+
+An output file holds one pair a line with its ``judgments``: one game, or two of which the second shows the
+responses swapped. Each game becomes a judgment. Decisions are recorded in the order shown and turned back here.
+
+The judge is the model; a prompt other than the benchmark's standard one (``arena_hard``) is part of the judge's
+name (``gpt-4o/vanilla``), because the same model under another prompt is another judge. Ids are
+``pair/judge/order``.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field, ValidationError
+
+from metajudge.readers.games import (
+    FIRST,
+    SECOND,
+    GameOrder,
+    GameVerdict,
+    check_label,
+    game_verdict,
+    shown_order,
+    stated_marks,
+    turned_back,
+)
+from metajudge.readers.lines import BadLine, Line, Reject, Source, read_lines
+from metajudge.readers.pairs import JudgmentRow, PairedJudgments, Row
+from metajudge.readers.reader import Found
+from metajudge.readers.reasons import reason_of
+from metajudge.types import Item, Judgment
+
+STANDARD_PROMPT = "arena_hard"
+
+_CATEGORIES = {
+    "mmlu-pro": "Knowledge",
+    "livebench-reasoning": "Reasoning",
+    "livebench-math": "Math",
+    "livecodebench": "Coding",
+}
+_ORDERS: tuple[GameOrder, GameOrder] = ("AB", "BA")
+
+_LABELS = {
+    "vanilla": ("a", "b"),
+    "panda_lm": ("1", "2"),
+    "judge_lm": ("1", "2"),
+    "auto_j": ("1", "2"),
+}
+"""What a prompt calls the responses, where it is not A and B."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Recorded:
+    """A game as recorded: decision and mark in the order shown."""
+
+    judge_model: str
+    judge_prompt: str
+    order: GameOrder
+    decision: str | None = None
+    mark: str | None = None
+    text: str = ""
+    failed: bool = False
+
+
+class GameRow(JudgmentRow):
+    """A line of the folder's judgments file; label, decision and verdict are in the order shown."""
+
+    judge_model: str
+    judge_prompt: str = STANDARD_PROMPT
+    order: Literal["AB", "BA"]
+    decision: str | None
+    verdict: str | None = None
+    label: str | None = None
+    judgment_text: str | None = None
+    dataset: str | None = None
+    subset: str | None = None
+    source_repo: str | None = None
+    has_explanation: bool | None = None
+
+
+def is_game(record: dict[str, Any]) -> bool:
+    return record.keys() >= {"item_id", "judge_model", "order", "decision", "judgment_text"}
+
+
+def games(pairs: list[Source], judgments: Source) -> PairedJudgments[GameRow]:
+    """A reader of the folder layout."""
+    return PairedJudgments("JudgeBench folder", pairs, judgments, GameRow, _from_game)
+
+
+def _from_game(row: GameRow, item: Item) -> Judgment:
+    check_label(row.label, row.order, item)
+    kept = ("dataset", "subset", "source_repo", "judge_prompt", "has_explanation")
+    meta = {name: value for name in kept if (value := getattr(row, name)) is not None}
+    game = _Recorded(row.judge_model, row.judge_prompt, row.order, row.decision, row.verdict, row.judgment_text or "")
+    return _judgment(item, game, meta)
+
+
+class _Answer(BaseModel):
+    judge_model: str
+    response: str | None = None
+    scores: Annotated[list[float], Field(min_length=2, max_length=2)] | None = None
+
+
+class _Game(BaseModel):
+    judgment: _Answer
+    decision: str | None
+
+
+class OutputRow(Row):
+    """A line of an output file: a pair and its games; a game is null where the runner failed to ask."""
+
+    pair_id: str
+    source: str | None = None
+    question: str
+    response_model: str | None = None
+    response_A: str  # noqa: N815 - the file's own name
+    response_B: str  # noqa: N815
+    label: str | None = None
+    judge_name: str = STANDARD_PROMPT
+    judgments: list[_Game | None] = Field(min_length=1, max_length=2)
+
+    def item(self) -> Item:
+        models = {FIRST: self.response_model, SECOND: self.response_model} if self.response_model else None
+        return Item.model_validate(
+            {
+                "id": self.pair_id,
+                "question": self.question,
+                "responses": {FIRST: self.response_A, SECOND: self.response_B},
+                "category": _category(self.source),
+                "label": self.label,
+                "models": models,
+            }
+        )
+
+
+def is_output(record: dict[str, Any]) -> bool:
+    return record.keys() >= {"pair_id", "question", "response_A", "response_B", "judgments"}
+
+
+class JudgeBenchOutput:
+    """Reads an output file of the benchmark's runner."""
+
+    format = "JudgeBench output"
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+
+    def read(self) -> Iterator[Found | Reject]:
+        for line in read_lines(self.source):
+            if isinstance(line, Reject):
+                yield line
+            else:
+                yield from self._games(line)
+
+    def _games(self, line: Line) -> Iterator[Found | Reject]:
+        try:
+            judgments = _from_output(OutputRow.model_validate(line.data))
+        except ValidationError as error:
+            yield self.source.reject(line.number, reason_of(error), line.raw)
+        except BadLine as bad:
+            yield self.source.reject(line.number, str(bad), line.raw)
+        else:
+            for judgment in judgments:
+                yield Found(judgment, self.source.name, line.number)
+
+
+def _from_output(row: OutputRow) -> list[Judgment]:
+    judge_model = next((game.judgment.judge_model for game in row.judgments if game is not None), None)
+    if judge_model is None:
+        raise BadLine("every game in 'judgments' is null: the runner failed, and nothing names the judge")
+    item = row.item()
+    return [
+        _from_output_game(row, item, judge_model, game, order)
+        for game, order in zip(row.judgments, _ORDERS, strict=False)
+    ]
+
+
+def _from_output_game(row: OutputRow, item: Item, judge_model: str, game: _Game | None, order: GameOrder) -> Judgment:
+    meta: dict[str, Any] = {"dataset": "judgebench", "judge_prompt": row.judge_name}
+    if row.source is not None:
+        meta["subset"] = row.source
+    if game is None:
+        recorded = _Recorded(judge_model, row.judge_name, order, failed=True)
+        return _judgment(item, recorded, meta)
+    if game.judgment.scores is not None:
+        meta["scores"] = dict(zip(shown_order(order), game.judgment.scores, strict=True))
+    text = game.judgment.response or ""
+    marks = stated_marks(text)
+    mark = marks[0] if len(marks) == 1 else None
+    return _judgment(item, _Recorded(judge_model, row.judge_name, order, game.decision, mark, text), meta)
+
+
+def _judgment(item: Item, game: _Recorded, meta: dict[str, Any]) -> Judgment:
+    standard = game.judge_prompt == STANDARD_PROMPT
+    judge = game.judge_model if standard else f"{game.judge_model}/{game.judge_prompt}"
+    if game.failed:
+        outcome = GameVerdict(None, "the runner failed to ask the judge: the game is null")
+    else:
+        outcome = game_verdict(game.decision, game.mark, game.text, game.order)
+    stated = turned_back(game.mark, game.order) if game.mark else None
+    if stated is not None and outcome.verdict is not None and stated.winner != outcome.verdict.winner:
+        # The decision governs; what the judge wrote is kept for whoever wants to look into it.
+        meta = {**meta, "stated_verdict": str(stated)}
+    return Judgment(
+        id=f"{item.id}/{judge}/{game.order}",
+        item=item,
+        judge=judge,
+        verdict=outcome.verdict,
+        no_verdict=outcome.no_verdict,
+        rationale=game.text,
+        order=shown_order(game.order),
+        labels=_LABELS.get(game.judge_prompt),
+        meta=meta,
+    )
+
+
+def _category(source: str | None) -> str | None:
+    return next((name for prefix, name in _CATEGORIES.items() if (source or "").startswith(prefix)), None)

@@ -1,0 +1,229 @@
+"""Lines of a JSONL file: plain or gzip, read one at a time with bounded memory, each parsed or rejected."""
+
+import gzip
+import io
+import json
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import orjson
+
+from metajudge.errors import InputError
+
+MAX_LINE_BYTES = 16 * 1024 * 1024
+"""A longer line is rejected without being held in memory."""
+
+MAX_DEPTH = 100
+"""Objects and lists nested deeper than this are rejected."""
+
+EXCERPT = 1_000
+"""Characters kept of a line that is too long to be held."""
+
+_BOM = b"\xef\xbb\xbf"
+_GZIP = b"\x1f\x8b"
+_FOREIGN = {
+    b"\x28\xb5\x2f\xfd": "compressed with zstd; unpack it first (gzip is read as it is)",
+    b"BZh": "compressed with bzip2; unpack it first (gzip is read as it is)",
+    b"\xfd7zXZ\x00": "compressed with xz; unpack it first (gzip is read as it is)",
+    b"PK\x03\x04": "a zip archive; unpack it first",
+    b"PAR1": "a Parquet file; export it as JSONL, one object a line",
+    b"\xff\xfe": "UTF-16 text; save it as UTF-8",
+    b"\xfe\xff": "UTF-16 text; save it as UTF-8",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """A piece of input that could not be read as a judgment, and why.
+
+    Attributes:
+        file: the path as the user gave it (or a file in the folder given).
+        line: 1 for the first line; for a format that is one JSON list, 1 for the first entry.
+        reason: what is wrong, in terms of the file's own fields.
+        text: the line as it stands in the file; bytes that are not UTF-8 are replaced, and only the beginning
+            is kept where the line is longer than :data:`MAX_LINE_BYTES`.
+    """
+
+    file: str
+    line: int
+    reason: str
+    text: str
+
+    def to_json(self) -> str:
+        data = {"file": self.file, "line": self.line, "reason": self.reason, "text": self.text}
+        return json.dumps(data, ensure_ascii=False)
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One parsed line: its number, its bytes and the object in it."""
+
+    number: int
+    raw: bytes
+    data: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file to read: where it is, and what to call it in messages."""
+
+    path: Path
+    name: str
+
+    def reject(self, line: int, reason: str, raw: bytes) -> Reject:
+        return Reject(self.name, line, reason, raw.decode("utf-8", "replace"))
+
+
+class BadLine(Exception):  # noqa: N818 - a verdict on the input, turned into a Reject
+    """Why a line holds no usable object; never leaves this package."""
+
+
+def open_bytes(source: Source) -> BinaryIO:
+    """Opens a file, unpacked where its first bytes say gzip.
+
+    Raises:
+        InputError: the file cannot be opened, or its first bytes show another kind of file.
+    """
+    try:
+        stream = cast("io.BufferedReader", source.path.open("rb", buffering=1 << 18))
+    except OSError as error:
+        raise InputError(f"cannot read {source.name}: {error.strerror or error}") from error
+    head = stream.peek(8)[:8]
+    if head.startswith(_GZIP):
+        stream.close()
+        # Not wrapped in another buffer: what was unpacked before a damaged place would be lost in it.
+        return cast("BinaryIO", gzip.GzipFile(source.path, "rb"))
+    for magic, what in _FOREIGN.items():
+        if head.startswith(magic):
+            stream.close()
+            raise InputError(f"{source.name} is {what}")
+    return stream
+
+
+def read_lines(source: Source) -> Iterator[Line | Reject]:
+    """Parses a JSONL file line by line; blank lines are skipped, bad ones yielded as :class:`Reject`.
+
+    A gzip file that ends early or is damaged yields what can be unpacked, then a Reject.
+    """
+    with open_bytes(source) as stream:
+        number = 0
+        while True:
+            try:
+                raw = stream.readline(MAX_LINE_BYTES + 1)
+                too_long = len(raw) > MAX_LINE_BYTES
+                if too_long:
+                    _skip_line(stream, raw)
+            except (EOFError, OSError, zlib.error) as error:
+                reason = f"the file is damaged or ends early; nothing after this line can be read ({error})"
+                yield Reject(source.name, number + 1, reason, "")
+                return
+            if not raw:
+                return
+            number += 1
+            if too_long:
+                reason = f"the line is longer than {MAX_LINE_BYTES // 2**20} MiB"
+                yield source.reject(number, reason, raw[:EXCERPT])
+                continue
+            if number == 1 and raw.startswith(_BOM):
+                raw = raw[len(_BOM) :]
+            raw = raw.rstrip(b"\r\n")
+            if not raw or raw.isspace():
+                continue
+            try:
+                data = parse_object(raw)
+            except BadLine as bad:
+                yield source.reject(number, str(bad), raw)
+            else:
+                yield Line(number, raw, data)
+
+
+def parse_object(raw: bytes) -> dict[str, Any]:
+    """Parses one JSON object.
+
+    A key given twice is an error. orjson keeps the last one silently, so the keys are counted against the raw
+    bytes, which is cheap, and only a mismatch is looked at closely (a line that both repeats a key and writes
+    another one with space before its colon can slip through).
+
+    Raises:
+        BadLine: with the reason.
+    """
+    try:
+        data = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        data = _parse_carefully(raw)
+    if not isinstance(data, dict):
+        raise BadLine(f"the line holds {_kind(data)}, not an object")
+    keys = _count_keys(data, MAX_DEPTH)
+    if raw.count(b'":') - raw.count(b'\\":') != keys:
+        _parse_carefully(raw)
+    return data
+
+
+def _parse_carefully(raw: bytes) -> Any:
+    """Parses with the standard library, which can say what is wrong."""
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadLine(f"not UTF-8: byte 0x{raw[error.start]:02x} at byte {error.start} of the line") from None
+    try:
+        data = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
+        json.dumps(data, ensure_ascii=False, allow_nan=False).encode()
+    except json.JSONDecodeError as error:
+        raise BadLine(_syntax(text, error)) from None
+    except RecursionError:
+        raise BadLine("nested too deeply") from None
+    except UnicodeEncodeError:
+        raise BadLine("holds half of a surrogate pair (\\ud800 to \\udfff), which is no character") from None
+    except ValueError:
+        raise BadLine("holds a number that is too large") from None
+    return data
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    data = dict(pairs)
+    if len(data) != len(pairs):
+        names = [name for name, _ in pairs]
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise BadLine(f"the key {_short(repeated)} is given twice")
+    return data
+
+
+def _refuse_constant(name: str) -> Any:
+    raise BadLine(f"{name} is not a JSON number; leave the field out or give null")
+
+
+def _syntax(text: str, error: json.JSONDecodeError) -> str:
+    if not text.lstrip().startswith(("{", "[")):
+        return f"not JSON: the line starts with {_short(text.strip())}"
+    if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
+        return "half a JSON object: the line ends before the object does (one object a line, not spread over lines)"
+    return f"not JSON: {error.msg[0].lower()}{error.msg[1:]} at character {error.pos + 1}"
+
+
+def _count_keys(value: Any, depth: int) -> int:
+    if depth == 0:
+        raise BadLine(f"nested too deeply (more than {MAX_DEPTH} levels)")
+    if isinstance(value, dict):
+        nested = (_count_keys(v, depth - 1) for v in value.values() if isinstance(v, dict | list))
+        return len(value) + sum(nested)
+    return sum(_count_keys(v, depth - 1) for v in value if isinstance(v, dict | list))
+
+
+def _skip_line(stream: BinaryIO, piece: bytes) -> None:
+    while piece and not piece.endswith(b"\n"):
+        piece = stream.readline(1 << 20)
+
+
+def _kind(value: Any) -> str:
+    names = {list: "a list", str: "a string", bool: "true or false", int: "a number", float: "a number"}
+    return names.get(type(value), "null")
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 40 else text[:37] + "...")

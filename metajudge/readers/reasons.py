@@ -1,0 +1,90 @@
+"""Why a record is invalid, in one short line that speaks of the user's fields."""
+
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+_EXPECTED = {
+    "string_type": "a string",
+    "dict_type": "an object",
+    "model_type": "an object",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+}
+_MOST = 3
+
+
+def reason_of(error: ValidationError, *, of: str | None = None) -> str:
+    """One line for a pydantic error: at most three faults, most of them naming the field.
+
+    Args:
+        error: what validation found.
+        of: the field whose value was validated, where it was validated apart from its record.
+    """
+    faults = list(dict.fromkeys(_fault(detail, of) for detail in error.errors(include_url=False)))
+    more = len(faults) - _MOST
+    return "; ".join(faults[:_MOST]) + (f"; and {more} more" if more > 0 else "")
+
+
+def _fault(detail: ErrorDetails, of: str | None) -> str:
+    kind, value = detail["type"], detail["input"]
+    path = [part for part in detail["loc"] if part != "[key]"]
+    field = ".".join(str(part) for part in ([of, *path] if of else path))
+    if kind == "missing":
+        return _missing(field)
+    if kind == "extra_forbidden":
+        return f"unknown field '{field}' (data of your own belongs in 'meta')"
+    if kind == "literal_error" and field == "version":
+        return f"unknown version {_shown(value)}: this metajudge reads version {detail['ctx']['expected']}"
+    if kind == "literal_error":
+        return f"'{field}' must be {detail['ctx']['expected']}, not {_shown(value)}"
+    if kind == "too_short" and field.endswith("responses"):
+        return "the item has no responses"
+    if kind in {"too_short", "too_long"}:
+        return _wrong_length(field, detail)
+    if kind in {"string_too_short", "string_pattern_mismatch"}:
+        return _bad_text(field, detail)
+    if kind in _EXPECTED:
+        return f"'{field}' must be {_EXPECTED[kind]}, not {_shown(value)}"
+    # A validator's own words name the field already ("verdict names ..."), unless they are about a value.
+    message = detail["msg"].removeprefix("Value error, ")
+    return f"'{field}' is {message}" if message.startswith("not a verdict") else _with_field(field, message)
+
+
+def _missing(field: str) -> str:
+    if field == "verdict":
+        return "missing field 'verdict' (null, with the reason in 'no_verdict', where the judge gave none)"
+    return f"missing field '{field}'"
+
+
+def _wrong_length(field: str, detail: ErrorDetails) -> str:
+    given = detail["ctx"]
+    if detail["type"] == "too_short":
+        return f"'{field}' has too few entries (at least {given['min_length']}): {given['actual_length']}"
+    return f"'{field}' has too many entries (at most {given['max_length']}): {given['actual_length']}"
+
+
+def _bad_text(field: str, detail: ErrorDetails) -> str:
+    value = detail["input"]
+    if "[key]" in detail["loc"] or field.startswith("order"):
+        return f"{_shown(value)} is no response id: use letters, digits, '_', '.', '-'"
+    return f"'{field}' is empty" if not str(value).strip() else f"'{field}' cannot be {_shown(value)}"
+
+
+def _with_field(field: str, message: str) -> str:
+    return message if not field or field == "item" else f"'{field}': {message[:1].lower()}{message[1:]}"
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict | list):
+        return "an object" if isinstance(value, dict) else "a list"
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."

@@ -1,0 +1,306 @@
+"""One stream of judgments over all inputs: bad lines counted, repeated ones skipped, contradictions refused."""
+
+import hashlib
+import os
+import shutil
+import struct
+import sys
+import tempfile
+import weakref
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from metajudge.errors import InputError
+from metajudge.readers.detect import readers_of
+from metajudge.readers.jsonl import to_line
+from metajudge.readers.lines import Reject
+from metajudge.readers.reader import Found, Reader
+from metajudge.types import Judgment
+
+_PLACE = struct.Struct(">16sIQ")
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What one pass has met so far."""
+
+    judgments: int = 0
+    rejects: int = 0
+    duplicates: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.judgments + self.rejects + self.duplicates
+
+
+@dataclass(frozen=True, slots=True)
+class _Earlier:
+    """Where an id stood first, and whether the record there is the same one."""
+
+    file: str
+    line: int
+    same: bool
+
+
+class _Ledger:
+    """Which ids were met, with a digest of each record: some 200 bytes a judgment."""
+
+    def __init__(self) -> None:
+        self._seen: dict[bytes, bytes] = {}
+        self._files: dict[str, int] = {}
+        self.unique = True
+        """Whether no id was met twice."""
+
+    def enter(self, found: Found) -> _Earlier | None:
+        """Records a judgment; returns the earlier one of the same id, where there is one."""
+        key = hashlib.blake2b(found.judgment.id.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        content = bytes.fromhex(found.judgment.digest)
+        earlier = self._seen.get(key)
+        if earlier is None:
+            file = self._files.setdefault(found.file, len(self._files))
+            self._seen[key] = _PLACE.pack(content, file, found.line)
+            return None
+        self.unique = False
+        digest, file, line = _PLACE.unpack(earlier)
+        return _Earlier(list(self._files)[file], line, digest == content)
+
+
+class JudgmentSource:
+    """Judgments from files and folders, read anew from disk at every iteration, one at a time.
+
+    Iterating the source gives the judgments asked for (``judges``, ``limit``); :meth:`all` gives every judgment,
+    for evidence that must not depend on the filter (what peers said, the other order). The counts hold for all of
+    the input once one pass has run to its end, and for what was read so far before that. Files must not change
+    in between.
+
+    Attributes:
+        formats: the path as given -> the name of the format it was read as.
+        strict: whether the first reject raises.
+    """
+
+    def __init__(
+        self,
+        inputs: Mapping[str, Sequence[Reader]],
+        *,
+        strict: bool = False,
+        judges: Collection[str] | None = None,
+        limit: int | None = None,
+    ) -> None:
+        self.formats = {name: " and ".join(dict.fromkeys(r.format for r in rs)) for name, rs in inputs.items()}
+        self.strict = strict
+        self._inputs = inputs
+        self._judges = None if judges is None else frozenset(judges)
+        self._limit = limit
+        self._tally = _Tally()
+        self._complete = False
+        self._unique = False
+
+    @property
+    def judgments(self) -> int:
+        """Number of different judgments, before any filter."""
+        return self._tally.judgments
+
+    @property
+    def rejects(self) -> int:
+        """Number of rejects: bad lines, and ids that stand for two different judgments."""
+        return self._tally.rejects
+
+    @property
+    def duplicates(self) -> int:
+        """Number of judgments skipped because the same one (id and content) came before."""
+        return self._tally.duplicates
+
+    def __iter__(self) -> Iterator[Judgment]:
+        """The judgments asked for.
+
+        Raises:
+            InputError: no judgment is by any of the judges asked for (raised at the end, with the judges there are).
+        """
+        left = self._limit
+        others: set[str] = set()
+        given = 0
+        for judgment in self.all():
+            if self._judges is not None and judgment.judge not in self._judges:
+                others.add(judgment.judge)
+                continue
+            if left is not None and given >= left:
+                return
+            given += 1
+            yield judgment
+        if self._judges is not None and not given and others:
+            wanted = ", ".join(map(repr, sorted(self._judges)))
+            there = ", ".join(sorted(others)[:20]) + (", ..." if len(others) > 20 else "")
+            raise InputError(f"no judgment by {wanted}; the judges here are {there}")
+
+    def all(self) -> Iterator[Judgment]:
+        """Every judgment, whatever the filter says."""
+        return (record for record in self.scan() if isinstance(record, Judgment))
+
+    def scan(self) -> Iterator[Judgment | Reject]:
+        """Every judgment and every reject, in the order of the input.
+
+        Raises:
+            InputError: at the first reject, where the source is strict.
+        """
+        tally = _Tally()
+        ledger = None if self._unique else _Ledger()
+        for readers in self._inputs.values():
+            for reader in readers:
+                for found in reader.read():
+                    record = _settled(found, ledger)
+                    _count(record, tally)
+                    if tally.total > self._tally.total:
+                        # Passes meet the same records in the same order: the one that is furthest knows most.
+                        self._tally = tally
+                    if isinstance(record, Reject) and self.strict:
+                        raise InputError(str(record))
+                    if record is not None:
+                        yield record
+        self._complete = True
+        if ledger is not None:
+            self._unique = ledger.unique
+
+    def write_rejects(self, path: Path | str) -> int:
+        """Writes all rejects as JSONL (file, line, reason, text).
+
+        Where there are none, no file is left there, not even one of an earlier run. Where there are, the input is
+        read once more, so that rejected texts need not be held.
+
+        Returns:
+            The number of rejects.
+
+        Raises:
+            InputError: the file cannot be written.
+        """
+        count = 0
+        target = Path(path)
+        part = target.with_name(f".{target.name}.{os.getpid()}.part")
+        try:
+            if not self._complete or self.rejects:
+                count = self._copy_rejects(part)
+            if count:
+                part.replace(target)
+            else:
+                target.unlink(missing_ok=True)
+        except OSError as error:
+            raise InputError(f"cannot write {target}: {error.strerror or error}") from error
+        finally:
+            part.unlink(missing_ok=True)
+        return count
+
+    def _copy_rejects(self, path: Path) -> int:
+        count = 0
+        # A path that is no text is written as escapes; everything else is text.
+        with path.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as stream:
+            for record in self.scan():
+                if isinstance(record, Reject):
+                    stream.write(record.to_json() + "\n")
+                    count += 1
+        return count
+
+
+def open_judgments(
+    paths: Sequence[Path | str],
+    *,
+    strict: bool = False,
+    judges: Collection[str] | None = None,
+    limit: int | None = None,
+) -> JudgmentSource:
+    """Opens files and folders of judgments; each one's format is recognised by its content.
+
+    Read are metajudge JSONL and JudgeBench output files (plain or gzip), folders that hold such files or the
+    pairs-and-judgments layout of JudgeBench and LLMBar, and LLMBar's own result files.
+
+    Args:
+        paths: what to read; ``-`` is standard input, which is copied to a temporary file first.
+        strict: whether the first bad line raises instead of being counted.
+        judges: names of the judges to give; None for all.
+        limit: how many judgments to give at most, after the selection by judge; None for all.
+
+    Returns:
+        A source that can be iterated any number of times.
+
+    Raises:
+        InputError: a path is missing, empty or of no known format, or holds no readable judgment at all; with
+            what was looked for and found.
+    """
+    if not paths:
+        raise InputError("no input given: name at least one file or folder of judgments, or - for standard input")
+    if limit is not None and limit < 1:
+        raise InputError(f"limit must be at least 1, not {limit}")
+    spooled: list[Path] = []
+    inputs: dict[str, Sequence[Reader]] = {}
+    try:
+        for path in map(str, paths):
+            name = "<stdin>" if path == "-" else path
+            inputs[name] = readers_of(_seekable(path, name, spooled), name)
+            _require_judgment(name, inputs[name], strict=strict)
+    except BaseException:
+        _remove(spooled)
+        raise
+    source = JudgmentSource(inputs, strict=strict, judges=judges, limit=limit)
+    weakref.finalize(source, _remove, spooled)
+    return source
+
+
+def _settled(found: Found | Reject, ledger: _Ledger | None) -> Judgment | Reject | None:
+    """The record to give: None for a repeated judgment, a Reject for an id that means two of them."""
+    if isinstance(found, Reject):
+        return found
+    earlier = ledger.enter(found) if ledger is not None else None
+    if earlier is None:
+        return found.judgment
+    if earlier.same:
+        return None
+    reason = f"id {found.judgment.id!r} stands for another judgment at {earlier.file}:{earlier.line}"
+    return Reject(found.file, found.line, reason, to_line(found.judgment).decode().rstrip("\n"))
+
+
+def _count(record: Judgment | Reject | None, tally: _Tally) -> None:
+    if record is None:
+        tally.duplicates += 1
+    elif isinstance(record, Reject):
+        tally.rejects += 1
+    else:
+        tally.judgments += 1
+
+
+def _require_judgment(name: str, readers: Sequence[Reader], *, strict: bool) -> None:
+    """Reads up to the first judgment, so that an input without any is refused at once."""
+    rejects = 0
+    first: Reject | None = None
+    for reader in readers:
+        for found in reader.read():
+            if isinstance(found, Found):
+                return
+            if strict:
+                raise InputError(str(found))
+            first = first or found
+            rejects += 1
+    bad = f"{rejects} bad line{'s' if rejects != 1 else ''}, the first at {first}" if first else "no record at all"
+    raise InputError(f"{name} holds no readable judgment: {bad}")
+
+
+def _seekable(path: str, name: str, spooled: list[Path]) -> Path:
+    """The path itself, or a temporary copy of standard input or a pipe, which can be read only once."""
+    given = Path(path)
+    if path != "-" and not given.is_fifo():
+        return given
+    handle, copy = tempfile.mkstemp(prefix="metajudge-")
+    spooled.append(Path(copy))
+    try:
+        with os.fdopen(handle, "wb") as target:
+            if path == "-":
+                shutil.copyfileobj(sys.stdin.buffer, target)
+            else:
+                with given.open("rb") as pipe:
+                    shutil.copyfileobj(pipe, target)
+    except OSError as error:
+        raise InputError(f"cannot read {name}: {error.strerror or error}") from error
+    return Path(copy)
+
+
+def _remove(files: list[Path]) -> None:
+    for file in files:
+        file.unlink(missing_ok=True)

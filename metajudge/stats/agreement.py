@@ -1,0 +1,298 @@
+"""Agreement beyond chance: Cohen's kappa, Fleiss' kappa, Krippendorff's alpha.
+
+The three differ in their model of chance, which the result names. All need categories, not strengths of belief.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metajudge.errors import InputError
+from metajudge.stats.estimate import check_confidence, normal_quantile
+
+Floats: TypeAlias = NDArray[np.float64]
+Level: TypeAlias = Literal["nominal", "ordinal"]
+Words: TypeAlias = Literal["poor", "slight", "fair", "moderate", "substantial", "almost perfect"]
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """A chance-corrected agreement.
+
+    Attributes:
+        estimate: 1 for perfect agreement, 0 for agreement as by chance; None where it is undefined, see ``reason``.
+        low: lower end of the interval, None where there is none.
+        high: upper end of the interval, None where there is none.
+        n: items with at least two ratings.
+        confidence: nominal coverage, in (0, 1).
+        method: statistic, model of chance and kind of interval.
+        observed: observed agreement in [0, 1]; for alpha one minus the observed disagreement of a pair, where the
+            most distant categories disagree by 1.
+        expected: the same by chance.
+        categories: the labels, in the order used.
+        reason: why estimate or interval is absent, else empty.
+    """
+
+    estimate: float | None
+    low: float | None
+    high: float | None
+    n: int
+    confidence: float
+    method: str
+    observed: float
+    expected: float
+    categories: tuple[Hashable, ...]
+    reason: str = ""
+
+
+def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable], confidence: float = 0.95) -> Agreement:
+    """Agreement of two raters, chance from **each rater's own observed margins** (Cohen, 1960).
+
+    The interval uses the large-sample standard error of Fleiss, Cohen and Everitt (1969) and may reach past 1; it is
+    cut there. Assumes independent items. Kappa is low where one category dominates, however good the raters are.
+
+    Args:
+        first: one label an item.
+        second: the other rater's labels, in the same order.
+        confidence: of the interval, in (0, 1).
+
+    Raises:
+        InputError: empty, of unequal length, or with a missing label (None or NaN).
+    """
+    check_confidence(confidence)
+    if len(first) != len(second):
+        raise InputError(f"first has {len(first)} labels, second {len(second)}: they must match one to one")
+    if not len(first):
+        raise InputError("there are no items to compare")
+    _refuse_missing(first, "first")
+    _refuse_missing(second, "second")
+    categories = _categories([*first, *second])
+    code = {label: i for i, label in enumerate(categories)}
+    table = np.zeros((len(categories), len(categories)))
+    for one, other in zip(first, second, strict=True):
+        table[code[one], code[other]] += 1
+    return _kappa_of(table / len(first), len(first), confidence, categories)
+
+
+def _kappa_of(p: Floats, n: int, confidence: float, categories: tuple[Hashable, ...]) -> Agreement:
+    method = "Cohen's kappa, chance from observed margins, asymptotic interval"
+    rows, columns = p.sum(axis=1), p.sum(axis=0)
+    observed, expected = float(np.trace(p)), float(rows @ columns)
+    if len(categories) == 1:
+        reason = "both raters gave one and the same label throughout, so chance alone explains all agreement"
+        return Agreement(None, None, None, n, confidence, method, observed, expected, categories, reason)
+    kappa = (observed - expected) / (1 - expected)
+    weight = rows[None, :] + columns[:, None]
+    diagonal = np.diag(p) * (1 - (rows + columns) * (1 - kappa)) ** 2
+    off = p * weight**2
+    np.fill_diagonal(off, 0)
+    variance = diagonal.sum() + (1 - kappa) ** 2 * off.sum() - (kappa - expected * (1 - kappa)) ** 2
+    error = float(np.sqrt(max(0.0, variance) / n)) / (1 - expected)
+    half = normal_quantile(confidence) * error
+    low, high = max(-1.0, kappa - half), min(1.0, kappa + half)
+    return Agreement(kappa, low, high, n, confidence, method, observed, expected, categories)
+
+
+def fleiss_kappa(ratings: Sequence[Sequence[Hashable]], confidence: float = 0.95) -> Agreement:
+    """Agreement of several raters, chance from the **pooled** margins (Fleiss, 1971).
+
+    Raters need not be the same for all items, but every item has the same number of them, at least two. The interval
+    is a jackknife over items with a normal quantile, cut to [-1, 1].
+
+    Args:
+        ratings: for each item its labels.
+        confidence: of the interval, in (0, 1).
+
+    Raises:
+        InputError: no items, unequal numbers of ratings, fewer than two, or a missing label.
+    """
+    check_confidence(confidence)
+    if not len(ratings):
+        raise InputError("there are no items to compare")
+    raters = len(ratings[0])
+    for number, labels in enumerate(ratings):
+        _refuse_missing(labels, f"item {number}")
+        if len(labels) != raters or raters < 2:
+            raise InputError(
+                f"item {number} has {len(labels)} ratings, the first {raters}: Fleiss' kappa needs the same number, "
+                "two at least; for gaps use krippendorff_alpha"
+            )
+    categories = _categories([label for labels in ratings for label in labels])
+    counts = _count_table(ratings, categories)
+    agreeing = (counts * (counts - 1)).sum(axis=1) / (raters * (raters - 1))
+
+    def parts(items: Floats, total: Floats, agreement: Floats) -> tuple[Floats, Floats]:
+        shares = total / (items * raters)
+        return agreement / items[:, 0], (shares**2).sum(axis=1)
+
+    n = len(ratings)
+    observed, expected = parts(np.array([[float(n)]]), counts.sum(axis=0)[None], agreeing.sum()[None])
+    left_out = (
+        parts(np.full((n, 1), n - 1.0), counts.sum(axis=0) - counts, agreeing.sum() - agreeing) if n > 1 else None
+    )
+    return _with_jackknife(
+        "Fleiss' kappa, chance from pooled margins", (observed, expected), left_out, n, confidence, categories
+    )
+
+
+def krippendorff_alpha(
+    units: Sequence[Sequence[Any]],
+    level: Level = "nominal",
+    categories: Sequence[Hashable] | None = None,
+    confidence: float = 0.95,
+) -> Agreement:
+    """Agreement of any number of raters with gaps, chance from **pooled pairable values** without replacement.
+
+    ``alpha = 1 - D_observed / D_expected`` from the coincidence matrix (Krippendorff, "Computing Krippendorff's
+    Alpha-Reliability", 2011). Units with fewer than two ratings are left out. The interval is a jackknife over units
+    with a normal quantile, cut to [-1, 1]; alpha itself may be lower.
+
+    Args:
+        units: for each unit its values; None where a rater gave none.
+        level: ``nominal``, or ``ordinal`` where categories have an order.
+        categories: their order for ``ordinal``; by default the values are sorted, which numbers can be.
+        confidence: of the interval, in (0, 1).
+
+    Raises:
+        InputError: no unit with two ratings, NaN, an unknown level, values that cannot be sorted, or a value that
+            ``categories`` does not name.
+    """
+    check_confidence(confidence)
+    if level not in ("nominal", "ordinal"):
+        raise InputError(f"level must be 'nominal' or 'ordinal', not {level!r}")
+    pairable = [[value for value in unit if value is not None] for unit in units]
+    pairable = [unit for unit in pairable if len(unit) > 1]
+    if not pairable:
+        raise InputError("no unit has two ratings: there is nothing to compare")
+    for number, unit in enumerate(pairable):
+        _refuse_missing(unit, f"pairable unit {number}")
+    order = _ordered(pairable, level, categories)
+    counts = _count_table(pairable, order)
+    size = counts.sum(axis=1)[:, None, None]
+    diagonal = counts[:, :, None] * np.eye(len(order))
+    coincidences = (counts[:, :, None] * counts[:, None, :] - diagonal) / (size - 1)
+    total = coincidences.sum(axis=0)
+    whole = _agreement_parts(total[None], level)
+    n = len(pairable)
+    left_out = _agreement_parts(total - coincidences, level) if n > 1 else None
+    name = f"Krippendorff's alpha ({level}), chance from pooled pairable values"
+    return _with_jackknife(name, whole, left_out, n, confidence, order)
+
+
+def _agreement_parts(coincidences: Floats, level: Level) -> tuple[Floats, Floats]:
+    """One minus observed and one minus expected disagreement, [m] each, of matrices [m, k, k]."""
+    margins = coincidences.sum(axis=2)
+    total = margins.sum(axis=1)
+    distance = _DISTANCES[level](margins)
+    # The scale of the distance cancels out; with 1 as the largest both parts stay within [0, 1].
+    largest = distance.max(axis=(1, 2), keepdims=True)
+    distance = distance / np.where(largest > 0, largest, 1)
+    observed = (coincidences * distance).sum(axis=(1, 2)) / total
+    expected = (margins[:, :, None] * margins[:, None, :] * distance).sum(axis=(1, 2)) / (total * (total - 1))
+    return 1 - observed, 1 - expected
+
+
+def _nominal(margins: Floats) -> Floats:
+    k = margins.shape[1]
+    return np.broadcast_to(1 - np.eye(k), (len(margins), k, k))
+
+
+def _ordinal(margins: Floats) -> Floats:
+    """Squared number of values from the middle of one category to the middle of the other, [m, k, k]."""
+    middle = np.cumsum(margins, axis=1) - margins / 2
+    return np.asarray((middle[:, :, None] - middle[:, None, :]) ** 2, dtype=np.float64)
+
+
+_DISTANCES: dict[Level, Callable[[Floats], Floats]] = {"nominal": _nominal, "ordinal": _ordinal}
+
+
+def _with_jackknife(
+    name: str,
+    whole: tuple[Floats, Floats],
+    left_out: tuple[Floats, Floats] | None,
+    n: int,
+    confidence: float,
+    categories: tuple[Hashable, ...],
+) -> Agreement:
+    observed, expected = float(whole[0][0]), float(whole[1][0])
+    method = f"{name}, jackknife interval over items"
+    if len(categories) == 1:
+        reason = "all ratings are the same label, so chance alone explains all agreement"
+        return Agreement(None, None, None, n, confidence, method, observed, expected, categories, reason)
+    kappa = (observed - expected) / (1 - expected)
+    if left_out is None or n < 3:
+        reason = f"{n} items are too few for an interval"
+        return Agreement(kappa, None, None, n, confidence, method, observed, expected, categories, reason)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        others = (left_out[0] - left_out[1]) / (1 - left_out[1])
+    if not np.isfinite(others).all():
+        reason = "without one of the items all ratings are the same label: there is no interval"
+        return Agreement(kappa, None, None, n, confidence, method, observed, expected, categories, reason)
+    error = float(np.sqrt((n - 1) / n * np.sum((others - others.mean()) ** 2)))
+    half = normal_quantile(confidence) * error
+    low, high = max(-1.0, kappa - half), min(1.0, kappa + half)
+    return Agreement(kappa, low, high, n, confidence, method, observed, expected, categories)
+
+
+def landis_koch(kappa: float) -> Words:
+    """The customary word for a kappa (Landis and Koch, 1977): a convention, not a test.
+
+    Below 0 poor, up to .20 slight, .40 fair, .60 moderate, .80 substantial, above almost perfect.
+
+    Raises:
+        InputError: kappa is NaN or above 1.
+    """
+    if not kappa <= 1:
+        raise InputError(f"a kappa is a number up to 1, not {kappa!r}")
+    if kappa < 0:
+        return "poor"
+    bands: tuple[tuple[float, Words], ...] = (
+        (0.20, "slight"),
+        (0.40, "fair"),
+        (0.60, "moderate"),
+        (0.80, "substantial"),
+    )
+    for upper, word in bands:
+        if round(kappa, 9) <= upper:
+            return word
+    return "almost perfect"
+
+
+def _count_table(ratings: Sequence[Sequence[Hashable]], categories: tuple[Hashable, ...]) -> Floats:
+    code = {label: i for i, label in enumerate(categories)}
+    counts = np.zeros((len(ratings), len(categories)))
+    for number, labels in enumerate(ratings):
+        for label in labels:
+            counts[number, code[label]] += 1
+    return counts
+
+
+def _categories(labels: Sequence[Hashable]) -> tuple[Hashable, ...]:
+    return tuple(sorted(set(labels), key=lambda label: (str(type(label)), str(label))))
+
+
+def _ordered(
+    units: Sequence[Sequence[Any]], level: Level, categories: Sequence[Hashable] | None
+) -> tuple[Hashable, ...]:
+    values = {value for unit in units for value in unit}
+    if categories is not None:
+        unknown = sorted(str(value) for value in values - set(categories))
+        if unknown or len(set(categories)) != len(categories):
+            raise InputError(f"categories must name each value once; missing: {', '.join(unknown) or 'none'}")
+        return tuple(label for label in categories if label in values)
+    if level == "nominal":
+        return _categories(list(values))
+    if not all(isinstance(value, int | float | np.number) for value in values):
+        raise InputError("ordinal values that are not numbers have no known order: give it as categories")
+    return tuple(sorted(values))
+
+
+def _refuse_missing(labels: Sequence[Any], what: str) -> None:
+    for number, label in enumerate(labels):
+        if label is None or label != label:
+            raise InputError(
+                f"{what} has no label at position {number}: leave it out (krippendorff_alpha takes None for a gap)"
+            )

@@ -1,0 +1,137 @@
+"""The same items twice: exact tests and the bootstrap of a paired difference."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from metajudge.errors import InputError
+from metajudge.stats.estimate import check_confidence
+from metajudge.stats.intervals import clopper_pearson
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike
+
+    from metajudge.stats.bootstrap import BootstrapEstimate, Interval
+
+
+@dataclass(frozen=True, slots=True)
+class PairedTest:
+    """An exact test of whether differences lean to one side.
+
+    Attributes:
+        estimate: share of the untied pairs in favour of the first; None where all pairs are tied.
+        low: lower end of its Clopper-Pearson interval (0 where all pairs are tied: nothing is known).
+        high: upper end of its Clopper-Pearson interval (1 where all pairs are tied).
+        p_value: two-sided exact binomial test of a share of one half; 1 where all pairs are tied.
+        n: all pairs, tied ones included.
+        favour_first: pairs in favour of the first.
+        favour_second: pairs in favour of the second.
+        tied: pairs in favour of neither; they carry no information about the share.
+        confidence: nominal coverage, in (0, 1).
+        method: name of the test.
+    """
+
+    estimate: float | None
+    low: float
+    high: float
+    p_value: float
+    n: int
+    favour_first: int
+    favour_second: int
+    tied: int
+    confidence: float
+    method: str
+
+
+def mcnemar_exact(first: Sequence[bool], second: Sequence[bool], confidence: float = 0.95) -> PairedTest:
+    """Compares two yes/no outcomes on the same items (McNemar, 1947; exact conditional version).
+
+    Under equal rates the items on which exactly one says yes fall on either side with probability one half. Assumes
+    independent items: with several judgments of one question use :func:`bootstrap_paired_difference` with clusters.
+
+    Args:
+        first: for each item whether the first was right (or kept, ...).
+        second: the same for the second, in the same order.
+        confidence: of the interval, in (0, 1).
+
+    Raises:
+        InputError: empty, of unequal length, or with values other than true and false.
+    """
+    pairs = _pairs(first, second)
+    for number, pair in enumerate(pairs):
+        if any(value not in (0, 1) for value in pair):
+            raise InputError(f"pair {number} is {pair}: outcomes must be true or false; leave out missing ones")
+    favour_first = sum(bool(one) and not other for one, other in pairs)
+    favour_second = sum(bool(other) and not one for one, other in pairs)
+    return _exact(favour_first, favour_second, len(pairs), confidence, "mcnemar exact")
+
+
+def sign_test(differences: Sequence[float], confidence: float = 0.95) -> PairedTest:
+    """Tests whether paired differences have median zero; ties (0) are counted and left out (Dixon and Mood, 1946).
+
+    Raises:
+        InputError: empty, or a difference that is NaN.
+    """
+    if not len(differences):
+        raise InputError("there are no differences to test")
+    for number, value in enumerate(differences):
+        if value != value:
+            raise InputError(f"difference {number} is NaN: leave out pairs without a value")
+    positive = sum(value > 0 for value in differences)
+    negative = sum(value < 0 for value in differences)
+    return _exact(positive, negative, len(differences), confidence, "exact sign test")
+
+
+def bootstrap_paired_difference(
+    first: "ArrayLike",
+    second: "ArrayLike",
+    clusters: Sequence[Hashable] | None = None,
+    *,
+    rng: "np.random.Generator",
+    resamples: int = 10_000,
+    confidence: float = 0.95,
+    interval: "Interval" = "percentile",
+) -> "BootstrapEstimate":
+    """The mean of ``first - second`` over paired observations, with whole clusters resampled.
+
+    Args:
+        first: [n] values such as 0/1 for wrong and right.
+        second: [n] values of the same observations.
+        clusters: the cluster of each observation, such as its question; None: each is its own.
+        rng: the only source of randomness.
+        resamples: as for :func:`metajudge.stats.bootstrap.bootstrap_ratio`, like the errors.
+        confidence: nominal coverage, in (0, 1).
+        interval: ``percentile`` or ``bca``.
+    """
+    import numpy as np
+
+    from metajudge.stats.bootstrap import bootstrap_mean
+
+    one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    if one.shape != other.shape:
+        raise InputError(f"first has shape {one.shape}, second {other.shape}: they must match one to one")
+    return bootstrap_mean(one - other, clusters, rng=rng, resamples=resamples, confidence=confidence, interval=interval)
+
+
+def _exact(positive: int, negative: int, n: int, confidence: float, method: str) -> PairedTest:
+    check_confidence(confidence)
+    untied = positive + negative
+    share: float | None
+    if untied:
+        from scipy.special import bdtr
+
+        interval = clopper_pearson(positive, untied, confidence)
+        share, low, high = interval.estimate, interval.low, interval.high
+        p_value = min(1.0, 2 * float(bdtr(min(positive, negative), untied, 0.5)))
+    else:
+        share, low, high, p_value = None, 0.0, 1.0, 1.0
+    return PairedTest(share, low, high, p_value, n, positive, negative, n - untied, confidence, method)
+
+
+def _pairs(first: Sequence[bool], second: Sequence[bool]) -> list[tuple[bool, bool]]:
+    if len(first) != len(second):
+        raise InputError(f"first has {len(first)} outcomes, second {len(second)}: they must match one to one")
+    if not len(first):
+        raise InputError("there are no pairs to compare")
+    return list(zip(first, second, strict=True))

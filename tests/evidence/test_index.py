@@ -1,0 +1,75 @@
+from typing import Any
+
+import pytest
+
+from metajudge.errors import InputError
+from metajudge.evidence import SIGNALS, EvidenceIndex
+from metajudge.types import Item, Judgment
+
+
+def judgment(name: str, judge: str, verdict: Any, order: str = "AB", **item: Any) -> Judgment:
+    content = {"id": "q", "question": "?", "responses": {"A": "x", "B": "y"}, **item}
+    reason = {"no_verdict": "cut off"} if verdict is None else {}
+    return Judgment(id=name, item=Item(**content), judge=judge, verdict=verdict, order=tuple(order), **reason)
+
+
+FOUR = [
+    judgment("1", "owl", "A>B"),
+    judgment("2", "owl", "A>>B", "BA"),
+    judgment("3", "emu", "A>B"),
+    judgment("4", "jay", None),
+]
+
+
+def test_signals_come_in_a_fixed_order() -> None:
+    index = EvidenceIndex.build(iter(FOUR))
+    signals = index.signals(FOUR[0])
+    assert tuple(signals) == SIGNALS
+    assert signals["order"].state == "agree"
+    assert signals["peers"].value == 0.5
+    assert len(index) == 1
+
+
+def test_a_judgment_outside_the_index_has_evidence_too() -> None:
+    index = EvidenceIndex.build(FOUR)
+    assert index.signals(judgment("9", "new", "B>A"))["peers"].state == "unanimous_against"
+    assert index.signals(judgment("9", "new", "B>A", id="unknown"))["peers"].state == "no_peers"
+
+
+def test_indexing_a_record_twice_changes_no_signal() -> None:
+    once, twice = EvidenceIndex.build(FOUR), EvidenceIndex.build(FOUR + FOUR)
+    for one in FOUR:
+        for name, signal in once.signals(one).items():
+            assert twice.signals(one)[name].value == signal.value
+
+
+def test_one_item_id_with_two_contents_is_an_error_naming_both() -> None:
+    with pytest.raises(InputError, match=r"'q' has two different contents: in judgment '1' and in judgment '5'"):
+        EvidenceIndex.build([*FOUR, judgment("5", "emu", "A>B", question="another?")])
+    with pytest.raises(InputError, match="two different contents"):
+        EvidenceIndex.build(FOUR).signals(judgment("5", "emu", "A>B", question="another?"))
+
+
+def test_peer_verdicts_one_by_one() -> None:
+    found = EvidenceIndex.build(FOUR).peer_verdicts(FOUR[2])
+    assert {judge: [str(v) for v in verdicts] for judge, verdicts in found.items()} == {"owl": ["A>B", "A>>B"]}
+    assert EvidenceIndex.build(FOUR).peers(FOUR[2]).value == 0.75
+
+
+def test_many_judgments_stay_small() -> None:
+    import tracemalloc
+
+    items = [Item(id=str(i), question="?", responses={"A": "x", "B": "y"}) for i in range(1000)]
+    for item in items:
+        assert item.digest
+    tracemalloc.start()
+    index = EvidenceIndex.build(
+        Judgment.model_construct(
+            id="j", item=items[n % 1000], judge=f"judge-{n % 50}", verdict=FOUR[n % 2].verdict, order=("A", "B")
+        )
+        for n in range(20_000)
+    )
+    size, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(index) == 1000
+    assert size < 2_000_000

@@ -1,0 +1,114 @@
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metajudge.errors import InputError
+from metajudge.readers import open_judgments
+
+Write = Callable[..., Path]
+Record = Callable[..., dict[str, Any]]
+
+PAIR = {"item_id": "p", "question": "?", "response_a": "x", "response_b": "y", "label": "A>B"}
+GAME = {"item_id": "p", "judge_model": "j", "order": "AB", "decision": "A>B", "judgment_text": "", "label": "A>B"}
+OUTPUT = {
+    "pair_id": "p",
+    "question": "?",
+    "response_A": "x",
+    "response_B": "y",
+    "label": "A>B",
+    "judgments": [{"judgment": {"judge_model": "j", "response": ""}, "decision": "A>B"}],
+}
+
+
+def refused(*paths: Path) -> str:
+    with pytest.raises(InputError) as caught:
+        open_judgments(paths)
+    return str(caught.value)
+
+
+def test_the_format_is_chosen_by_content_whatever_the_name(write: Write, record: Record) -> None:
+    ours = write("pairs.csv", record())
+    upstream = write("judgments.jsonl.gz", OUTPUT)
+    source = open_judgments([ours, upstream])
+    assert source.formats == {str(ours): "metajudge JSONL", str(upstream): "JudgeBench output"}
+    assert [judgment.id for judgment in source] == ["j1", "p/j/AB"]
+
+
+def test_bad_lines_at_the_top_do_not_hide_the_format(write: Write, record: Record) -> None:
+    source = open_judgments([write("x", "garbage", "", {"note": "made by hand"}, record())])
+    assert [judgment.id for judgment in source] == ["j1"]
+    assert source.rejects == 2
+
+
+def test_names_in_a_folder_do_not_matter_either(write: Write) -> None:
+    write("f/1.txt", GAME)
+    path = write("f/2.bin", PAIR)
+    assert [judgment.id for judgment in open_judgments([path.parent])] == ["p/j/AB"]
+
+
+def test_a_folder_of_outputs_and_own_records_is_read_whole_and_the_rest_left_alone(
+    write: Write, record: Record
+) -> None:
+    write("f/a.jsonl", OUTPUT)
+    write("f/b.jsonl", record())
+    write("f/.hidden.jsonl", record("j2"))
+    write("f/README.md", "# Notes", "text")
+    write("f/c.db", b"\0\0\0")
+    write("f/out.rejects.jsonl", {"file": "x", "line": 1, "reason": "r", "text": "t"})
+    path = write("f/deeper/d.jsonl", record("j3")).parent.parent
+    source = open_judgments([path])
+    assert [judgment.id for judgment in source] == ["p/j/AB", "j1"]
+    assert source.rejects == 0
+    assert source.formats == {str(path): "JudgeBench output and metajudge JSONL"}
+
+
+def test_judgments_without_their_pairs_point_to_the_folder(write: Write) -> None:
+    path = write("judgments.jsonl.gz", GAME, packed=True)
+    assert "holds judgments that name their pair by item_id, but not the pairs: give the folder" in refused(path)
+    assert "holds pairs, but no judgments: give the folder" in refused(write("pairs.jsonl", PAIR))
+    assert "but not the pairs they name" in refused(write("alone/judgments.jsonl", GAME).parent)
+    assert "holds no file of judgments (found: pairs.jsonl)" in refused(write("pairs/pairs.jsonl", PAIR).parent)
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ((), r"is empty; expected metajudge JSONL"),
+        (("", "   "), r"is empty"),
+        (({"a": 1, "b": 2},), r"holds no judgment that can be read: line 1 has the fields a, b; expected"),
+        (("{}",), r"line 1 is an empty object"),
+        (("id,judge,verdict", "1,2,3"), r"line 1: not JSON: the line starts with 'id,judge,verdict'"),
+        (("[", "{}", "]"), r"is one JSON list; give one object a line \(jq"),
+        (("{", '  "id": "j1"', "}"), r"half a JSON object.*one object a line, not spread over lines"),
+        ((b"\0\1\2",), r"is not text"),
+        ((b"\xff\xfe{\0",), r"is UTF-16 text; save it as UTF-8"),
+        ((b"\x1f\x8bgarbage",), r"is a damaged gzip file"),
+        ((b"\xff\xfa",), r"not UTF-8"),
+        (({"item": {}, "judge": "j"},), r"no readable judgment: 1 bad line, the first at .*:1: .*missing field"),
+    ],
+)
+def test_what_cannot_be_read_says_what_was_found_and_looked_for(
+    write: Write, lines: tuple[Any, ...], expected: str
+) -> None:
+    path = write("x.jsonl", *lines)
+    message = refused(path)
+    assert re.search(expected, message, re.S)
+    assert str(path) in message
+
+
+def test_an_empty_file_of_no_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.touch()
+    assert "is empty" in refused(path)
+
+
+def test_a_missing_path_and_an_empty_folder(tmp_path: Path) -> None:
+    assert re.search(r"cannot read .*missing: No such file", refused(tmp_path / "missing"))
+    assert "holds no file of judgments (found: nothing); expected" in refused(tmp_path)
+
+
+def test_no_input_at_all() -> None:
+    assert "no input given" in refused()

@@ -1,0 +1,158 @@
+import gzip
+import json
+import random
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from metajudge.errors import InputError
+from metajudge.readers import lines
+from metajudge.readers.lines import BadLine, Line, Reject, Source, parse_object, read_lines
+
+
+def reason(raw: bytes) -> str:
+    with pytest.raises(BadLine) as caught:
+        parse_object(raw)
+    return str(caught.value)
+
+
+def read(path: Path) -> list[Line | Reject]:
+    return list(read_lines(Source(path, path.name)))
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        (b"hello", "not JSON: the line starts with 'hello'"),
+        (b'{"a": 1', "half a JSON object: the line ends before the object does"),
+        (b'{"a": "b', "half a JSON object"),
+        (b"{", "half a JSON object"),
+        (b'{"a": 1}}', "not JSON: extra data at character 9"),
+        (b"{'a': 1}", "not JSON: expecting property name enclosed in double quotes"),
+        (b"[1, 2]", "the line holds a list, not an object"),
+        (b'"text"', "the line holds a string, not an object"),
+        (b"7", "the line holds a number, not an object"),
+        (b"null", "the line holds null, not an object"),
+        (b'{"a": NaN}', "NaN is not a JSON number"),
+        (b'{"a": -Infinity}', "-Infinity is not a JSON number"),
+        (b'{"a": 1e999}', "a number that is too large"),
+        (b'{"a": "\\ud800"}', "half of a surrogate pair"),
+        (b'{"a": "\xff"}', "not UTF-8: byte 0xff at byte 7 of the line"),
+        (b'{"a": ' + b"[" * 200 + b"]" * 200 + b"}", "nested too deeply"),
+        (b'{"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested too deeply"),
+        (b'{"a": ' * 200 + b"1" + b"}" * 200, "nested too deeply"),
+    ],
+)
+def test_each_kind_of_bad_line_has_its_own_short_reason(raw: bytes, expected: str) -> None:
+    found = reason(raw)
+    assert found.startswith(expected) or expected in found
+    assert len(found) < 160
+    assert "\n" not in found
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b'{"verdict": "A>B", "verdict": "B>A"}',
+        b'{"item": {"id": 1, "id": 2}}',
+        b'{"list": [{"x": 1, "x": 1}]}',
+        b'{"verdict" : "A>B", "verdict" : "B>A"}',
+    ],
+)
+def test_a_repeated_key_is_refused_and_not_settled_by_position(raw: bytes) -> None:
+    assert "is given twice" in reason(raw)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"a": 'she said "x": 1, "x": 2'},
+        {"a": ": starts with a colon", "b": '":'},
+        {"a\\": 1, 'b"': {"c": []}},
+        {"a": {"x": 1}, "b": {"x": 2}, "c": [{"x": 3}, {"x": 4}]},
+    ],
+)
+def test_text_that_looks_like_repeated_keys_is_read(data: dict[str, object]) -> None:
+    assert parse_object(json.dumps(data).encode()) == data
+
+
+def test_blank_lines_bom_and_crlf_are_no_faults_and_line_numbers_stay_those_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b'\xef\xbb\xbf{"a": 1}\r\n\r\n   \n{"a": 2}')
+    found = read(path)
+    assert [(line.number, line.data) for line in found if isinstance(line, Line)] == [(1, {"a": 1}), (4, {"a": 2})]
+    assert len(found) == 2
+
+
+def test_gzip_is_recognised_by_its_bytes_and_not_by_the_name(tmp_path: Path) -> None:
+    path = tmp_path / "plain.jsonl"
+    path.write_bytes(gzip.compress(b'{"a": 1}\n'))
+    assert [line.data for line in read(path) if isinstance(line, Line)] == [{"a": 1}]
+
+
+def test_a_gzip_file_that_is_cut_gives_what_is_there_and_a_reject(tmp_path: Path) -> None:
+    path = tmp_path / "x.gz"
+    noise = random.Random(1)
+    whole = gzip.compress(b"".join(b'{"a": %d}\n' % noise.randrange(10**9) for _ in range(20_000)))
+    path.write_bytes(whole[: len(whole) // 2])
+    *good, last = read(path)
+    assert len(good) > 1000
+    assert all(isinstance(line, Line) for line in good)
+    assert isinstance(last, Reject)
+    assert last.line == len(good) + 1
+    assert "damaged or ends early" in last.reason
+
+
+def test_a_huge_line_is_rejected_without_being_held(tmp_path: Path) -> None:
+    path = tmp_path / "x.gz"
+    with gzip.open(path, "wb", compresslevel=1) as stream:
+        stream.write(b'{"a": "')
+        for _ in range(50):
+            stream.write(b"x" * 2**20)
+        stream.write(b'"}\n{"a": 2}\n')
+    tracemalloc.start()
+    try:
+        found = read(path)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    rejected, good = found
+    assert isinstance(rejected, Reject)
+    assert rejected.reason == "the line is longer than 16 MiB"
+    assert len(rejected.text) == lines.EXCERPT
+    assert isinstance(good, Line)
+    assert (good.number, good.data) == (2, {"a": 2})
+    assert peak < 2.5 * lines.MAX_LINE_BYTES
+
+
+def test_a_line_of_exactly_the_limit_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "MAX_LINE_BYTES", 10)
+    path = tmp_path / "x"
+    path.write_bytes(b'{"a": 123}\n{"a":  123}\n{"a": 12}\n')
+    kinds = [type(line) for line in read(path)]
+    # The limit counts the newline: ten bytes and a newline are one too many.
+    assert kinds == [Reject, Reject, Line]
+
+
+@pytest.mark.parametrize(
+    ("head", "what"),
+    [
+        (b"PK\x03\x04", "zip archive"),
+        (b"PAR1", "Parquet"),
+        (b"\x28\xb5\x2f\xfd", "zstd"),
+        (b"BZh9", "bzip2"),
+        (b"\xff\xfe{\x00", "UTF-16"),
+    ],
+)
+def test_another_kind_of_file_is_named(tmp_path: Path, head: bytes, what: str) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(head + b"rest")
+    with pytest.raises(InputError, match=what):
+        read(path)
+
+
+def test_a_reject_shows_place_and_reason_and_is_one_json_object() -> None:
+    reject = Reject("a.jsonl", 3, "not JSON", 'te"xt\n')
+    assert str(reject) == "a.jsonl:3: not JSON"
+    assert json.loads(reject.to_json()) == {"file": "a.jsonl", "line": 3, "reason": "not JSON", "text": 'te"xt\n'}

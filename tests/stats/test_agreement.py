@@ -1,0 +1,202 @@
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metajudge.errors import InputError
+from metajudge.stats.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha, landis_koch
+
+# Fleiss, Psychological Bulletin 76 (1971), as commonly reprinted: ten subjects, fourteen raters, five categories.
+SUBJECTS = [
+    [0, 0, 0, 0, 14],
+    [0, 2, 6, 4, 2],
+    [0, 0, 3, 5, 6],
+    [0, 3, 9, 2, 0],
+    [2, 2, 8, 1, 1],
+    [7, 7, 0, 0, 0],
+    [3, 2, 6, 3, 0],
+    [2, 5, 3, 2, 2],
+    [6, 5, 2, 1, 0],
+    [0, 2, 2, 3, 7],
+]
+
+# Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), section C: four observers, twelve units.
+UNITS: list[list[int | None]] = [
+    [1, 1, None, 1],
+    [2, 2, 3, 2],
+    [3, 3, 3, 3],
+    [3, 3, 3, 3],
+    [2, 2, 2, 2],
+    [1, 2, 3, 4],
+    [4, 4, 4, 4],
+    [1, 1, 2, 1],
+    [2, 2, 2, 2],
+    [None, 5, 5, 5],
+    [None, None, 1, 1],
+    [None, 3, None, None],
+]
+
+
+def spread(table: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
+    cells = [(i, j) for i, row in enumerate(table) for j, count in enumerate(row) for _ in range(count)]
+    return [i for i, _ in cells], [j for _, j in cells]
+
+
+# Kappa and limits from statsmodels 0.15 (cohens_kappa on the same tables).
+@pytest.mark.parametrize(
+    ("table", "kappa", "low", "high"),
+    [
+        ([[20, 5], [10, 15]], 0.4, 0.151092290476661, 0.6489077095233389),
+        ([[88, 14, 18], [10, 40, 10], [2, 6, 12]], 0.49152542372881347, 0.3915637020535469, 0.59148714540408),
+    ],
+)
+def test_cohen_golden(table: list[list[int]], kappa: float, low: float, high: float) -> None:
+    found = cohen_kappa(*spread(table))
+    assert found.estimate == pytest.approx(kappa, rel=1e-10)
+    assert (found.low, found.high) == pytest.approx((low, high), rel=1e-9)
+    assert "observed margins" in found.method
+
+
+def test_fleiss_golden() -> None:
+    ratings = [[label for label, count in enumerate(row) for _ in range(count)] for row in SUBJECTS]
+    found = fleiss_kappa(ratings)
+    assert found.estimate == pytest.approx(0.20993070442195522, rel=1e-10)  # printed as .210
+    assert (found.observed, found.expected) == pytest.approx((0.378, 0.213), abs=5e-4)
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < 0.21 < found.high
+
+
+def test_krippendorff_golden() -> None:
+    nominal, ordinal = krippendorff_alpha(UNITS), krippendorff_alpha(UNITS, "ordinal")
+    assert nominal.estimate == pytest.approx(0.743, abs=5e-4)
+    assert ordinal.estimate == pytest.approx(0.815, abs=5e-4)
+    assert nominal.n == ordinal.n == 11
+    for found in (nominal, ordinal):
+        assert 0 <= found.expected <= found.observed <= 1
+
+
+def test_two_raters_without_gaps_alpha_by_hand() -> None:
+    # Krippendorff (2011), section A: ten units, two observers, binary; alpha = .095
+    first, second = [0, 1, 0, 0, 0, 0, 0, 0, 1, 0], [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]
+    found = krippendorff_alpha(list(zip(first, second, strict=True)))
+    assert found.estimate == pytest.approx(0.095, abs=5e-4)
+
+
+RATINGS = st.lists(st.lists(st.integers(0, 3), min_size=3, max_size=3), min_size=3, max_size=30)
+
+
+@given(RATINGS)
+def test_relabelling_and_reordering_change_nothing(ratings: list[list[int]]) -> None:
+    names = {0: "delta", 1: "alpha", 2: "charlie", 3: "bravo"}
+    renamed = [[names[value] for value in reversed(unit)] for unit in reversed(ratings)]
+    for measure in (fleiss_kappa, krippendorff_alpha):
+        one: Any = measure(ratings)
+        other: Any = measure(renamed)
+        if one.estimate is None:
+            assert other.estimate is None
+        else:
+            assert other.estimate == pytest.approx(one.estimate)
+    ordered: Any = krippendorff_alpha(ratings, "ordinal")
+    turned: Any = krippendorff_alpha([[3 - value for value in unit] for unit in ratings], "ordinal")
+    if ordered.estimate is not None:
+        assert turned.estimate == pytest.approx(ordered.estimate)
+
+
+@given(st.lists(st.integers(0, 3), min_size=3, max_size=30))
+def test_perfect_agreement_is_one_unless_there_is_one_label_only(labels: list[int]) -> None:
+    pairs = [[label, label] for label in labels]
+    found = [cohen_kappa(labels, labels), fleiss_kappa(pairs), krippendorff_alpha(pairs)]
+    for agreement in found:
+        if len(set(labels)) == 1:
+            assert agreement.estimate is None
+            assert "same label" in agreement.reason or "one and the same" in agreement.reason
+        else:
+            assert agreement.estimate == pytest.approx(1)
+
+
+def test_independent_raters_agree_by_chance_alone() -> None:
+    labels = np.random.default_rng(3).integers(0, 3, size=(2000, 2))
+    pairs, first, second = labels.tolist(), labels[:, 0].tolist(), labels[:, 1].tolist()
+    for found in (fleiss_kappa(pairs), krippendorff_alpha(pairs), cohen_kappa(first, second)):
+        assert found.low is not None
+        assert found.high is not None
+        assert found.low < 0 < found.high
+        assert found.high - found.low < 0.1
+
+
+def test_jackknife_interval_covers_about_as_often_as_it_says() -> None:
+    source = np.random.default_rng(9)
+    covered = 0
+    for _ in range(200):
+        truth = source.integers(0, 2, size=60)
+        noise = source.random((60, 3)) < 0.1
+        ratings = (truth[:, None] ^ noise).tolist()
+        found = krippendorff_alpha(ratings)
+        assert found.low is not None
+        assert found.high is not None
+        covered += found.low <= 1 - 2 * 0.1 * 0.9 / 0.5 <= found.high  # observed disagreement 2 e (1 - e), expected 1/2
+    assert 0.89 <= covered / 200 <= 0.99
+
+
+def test_too_few_items_have_no_interval_but_a_reason() -> None:
+    found = krippendorff_alpha([[1, 1], [2, 1]])
+    assert found.estimate is not None
+    assert found.low is None
+    assert "too few" in found.reason
+
+
+def test_ordinal_words_need_their_order() -> None:
+    units = [["low", "mid"], ["high", "high"], ["low", "low"]]
+    with pytest.raises(InputError, match="give it as categories"):
+        krippendorff_alpha(units, "ordinal")
+    found = krippendorff_alpha(units, "ordinal", ["low", "mid", "high"])
+    numbers = krippendorff_alpha([[1, 2], [3, 3], [1, 1]], "ordinal")
+    assert found.estimate == pytest.approx(numbers.estimate)
+    with pytest.raises(InputError, match="missing: high"):
+        krippendorff_alpha(units, "ordinal", ["low", "mid"])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: cohen_kappa([], []), "no items"),
+        (lambda: cohen_kappa(["a"], ["a", "b"]), "first has 1 labels, second 2"),
+        (lambda: cohen_kappa(["a", None], ["a", "b"]), "first has no label at position 1"),
+        (lambda: cohen_kappa(["a", "b"], ["a", math.nan]), "second has no label at position 1"),
+        (lambda: cohen_kappa(["a", "b"], ["a", "b"], 95), "confidence"),
+        (lambda: fleiss_kappa([]), "no items"),
+        (lambda: fleiss_kappa([["a", "b"], ["a"]]), "item 1 has 1 ratings, the first 2"),
+        (lambda: fleiss_kappa([["a"]]), "two at least"),
+        (lambda: krippendorff_alpha([]), "no unit has two ratings"),
+        (lambda: krippendorff_alpha([[1, None]]), "no unit has two ratings"),
+        (lambda: krippendorff_alpha([[1, math.nan]]), "no label at position 1"),
+        (lambda: krippendorff_alpha([[1, 2]], "interval"), "level must be"),  # type: ignore[arg-type]
+        (lambda: landis_koch(1.2), "up to 1"),
+        (lambda: landis_koch(math.nan), "up to 1"),
+    ],
+)
+def test_bad_input_is_refused_with_specifics(call: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        call()
+
+
+def test_landis_koch_words() -> None:
+    values = (-0.1, 0, 0.2, 0.21, 0.4, 0.6, 0.61, 0.8, 0.1 + 0.7, 0.81, 1)
+    assert [landis_koch(value) for value in values] == [
+        "poor",
+        "slight",
+        "slight",
+        "fair",
+        "fair",
+        "moderate",
+        "substantial",
+        "substantial",
+        "substantial",
+        "almost perfect",
+        "almost perfect",
+    ]

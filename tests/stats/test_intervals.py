@@ -1,0 +1,144 @@
+import math
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metajudge.errors import InputError
+from metajudge.stats.estimate import Estimate
+from metajudge.stats.intervals import (
+    clopper_pearson,
+    clopper_pearson_lower,
+    clopper_pearson_upper,
+    two_proportion_z,
+    wilson,
+)
+
+INTERVALS: list[Callable[[int, int, float], Estimate]] = [
+    wilson,
+    clopper_pearson,
+    clopper_pearson_lower,
+    clopper_pearson_upper,
+]
+COUNTS = st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
+
+
+# 81/263 and 15/148 are the examples of Newcombe, Statistics in Medicine 17 (1998), table I; digits beyond the table and
+# the other rows from statsmodels 0.15 (proportion_confint, methods "wilson" and "beta").
+@pytest.mark.parametrize(
+    ("successes", "n", "score", "exact"),
+    [
+        (81, 263, (0.2552885198782742, 0.36620957698280004), (0.25273674558527126, 0.3676219226013514)),
+        (15, 148, (0.06238639953073628, 0.16048724172330803), (0.05784401008344857, 0.161650490349479)),
+        (0, 20, (0.0, 0.1611251580528194), (0.0, 0.16843347098308534)),
+        (29, 29, (0.8830302015002592, 1.0), (0.8805551309304973, 1.0)),
+        (435, 656, (0.6260843860069436, 0.6982359444895256), (0.6255067052803495, 0.6992370008135252)),
+    ],
+)
+def test_golden_intervals(successes: int, n: int, score: tuple[float, float], exact: tuple[float, float]) -> None:
+    found = wilson(successes, n)
+    assert (found.low, found.high) == pytest.approx(score, rel=1e-10)
+    found = clopper_pearson(successes, n)
+    assert (found.low, found.high) == pytest.approx(exact, rel=1e-9)
+    assert (found.n, found.confidence, found.estimate) == (n, 0.95, successes / n)
+
+
+def test_one_sided_bounds_are_the_ends_of_the_wider_two_sided_interval() -> None:
+    # statsmodels 0.15: proportion_confint(435, 656, 0.10, "beta")
+    assert clopper_pearson_lower(435, 656, 0.95).low == pytest.approx(0.6314890865502985, rel=1e-9)
+    assert clopper_pearson_upper(435, 656, 0.95).high == pytest.approx(0.6936360679016076, rel=1e-9)
+    assert clopper_pearson_lower(435, 656).high == 1.0
+    assert clopper_pearson_upper(435, 656).low == 0.0
+
+
+def test_one_sided_bounds_without_a_single_error_have_a_closed_form() -> None:
+    assert clopper_pearson_lower(22, 22, 0.9).low == pytest.approx(0.1 ** (1 / 22), rel=1e-12)
+    assert clopper_pearson_upper(0, 22, 0.9).high == pytest.approx(1 - 0.1 ** (1 / 22), rel=1e-12)
+    # 22 are the fewest that can show .90 with confidence .90: ceil(ln .1 / ln .9)
+    assert clopper_pearson_lower(22, 22, 0.9).low >= 0.9 > clopper_pearson_lower(21, 21, 0.9).low
+
+
+def test_exact_lower_bound_never_covers_less_than_promised() -> None:
+    for p in (0.5, 0.8, 0.9, 0.97):
+        for n in (5, 23, 60):
+            covered = sum(
+                math.comb(n, k) * p**k * (1 - p) ** (n - k)
+                for k in range(n + 1)
+                if clopper_pearson_lower(k, n, 0.9).low <= p
+            )
+            assert covered >= 0.9 - 1e-12
+
+
+@given(COUNTS, st.floats(0.01, 0.999))
+def test_intervals_hold_their_estimate_and_stay_in_the_unit_interval(counts: tuple[int, int], level: float) -> None:
+    for interval in INTERVALS:
+        found = interval(*counts, level)
+        if interval in (clopper_pearson_lower, clopper_pearson_upper) and level < 0.5:
+            continue  # a bound below one half need not lie on the far side of the estimate
+        assert 0 <= found.low <= found.estimate + 1e-12
+        assert found.estimate - 1e-12 <= found.high <= 1
+
+
+@given(COUNTS)
+def test_swapping_success_and_failure_mirrors_the_interval(counts: tuple[int, int]) -> None:
+    successes, n = counts
+    for interval in (wilson, clopper_pearson):
+        one, other = interval(successes, n), interval(n - successes, n)
+        assert one.low == pytest.approx(1 - other.high, abs=1e-9)
+
+
+@given(COUNTS)
+def test_exact_interval_contains_more_with_more_confidence(counts: tuple[int, int]) -> None:
+    narrow, wide = clopper_pearson(*counts, 0.8), clopper_pearson(*counts, 0.99)
+    assert wide.low <= narrow.low
+    assert narrow.high <= wide.high
+
+
+@pytest.mark.parametrize("interval", INTERVALS)
+@pytest.mark.parametrize(
+    ("successes", "n", "confidence", "message"),
+    [
+        (0, 0, 0.95, "n is 0"),
+        (3, 2, 0.95, "between 0 and n = 2, not 3"),
+        (-1, 2, 0.95, "not -1"),
+        (1.5, 2, 0.95, "whole number"),
+        (math.nan, 2, 0.95, "NaN"),
+        (1, math.nan, 0.95, "NaN"),
+        (1, 2, 0.0, "strictly between"),
+        (1, 2, 1.0, "strictly between"),
+        (1, 2, math.nan, "strictly between"),
+        (1, 2, 95, "did you mean 0.95"),
+    ],
+)
+def test_bad_input_is_refused_with_specifics(
+    interval: Callable[..., Estimate], successes: float, n: float, confidence: float, message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        interval(successes, n, confidence)
+
+
+def test_two_proportions_golden() -> None:
+    # 56/70 against 48/80: Newcombe, Statistics in Medicine 17 (1998), example (a), interval .0524 to .3339; further
+    # digits, z and p from statsmodels 0.15 (confint_proportions_2indep "newcomb", proportions_ztest).
+    found = two_proportion_z(56, 70, 48, 80)
+    assert found.estimate == pytest.approx(0.2)
+    assert (found.low, found.high) == pytest.approx((0.05243147240236498, 0.33387265403690614), rel=1e-9)
+    assert found.statistic == pytest.approx(2.6501719512585336, rel=1e-10)
+    assert found.p_value == pytest.approx(0.00804508136819656, rel=1e-9)
+    assert (found.n, found.n_first, found.n_second) == (150, 70, 80)
+
+
+@given(COUNTS, COUNTS)
+def test_two_proportions_swapped_change_the_sign_alone(first: tuple[int, int], second: tuple[int, int]) -> None:
+    one, other = two_proportion_z(*first, *second), two_proportion_z(*second, *first)
+    assert one.estimate == pytest.approx(-other.estimate)
+    assert one.low == pytest.approx(-other.high)
+    assert one.p_value == pytest.approx(other.p_value)
+
+
+def test_two_proportions_without_any_variation() -> None:
+    found = two_proportion_z(5, 5, 7, 7)
+    assert (found.statistic, found.p_value, found.estimate) == (0.0, 1.0, 0.0)
+    with pytest.raises(InputError, match="successes_second must lie between"):
+        two_proportion_z(5, 5, 8, 7)
