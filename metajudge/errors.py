@@ -47,7 +47,8 @@ class FailureKind(StrEnum):
     REFUSED = "refused"
     TRUNCATED = "truncated"
     BAD_REPLY = "bad_reply"
-    INTERNAL = "internal"
+    NO_EVIDENCE = "no_evidence"
+    INTERRUPTED = "interrupted"
 
 
 class MetajudgeError(Exception):

@@ -106,7 +106,7 @@ class PanelConfig(_Table):
     def chosen_strategy(self) -> Strategy:
         if self.strategy is not None:
             return self.strategy
-        return ("signals", "single")[len(self.agents)] if len(self.agents) < 2 else "majority_vote"  # type: ignore[return-value]
+        return ("signals", "single")[len(self.agents)] if len(self.agents) < 2 else "majority_vote"
 
 
 def load_panel_file(path: Path) -> PanelConfig:

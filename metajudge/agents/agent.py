@@ -7,8 +7,10 @@ from metajudge.agents.parse import ReplyProblemsError, parse_reply
 from metajudge.agents.schema import output_schema
 from metajudge.errors import ConfigurationError, FailureKind, ProviderError
 from metajudge.prompts import meta_judge as prompts
+from metajudge.prompts.fences import neutralise
 from metajudge.prompts.meta_judge import Statement
-from metajudge.providers.model import Message, Model, ModelRequest, OutputSchema, Parameters, request_key
+from metajudge.providers.model import Message, Model, ModelRequest, OutputSchema, Parameters
+from metajudge.providers.wrapper import CallAttempt
 from metajudge.rubric import Rubric
 from metajudge.scoring import agent_scores
 from metajudge.types import AgentResult, CriterionScore, Failure, Judgment, Reply, TokenUsage, Usage
@@ -60,7 +62,7 @@ class Agent:
         Raises:
             BudgetExceeded: the run's budget is spent.
         """
-        request = self.request(judgment, earlier=earlier, summarise=summarise)
+        request = CallAttempt.of(self.model, self.request(judgment, earlier=earlier, summarise=summarise))
         return await _Exchange(self, request, retry).result()
 
     def request(
@@ -69,14 +71,15 @@ class Agent:
         """The first request :meth:`assess` sends: the same bytes for the same input."""
         text = prompts.render_judgment(judgment)
         if earlier:
-            text += "\n\n" + (prompts.render_summary(earlier) if summarise else prompts.render_discussion(earlier))
+            render = prompts.render_summary if summarise else prompts.render_discussion
+            text += "\n\n" + render(earlier, self.rubric)
         return ModelRequest(self.system, (Message("user", text),), self.schema, self.parameters)
 
 
 class _Exchange:
     """One judgment's conversation with one agent, and what it took."""
 
-    def __init__(self, agent: Agent, request: ModelRequest, retry: bool) -> None:
+    def __init__(self, agent: Agent, request: CallAttempt, retry: bool) -> None:
         self.agent = agent
         self.request = request
         self.retry = retry
@@ -92,8 +95,11 @@ class _Exchange:
                 return self._scored(await self._scores(self.request))
             except ReplyProblemsError as found:
                 repair = Message("user", prompts.render_repair(found.problems))
-            bad = Message("assistant", self.last.text if self.last.text.strip() else "(empty reply)")
-            again = replace(self.request, messages=(*self.request.messages, bad, repair))
+            bad = Message("assistant", neutralise(self.last.text).strip() or "(empty reply)")
+            first = self.request
+            again = ModelRequest(
+                first.system, (*first.messages, bad, repair), first.schema, first.parameters, first.draw
+            )
             return self._scored(await self._scores(again))
         except ReplyProblemsError as found:
             return self._unusable(found)
@@ -165,7 +171,7 @@ class _Exchange:
                 output_tokens=usage.output_tokens,
             ),
             latency_s=round(self.latency, 6),
-            prompt_digest=request_key(agent.model, self.request),
+            prompt_digest=self.request.key,
             reported_model=self.reported_model,
         )
 
@@ -176,9 +182,9 @@ class _Refusal(Exception):  # noqa: N818 - control flow within one exchange
 
 def score_of(criteria: dict[str, CriterionScore], rubric: Rubric) -> float:
     """One agent's score from its criterion scores (equation 3, by :mod:`metajudge.scoring`)."""
-    weights = rubric.weights
+    weights = rubric.score_weights
     names = list(criteria)
     values = [[[criteria[name].score or 0.0 for name in names]]]
     applicable = [[[criteria[name].score is not None for name in names]]]
-    row = [weights.get(name, 1.0) for name in names]
+    row = [weights[name] for name in names]
     return float(agent_scores(values, row, applicable)[0, 0])

@@ -23,9 +23,10 @@ class OutputSchema:
 
     name: str
     schema: Mapping[str, Any]
+    digest: str = field(init=False)
 
-    def key(self) -> str:
-        return digest([self.name, self.schema])
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "digest", digest([self.name, self.schema]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ class ModelRequest:
         return {
             "system": self.system,
             "messages": [[m.role, m.text] for m in self.messages],
-            "schema": None if self.schema is None else [self.schema.name, self.schema.schema],
+            "schema": None if self.schema is None else self.schema.digest,
             "parameters": [p.temperature, p.top_p, p.max_tokens, p.seed, p.effort, p.headers],
         }
 
@@ -124,4 +125,3 @@ class Ledger(Protocol):
 def request_key(model: Model, request: ModelRequest) -> str:
     """Digest that identifies a call: endpoint, model, everything that determines the answer, and the draw."""
     return digest([str(model.endpoint), model.name, request.draw, request.content()])
-

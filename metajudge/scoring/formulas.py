@@ -95,7 +95,7 @@ def majority_vote(
     *,
     scale: tuple[float, float] = (1.0, 5.0),
 ) -> tuple[np.ma.MaskedArray[Any, Any], Strings]:
-    """The panel's vote: the scale's upper end if more than half of M score above the threshold, else its lower (equation 2).
+    """The panel's vote (equation 2): the scale's upper end if more than half of M exceed the threshold, else the lower.
 
     Args:
         agent_scores: shape [n, M]; entries that are not valid are not looked at.

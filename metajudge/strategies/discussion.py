@@ -11,6 +11,8 @@ own scores are final (one call more). A revision that fails is a missing answer:
 heard the others is kept as its ``opening`` but does not stand in for it.
 """
 
+from collections.abc import Sequence
+
 from metajudge.agents import Agent, Statement
 from metajudge.concurrency import all_of
 from metajudge.scoring import exceeds
@@ -31,7 +33,7 @@ async def discuss(panel: Panel, judgment: Judgment, *, retry: bool = False) -> O
         if may_stop and results and settled(panel, results):
             results.append(_with_opening(skipped(panel, position), opening))
             continue
-        said = await agent.assess(judgment, earlier=_heard(results, openings), retry=retry)
+        said = await agent.assess(judgment, earlier=_heard(results, openings, agent.name), retry=retry)
         results.append(_with_opening(said, opening))
     if panel.summariser is None:
         return concluded(panel, results)
@@ -41,7 +43,7 @@ async def discuss(panel: Panel, judgment: Judgment, *, retry: bool = False) -> O
 async def _summarised(
     panel: Panel, summariser: Agent, judgment: Judgment, results: list[AgentResult], retry: bool
 ) -> Outcome:
-    heard = _heard(results, [])
+    heard = _heard(results)
     if not heard:
         return undecided(panel, results)
     summary = await summariser.assess(judgment, earlier=heard, summarise=True, retry=retry)
@@ -56,10 +58,14 @@ async def _summarised(
     )
 
 
-def _heard(results: list[AgentResult], openings: list[AgentResult]) -> list[Statement]:
-    """What has been said so far: each agent's latest scores, in speaking order."""
+def _heard(results: Sequence[AgentResult], openings: Sequence[AgentResult] = (), hearer: str = "") -> list[Statement]:
+    """What has been said so far: each agent's latest scores, in speaking order; the hearer's own are marked."""
     latest = [*results, *openings[len(results) :]]
-    return [Statement(said.agent, said.criteria) for said in latest if said.criteria is not None]
+    return [
+        Statement(f"{said.agent} (yours)" if said.agent == hearer else said.agent, said.criteria)
+        for said in latest
+        if said.criteria is not None
+    ]
 
 
 def _with_opening(said: AgentResult, opening: AgentResult | None) -> AgentResult:

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from metajudge.errors import FailureKind
 from metajudge.scoring import Decisions, decide_average, decide_majority
 from metajudge.strategies.panel import Panel
@@ -71,7 +73,7 @@ def concluded(panel: Panel, results: Sequence[AgentResult]) -> Outcome:
     low, high = round(float(decision.low[0]), 9), round(float(decision.high[0]), 9)
     # An agent who was skipped has no say in an average: only bounds are known, unless they coincide.
     stopped = low != high and any(result.skipped for result in results)
-    scored = not decision.final.mask[0] and not stopped
+    scored = not np.ma.getmaskarray(decision.final)[0] and not stopped
     return Outcome(
         status=Status.ASSESSED,
         agents=tuple(results),

@@ -1,12 +1,13 @@
 """A panel ready to be asked: agents, strategy, threshold and the rules for missing answers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
 from metajudge.agents import Agent
 from metajudge.errors import ConfigurationError
+from metajudge.prompts.templates import prompts_digest
 from metajudge.scoring.formulas import check_threshold, quorum_of
 from metajudge.types import digest
 
@@ -39,6 +40,8 @@ class Panel:
         average_votes: lets binary rubrics, which are votes, enter a weighted average.
         route: the item category this panel is meant for, None for the default panel.
         rubric: name shown in results; the digest covers every agent's rubric.
+        prompt_digest: digest of the prompt templates, None where no model is asked.
+        digest: digest of everything about the panel that can change an assessment; secrets are no part of it.
     """
 
     agents: tuple[Agent, ...]
@@ -53,15 +56,18 @@ class Panel:
     summariser: Agent | None = None
     average_votes: bool = False
     route: str | None = None
+    prompt_digest: str | None = field(init=False)
+    digest: str = field(init=False)
 
     def __post_init__(self) -> None:
         check_threshold(self.threshold, self.scale)
-        if self.strategy is StrategyName.SIGNALS:
-            if self.agents:
-                raise ConfigurationError("strategy signals asks no model: drop the agents, or choose another strategy")
-            return
-        _check_agents(self)
-        quorum_of(len(self.agents), self.quorum)
+        if self.strategy is not StrategyName.SIGNALS:
+            _check_agents(self)
+            quorum_of(len(self.agents), self.quorum)
+        elif self.agents:
+            raise ConfigurationError("strategy signals asks no model: drop the agents, or choose another strategy")
+        object.__setattr__(self, "prompt_digest", prompts_digest() if self.agents else None)
+        object.__setattr__(self, "digest", _digest(self))
 
     @property
     def members(self) -> tuple[Agent, ...]:
@@ -90,6 +96,34 @@ class Panel:
         if self.strategy is not StrategyName.PANEL_DISCUSSION:
             return len(self.agents)
         return len(self.agents) * (2 if self.rounds == "independent_first" else 1) + (self.summariser is not None)
+
+
+def _digest(panel: Panel) -> str:
+    members = [
+        [
+            agent.name,
+            str(agent.model.endpoint),
+            agent.model.name,
+            agent.role,
+            agent.weight,
+            agent.rubric.digest,
+            agent.explanations_first,
+            repr(agent.parameters),
+        ]
+        for agent in panel.members
+    ]
+    rules = [
+        panel.strategy.value,
+        panel.threshold,
+        panel.scale,
+        panel.quorum,
+        panel.early_exit,
+        panel.rounds,
+        panel.aggregate,
+        panel.average_votes,
+        panel.summariser is not None,
+    ]
+    return digest([members, rules, panel.prompt_digest])
 
 
 def _check_agents(panel: Panel) -> None:

@@ -2,19 +2,15 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Protocol
 
 from metajudge import __version__
 from metajudge.errors import ConfigurationError, FailureKind
-from metajudge.prompts import meta_judge as prompts
 from metajudge.strategies.discussion import discuss
 from metajudge.strategies.independent import ask_independently
 from metajudge.strategies.outcome import Outcome
 from metajudge.strategies.panel import Panel, StrategyName
-from metajudge.types import AgentResult, Assessment, Failure, Judgment, SignalValue, Status, TokenUsage, digest
-
-Ask = Callable[[Panel, Judgment], Awaitable[Outcome]]
+from metajudge.types import AgentResult, Assessment, Failure, Judgment, Status, TokenUsage, digest
 
 
 class Evidence(Protocol):
@@ -53,7 +49,7 @@ class Vetter:
     def key(self, judgment: Judgment) -> str:
         """Identity of this vetting: the judgment as vetted, and everything about the panel that could change it."""
         panel = self.panel_for(judgment)
-        return digest([judgment.id, judgment.vetting_digest, panel_digest(panel), self.seed])
+        return digest([judgment.id, judgment.vetting_digest, panel.digest, self.seed])
 
     async def vet(self, judgment: Judgment, *, retry: bool = False, evidence: Evidence | None = None) -> Assessment:
         """Vets one judgment; every failure of a model ends in the assessment, typed.
@@ -100,8 +96,8 @@ class Vetter:
             route=panel.route,
             rubric=panel.rubric,
             rubric_digest=panel.rubric_digest,
-            prompt_digest=prompts.digest() if panel.agents else None,
-            panel_digest=panel_digest(panel),
+            prompt_digest=panel.prompt_digest,
+            panel_digest=panel.digest,
             judgment_digest=judgment.digest,
             seed=self.seed,
             calls=sum(result.calls for result in took),
@@ -112,36 +108,6 @@ class Vetter:
         )
 
 
-@cache
-def panel_digest(panel: Panel) -> str:
-    """Digest of everything about a panel that can change an assessment; prompts included, secrets not."""
-    members = [
-        [
-            agent.name,
-            str(agent.model.endpoint),
-            agent.model.name,
-            agent.role,
-            agent.weight,
-            agent.rubric.digest,
-            agent.explanations_first,
-            repr(agent.parameters),
-        ]
-        for agent in panel.members
-    ]
-    rules = [
-        panel.strategy.value,
-        panel.threshold,
-        panel.scale,
-        panel.quorum,
-        panel.early_exit,
-        panel.rounds,
-        panel.aggregate,
-        panel.average_votes,
-        panel.summariser is not None,
-    ]
-    return digest([members, rules, prompts.digest()])
-
-
 def _total_cost(results: list[AgentResult]) -> float | None:
     costs = [result.cost_usd for result in results]
     return None if None in costs else sum(cost for cost in costs if cost is not None)
@@ -150,6 +116,3 @@ def _total_cost(results: list[AgentResult]) -> float | None:
 def _total_usage(results: list[AgentResult]) -> TokenUsage:
     totals = {name: sum(getattr(r.usage, name) for r in results) for name in TokenUsage.model_fields}
     return TokenUsage(**totals)
-
-
-__all__ = ["STRATEGIES", "Evidence", "SignalValue", "Vetter", "panel_digest"]

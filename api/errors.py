@@ -1,0 +1,90 @@
+"""Errors as problem details (RFC 9457); the one table from library errors to HTTP statuses."""
+
+import logging
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+
+from metajudge.errors import BudgetExceeded, MetajudgeError, StoreError, UserError
+
+STATUSES: tuple[tuple[type[MetajudgeError], int], ...] = (
+    (BudgetExceeded, 503),
+    (StoreError, 503),
+    (UserError, 422),
+    (MetajudgeError, 500),
+)
+"""The first class that fits decides."""
+
+_log = logging.getLogger("metajudge.api")
+
+
+class Problem(BaseModel):
+    """What went wrong (RFC 9457)."""
+
+    type: str = "about:blank"
+    title: str = Field(examples=["Unprocessable Entity"])
+    status: int = Field(examples=[422])
+    detail: str = Field(examples=["judgment.verdict: verdict names 'C', but the item's responses are A, B"])
+    request_id: str = Field(examples=["6f1c2a9be0d14c7c"])
+    errors: list[str] | None = Field(default=None, description="One line a problem, where there are several.")
+
+
+RESPONSES: dict[int | str, dict[str, Any]] = {
+    status: {"model": Problem, "description": HTTPStatus(status).phrase, "content": {"application/problem+json": {}}}
+    for status in (401, 413, 422, 500, 503)
+}
+"""The errors every route may answer with, for the OpenAPI document."""
+
+
+def problem(request: Request, status: int, detail: str, errors: list[str] | None = None) -> JSONResponse:
+    """One error as a response."""
+    body = Problem(
+        title=HTTPStatus(status).phrase,
+        status=status,
+        detail=detail,
+        request_id=request.scope.get("state", {}).get("request_id", ""),
+        errors=errors,
+    )
+    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
+    content = body.model_dump(exclude_none=True)
+    return JSONResponse(content, status, headers=headers, media_type="application/problem+json")
+
+
+def install_error_handlers(app: FastAPI) -> None:
+    """Answers every error, expected or not, with problem details."""
+
+    async def library(request: Request, error: Exception) -> JSONResponse:
+        status = next(status for kind, status in STATUSES if isinstance(error, kind))
+        return problem(request, status, str(error))
+
+    async def http(request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, HTTPException)
+        response = problem(request, error.status_code, str(error.detail))
+        for name, value in (error.headers or {}).items():
+            response.headers[name] = value
+        return response
+
+    async def invalid(request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, RequestValidationError)
+        lines = list(dict.fromkeys(_line(found) for found in error.errors()))
+        return problem(request, 422, lines[0], lines if len(lines) > 1 else None)
+
+    async def unexpected(request: Request, error: Exception) -> JSONResponse:
+        _log.error("unhandled error in request %s", request.scope.get("state", {}).get("request_id"), exc_info=error)
+        return problem(request, 500, "an unexpected error, which is in the service's log under this request id")
+
+    app.add_exception_handler(MetajudgeError, library)
+    app.add_exception_handler(HTTPException, http)
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(Exception, unexpected)
+
+
+def _line(found: dict[str, Any]) -> str:
+    """One problem in terms of the caller's fields; the value itself may be long or secret and stays out."""
+    where = ".".join(str(part) for part in found["loc"] if part not in ("body", "VetRequest", "Judgment"))
+    return f"{where or 'body'}: {str(found['msg']).removeprefix('Value error, ')}"

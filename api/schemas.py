@@ -1,0 +1,46 @@
+"""Bodies of requests and answers that are not the library's own records."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from metajudge.types import Judgment
+
+EXAMPLE_JUDGMENT: dict[str, Any] = {
+    "id": "j-17",
+    "item": {
+        "id": "i-9",
+        "question": "Which is larger, 9.11 or 9.9?",
+        "responses": {"A": "9.11, because 11 is larger than 9.", "B": "9.9, because 0.90 is larger than 0.11."},
+        "category": "math",
+    },
+    "judge": "example-judge",
+    "verdict": "B>>A",
+    "rationale": "Assistant B compares the decimals correctly; assistant A compares 11 with 9.",
+    "order": ["A", "B"],
+}
+
+
+class VetRequest(BaseModel):
+    """A judgment, and by what to vet it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    judgment: Judgment = Field(examples=[EXAMPLE_JUDGMENT])
+    panel: str | None = Field(default=None, description="A panel of this service; default: its first one.")
+    rubric: str | None = Field(
+        default=None, description="A built-in rubric in place of the panel's.", examples=["short"]
+    )
+
+
+class Health(BaseModel):
+    """The service answers."""
+
+    status: str = "ok"
+
+
+class Version(BaseModel):
+    """What is running."""
+
+    name: str = "metajudge"
+    version: str

@@ -1,0 +1,180 @@
+"""From a panel as configured to a panel that can be asked."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from metajudge.agents import Agent
+from metajudge.errors import ConfigurationError
+from metajudge.panel_file import AgentConfig, PanelConfig, Route, Weights
+from metajudge.providers.limits import LimitSettings
+from metajudge.providers.model import Endpoint, Model, Parameters
+from metajudge.providers.prices import FlatPrice
+from metajudge.providers.spec import AgentSpec, check_provider, parse_agent_spec
+from metajudge.providers.stack import Resources, build_model, wrap_model
+from metajudge.rubric import Rubric, load_rubric
+from metajudge.settings import Settings
+from metajudge.strategies import Panel, StrategyName, Vetter
+
+
+def build_vetter(
+    config: PanelConfig,
+    resources: Resources,
+    *,
+    early_exit: bool,
+    models: Mapping[str, Model] | None = None,
+) -> Vetter:
+    """Builds the default panel and one for each route.
+
+    Args:
+        early_exit: what to do where the configuration leaves it open.
+        models: agent name -> a model to ask in place of the configured provider.
+
+    Raises:
+        ConfigurationError: agents, weights, threshold or keys that make no sense together.
+        RubricError: an unknown or malformed rubric.
+    """
+    return _Assembly(config, resources, early_exit, models or {}).vetter()
+
+
+def endpoint_limits(config: PanelConfig, concurrency: int) -> dict[Endpoint, LimitSettings]:
+    """The limits of a panel file by endpoint; its keys are providers' names or base URLs.
+
+    Raises:
+        ConfigurationError: a key that is neither.
+    """
+    found: dict[Endpoint, LimitSettings] = {}
+    for where, limits in config.limits.items():
+        settings = LimitSettings(concurrency, limits.concurrency, limits.requests_per_minute, limits.tokens_per_minute)
+        if where.startswith(("http://", "https://")):
+            for protocol in ("openai", "anthropic"):
+                found[parse_agent_spec(f"{protocol}:any@{where}").endpoint] = settings
+        else:
+            check_provider(where, f"limits.{where}")
+            found[parse_agent_spec(f"{where}:any").endpoint] = settings
+    return found
+
+
+def key_lookup(config: PanelConfig, settings: Settings) -> Callable[[AgentSpec], str | None]:
+    """Finds an agent's key: in the variable its ``api_key_env`` names, else by its provider."""
+    own = {parse_agent_spec(a.spec()).name: a.api_key_env for a in _all_agents(config) if a.api_key_env}
+
+    def key_for(spec: AgentSpec) -> str | None:
+        variable = own.get(spec.name)
+        return settings.key_for(spec) if variable is None else settings.key_in(variable, spec)
+
+    return key_for
+
+
+def _all_agents(config: PanelConfig) -> tuple[AgentConfig, ...]:
+    summariser = config.discussion.summariser
+    if summariser is None:
+        return config.agents
+    named = summariser if summariser.name else summariser.model_copy(update={"name": "summariser"})
+    return (*config.agents, named)
+
+
+@dataclass(frozen=True, slots=True)
+class _Assembly:
+    config: PanelConfig
+    resources: Resources
+    early_exit: bool
+    models: Mapping[str, Model]
+
+    def vetter(self) -> Vetter:
+        built = {name: self._model(agent, name) for name, agent in self._named_agents().items()}
+        default = self._panel(None, Route(), built)
+        routes = {category: self._panel(category, route, built) for category, route in self.config.routes.items()}
+        return Vetter(default, routes, self.config.seed)
+
+    def _named_agents(self) -> dict[str, AgentConfig]:
+        """Agents by name, the summariser included."""
+        agents: dict[str, AgentConfig] = {}
+        for agent in _all_agents(self.config):
+            name = self._name(agent)
+            if name in agents:
+                raise ConfigurationError(
+                    f"agent {name} is given more than once: name the agents apart with NAME=PROVIDER:MODEL"
+                )
+            agents[name] = agent
+        return agents
+
+    def _name(self, agent: AgentConfig) -> str:
+        if agent.name is not None and agent.name in self.models:
+            return agent.name
+        return parse_agent_spec(agent.spec()).name
+
+    def _model(self, agent: AgentConfig, name: str) -> Model:
+        price = None if agent.price is None else FlatPrice.of(agent.price.input, agent.price.output)
+        if name in self.models:
+            return wrap_model(self.models[name], resources=self.resources, price=price)
+        spec = parse_agent_spec(agent.spec())
+        return build_model(spec, resources=self.resources, price=price)
+
+    def _panel(self, category: str | None, route: Route, built: Mapping[str, Model]) -> Panel:
+        config = self.config
+        chosen = self._chosen(category, route)
+        strategy = StrategyName(route.strategy or (config.chosen_strategy if chosen else StrategyName.SIGNALS))
+        if route.agents is not None and route.strategy is None and strategy is not StrategyName.SIGNALS:
+            strategy = StrategyName.SINGLE if len(chosen) == 1 else strategy
+        if strategy is StrategyName.SIGNALS:
+            chosen = []
+        agents = tuple(self._agent(agent, route, built) for agent in chosen)
+        discussing = strategy is StrategyName.PANEL_DISCUSSION
+        others = _all_agents(config)[len(config.agents) :] if discussing else ()
+        summarisers = [self._agent(agent, route, built) for agent in others]
+        threshold = config.threshold if route.threshold is None else route.threshold
+        scale = agents[0].rubric.scale if agents else None
+        return Panel(
+            agents=agents,
+            strategy=strategy,
+            threshold=threshold,
+            rubric=(route.rubric or config.rubric) if agents else None,
+            scale=(1.0, 5.0) if scale is None else (scale.low, scale.high),
+            quorum=route.quorum or config.quorum,
+            early_exit=self.early_exit if config.early_exit is None else config.early_exit,
+            rounds=config.discussion.rounds,
+            aggregate=config.discussion.aggregate,
+            summariser=summarisers[0] if summarisers else None,
+            average_votes=config.average_votes,
+            route=category,
+        )
+
+    def _chosen(self, category: str | None, route: Route) -> list[AgentConfig]:
+        if route.agents is None:
+            return list(self.config.agents)
+        by_name = {self._name(agent): agent for agent in self.config.agents}
+        unknown = [name for name in (*route.agents, *(route.agent_weights or {})) if name not in by_name]
+        if unknown:
+            there = ", ".join(by_name) or "none"
+            raise ConfigurationError(f"routes.{category}: no agent is named {', '.join(unknown)}; there are: {there}")
+        return [by_name[name] for name in route.agents]
+
+    def _agent(self, agent: AgentConfig, route: Route, built: Mapping[str, Model]) -> Agent:
+        name = self._name(agent)
+        weights = (route.agent_weights or {}).get(name, agent.weight)
+        return Agent(
+            name=name,
+            model=built[name],
+            rubric=self._rubric(agent, route),
+            role=agent.role,
+            weight=weights,
+            parameters=self._parameters(agent),
+            explanations_first=agent.explanations_first,
+        )
+
+    def _rubric(self, agent: AgentConfig, route: Route) -> Rubric:
+        """The agent's own rubric, else the route's, else the panel's; weights likewise."""
+        name = agent.rubric or route.rubric or self.config.rubric
+        weights: Weights | None = agent.weights or route.weights or self.config.weights
+        return load_rubric(name, weights)
+
+    def _parameters(self, agent: AgentConfig) -> Parameters:
+        return Parameters(
+            temperature=agent.temperature,
+            top_p=agent.top_p,
+            max_tokens=agent.max_tokens,
+            seed=self.config.seed if agent.seed is None else agent.seed,
+            effort=agent.effort,
+            headers=tuple(sorted(agent.headers.items())),
+            timeout_s=agent.timeout_s,
+        )

@@ -1,0 +1,42 @@
+"""The command tree; what a command needs is imported when it runs, so that ``--help`` is instant."""
+
+from typing import Annotated
+
+import typer
+
+from metajudge import __version__
+from metajudge.cli import check, records, rubric, schema, serve, vet
+
+app = typer.Typer(
+    name="metajudge",
+    help="Vet the verdicts of LLM judges: score the judgments themselves and say which to trust.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # "[NAME=]" is no markup, and plain help costs half the start-up time
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"metajudge {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
+
+
+app.command("vet")(vet.vet)
+app.command("show")(records.show)
+app.command("runs")(records.runs)
+app.command("forget")(records.forget)
+app.command("check")(check.check)
+app.command("schema")(schema.schema)
+app.command("serve")(serve.serve)
+app.add_typer(rubric.app, name="rubric")

@@ -1,0 +1,93 @@
+"""``metajudge show``, ``runs`` and ``forget``: what the store keeps."""
+
+import asyncio
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from metajudge.cli.options import JsonOption, StoreOption, store_path
+
+
+def show(
+    name: Annotated[str, typer.Argument(help="A judgment, item or run id.", metavar="ID")],
+    store: StoreOption = None,
+) -> None:
+    """Print everything kept about a judgment, an item or a run, as JSON."""
+    import orjson
+
+    found = asyncio.run(_show(_existing(store), name))
+    if found is None:
+        typer.echo(f"metajudge: the store knows no judgment, item or run {name!r}", err=True)
+        raise typer.Exit(2)
+    typer.echo(orjson.dumps(found, option=orjson.OPT_INDENT_2, default=str).decode())
+
+
+def runs(store: StoreOption = None, as_json: JsonOption = False, limit: int = 20) -> None:
+    """List runs, newest first."""
+    import orjson
+
+    found = asyncio.run(_runs(_existing(store), limit))
+    if as_json:
+        typer.echo(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode())
+        return
+    for run in found:
+        started = datetime.fromtimestamp(run["started_at"], UTC).strftime("%Y-%m-%d %H:%M:%S")
+        summary = run["summary"] or {}
+        counts = ", ".join(
+            f"{summary[key]} {key}" for key in ("assessed", "accepted", "unscored", "failed", "calls") if key in summary
+        )
+        typer.echo(f"{run['run_id']}  {started}  {run['command']:<8} {run['status']:<12} {counts}")
+
+
+def forget(
+    item: Annotated[str, typer.Argument(help="An item's id.", metavar="ITEM")], store: StoreOption = None
+) -> None:
+    """Redact the texts of an item and of all that was said about it; digests and numbers stay."""
+    count = asyncio.run(_forget(_existing(store), item))
+    if count == 0:
+        typer.echo(f"metajudge: the store keeps no text of an item {item!r}", err=True)
+        raise typer.Exit(2)
+    typer.echo(f"{item}: {count} records redacted. Copies of the store and exported files are not reached.")
+
+
+def _existing(store: Path | None) -> Path:
+    from metajudge.errors import StoreError
+
+    path = store_path(store)
+    if not path.exists():
+        raise StoreError(f"{path}: no such store; name it with --store, or make one with `metajudge vet`")
+    return path
+
+
+async def _show(path: Path, name: str) -> dict[str, Any] | None:
+    from metajudge.store import open_store
+
+    store = await open_store(path)
+    try:
+        return await store.show(name)
+    finally:
+        await store.close()
+
+
+async def _runs(path: Path, limit: int) -> list[dict[str, Any]]:
+    from dataclasses import asdict
+
+    from metajudge.store import open_store
+
+    store = await open_store(path)
+    try:
+        return [asdict(run) for run in await store.runs(limit)]
+    finally:
+        await store.close()
+
+
+async def _forget(path: Path, item: str) -> int:
+    from metajudge.store import open_store
+
+    store = await open_store(path)
+    try:
+        return await store.forget(item)
+    finally:
+        await store.close()

@@ -1,0 +1,201 @@
+"""``metajudge vet``: which of these judgments are to be trusted?"""
+
+import asyncio
+import contextlib
+import signal
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from metajudge.cli.options import AgentOption, ConfigOption, JsonOption, StoreOption, panel_from, store_path
+
+STARTED = time.monotonic()
+
+
+@dataclass(slots=True)
+class LabelCount:
+    """How the labels, where there are any, bear out what was kept.
+
+    Only judgments that were assessed and have a comparable label are counted.
+    """
+
+    all: int = 0
+    all_correct: int = 0
+    kept: int = 0
+    kept_correct: int = 0
+    wrongly_kept: list[str] = field(default_factory=list)
+
+
+def vet(
+    inputs: Annotated[
+        list[str], typer.Argument(help="Files or folders of judgments; - is standard input.", metavar="INPUT...")
+    ],
+    agent: AgentOption = None,
+    rubric: Annotated[str | None, typer.Option(help="short, long, binary, baseline or a YAML file.")] = None,
+    strategy: Annotated[
+        str | None,
+        typer.Option(
+            help="single, weighted_average, majority_vote, panel_discussion, or signals (no model). "
+            "Default: by the number of agents."
+        ),
+    ] = None,
+    threshold: Annotated[float | None, typer.Option(help="Keep scores strictly above; default 4.5.")] = None,
+    config: ConfigOption = None,
+    store: StoreOption = None,
+    out: Annotated[Path | None, typer.Option(help="Write one assessment a line (JSONL).", metavar="FILE")] = None,
+    judge: Annotated[list[str] | None, typer.Option(help="Vet only this judge's judgments. Repeatable.")] = None,
+    limit: Annotated[int | None, typer.Option(help="Vet only the first N.", min=1)] = None,
+    concurrency: Annotated[int, typer.Option(help="Calls in flight at most.", min=1)] = 64,
+    budget_usd: Annotated[float | None, typer.Option(help="Stop before spending more than this.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Sent to models that take one, and recorded.")] = None,
+    no_early_exit: Annotated[
+        bool, typer.Option("--no-early-exit", help="Ask every agent, all at once, even when the decision is settled.")
+    ] = False,
+    keep_failures: Annotated[
+        bool, typer.Option("--keep-failures", help="Do not try again what ended without a score before.")
+    ] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first bad line.")] = False,
+    as_json: JsonOption = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Estimate calls, tokens and dollars; send nothing.")
+    ] = False,
+) -> None:
+    """Vet judgments: score each one, and say which to keep.
+
+    Exit codes: 0 all assessed, 1 some unscored, failed or unreadable, 2 usage, 3 budget reached, 130 interrupted.
+    """
+    from metajudge.readers import open_judgments
+
+    panel = panel_from(
+        config,
+        agent,
+        rubric=rubric,
+        strategy=strategy,
+        threshold=threshold,
+        seed=seed,
+        early_exit=False if no_early_exit else None,
+    )
+    if panel.early_exit is None:
+        panel = panel.model_copy(update={"early_exit": True})
+    source = open_judgments(inputs, strict=strict, judges=judge or None, limit=limit)
+    if dry_run:
+        _print_estimate(panel, source, as_json)
+        return
+    options = {"concurrency": concurrency, "budget_usd": budget_usd}
+    where = store_path(store)
+    summary, labels = asyncio.run(_vet(panel, source, where, out, keep_failures, options))
+    summary.bad_lines, summary.duplicates = source.rejects, source.duplicates
+    rejects = Path(f"{out or where}.rejects.jsonl")
+    source.write_rejects(rejects)
+    summary.store, summary.out = str(where), None if out is None else str(out)
+    summary.total_s = time.monotonic() - STARTED
+    if as_json:
+        _print_json(summary, labels, rejects)
+    else:
+        from metajudge.cli.vet_report import print_report
+
+        print_report(summary, labels, panel, rejects)
+    raise typer.Exit(summary.exit_code)
+
+
+async def _vet(
+    panel: Any, source: Any, store: Path, out: Path | None, keep_failures: bool, options: dict[str, Any]
+) -> tuple[Any, LabelCount]:
+    from metajudge.assessment_file import AssessmentFile
+    from metajudge.cli.progress import Progress
+    from metajudge.engine import Engine
+    from metajudge.runs import RunEnd, Stop
+    from metajudge.summary import VetSummary
+
+    stop, labels, summary = Stop(), LabelCount(), VetSummary()
+    engine = Engine(panel=panel, store=store, command="vet", notify=_note, **options)
+    async with contextlib.AsyncExitStack() as stack:
+        await stack.enter_async_context(engine)
+        _stop_on_interrupt(stop, RunEnd.INTERRUPTED)
+        file = stack.enter_context(AssessmentFile(out)) if out is not None else None
+        progress = stack.enter_context(Progress(summary, engine, _total(source)))
+
+        def on_result(index: int, judgment: Any, assessment: Any) -> None:
+            _count_label(labels, judgment, assessment)
+            if file is not None:
+                file.write(index, assessment)
+            progress.update()
+
+        await engine.vet_all(source, on_result=on_result, keep_failures=keep_failures, stop=stop, summary=summary)
+    return summary, labels
+
+
+def _total(source: Any) -> int:
+    return sum(1 for _ in source)
+
+
+def _note(sentence: str) -> None:
+    print(f"metajudge: note: {sentence}", file=sys.stderr)  # noqa: T201
+
+
+def _stop_on_interrupt(stop: Any, end: Any) -> None:
+    """The first Ctrl-C lets calls in flight finish, the second one does not."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+
+    def interrupted() -> None:
+        if stop.asked and task is not None:
+            task.cancel()
+            return
+        _note("stopping: calls in flight get ten seconds to finish; Ctrl-C again stops at once")
+        stop.ask(end)
+
+    for name in (signal.SIGINT, signal.SIGTERM):
+        with contextlib.suppress(NotImplementedError):
+            loop.add_signal_handler(name, interrupted)
+
+
+def _count_label(labels: LabelCount, judgment: Any, assessment: Any) -> None:
+    correct = judgment.correct
+    if correct is None or assessment.accepted is None:
+        return
+    labels.all += 1
+    labels.all_correct += correct
+    if assessment.accepted:
+        labels.kept += 1
+        labels.kept_correct += correct
+        if not correct and len(labels.wrongly_kept) < 10:
+            labels.wrongly_kept.append(judgment.id)
+
+
+def _print_estimate(panel: Any, source: Any, as_json: bool) -> None:
+    import orjson
+
+    from metajudge.estimate import estimate_run
+
+    estimate = estimate_run(panel, source)
+    if as_json:
+        typer.echo(orjson.dumps(estimate.to_json()).decode())
+        return
+    cost = "unknown" if estimate.cost_usd is None else f"${estimate.cost_usd:.4f}"
+    typer.echo(
+        f"Dry run, nothing sent: {estimate.judgments} judgments ({estimate.without_verdict} without a verdict), "
+        f"at most {estimate.calls} calls, about {estimate.input_tokens:,} input and {estimate.output_tokens:,} "
+        f"output tokens, cost {cost}"
+    )
+    if estimate.unpriced:
+        typer.echo(f"No price is known for {', '.join(estimate.unpriced)}: give a price in a panel file.")
+
+
+def _print_json(summary: Any, labels: LabelCount, rejects: Path) -> None:
+    import orjson
+
+    data = summary.to_json()
+    data["labels"] = None
+    if labels.all:
+        data["labels"] = {
+            "all": labels.all,
+            "all_correct": labels.all_correct,
+            "kept": labels.kept,
+            "kept_correct": labels.kept_correct,
+        }
+    data["rejects"] = str(rejects) if summary.bad_lines else None
+    typer.echo(orjson.dumps(data).decode())

@@ -1,0 +1,334 @@
+"""The engine: wires panel, providers and store together, and vets one judgment or a million."""
+
+import asyncio
+import time
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from metajudge.assembly import build_vetter, endpoint_limits, key_lookup
+from metajudge.errors import BudgetExceeded, ConfigurationError, FailureKind
+from metajudge.evidence.index import EvidenceIndex
+from metajudge.panel_file import AgentConfig, PanelConfig, with_flags
+from metajudge.providers.budget import Budget
+from metajudge.providers.limits import LimitSettings
+from metajudge.providers.metering import Meter
+from metajudge.providers.model import Model
+from metajudge.providers.notices import Notices
+from metajudge.providers.spec import AgentSpec
+from metajudge.providers.stack import Resources
+from metajudge.readers import JudgmentSource
+from metajudge.runs import Job, RunEnd, Stop, run_all
+from metajudge.settings import Settings
+from metajudge.store.protocol import RunRecord, Store
+from metajudge.strategies import Panel, SignalEvidence, StrategyName, Vetter
+from metajudge.summary import VetSummary
+from metajudge.types import Assessment, Judgment, Status, digest
+
+Agents = Sequence[str | Model]
+
+
+class Engine:
+    """Vets judgments with one panel; use it as ``async with Engine(...) as engine``.
+
+    Args:
+        agents: ``[NAME=]PROVIDER:MODEL[@BASE_URL]`` or :class:`~metajudge.providers.model.Model` objects; none
+            for the strategy ``signals``, which asks no model.
+        panel: a whole configuration; the other arguments are laid over it.
+        store: a path, an open store (left open), or None to keep nothing.
+        early_exit: stop asking once the decision is settled; None means off, unless the panel says otherwise.
+        concurrency: calls in flight at most.
+        budget_usd: dollars this engine may spend; a model without a known price is refused then.
+        settings: where keys come from; read from the environment by default.
+        notify: told each notice (a dropped setting, an unknown price) once.
+        command: recorded with the run.
+
+    Raises:
+        ConfigurationError: on entering, see :mod:`metajudge.errors`.
+
+    Example:
+        >>> async with Engine(["openai:gpt-4o-mini"], rubric="short") as engine:  # doctest: +SKIP
+        ...     assessment = await engine.vet(judgment)
+    """
+
+    def __init__(
+        self,
+        agents: Agents = (),
+        *,
+        panel: PanelConfig | None = None,
+        rubric: str | None = None,
+        strategy: str | None = None,
+        threshold: float | None = None,
+        seed: int | None = None,
+        early_exit: bool | None = None,
+        store: str | Path | Store | None = None,
+        concurrency: int = 64,
+        budget_usd: float | None = None,
+        settings: Settings | None = None,
+        notify: Callable[[str], None] | None = None,
+        command: str = "python",
+    ) -> None:
+        self.models = {agent.name: agent for agent in agents if not isinstance(agent, str)}
+        if len(self.models) != sum(not isinstance(agent, str) for agent in agents):
+            raise ConfigurationError("two model objects have the same name: give them different names")
+        flags = {
+            "rubric": rubric,
+            "strategy": strategy,
+            "threshold": threshold,
+            "seed": seed,
+            "early_exit": early_exit,
+        }
+        config = with_flags(panel or PanelConfig(), [a for a in agents if isinstance(a, str)], **flags)
+        given = tuple(AgentConfig(name=name, model=f"object:{name}") for name in self.models)
+        self.config = config.model_copy(update={"agents": (*config.agents, *given)}) if given else config
+        self.command = command
+        self.run_id = uuid.uuid4().hex[:12]
+        self.settings = settings
+        self._store_given = store
+        self._store: Store | None = None
+        self._concurrency = concurrency
+        self._budget = Budget(usd=budget_usd)
+        self._notices = Notices(notify)
+        self._resources: Resources | None = None
+        self._vetter: Vetter | None = None
+        self._finished = False
+
+    async def __aenter__(self) -> Self:
+        try:
+            await self._open()
+        except BaseException:
+            await self._close()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._close()
+
+    @property
+    def vetter(self) -> Vetter:
+        """The panels, once the engine is entered."""
+        if self._vetter is None:
+            raise ConfigurationError("the engine is not open: use it as `async with Engine(...) as engine`")
+        return self._vetter
+
+    @property
+    def meter(self) -> Meter:
+        """Counts of calls, tokens and dollars so far."""
+        return self._resources.meter if self._resources else Meter()
+
+    @property
+    def store(self) -> Store | None:
+        """The open store, None where nothing is kept."""
+        return self._store
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What was said once so far: dropped settings, unknown prices."""
+        return self._notices.lines
+
+    def variant(self, panel: PanelConfig) -> Vetter:
+        """Another panel over the same connections, limits, budget and store."""
+        if self._resources is None:
+            raise ConfigurationError("the engine is not open: use it as `async with Engine(...) as engine`")
+        return build_vetter(panel, self._resources, early_exit=False, models=self.models)
+
+    async def vet(
+        self, judgment: Judgment, *, evidence: EvidenceIndex | None = None, vetter: Vetter | None = None
+    ) -> Assessment:
+        """Vets one judgment; one that was assessed before under the same panel is taken from the store.
+
+        Args:
+            evidence: the judgments around it, for strategy ``signals``; default: this judgment alone.
+            vetter: a :meth:`variant` to vet by in place of the engine's own panel.
+
+        Raises:
+            BudgetExceeded: nothing more may be spent.
+        """
+        vetter = vetter or self.vetter
+        key = vetter.key(judgment)
+        earlier = (await self._find_done([key])).get(key)
+        if earlier is not None and earlier.status is Status.ASSESSED:
+            return earlier
+        return await self._work(vetter, Job(0, key, judgment, earlier), evidence or EvidenceIndex.build([judgment]))
+
+    def output_mode(self, spec: AgentSpec) -> str:
+        """How a model is asked for structured output, as found out so far: json_schema, json_object or text."""
+        return "unknown" if self._resources is None else self._resources.output_mode(spec)
+
+    async def vet_all(
+        self,
+        source: JudgmentSource | Sequence[Judgment],
+        *,
+        on_result: Callable[[int, Judgment, Assessment], None] | None = None,
+        keep_failures: bool = False,
+        stop: Stop | None = None,
+        summary: VetSummary | None = None,
+    ) -> VetSummary:
+        """Vets every judgment of a source, several at once, going on where an earlier run stopped.
+
+        Args:
+            on_result: told index (in the input), judgment and assessment, in order of completion.
+            keep_failures: whether judgments that ended unscored or failed before are left so.
+            stop: lets the caller stop the run; what is done is kept.
+            summary: counted into as results come, for progress displays.
+        """
+        summary = summary or VetSummary()
+        summary.run_id = self.run_id
+        index = self._evidence(source)
+        durable_at: float | None = None
+
+        async def work(job: Job[Judgment, Assessment]) -> Assessment:
+            nonlocal durable_at
+            assessment = await self._work(self.vetter, job, index)
+            durable_at = time.monotonic()
+            return assessment
+
+        def finished(job: Job[Judgment, Assessment], assessment: Assessment, reused: bool) -> None:
+            summary.add(assessment, reused)
+            if on_result is not None:
+                on_result(job.index, job.record, assessment)
+
+        def keep(assessment: Assessment) -> bool:
+            hopeless = assessment.failure is not None and assessment.failure.kind is FailureKind.NO_VERDICT
+            return keep_failures or hopeless or assessment.status is Status.ASSESSED
+
+        try:
+            summary.end = await run_all(
+                source,
+                work,
+                key=self.vetter.key,
+                find_done=self._find_done,
+                keep=keep,
+                finished=finished,
+                workers=self._concurrency,
+                stop=stop,
+            )
+        except asyncio.CancelledError:
+            summary.end = RunEnd.INTERRUPTED
+            raise
+        finally:
+            self._account(summary, durable_at)
+            await self._finish(summary)
+        return summary
+
+    async def _open(self) -> None:
+        settings = self.settings or Settings.load()
+        given = self._store_given
+        if isinstance(given, str | Path):
+            from metajudge.store import open_store
+
+            self._store = await open_store(given)
+        else:
+            self._store = given
+        resources = Resources(
+            key_for=key_lookup(self.config, settings),
+            cache=self._store,
+            ledger=self._store,
+            run_id=self.run_id,
+            limits=LimitSettings(concurrency=self._concurrency),
+            endpoint_limits=endpoint_limits(self.config, self._concurrency),
+            budget=self._budget or None,
+            seed=self.config.seed,
+            notices=self._notices,
+        )
+        self._resources = resources
+        self._vetter = build_vetter(self.config, resources, early_exit=False, models=self.models)
+        if self._store is not None:
+            config = {"panel": self.config.model_dump(mode="json"), "panel_digest": self._vetter.default.digest}
+            await self._store.start_run(RunRecord(self.run_id, self.command, time.time(), "running", config))
+
+    async def _close(self) -> None:
+        if self._resources is not None:
+            await self._resources.aclose()
+        store, self._store = self._store, None
+        if store is None:
+            return
+        try:
+            if self._vetter is not None and not self._finished:
+                await store.finish_run(self.run_id, "finished", time.time(), {"calls": self.meter.sent})
+        finally:
+            if isinstance(self._store_given, str | Path):
+                await store.close()
+
+    async def _work(self, vetter: Vetter, job: Job[Judgment, Assessment], index: EvidenceIndex | None) -> Assessment:
+        evidence = None if index is None else SignalEvidence(index)
+        assessment = await vetter.vet(job.record, retry=job.earlier is not None, evidence=evidence)
+        if self._store is not None:
+            key = job.key
+            if assessment.signals is not None:  # depends on the judgments around it, which are no part of the key
+                key = digest([key, {name: s.model_dump() for name, s in assessment.signals.items()}])
+                if await self._store.find_assessments([key]):
+                    return assessment
+            await self._store.save_assessment(key, job.record, assessment, self.run_id)
+        return assessment
+
+    async def _find_done(self, keys: Sequence[str]) -> Mapping[str, Assessment]:
+        return {} if self._store is None else await self._store.find_assessments(keys)
+
+    def _evidence(self, source: JudgmentSource | Sequence[Judgment]) -> EvidenceIndex | None:
+        panels: Iterable[Panel] = (self.vetter.default, *self.vetter.routes.values())
+        if not any(panel.strategy is StrategyName.SIGNALS for panel in panels):
+            return None
+        return EvidenceIndex.build(source.all() if isinstance(source, JudgmentSource) else source)
+
+    def _account(self, summary: VetSummary, durable_at: float | None) -> None:
+        meter = self.meter
+        summary.calls = meter.sent
+        summary.usage = meter.usage
+        summary.known_cost_usd = meter.cost_usd
+        summary.cost_usd = None if meter.unpriced else meter.cost_usd
+        summary.notices = list(self.notices)
+        if meter.first_sent_at is not None and durable_at is not None:
+            summary.wall_s = durable_at - meter.first_sent_at
+
+    async def _finish(self, summary: VetSummary) -> None:
+        if self._store is not None:
+            self._finished = True
+            await self._store.finish_run(self.run_id, summary.end.value, time.time(), summary.to_json())
+
+
+def vet(
+    judgments: Judgment | Mapping[str, Any] | Iterable[Judgment | Mapping[str, Any]],
+    agents: Agents = (),
+    **options: Any,
+) -> Any:
+    """Vets one judgment or several, for scripts; returns an :class:`Assessment`, or a list in the same order.
+
+    Args:
+        judgments: :class:`Judgment` objects or plain data of the same shape.
+        agents: as for :class:`Engine`; none weighs free evidence alone.
+        options: as for :class:`Engine`.
+
+    Raises:
+        MetajudgeError: see :mod:`metajudge.errors`.
+    """
+    single = isinstance(judgments, Judgment | Mapping)
+    given: Iterable[Judgment | Mapping[str, Any]] = [judgments] if single else judgments  # type: ignore[list-item, assignment]
+    records = [j if isinstance(j, Judgment) else Judgment.model_validate(j) for j in given]
+    _refuse_running_loop()
+    found = asyncio.run(_vet_list(records, agents, options))
+    return found[0] if single else found
+
+
+async def _vet_list(records: list[Judgment], agents: Agents, options: Mapping[str, Any]) -> list[Assessment]:
+    results: dict[int, Assessment] = {}
+    async with Engine(agents, **options) as engine:
+        summary = await engine.vet_all(records, on_result=lambda index, _, result: results.update({index: result}))
+    if summary.end is RunEnd.BUDGET:
+        raise BudgetExceeded(f"the budget was reached after {len(results)} of {len(records)} judgments")
+    return [results[index] for index in range(len(records))]
+
+
+def _refuse_running_loop() -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise ConfigurationError(
+        "vet() cannot run inside a running event loop (a notebook, an async function): use "
+        "`async with Engine(...) as engine: await engine.vet(judgment)`"
+    )

@@ -1,0 +1,120 @@
+"""What a run would take, without sending anything: calls, tokens, dollars."""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from metajudge.agents import Agent
+from metajudge.assembly import build_vetter
+from metajudge.panel_file import AgentConfig, PanelConfig
+from metajudge.providers.prices import FlatPrice, Price, find_price
+from metajudge.providers.spec import parse_agent_spec
+from metajudge.providers.stack import Resources
+from metajudge.strategies import Panel
+from metajudge.types import Judgment, Usage
+
+CHARACTERS_PER_TOKEN = 4.0
+"""English text; code and most other languages take more tokens."""
+
+EXPLANATION_TOKENS = 60
+"""Assumed output for one score with its explanation."""
+
+
+@dataclass(slots=True)
+class Estimate:
+    """An upper estimate: every agent is asked, every first reply is usable, nothing is stored or cached.
+
+    Attributes:
+        cost_usd: None where a price is unknown; ``unpriced`` names the agents.
+    """
+
+    judgments: int = 0
+    without_verdict: int = 0
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = 0.0
+    unpriced: list[str] = field(default_factory=list)
+    by_agent: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"dry_run": True, **asdict(self)}
+
+
+def estimate_run(config: PanelConfig, judgments: Iterable[Judgment]) -> Estimate:
+    """Renders every prompt and adds up.
+
+    Raises:
+        ConfigurationError: agents, weights or threshold that make no sense together (no key is needed).
+    """
+    vetter = build_vetter(config, Resources(key_for=lambda _spec: "not-sent"), early_exit=False)
+    prices = _prices(config)
+    estimate = Estimate(unpriced=sorted(name for name, price in prices.items() if price is None))
+    for judgment in judgments:
+        estimate.judgments += 1
+        if judgment.verdict is None:
+            estimate.without_verdict += 1
+            continue
+        _add_panel(estimate, vetter.panel_for(judgment), judgment, prices)
+    if estimate.unpriced and estimate.calls:
+        estimate.cost_usd = None
+    return estimate
+
+
+def _add_panel(estimate: Estimate, panel: Panel, judgment: Judgment, prices: dict[str, Price | None]) -> None:
+    agents = len(panel.agents)
+    said = sum(_output_tokens(agent) for agent in panel.agents)
+    discussing = panel.strategy == "panel_discussion"
+    for position, agent in enumerate(panel.agents):
+        alone = _input_tokens(agent, judgment)
+        if not discussing:
+            _add_call(estimate, agent, alone, prices)
+        elif panel.rounds == "sequential":
+            _add_call(estimate, agent, alone + said * position // agents, prices)
+        else:
+            _add_call(estimate, agent, alone, prices)
+            _add_call(estimate, agent, alone + said, prices)
+    if panel.summariser is not None:
+        _add_call(estimate, panel.summariser, _input_tokens(panel.summariser, judgment) + said, prices)
+
+
+def _add_call(estimate: Estimate, agent: Agent, input_tokens: int, prices: dict[str, Price | None]) -> None:
+    usage = Usage(input_tokens=input_tokens, output_tokens=_output_tokens(agent))
+    price = prices[agent.name]
+    mine = estimate.by_agent.setdefault(
+        agent.name, {"calls": 0, "input_tokens": 0, "output_tokens": 0, "cost_usd": None if price is None else 0.0}
+    )
+    estimate.calls += 1
+    estimate.input_tokens += usage.input_tokens
+    estimate.output_tokens += usage.output_tokens
+    mine["calls"] += 1
+    mine["input_tokens"] += usage.input_tokens
+    mine["output_tokens"] += usage.output_tokens
+    if price is not None:
+        cost = price.cost(usage)
+        mine["cost_usd"] += cost
+        estimate.cost_usd = (estimate.cost_usd or 0.0) + cost
+
+
+def _input_tokens(agent: Agent, judgment: Judgment) -> int:
+    request = agent.request(judgment)
+    size = len(request.system) + sum(len(message.text) for message in request.messages)
+    return int(size / CHARACTERS_PER_TOKEN) + 1
+
+
+def _output_tokens(agent: Agent) -> int:
+    return EXPLANATION_TOKENS * len(agent.rubric.scored_names)
+
+
+def _prices(config: PanelConfig) -> dict[str, Price | None]:
+    summariser = config.discussion.summariser
+    named = [*config.agents]
+    if summariser is not None:
+        named.append(summariser if summariser.name else summariser.model_copy(update={"name": "summariser"}))
+    return {parse_agent_spec(agent.spec()).name: _price(agent) for agent in named}
+
+
+def _price(agent: AgentConfig) -> Price | None:
+    if agent.price is not None:
+        return FlatPrice.of(agent.price.input, agent.price.output)
+    return find_price(parse_agent_spec(agent.spec()))

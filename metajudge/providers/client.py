@@ -1,0 +1,218 @@
+"""One long-lived official SDK client for an endpoint, reduced to one operation: post bytes, get bytes."""
+
+import asyncio
+import ssl
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+import httpx2
+
+from metajudge.errors import BadReplyError
+from metajudge.providers.http_errors import Asked, error_from_exception, error_from_response
+from metajudge.providers.model import Endpoint, Parameters
+
+_CONNECT_TIMEOUT_S = 10.0
+_KEEPALIVE_S = 30.0
+_NO_KEY = "no-key"
+
+HttpClientFactory = Callable[[Endpoint], httpx2.AsyncClient]
+"""Makes the HTTP client for an endpoint, in place of the SDK's own: the seam for tests and proxies."""
+
+
+class _Sdk(Protocol):
+    async def post(self, path: str, *, cast_to: Any, content: bytes, options: Any) -> Any: ...
+
+    async def close(self) -> None: ...
+
+
+class EndpointClient:
+    """The official SDK's client for one endpoint and key, made on first use.
+
+    It goes through the SDK's generic ``post`` and its aiohttp transport, which costs a third of the
+    typed methods; retries, time-outs and parsing are ours. Redirects are not followed: a second
+    request would go uncounted, and the key would travel along.
+
+    Args:
+        pool_size: connections kept; at least the number of calls in flight.
+        http_client: replaces the SDK's own transport.
+        before_open: called before the first request is sent.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        key: str | None,
+        key_variable: str,
+        *,
+        pool_size: int,
+        http_client: HttpClientFactory | None = None,
+        before_open: Callable[[], None] | None = None,
+    ) -> None:
+        self.endpoint = endpoint
+        self._key = key or ""
+        self._key_variable = key_variable
+        self._pool_size = pool_size
+        self._http_client = http_client
+        self._before_open = before_open
+        self._sdk: _Sdk | None = None
+        self._status_error: type[Any] = Exception
+        self._timeouts: dict[float, httpx2.Timeout] = {}
+
+    def asked(self, model: str) -> Asked:
+        """Who is asked, for error messages."""
+        return Asked(model, self.endpoint.base_url, self._key_variable, self._key)
+
+    async def post(self, path: str, body: bytes, asked: Asked, parameters: Parameters) -> bytes:
+        """Sends one request and returns the body of a successful answer.
+
+        Raises:
+            ProviderError: typed, for every answer that is no success and for broken connections.
+        """
+        sdk = self._sdk or self._first_use()
+        options: dict[str, Any] = {"timeout": self._timeout(parameters.timeout_s)}
+        if parameters.headers:
+            options["headers"] = dict(parameters.headers)
+        try:
+            async with asyncio.timeout(parameters.timeout_s):
+                response = await sdk.post(path, content=body, cast_to=httpx2.Response, options=options)
+        except self._status_error as error:
+            failed: httpx2.Response = error.response
+            raise error_from_response(failed.status_code, failed.headers, failed.content, asked) from None
+        except Exception as error:
+            typed = error_from_exception(error, asked, parameters.timeout_s)
+            if typed is None:
+                raise
+            raise typed from error
+        content: bytes = response.content
+        if content[:1] != b"{":
+            kind = response.headers.get("content-type", "no content type")
+            raise BadReplyError(
+                f"{asked} answered with {kind} instead of a JSON object: {asked.excerpt(content) or 'nothing'}. "
+                "Is the base URL that of an API?",
+                status=response.status_code,
+            )
+        return content
+
+    async def aclose(self) -> None:
+        """Closes the connections; the client may not be used afterwards."""
+        if self._sdk is not None:
+            await self._sdk.close()
+
+    def _timeout(self, timeout_s: float) -> httpx2.Timeout:
+        found = self._timeouts.get(timeout_s)
+        if found is None:
+            # The answer's time-out is asyncio's, over the whole exchange; the transport's would be per read.
+            found = httpx2.Timeout(None, connect=min(_CONNECT_TIMEOUT_S, timeout_s / 2))
+            self._timeouts[timeout_s] = found
+        return found
+
+    def _first_use(self) -> _Sdk:
+        if self._before_open is not None:
+            self._before_open()
+        return self.open()
+
+    def open(self) -> _Sdk:
+        """Imports the SDK and makes the client, unless that was done before; nothing is sent."""
+        if self._sdk is None:
+            build = _open_anthropic if self.endpoint.protocol == "anthropic" else _open_openai
+            own = self._http_client(self.endpoint) if self._http_client else None
+            opened = build(self.endpoint.base_url, self._key or _NO_KEY, own, self._pool_size)
+            self._sdk, self._status_error = opened
+        return self._sdk
+
+
+class ClientPool:
+    """The clients of one run, one per endpoint and key.
+
+    All are opened when the first call is made: importing an SDK takes up to a second, which would stall calls
+    in flight, and a run that finds everything in its cache needs none.
+    """
+
+    def __init__(self, pool_size: int, http_client: HttpClientFactory | None = None) -> None:
+        self._pool_size = pool_size
+        self._http_client = http_client
+        self._clients: dict[tuple[Endpoint, str | None], EndpointClient] = {}
+
+    def client(self, endpoint: Endpoint, key: str | None, key_variable: str) -> EndpointClient:
+        """The client for an endpoint and key, made but not opened."""
+        found = self._clients.get((endpoint, key))
+        if found is None:
+            found = self._clients[endpoint, key] = EndpointClient(
+                endpoint,
+                key,
+                key_variable,
+                pool_size=self._pool_size,
+                http_client=self._http_client,
+                before_open=self.open,
+            )
+        return found
+
+    def open(self) -> None:
+        """Opens every client."""
+        for client in self._clients.values():
+            client.open()
+
+    async def aclose(self) -> None:
+        """Closes every client."""
+        for client in self._clients.values():
+            await client.aclose()
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    """One TLS context for all clients: loading the certificates takes tens of milliseconds."""
+    return httpx2.create_ssl_context()
+
+
+def _transport_options(base_url: str, pool_size: int) -> dict[str, Any]:
+    limits = httpx2.Limits(
+        max_connections=pool_size, max_keepalive_connections=pool_size, keepalive_expiry=_KEEPALIVE_S
+    )
+    # Without TLS there is nothing to verify, and redirects to TLS are not followed.
+    verify: Any = _tls() if urlsplit(base_url).scheme == "https" else False
+    return {"limits": limits, "verify": verify, "timeout": None, "follow_redirects": False}
+
+
+_TELEMETRY = (
+    *(f"x-stainless-{name}" for name in ("lang", "package-version", "os", "arch", "runtime", "runtime-version")),
+    *(f"x-stainless-{name}" for name in ("async", "retry-count", "read-timeout", "timeout")),
+)
+"""Headers in which the SDKs describe this machine; left out, which also saves time in every call."""
+
+_OPENAI_ACCOUNT = ("OpenAI-Organization", "OpenAI-Project")
+"""Read by the SDK from the environment; nobody's business at other hosts than OpenAI's."""
+
+
+def _open_openai(base_url: str, key: str, own: httpx2.AsyncClient | None, pool_size: int) -> tuple[_Sdk, type[Any]]:
+    import openai
+
+    official = urlsplit(base_url).hostname == "api.openai.com"
+    without = _TELEMETRY if official else (*_TELEMETRY, *_OPENAI_ACCOUNT)
+    left_out: Any = dict.fromkeys(without, openai.omit)
+    client = openai.AsyncOpenAI(
+        api_key=key,
+        base_url=base_url,
+        http_client=own or openai.DefaultAioHttpClient(**_transport_options(base_url, pool_size)),
+        max_retries=0,
+        timeout=None,
+        default_headers=left_out,
+    )
+    return client, openai.APIStatusError
+
+
+def _open_anthropic(base_url: str, key: str, own: httpx2.AsyncClient | None, pool_size: int) -> tuple[_Sdk, type[Any]]:
+    import anthropic
+
+    left_out: Any = dict.fromkeys(_TELEMETRY, anthropic.omit)
+    client = anthropic.AsyncAnthropic(
+        api_key=key,
+        base_url=base_url,
+        http_client=own or anthropic.DefaultAioHttpClient(**_transport_options(base_url, pool_size)),
+        max_retries=0,
+        timeout=None,
+        open_telemetry=False,
+        default_headers=left_out,
+    )
+    return client, anthropic.APIStatusError

@@ -1,0 +1,205 @@
+"""From what went wrong on the wire to a typed error: status and body, or a broken connection."""
+
+import re
+import time
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import aiohttp
+import httpx2
+import orjson
+
+from metajudge.errors import (
+    AuthError,
+    BadReplyError,
+    BadRequestError,
+    ConnectionFailedError,
+    ContextTooLongError,
+    ModelTimeoutError,
+    NotFoundError,
+    OverloadedError,
+    ProviderError,
+    RateLimitedError,
+    RefusedError,
+    ServerError,
+)
+
+_EXCERPT = 200
+_TOO_LONG = re.compile(
+    r"context_length_exceeded|prompt is too long|maximum context length|context window|"
+    r"reduce the length of the messages|request_too_large|exceeds? the (available )?context|string_above_max_length",
+    re.IGNORECASE,
+)
+_REFUSED = re.compile(r"content_policy_violation|content_filter|content management policy", re.IGNORECASE)
+_QUOTA = re.compile(r"insufficient_quota|billing_error|billing_hard_limit|credit balance is too low", re.IGNORECASE)
+_KEY_LIKE = re.compile(r"\b(sk|gsk|pk|key|xai|tgp)[-_][A-Za-z0-9_*.-]{6,}")
+_TAGS = re.compile(r"(?s)<(script|style).*?</\1>|<[^>]*>")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Who was asked, for messages: never holds anything that may be printed but the key, which is removed.
+
+    Attributes:
+        key_variable: the environment variable that should hold the key.
+        key: the key in use, so that an echo of it can be blotted out.
+    """
+
+    model: str
+    url: str
+    key_variable: str
+    key: str = field(repr=False)
+
+    def __str__(self) -> str:
+        return f"{self.model} at {self.url}"
+
+    def redact(self, text: str) -> str:
+        """The text without the key, or anything that looks like one."""
+        if len(self.key) >= 4:
+            text = text.replace(self.key, "[key]")
+        return _KEY_LIKE.sub("[key]", text)
+
+    def excerpt(self, body: bytes | str) -> str:
+        """At most 200 characters of a body, on one line, markup and keys removed."""
+        text = body.decode("utf-8", "replace") if isinstance(body, bytes) else body
+        text = " ".join(self.redact(_TAGS.sub(" ", text[:20_000])).split())
+        return text if len(text) <= _EXCERPT else text[: _EXCERPT - 3] + "..."
+
+
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    message: str
+    codes: str
+
+    @property
+    def text(self) -> str:
+        return f"{self.codes} {self.message}"
+
+
+def error_from_response(status: int, headers: httpx2.Headers, body: bytes, asked: Asked) -> ProviderError:
+    """The typed error for an answer that is not a success (or says in a success that it is none)."""
+    problem = _read_problem(body, asked)
+    said = f"HTTP {status} from {asked}: {problem.message or 'no message'}"
+    wait = retry_after(headers)
+    error = _classify(status, problem, said, asked, headers)
+    error.status, error.retry_after = status, wait
+    return error
+
+
+def _classify(status: int, problem: _Problem, said: str, asked: Asked, headers: httpx2.Headers) -> ProviderError:
+    if 300 <= status < 400:
+        target = headers.get("location", "elsewhere")
+        return NotFoundError(f"{said}. The server redirects to {target}: use the base URL it names")
+    if status in {401, 403}:
+        return AuthError(f"{said}. Check the key in {asked.key_variable} and what it may use")
+    if _QUOTA.search(problem.text) or status == 402:
+        spent = RateLimitedError(f"{said}. The account has no credit left: waiting does not help, add credit")
+        spent.retryable = False
+        return spent
+    if status == 413 or (status in {400, 422} and _TOO_LONG.search(problem.text)):
+        return ContextTooLongError(f"{said}. Shorten the input or use a model with a larger context")
+    if status in {400, 422} and _REFUSED.search(problem.text):
+        return RefusedError(f"{said}. The provider's filter declined the prompt")
+    match status:
+        case 404:
+            return NotFoundError(f"{said}. Check the model's name and the base URL")
+        case 408 | 504:
+            return ModelTimeoutError(said)
+        case 429:
+            return RateLimitedError(f"{said}. Lower the concurrency or set requests a minute for this endpoint")
+        case 503 | 529:
+            return OverloadedError(said)
+    if status >= 500:
+        return ServerError(said)
+    if status < 400:
+        return BadReplyError(said)
+    return BadRequestError(said)
+
+
+def _read_problem(body: bytes, asked: Asked) -> _Problem:
+    """Reads the shapes in which servers describe errors; falls back to an excerpt of the body."""
+    try:
+        data: Any = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return _Problem(asked.excerpt(body), "")
+    if isinstance(data, list) and data:
+        data = data[0]
+    if not isinstance(data, dict):
+        return _Problem(asked.excerpt(body), "")
+    error = data.get("error", data)
+    if isinstance(error, str):
+        return _Problem(asked.excerpt(error), "")
+    if not isinstance(error, dict):
+        return _Problem(asked.excerpt(body), "")
+    message = error.get("message", error.get("detail"))
+    if message is not None and not isinstance(message, str):
+        message = orjson.dumps(message).decode()
+    codes = [error.get(name) for name in ("type", "code", "param", "status")]
+    named = " ".join(code for code in codes if isinstance(code, str))
+    return _Problem(asked.excerpt(message or body), named)
+
+
+def retry_after(headers: httpx2.Headers) -> float | None:
+    """Seconds the provider asked us to wait: ``retry-after-ms``, or ``retry-after`` in seconds or as a date."""
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        value = headers.get(name)
+        if value is None:
+            continue
+        try:
+            seconds = float(value) * unit
+        except ValueError:
+            seconds = _seconds_until(value)
+        if 0 <= seconds < 1e9:
+            return seconds
+    return None
+
+
+def _seconds_until(date: str) -> float:
+    try:
+        return max(0.0, parsedate_to_datetime(date).timestamp() - time.time())
+    except ValueError:
+        return -1.0
+
+
+def error_from_exception(error: BaseException, asked: Asked, timeout_s: float) -> ProviderError | None:
+    """The typed error for a request that got no answer; None for what is no matter of the network.
+
+    The aiohttp transport reports a cut connection as a time-out, so the original exception decides.
+    """
+    chain = list(_causes(error))
+    kinds = tuple(type(e) for e in chain)
+    detail = asked.excerpt(str(chain[-1]) or type(chain[-1]).__name__)
+    if _any(kinds, aiohttp.ClientConnectorError, aiohttp.InvalidURL, httpx2.UnsupportedProtocol):
+        return ConnectionFailedError(
+            f"no connection for {asked}: {detail}. Is the server running and the base URL right?", sent=False
+        )
+    if _any(kinds, aiohttp.ConnectionTimeoutError):
+        return ModelTimeoutError(f"no connection for {asked} in time: {detail}. Is the base URL right?", sent=False)
+    if _any(kinds, aiohttp.ServerTimeoutError):
+        return ModelTimeoutError(_late(asked, timeout_s))
+    if _any(kinds, aiohttp.ClientPayloadError, aiohttp.ClientConnectionError, ConnectionError):
+        return ConnectionFailedError(f"the connection was cut before the answer of {asked} was complete: {detail}")
+    if _any(kinds, httpx2.ConnectError, httpx2.ConnectTimeout):
+        return ConnectionFailedError(f"no connection for {asked}: {detail}. Is the base URL right?", sent=False)
+    if _any(kinds, TimeoutError, httpx2.TimeoutException):
+        return ModelTimeoutError(_late(asked, timeout_s))
+    if _any(kinds, httpx2.DecodingError, aiohttp.ClientResponseError):
+        return BadReplyError(f"the answer of {asked} is not valid HTTP: {detail}")
+    if _any(kinds, httpx2.TransportError, aiohttp.ClientError, OSError):
+        return ConnectionFailedError(f"the connection failed while asking {asked}: {detail}")
+    return None
+
+
+def _late(asked: Asked, timeout_s: float) -> str:
+    return f"no complete answer from {asked} within {timeout_s:g} s. Allow more time or ask for shorter answers"
+
+
+def _causes(error: BaseException | None) -> Any:
+    while error is not None:
+        yield error
+        error = error.__cause__
+
+
+def _any(kinds: tuple[type[BaseException], ...], *wanted: type[BaseException]) -> bool:
+    return any(issubclass(kind, wanted) for kind in kinds)

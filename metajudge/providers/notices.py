@@ -1,0 +1,28 @@
+"""Things a user must hear about once: a setting that was dropped, a price nobody knows."""
+
+from collections.abc import Callable
+
+
+class Notices:
+    """Collects sentences, each once, in the order in which they were said.
+
+    Args:
+        listener: called with every new sentence, for instance to print it.
+    """
+
+    def __init__(self, listener: Callable[[str], None] | None = None) -> None:
+        self._said: dict[str, None] = {}
+        self._listener = listener
+
+    def say(self, sentence: str) -> None:
+        """Says a sentence unless it was said before."""
+        if sentence in self._said:
+            return
+        self._said[sentence] = None
+        if self._listener is not None:
+            self._listener(sentence)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Everything said so far."""
+        return tuple(self._said)

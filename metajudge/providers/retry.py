@@ -1,0 +1,143 @@
+"""The one retry layer: exponential backoff with jitter, bounded in attempts and in time."""
+
+import asyncio
+import copy
+import random
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from metajudge.errors import AuthError, NotFoundError, ProviderError, RateLimitedError
+from metajudge.providers.model import Model, ModelRequest
+from metajudge.providers.negotiation import RenegotiatedError
+from metajudge.providers.wrapper import CallAttempt, ModelWrapper
+from metajudge.types import Reply
+
+Clock = Callable[[], float]
+Sleep = Callable[[float], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """Bounds of retrying.
+
+    Attributes:
+        attempts: HTTP requests for one call, the first one included. Requests that find out what a
+            server supports come on top (a handful per model, once).
+        total_s: no further attempt starts later than this many seconds after the first.
+        first_wait_s: wait before the second attempt; doubles from attempt to attempt.
+        longest_wait_s: no wait of our own is longer. The provider's Retry-After is honoured whatever its length,
+            or, where it exceeds ``total_s``, the call is given up at once.
+        hold_off_s: after an error that every further call would meet too, calls fail unsent for this long.
+    """
+
+    attempts: int = 6
+    total_s: float = 120.0
+    first_wait_s: float = 0.5
+    longest_wait_s: float = 20.0
+    hold_off_s: float = 30.0
+
+
+class RetryingModel(ModelWrapper):
+    """Tries again what a retry may cure.
+
+    Limits and budget are taken inside each attempt, so no slot is held during a wait. After a wrong key, an
+    unknown model, an empty account, or a call that never got a connection, calls fail without being sent for
+    ``hold_off_s`` seconds.
+
+    Args:
+        rng: source of the jitter.
+        clock: monotonic seconds.
+        sleep: waits a number of seconds.
+    """
+
+    def __init__(
+        self,
+        inner: Model,
+        policy: RetryPolicy | None = None,
+        *,
+        rng: random.Random | None = None,
+        clock: Clock = time.monotonic,
+        sleep: Sleep = asyncio.sleep,
+    ) -> None:
+        super().__init__(inner)
+        self._policy = policy or RetryPolicy()
+        self._rng = rng or random.Random()
+        self._clock = clock
+        self._sleep = sleep
+        self._held_by: ProviderError | None = None
+        self._held_until = 0.0
+
+    async def complete(self, request: ModelRequest) -> Reply:
+        self._check_hold()
+        call = CallAttempt.of(self._inner, request)
+        started, sent, tries, number = self._clock(), 0, 0, 0
+        while True:
+            number += 1
+            try:
+                reply = await self._inner.complete(call if number == 1 else call.again(number))
+            except RenegotiatedError:
+                sent += 1
+            except ProviderError as error:
+                sent += error.sent
+                tries += 1
+                error.attempts = sent
+                wait = self._wait_before(tries + 1, error, self._clock() - started)
+                if wait is None:
+                    raise self._given_up(error, tries, self._clock() - started) from error.__cause__
+                await self._sleep(wait)
+            else:
+                return reply if sent == 0 else _with_attempts(reply, sent + 1)
+
+    def _wait_before(self, attempt: int, error: ProviderError, elapsed: float) -> float | None:
+        """Seconds to wait before an attempt, None to give up."""
+        policy = self._policy
+        if not error.retryable or attempt > policy.attempts:
+            return None
+        longest = min(policy.longest_wait_s, policy.first_wait_s * 2 ** (attempt - 2))
+        wait = longest * self._rng.uniform(0.5, 1.0)
+        if error.retry_after is not None:
+            # Later than asked by a random share, so that calls limited together do not return together.
+            wait = max(wait, error.retry_after * self._rng.uniform(1.0, 1.25))
+        return wait if elapsed + wait <= policy.total_s else None
+
+    def _given_up(self, error: ProviderError, tries: int, elapsed: float) -> ProviderError:
+        never_connected = error.attempts == 0 and error.retryable
+        spent = isinstance(error, RateLimitedError) and not error.retryable
+        if isinstance(error, AuthError | NotFoundError) or spent or never_connected:
+            self._held_by = error
+            self._held_until = self._clock() + self._policy.hold_off_s
+        if error.retryable:
+            times = "1 attempt" if tries == 1 else f"{tries} attempts"
+            asked = ""
+            if error.retry_after is not None and error.retry_after > self._policy.total_s - elapsed:
+                asked = f"; the provider asks for {error.retry_after:g} s of waiting"
+            error.args = (f"{error} (gave up after {times} in {elapsed:.1f} s{asked})",)
+        return error
+
+    def _check_hold(self) -> None:
+        if self._held_by is None:
+            return
+        left = self._held_until - self._clock()
+        if left <= 0:
+            self._held_by = None
+            return
+        held = copy.copy(self._held_by)
+        held.args = (
+            f"not sent, because an earlier call failed and this one would too: {held} (tried again in {left:.0f} s)",
+        )
+        held.sent, held.attempts = False, 0
+        raise held
+
+
+def _with_attempts(reply: Reply, attempts: int) -> Reply:
+    return Reply(
+        reply.text,
+        reply.finish,
+        reply.model,
+        reply.usage,
+        reply.cost_usd,
+        reply.latency_s,
+        attempts,
+        reply.cached,
+    )

@@ -1,0 +1,193 @@
+"""Where providers and their wrappers are put together: cache, retry, budget, limits, metering, provider."""
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from metajudge.providers.budget import Budget, BudgetedModel
+from metajudge.providers.cache import CachedModel
+from metajudge.providers.estimate import UsageEstimate
+from metajudge.providers.limits import LimitedModel, Limits, LimitSettings
+from metajudge.providers.metering import Meter, MeteredModel
+from metajudge.providers.model import CallCache, Endpoint, Ledger, Model
+from metajudge.providers.notices import Notices
+from metajudge.providers.prices import Price, find_price
+from metajudge.providers.retry import RetryingModel, RetryPolicy
+from metajudge.providers.spec import PROVIDERS, AgentSpec
+
+if TYPE_CHECKING:
+    from metajudge.providers.client import ClientPool, HttpClientFactory
+    from metajudge.providers.negotiation import Negotiation
+
+_GRACE_S = 0.25
+_LOCAL_GRACE_S = 0.05
+
+
+def _no_key(spec: AgentSpec) -> str | None:
+    return None
+
+
+@dataclass(slots=True, kw_only=True)
+class Resources:
+    """What the models of one run share; close it when the run is over (``async with`` does).
+
+    Attributes:
+        key_for: finds the key for an agent's endpoint, see :meth:`metajudge.settings.Settings.key_for`.
+        cache: stored replies, None for no look-up (identical calls in flight are shared in any case).
+        ledger: where every attempt is recorded.
+        run_id: recorded with every attempt.
+        limits: of the run, and of every endpoint without its own in ``endpoint_limits``.
+        budget: the run's hard limit, None for none.
+        seed: of the jitter between retries, None for a different one each time.
+        http_client: makes the HTTP client for an endpoint in place of the SDKs' own.
+        meter: counts of the whole run.
+        notices: what the user must hear once.
+    """
+
+    key_for: Callable[[AgentSpec], str | None] = _no_key
+    cache: CallCache | None = None
+    ledger: Ledger | None = None
+    run_id: str | None = None
+    limits: LimitSettings = field(default_factory=LimitSettings)
+    endpoint_limits: Mapping[Endpoint, LimitSettings] = field(default_factory=dict)
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    budget: Budget | None = None
+    seed: int | None = None
+    http_client: "HttpClientFactory | None" = None
+    meter: Meter = field(default_factory=Meter)
+    notices: Notices = field(default_factory=Notices)
+    _shared_limits: Limits | None = None
+    _clients: "ClientPool | None" = None
+    _negotiations: "dict[tuple[Endpoint, str], Negotiation]" = field(default_factory=dict)
+    _rng: random.Random | None = None
+
+    @property
+    def shared_limits(self) -> Limits:
+        """One set of limits for all models."""
+        if self._shared_limits is None:
+            self._shared_limits = Limits(self.limits, self.endpoint_limits)
+        return self._shared_limits
+
+    @property
+    def rng(self) -> random.Random:
+        """Source of the retries' jitter."""
+        if self._rng is None:
+            self._rng = random.Random(self.seed)
+        return self._rng
+
+    @property
+    def clients(self) -> "ClientPool":
+        """One HTTP client per endpoint, opened when the first call is made."""
+        if self._clients is None:
+            from metajudge.providers.client import ClientPool
+
+            self._clients = ClientPool(self.limits.concurrency, self.http_client)
+        return self._clients
+
+    def negotiation(self, endpoint: Endpoint, model: str, start: "Callable[[], Negotiation]") -> "Negotiation":
+        """What is known about a model at an endpoint, shared by the agents that use it."""
+        found = self._negotiations.get((endpoint, model))
+        if found is None:
+            found = self._negotiations[endpoint, model] = start()
+        return found
+
+    def output_mode(self, spec: AgentSpec) -> str:
+        """How a model is asked for structured output, as found out so far; ``unknown`` where it was not asked."""
+        found = self._negotiations.get((spec.endpoint, spec.model))
+        return "unknown" if found is None else found.dialect.mode.value
+
+    async def aclose(self) -> None:
+        """Closes all connections; harmless when repeated."""
+        clients, self._clients = self._clients, None
+        if clients is not None:
+            await clients.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+def build_model(
+    spec: AgentSpec, *, resources: Resources, price: Price | None = None, meter: Meter | None = None
+) -> Model:
+    """The model an agent asks, with everything around it.
+
+    Args:
+        spec: which model, where.
+        resources: what it shares with the run's other models.
+        price: the user's own price (:meth:`~metajudge.providers.prices.FlatPrice.of`) in place of the list price.
+        meter: counts of this model alone, besides those of the run.
+
+    Raises:
+        ConfigurationError: no key where one is needed, or a budget in dollars and no known price.
+    """
+    known_price = price if price is not None else find_price(spec)
+    provider, estimate = build_provider(spec, resources)
+    return wrap_model(provider, resources=resources, price=known_price, estimate=estimate, meter=meter)
+
+
+def wrap_model(
+    provider: Model,
+    *,
+    resources: Resources,
+    price: Price | None = None,
+    estimate: UsageEstimate | None = None,
+    meter: Meter | None = None,
+) -> Model:
+    """Puts everything that surrounds a provider around a model: one of ours, or one of the caller's own.
+
+    Args:
+        price: None where it is unknown.
+        estimate: how large its calls are, None for a general estimate.
+        meter: counts of this model alone, besides those of the run.
+
+    Raises:
+        ConfigurationError: a budget in dollars and no known price.
+    """
+    estimate = estimate or UsageEstimate()
+    meters = (resources.meter,) if meter is None else (resources.meter, meter)
+    model: Model = MeteredModel(
+        provider,
+        meters=meters,
+        price=price,
+        ledger=resources.ledger,
+        run_id=resources.run_id,
+        notices=resources.notices,
+    )
+    model = LimitedModel(model, resources.shared_limits, estimate)
+    if resources.budget:
+        model = BudgetedModel(model, resources.budget, price, estimate)
+    model = RetryingModel(model, resources.retry, rng=resources.rng)
+    return CachedModel(model, resources.cache)
+
+
+def build_provider(spec: AgentSpec, resources: Resources) -> tuple[Model, UsageEstimate]:
+    """The bare provider without wrappers, and the estimate that knows what it sends.
+
+    Raises:
+        ConfigurationError: no key where one is needed.
+    """
+    from metajudge.providers import anthropic_messages, openai_chat
+
+    endpoint, notices = spec.endpoint, resources.notices
+    key = resources.key_for(spec)
+    if key and not spec.is_local and endpoint.base_url.startswith("http://"):
+        notices.say(f"the key for {endpoint.base_url} travels unencrypted: use https:// where the server offers it")
+    client = resources.clients.client(endpoint, key, PROVIDERS[spec.provider].key_variable)
+    grace_s = _LOCAL_GRACE_S if spec.is_local else _GRACE_S
+    if endpoint.protocol == "anthropic":
+        negotiation = resources.negotiation(
+            endpoint, spec.model, lambda: anthropic_messages.negotiation_for(spec.model, notices, grace_s)
+        )
+        model: Model = anthropic_messages.AnthropicMessagesModel(spec.model, client, negotiation)
+        return model, UsageEstimate(anthropic_messages.max_tokens_for)
+    negotiation = resources.negotiation(
+        endpoint, spec.model, lambda: openai_chat.negotiation_for(spec.model, endpoint, notices, grace_s)
+    )
+    return openai_chat.OpenAIChatModel(spec.model, client, negotiation), UsageEstimate()

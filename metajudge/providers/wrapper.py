@@ -1,0 +1,57 @@
+"""The base of every wrapper of a model, and the request as it travels through the wrappers."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from metajudge.providers.model import Endpoint, Model, ModelRequest, request_key
+from metajudge.types import Reply
+
+
+@dataclass(frozen=True, slots=True)
+class CallAttempt(ModelRequest):
+    """A request on its way through the wrappers: its key, computed once, and which attempt this is."""
+
+    key: str = ""
+    attempt: int = 1
+
+    @classmethod
+    def of(cls, model: Model, request: ModelRequest) -> Self:
+        """The request itself where it already carries a key, else a first attempt of it."""
+        if isinstance(request, cls):
+            return request
+        return cls._copy(request, request_key(model, request), 1)
+
+    def again(self, attempt: int) -> Self:
+        """The same call, one attempt later."""
+        return self._copy(self, self.key, attempt)
+
+    @classmethod
+    def _copy(cls, request: ModelRequest, key: str, attempt: int) -> Self:
+        return cls(
+            request.system,
+            request.messages,
+            request.schema,
+            request.parameters,
+            request.draw,
+            request.fresh,
+            key,
+            attempt,
+        )
+
+
+class ModelWrapper:
+    """A model that adds one concern to another model; subclasses override :meth:`complete`."""
+
+    def __init__(self, inner: Model) -> None:
+        self._inner = inner
+
+    @property
+    def name(self) -> str:
+        return self._inner.name
+
+    @property
+    def endpoint(self) -> Endpoint:
+        return self._inner.endpoint
+
+    async def complete(self, request: ModelRequest) -> Reply:
+        return await self._inner.complete(request)

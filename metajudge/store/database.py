@@ -1,0 +1,209 @@
+"""One DuckDB file: opened with fixed settings, a cursor for each thread, errors in words."""
+
+import os
+import re
+import shutil
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import duckdb
+
+from metajudge.errors import StoreError, StoreLockedError
+from metajudge.store.migrating import migrate
+
+MEMORY: Final = ":memory:"
+STORAGE_VERSION: Final = "v2.0.0"
+_HEADER_BYTES: Final = 3 * 4096
+_SETTINGS: Final[dict[str, str | bool | int | float | list[str]]] = {
+    "threads": 1,
+    "memory_limit": "96MB",
+    # Every column of every table holds at least a block in memory; DuckDB's own 256 kB add up.
+    "default_block_size": 32_768,
+    # Every DuckDB 2.x reads this format, whichever of them wrote the file.
+    "storage_compatibility_version": STORAGE_VERSION,
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "python_enable_replacements": False,
+}
+_HOLDER: Final = re.compile(r"lock is held in (?P<program>.+?) \(PID (?P<pid>\d+)\)")
+
+_open_paths: set[Path] = set()
+"""DuckDB hands one process the same database twice without a word; two writers would then corrupt numbering."""
+
+
+class Database:
+    """The file and its connections.
+
+    One thread writes through :attr:`writer`. Any thread reads within :meth:`reading`, on a cursor of its own:
+    a connection shared by threads silently gives one the other's rows. :meth:`replaced_by` waits for readers.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.in_memory = str(path) == MEMORY
+        self.path = Path(path) if self.in_memory else Path(path).expanduser().resolve()
+        self._cursors: dict[int, duckdb.DuckDBPyConnection] = {}
+        self._gate = threading.Condition()
+        self._readers = 0
+        self._closed = False
+        if not self.in_memory:
+            _check_place(self.path)
+            _claim(self.path)
+        try:
+            self.writer = self._connect()
+        except BaseException:
+            _open_paths.discard(self.path)
+            raise
+
+    def _connect(self) -> duckdb.DuckDBPyConnection:
+        try:
+            connection = duckdb.connect(str(self.path), config=_SETTINGS)
+        except duckdb.Error as error:
+            raise _cannot_open(self.path, error) from error
+        try:
+            if not self.in_memory:
+                _check_length(connection, self.path)
+            migrate(connection, self.path)
+        except duckdb.Error as error:
+            connection.close()
+            raise _cannot_open(self.path, error) from error
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    @contextmanager
+    def reading(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """The calling thread's own cursor.
+
+        Raises:
+            StoreError: the store is closed, or the file cannot be read.
+        """
+        with self._gate:
+            if self._closed:
+                raise StoreError(f"the store {self.path} is closed; open it again to read from it")
+            self._readers += 1
+        try:
+            yield self._cursor()
+        except duckdb.Error as error:
+            raise StoreError(
+                f"cannot read from the store {self.path}: {error}. If the file was cut or overwritten, restore "
+                "it from a copy or start a new one with --store"
+            ) from error
+        finally:
+            with self._gate:
+                self._readers -= 1
+                self._gate.notify_all()
+
+    def _cursor(self) -> duckdb.DuckDBPyConnection:
+        thread = threading.get_ident()
+        cursor = self._cursors.get(thread)
+        if cursor is None:
+            cursor = self._cursors[thread] = self.writer.cursor()
+        return cursor
+
+    def replaced_by(self, copy: Path) -> None:
+        """Puts another database file in this one's place and goes on with that one; readers wait meanwhile."""
+        with self._gate:
+            self._gate.wait_for(lambda: self._readers == 0)
+            self._disconnect()
+            try:
+                log = self.path.with_name(self.path.name + ".wal")
+                if log.exists():  # it would be replayed into the new file
+                    raise StoreError(f"cannot replace {self.path}: its log {log} is there after a checkpoint")
+                shutil.copymode(self.path, copy)
+                os.replace(copy, self.path)
+                _sync_folder(self.path.parent)
+            finally:
+                self.writer = self._connect()
+
+    def _disconnect(self) -> None:
+        for cursor in self._cursors.values():  # an open cursor would keep the file
+            cursor.close()
+        self._cursors.clear()
+        self.writer.close()
+
+    def close(self) -> None:
+        """Checkpoints and lets go of the file; a second call does nothing."""
+        with self._gate:
+            if self._closed:
+                return
+            self._gate.wait_for(lambda: self._readers == 0)
+            self._closed = True
+            try:
+                self._disconnect()
+            finally:
+                _open_paths.discard(self.path)
+
+
+def only_row(connection: duckdb.DuckDBPyConnection, query: str, values: Sequence[Any] = ()) -> tuple[Any, ...]:
+    """The row of a query that has exactly one.
+
+    Reads to the end: a result that is not read out keeps its transaction, and that stops checkpoints.
+    """
+    (row,) = connection.execute(query, list(values)).fetchall()
+    found: tuple[Any, ...] = row
+    return found
+
+
+def _sync_folder(folder: Path) -> None:
+    """Makes a rename in a folder durable."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _claim(path: Path) -> None:
+    if path in _open_paths:
+        raise StoreLockedError(f"this process has the store {path} open already: share that one, or close it first")
+    _open_paths.add(path)
+
+
+def _check_place(path: Path) -> None:
+    if path.is_dir():
+        raise StoreError(f"the store {path} is a folder; name a file in it, such as {path / 'metajudge.duckdb'}")
+    folder = path.parent
+    if not folder.is_dir():
+        raise StoreError(f"cannot create the store {path}: the folder {folder} does not exist; create it first")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise StoreError(
+            f"cannot open the store {path}: the folder {folder} is not writable, and a log is kept beside the "
+            "file; change its permissions or choose another place with --store"
+        )
+    if path.exists() and not os.access(path, os.R_OK | os.W_OK):
+        raise StoreError(f"cannot open the store {path}: no permission to read and write it")
+
+
+def _check_length(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    # Free blocks at the end may be cut off on purpose, so only the used ones must be there.
+    block_size, blocks = only_row(connection, "SELECT block_size, used_blocks FROM pragma_database_size()")
+    expected, actual = _HEADER_BYTES + block_size * blocks, path.stat().st_size
+    if blocks and actual < expected:
+        raise StoreError(
+            f"the store {path} is cut short: it has {actual} bytes, its header promises {expected}; restore "
+            "it from a copy or start a new one with --store"
+        )
+
+
+def _cannot_open(path: Path, error: duckdb.Error) -> StoreError:
+    text = str(error)
+    if "Could not set lock" in text:
+        found = _HOLDER.search(text)
+        holder = f"process {found['pid']} ({found['program']})" if found else "another process"
+        return StoreLockedError(
+            f"the store {path} is in use by {holder}; one process at a time can have it. Wait until that one ends "
+            "or stop it, choose another file with --store, or ask the running service instead (--server URL)"
+        )
+    if "not a valid DuckDB database" in text:
+        return StoreError(
+            f"{path} exists but is not a metajudge store (no DuckDB file); it was left as it is. Choose another "
+            "file with --store"
+        )
+    return StoreError(
+        f"cannot open the store {path}: {text}. If the file was written by a newer DuckDB, upgrade the duckdb "
+        "package; if it is damaged, restore it from a copy or choose another file with --store"
+    )

@@ -1,0 +1,243 @@
+"""The store on a DuckDB file."""
+
+import asyncio
+import atexit
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import duckdb
+import orjson
+
+from metajudge.errors import StoreError
+from metajudge.store import forgetting, queries
+from metajudge.store.database import Database
+from metajudge.store.group_commit import GroupCommit
+from metajudge.store.journal import Journal, Record
+from metajudge.store.lookups import KnownKeys, RecentReplies, key_hash
+from metajudge.store.protocol import RunRecord
+from metajudge.store.rows import AssessmentWrite, item_row, judgment_row, reply_of_call
+from metajudge.types import Assessment, CallRecord, Judgment, Reply
+
+T = TypeVar("T")
+
+READERS: Final = 2
+_MAX_SAVED: Final = 100_000
+
+
+async def open_store(path: str | Path) -> "DuckDBStore":
+    """Opens a store, creating the file where there is none; ``":memory:"`` keeps nothing.
+
+    Raises:
+        StoreLockedError: another process, or this one, has the file open.
+        StoreError: there cannot be a store at this path; the message says why.
+    """
+    return await asyncio.to_thread(DuckDBStore, path)
+
+
+class DuckDBStore:
+    """A :class:`~metajudge.store.protocol.Store` in one DuckDB file, owned by one process.
+
+    One thread writes, in groups; a few read, each on its own cursor. Keys that are not stored are told
+    without asking the database.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self._database = Database(path)
+        try:
+            forgetting.finish_rewrite(self._database)
+            _end_orphaned_runs(self._database.writer)
+            self._journal = Journal(self._database.writer)
+        except BaseException:
+            self._database.close()
+            raise
+        self._writer: GroupCommit[Record] = GroupCommit(self._commit, str(self.path))
+        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="metajudge-store-reader")
+        self._replies = RecentReplies()
+        self._reply_keys = KnownKeys(lambda: self._ask(queries.reply_hashes))
+        self._assessment_keys = KnownKeys(lambda: self._ask(queries.assessment_hashes))
+        self._saved: set[str] = set()
+        atexit.register(self._close)  # a script that ends without closing loses nothing either
+
+    @property
+    def path(self) -> Path:
+        return self._database.path
+
+    async def find_reply(self, key: str) -> Reply | None:
+        """The newest complete reply stored under a key, as a cached one."""
+        reply = self._replies.get(key)
+        if reply is not None:
+            return reply
+        hashed = key_hash(key)
+        if self._reply_keys.loaded and not self._reply_keys.may_contain(hashed):
+            return None
+        if self._reply_keys.added(hashed):
+            await self._writer.flush()
+        reply = await self._read(lambda: self._find_reply(key, hashed))
+        if reply is not None:
+            self._replies.put(key, reply)
+        return reply
+
+    def _find_reply(self, key: str, hashed: int) -> Reply | None:
+        self._reply_keys.load()
+        if not self._reply_keys.may_contain(hashed):
+            return None
+        return self._ask(lambda cursor: queries.find_reply(cursor, key))
+
+    def record_call(self, call: CallRecord) -> None:
+        """Queues one attempt for the next commit; see :class:`~metajudge.providers.model.Ledger`."""
+        self._writer.put(call, len(call.reply_text or ""))
+        reply = reply_of_call(call)
+        if reply is not None:
+            self._reply_keys.add(key_hash(call.key))
+            self._replies.put(call.key, reply)
+
+    async def save_assessment(self, key: str, judgment: Judgment, assessment: Assessment, run_id: str) -> None:
+        """Keeps a judgment (once per content) and its assessment; durable on return."""
+        write = self._assessment_write(key, judgment, assessment, run_id)
+        self._assessment_keys.add(key_hash(key))
+        await self._writer.write(write, write.size)
+
+    def _assessment_write(self, key: str, judgment: Judgment, assessment: Assessment, run_id: str) -> AssessmentWrite:
+        try:
+            payload = assessment.model_dump_json()
+            item = None if judgment.item.digest in self._saved else item_row(judgment)
+            said = None if judgment.digest in self._saved else judgment_row(judgment)
+        except (ValueError, TypeError) as error:
+            raise StoreError(
+                f"judgment {judgment.id!r} cannot be stored: {error}. Texts must be valid Unicode"
+            ) from error
+        if len(self._saved) > _MAX_SAVED:
+            self._saved.clear()
+        self._saved.update((judgment.item.digest, judgment.digest))
+        size = len(payload) + sum(len(text) for row in (item, said) if row for text in row if isinstance(text, str))
+        return AssessmentWrite(key, run_id, assessment, payload, item, said, size)
+
+    async def find_assessments(self, keys: Sequence[str]) -> dict[str, Assessment]:
+        """The newest assessment per key, for the keys that have one."""
+        if self._assessment_keys.loaded:
+            keys = [key for key in keys if self._assessment_keys.may_contain(key_hash(key))]
+        return await self._read(lambda: self._find_assessments(keys)) if keys else {}
+
+    def _find_assessments(self, keys: Sequence[str]) -> dict[str, Assessment]:
+        self._assessment_keys.load()
+        probable = [key for key in keys if self._assessment_keys.may_contain(key_hash(key))]
+        return self._ask(lambda cursor: queries.find_assessments(cursor, probable)) if probable else {}
+
+    async def start_run(self, run: RunRecord) -> None:
+        """Keeps a run's beginning.
+
+        Raises:
+            StoreError: there is a run of this id already.
+        """
+        config = orjson.dumps(run.config).decode()
+        await self._writer.run(lambda: self._start_run(run, config))
+        if run.status != "running":
+            await self.finish_run(run.run_id, run.status, run.finished_at or run.started_at, run.summary or {})
+
+    def _start_run(self, run: RunRecord, config: str) -> None:
+        try:
+            self._database.writer.execute(
+                "INSERT INTO runs VALUES ($1, $2, $3, $4)", [run.run_id, run.command, run.started_at, config]
+            )
+        except duckdb.ConstraintException as error:
+            raise StoreError(f"the store {self.path} has a run {run.run_id!r} already; use a new id") from error
+
+    async def finish_run(self, run_id: str, status: str, finished_at: float, summary: Mapping[str, Any]) -> None:
+        """Adds a run's end; the newest one counts.
+
+        Raises:
+            StoreError: no run of this id was started.
+        """
+        text = orjson.dumps(summary).decode()
+        await self._writer.run(lambda: self._finish_run(run_id, status, finished_at, text))
+
+    def _finish_run(self, run_id: str, status: str, finished_at: float, summary: str) -> None:
+        connection = self._database.writer
+        if not connection.execute("SELECT 1 FROM runs WHERE run_id = $1", [run_id]).fetchall():
+            raise StoreError(f"the store {self.path} has no run {run_id!r} to finish; start it first")
+        connection.execute(
+            f"{_ADD_EVENT} VALUES ({_NEXT_EVENT}, $1, $2, $3, $4)", [run_id, status, finished_at, summary]
+        )
+
+    async def runs(self, limit: int = 50) -> list[RunRecord]:
+        """The runs, newest first."""
+        return await self._read(lambda: self._ask(lambda cursor: queries.runs(cursor, limit)))
+
+    async def show(self, name: str) -> dict[str, Any] | None:
+        """Everything kept about a judgment, item or run id; see :func:`metajudge.store.queries.show`."""
+        await self._writer.flush()
+        return await self._read(lambda: self._ask(lambda cursor: queries.show(cursor, name)))
+
+    async def forget(self, item_id: str) -> int:
+        """Redacts an item's texts and rewrites the file without them; see :mod:`metajudge.store.forgetting`.
+
+        What is vetted again later is kept again. Copies of the file and exports are not reached.
+
+        Returns:
+            How many rows were redacted; 0 where the store knows no such item or has forgotten it already.
+        """
+        self._saved.clear()  # what is saved from here on brings its texts along
+        count: int = await self._writer.run(lambda: self._forget(item_id))
+        self._replies.clear()
+        return count
+
+    def _forget(self, item_id: str) -> int:
+        connection = self._database.writer
+        if not forgetting.known(connection, item_id):
+            return 0
+        count = forgetting.redact(connection, item_id)
+        try:
+            forgetting.rewrite(self._database)
+        finally:
+            self._journal = Journal(self._database.writer)
+        return count
+
+    async def close(self) -> None:
+        """Commits what is queued, checkpoints and lets go of the file; a second call does nothing.
+
+        Raises:
+            StoreError: queued writes were lost and nobody was told yet.
+        """
+        await asyncio.to_thread(self._close)
+
+    def _close(self) -> None:
+        atexit.unregister(self._close)
+        untold = self._writer.stop()
+        self._readers.shutdown()
+        try:
+            self._database.close()
+        except duckdb.Error as error:
+            raise StoreError(
+                f"the store {self.path} could not be closed cleanly: {error}. What was acknowledged is in its log "
+                "and will be read from there when it is opened again"
+            ) from error
+        finally:
+            if untold is not None:
+                raise untold
+
+    def _commit(self, records: Sequence[Record]) -> None:
+        self._journal.commit(records)
+
+    def _ask(self, question: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
+        with self._database.reading() as cursor:
+            return question(cursor)
+
+    async def _read(self, question: Callable[[], T]) -> T:
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._readers, question)
+        except RuntimeError as error:  # the pool is shut down
+            raise StoreError(f"the store {self.path} is closed; open it again to read from it") from error
+
+
+_ADD_EVENT: Final = "INSERT INTO run_events (event_id, run_id, status, occurred_at, summary)"
+_NEXT_EVENT: Final = "(SELECT coalesce(max(event_id), 0) + 1 FROM run_events)"
+
+
+def _end_orphaned_runs(connection: duckdb.DuckDBPyConnection) -> None:
+    """Marks runs without an end as interrupted: whoever opens the file owns it, so none of them is alive."""
+    connection.execute(f"""
+        {_ADD_EVENT} SELECT {_NEXT_EVENT} + row_number() OVER () - 1, run_id, 'interrupted', NULL, NULL
+        FROM runs WHERE run_id NOT IN (SELECT run_id FROM run_events)
+    """)  # noqa: S608 - our own names

@@ -1,0 +1,170 @@
+"""Read-only questions, each asked on a cursor of the calling thread."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+import orjson
+
+from metajudge.store.database import only_row
+from metajudge.store.lookups import MAX_KEYS, key_hash
+from metajudge.store.protocol import RunRecord
+from metajudge.store.rows import REPLY_COLUMNS, reply_of_row
+from metajudge.types import Assessment, Reply
+
+Cursor = duckdb.DuckDBPyConnection
+
+MAX_SHOWN: Final = 1_000
+"""How many assessments and calls :func:`show` returns of each kind, the newest."""
+
+_REPLYING: Final = "status = 'ok' AND reply_text IS NOT NULL AND NOT redacted"
+_RUNS: Final = """
+    SELECT r.run_id, r.command, r.started_at, coalesce(e.status, 'running'), r.config, e.occurred_at, e.summary
+    FROM runs r LEFT JOIN (
+        SELECT run_id, arg_max(status, event_id) AS status, max(event_id) AS last FROM run_events GROUP BY run_id
+    ) newest USING (run_id) LEFT JOIN run_events e ON e.event_id = newest.last
+"""
+
+
+def reply_hashes(cursor: Cursor) -> npt.NDArray[np.uint64] | None:
+    """Hashes of the keys that have a reply, None where they are too many to hold."""
+    return stored_hashes(cursor, "calls", "key_hash", _REPLYING)
+
+
+def assessment_hashes(cursor: Cursor) -> npt.NDArray[np.uint64] | None:
+    """Hashes of the keys that have an assessment, None where they are too many to hold."""
+    return stored_hashes(cursor, "assessments", "key_hash")
+
+
+def stored_hashes(cursor: Cursor, table: str, hashed: str, condition: str = "true") -> npt.NDArray[np.uint64] | None:
+    """The values of a UBIGINT expression over a table, None where they are too many to hold."""
+    (count,) = only_row(cursor, f"SELECT count(*) FROM {table}")  # noqa: S608 - our own names
+    if count > MAX_KEYS:
+        return None
+    query = f"SELECT {hashed} AS hashed FROM {table} WHERE {condition}"  # noqa: S608
+    return np.asarray(cursor.execute(query).fetchnumpy()["hashed"], dtype=np.uint64)
+
+
+def find_reply(cursor: Cursor, key: str) -> Reply | None:
+    """The newest reply under a key."""
+    rows = cursor.execute(
+        f"SELECT {REPLY_COLUMNS} FROM calls WHERE key_hash = $1 AND {_REPLYING}",  # noqa: S608
+        [key_hash(key)],
+    ).fetchall()
+    own = [row for row in rows if row[1] == key]
+    return reply_of_row(max(own, key=lambda row: row[0])) if own else None
+
+
+def find_assessments(cursor: Cursor, keys: Sequence[str]) -> dict[str, Assessment]:
+    """The newest assessment of each key that has one."""
+    wanted = set(keys)
+    hashes = [key_hash(key) for key in wanted]
+    if len(hashes) == 1:
+        query = "SELECT key, assessment_id FROM assessments WHERE key_hash = $1"
+        rows = cursor.execute(query, hashes).fetchall()
+    else:
+        query = "SELECT key, assessment_id FROM assessments WHERE key_hash IN (SELECT unnest($1::UBIGINT[]))"
+        rows = cursor.execute(query, [hashes]).fetchall()
+    newest: dict[str, int] = {}
+    for key, number in rows:
+        if key in wanted:
+            newest[key] = max(number, newest.get(key, 0))
+    payloads = _payloads(cursor, list(newest.values()))
+    return {key: Assessment.model_validate_json(payloads[number]) for key, number in newest.items()}
+
+
+def _payloads(cursor: Cursor, numbers: list[int]) -> dict[int, str]:
+    if not numbers:
+        return {}
+    if len(numbers) == 1:
+        query = "SELECT assessment_id, payload FROM assessments WHERE assessment_id = $1"
+        return dict(cursor.execute(query, numbers).fetchall())
+    query = (
+        "SELECT assessment_id, payload FROM assessments WHERE assessment_id BETWEEN $2 AND $3 "
+        "AND assessment_id IN (SELECT unnest($1::BIGINT[]))"
+    )
+    return dict(cursor.execute(query, [numbers, min(numbers), max(numbers)]).fetchall())
+
+
+def runs(cursor: Cursor, limit: int) -> list[RunRecord]:
+    """Newest first."""
+    query = f"{_RUNS} ORDER BY r.started_at DESC, r.rowid DESC LIMIT $1"
+    return [_run(row) for row in cursor.execute(query, [limit]).fetchall()]
+
+
+def _run(row: Sequence[Any]) -> RunRecord:
+    run_id, command, started_at, status, config, at, summary = row
+    return RunRecord(
+        run_id=run_id,
+        command=command,
+        started_at=started_at,
+        status=status,
+        config=orjson.loads(config),
+        finished_at=at,
+        summary=None if summary is None else orjson.loads(summary),
+    )
+
+
+def show(cursor: Cursor, name: str) -> dict[str, Any] | None:
+    """Everything kept under a name, which may be a judgment's, an item's and a run's id at once.
+
+    Returns:
+        ``name``; ``runs``, ``items``, ``judgments`` (with their items), ``assessments`` and ``calls`` as lists
+        of plain data, oldest first; ``assessments_total`` and ``calls_total``, as the lists hold the newest
+        ``MAX_SHOWN``. None where nothing has that name.
+    """
+    judgments = _judgments(cursor, name)
+    run = cursor.execute(f"{_RUNS} WHERE r.run_id = $1", [name]).fetchall()
+    assessments = "judgment_id = $1 OR item_id = $1 OR run_id = $1"
+    calls = f"""run_id = $1 OR key IN (
+        SELECT request_key FROM agent_scores JOIN assessments USING (assessment_id) WHERE {assessments})"""  # noqa: S608
+    found = {
+        "runs": [_run_data(_run(row)) for row in run],
+        "judgments": judgments,
+        "assessments": [
+            {**row, "payload": orjson.loads(row["payload"])}
+            for row in _newest(cursor, "assessments", "assessment_id", assessments, name)
+        ],
+        "calls": _newest(cursor, "calls", "call_id", calls, name),
+    }
+    if not any(found.values()):
+        return None
+    totals = {
+        "assessments_total": _count(cursor, "assessments", assessments, name),
+        "calls_total": _count(cursor, "calls", calls, name),
+    }
+    return {"name": name, **found, **totals}
+
+
+def _judgments(cursor: Cursor, name: str) -> list[dict[str, Any]]:
+    rows = cursor.execute(
+        "SELECT j.judgment_digest, j.payload, j.item_id, i.payload, j.redacted FROM judgments j "
+        "JOIN items i USING (item_digest) WHERE j.judgment_id = $1 OR j.item_id = $1 ORDER BY j.rowid",
+        [name],
+    ).fetchall()
+    return [
+        {
+            "judgment_digest": judgment_digest,
+            "redacted": redacted,
+            "judgment": {**orjson.loads(payload), "item": {"id": item_id, **orjson.loads(item)}},
+        }
+        for judgment_digest, payload, item_id, item, redacted in rows
+    ]
+
+
+def _newest(cursor: Cursor, table: str, number: str, condition: str, name: str) -> list[dict[str, Any]]:
+    query = f"SELECT * EXCLUDE (key_hash) FROM {table} WHERE {condition} ORDER BY {number} DESC LIMIT {MAX_SHOWN}"  # noqa: S608
+    rows = cursor.execute(query, [name]).fetchall()
+    columns = [column[0] for column in cursor.description or ()]
+    return [dict(zip(columns, row, strict=True)) for row in reversed(rows)]
+
+
+def _count(cursor: Cursor, table: str, condition: str, name: str) -> int:
+    (count,) = only_row(cursor, f"SELECT count(*) FROM {table} WHERE {condition}", [name])  # noqa: S608
+    return int(count)
+
+
+def _run_data(run: RunRecord) -> Mapping[str, Any]:
+    return {name: getattr(run, name) for name in RunRecord.__slots__}

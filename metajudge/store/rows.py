@@ -1,0 +1,120 @@
+"""Records as rows of the tables in ``migrations/``; the order of the values is the order of the columns."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from metajudge.store.lookups import key_hash
+from metajudge.types import AgentResult, Assessment, CallRecord, Judgment, Reply, Usage
+
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AssessmentWrite:
+    """An assessment with its judgment, as rows that lack only a number and a time.
+
+    Attributes:
+        item: row of ``items``, None where this process has stored it already; likewise ``judgment``.
+        size: characters of text in the rows.
+    """
+
+    key: str
+    run_id: str
+    assessment: Assessment
+    payload: str
+    item: Row | None
+    judgment: Row | None
+    size: int
+
+
+def item_row(judgment: Judgment) -> Row:
+    item = judgment.item
+    return (item.digest, item.id, item.category, item.model_dump_json(exclude={"id"}), False)
+
+
+def judgment_row(judgment: Judgment) -> Row:
+    payload = judgment.model_dump_json(exclude={"item"})
+    return (judgment.digest, judgment.id, judgment.item.digest, judgment.item.id, judgment.judge, payload, False)
+
+
+def assessment_row(number: int, write: AssessmentWrite, created_at: float) -> Row:
+    a = write.assessment
+    return (
+        *(number, key_hash(write.key), write.key, write.run_id, created_at),
+        *(a.judgment_digest, a.judgment_id, a.item_id, a.judge, a.status.value, a.final_score, a.accepted),
+        *(a.strategy, a.panel_digest, write.payload, False),
+    )
+
+
+def agent_rows(number: int, assessment: Assessment) -> list[Row]:
+    """One row for each result; what an agent said before a discussion is a row of its own."""
+    rows = []
+    for position, result in enumerate(assessment.agents):
+        if result.opening is not None:
+            rows.append(_agent_row(number, position, "opening", result.opening))
+        rows.append(_agent_row(number, position, "agent", result))
+    if assessment.summariser is not None:
+        rows.append(_agent_row(number, len(assessment.agents), "summariser", assessment.summariser))
+    return rows
+
+
+def _agent_row(number: int, position: int, stage: str, r: AgentResult) -> Row:
+    criteria = None
+    if r.criteria is not None:
+        criteria = orjson.dumps({name: c.score for name, c in r.criteria.items()}).decode()
+    failure = None if r.failure is None else r.failure.kind.value
+    return (
+        *(number, position, stage, r.agent, r.model, r.role, r.weight, r.score, criteria, failure, r.skipped),
+        *(r.calls, r.cached_calls, r.cost_usd, r.usage.input_tokens, r.usage.output_tokens, r.latency_s),
+        r.prompt_digest,
+    )
+
+
+def call_row(number: int, call: CallRecord) -> Row:
+    u = call.usage
+    tokens = (None,) * 4 if u is None else (u.input_tokens, u.cached_tokens, u.cache_write_tokens, u.output_tokens)
+    return (
+        *(number, key_hash(call.key), call.key, call.run_id, call.endpoint, call.model, call.draw, call.attempt),
+        *(call.status, call.started_at, call.latency_s, storable(call.reply_text), storable(call.reply_model)),
+        *(call.finish, *tokens, call.cost_usd),
+        *(None if call.failure_kind is None else call.failure_kind.value, storable(call.failure_message)),
+        *(call.http_status, False),
+    )
+
+
+def reply_of_call(call: CallRecord) -> Reply | None:
+    """The reply a recorded call leaves in the cache, None for a failed one."""
+    if call.status != "ok" or call.reply_text is None:
+        return None
+    return Reply(
+        text=call.reply_text,
+        finish=call.finish or "other",
+        model=call.reply_model or call.model,
+        usage=call.usage,
+        cost_usd=call.cost_usd,
+        latency_s=call.latency_s,
+        attempts=0,
+        cached=True,
+    )
+
+
+REPLY_COLUMNS = (
+    "call_id, key, reply_text, finish, coalesce(reply_model, model), latency_s, cost_usd, "
+    "input_tokens, cached_tokens, cache_write_tokens, output_tokens"
+)
+
+
+def reply_of_row(row: Row) -> Reply:
+    """A reply from ``REPLY_COLUMNS``."""
+    _, _, text, finish, model, latency, cost, *tokens = row
+    usage = None if tokens[0] is None else Usage(*tokens)
+    return Reply(text, finish or "other", model, usage, cost, latency, attempts=0, cached=True)
+
+
+def storable(text: str | None) -> str | None:
+    """The text with lone surrogates, which UTF-8 and so the database cannot hold, replaced by ``?``."""
+    if text is None or text.isascii():
+        return text
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,185 @@
+"""One agent: a score, or a typed failure; one repair, never two."""
+
+import pytest
+
+from metajudge.agents import Agent, Statement, score_of
+from metajudge.errors import (
+    BudgetExceeded,
+    ConfigurationError,
+    ConnectionFailedError,
+    FailureKind,
+    RateLimitedError,
+)
+from metajudge.providers.model import Parameters
+from metajudge.providers.scripted import ScriptedModel
+from metajudge.rubric import load_rubric
+from metajudge.types import CriterionScore, Reply, Usage
+from tests.doubles.judgments import judgment, reply
+
+
+def agent(*replies, **options):
+    model = ScriptedModel(list(replies), name="scripted-model")
+    return Agent(name="mini", model=model, rubric=options.pop("rubric", load_rubric("short")), **options), model
+
+
+async def test_a_score_is_the_weighted_sum_of_the_criteria():
+    mini, model = agent(reply(4, accuracy=5, clarity=2))
+    result = await mini.assess(judgment())
+    # 4 + .20 * (5 - 4) + .10 * (2 - 4)
+    assert result.score == pytest.approx(4.0)
+    assert result.criteria["accuracy"].score == 5
+    assert (result.calls, result.failure, result.skipped) == (1, None, None)
+    assert model.requests[0].schema.name == "meta_judgment"
+    assert result.prompt_digest
+
+
+async def test_the_same_judgment_is_asked_with_the_same_bytes():
+    mini, model = agent(reply(4), reply(4))
+    first = await mini.assess(judgment())
+    second = await mini.assess(judgment())
+    assert first.prompt_digest == second.prompt_digest
+    assert model.requests[0].content() == model.requests[1].content()
+
+
+async def test_an_unusable_reply_is_repaired_once_by_naming_what_is_wrong():
+    mini, model = agent(reply(6), reply(4))
+    result = await mini.assess(judgment())
+    assert result.score == pytest.approx(4)
+    assert result.calls == 2
+    repair = model.requests[1].messages
+    assert [message.role for message in repair] == ["user", "assistant", "user"]
+    assert repair[0] == model.requests[0].messages[0]
+    assert '"score": 6' in repair[1].text
+    assert "must be one of the numbers 1, 2, 3, 4, 5, not 6" in repair[2].text
+
+
+async def test_a_second_unusable_reply_is_a_failure_not_a_third_try():
+    mini, model = agent("I think it is fine.", "Really fine. Score: 5")
+    result = await mini.assess(judgment())
+    assert result.score is None
+    assert result.failure.kind is FailureKind.BAD_REPLY
+    assert "not one JSON object" in result.failure.message
+    assert len(model.requests) == result.calls == 2
+
+
+async def test_a_reply_cut_twice_says_what_to_raise():
+    cut = Reply(reply(4)[:50], "length", "m", Usage(10, 0, 0, 5), 0.01)
+    mini, _ = agent(cut, cut, parameters=Parameters(max_tokens=20))
+    result = await mini.assess(judgment())
+    assert result.failure.kind is FailureKind.TRUNCATED
+    assert "max_tokens = 20" in result.failure.message
+    assert result.cost_usd == pytest.approx(0.02)
+
+
+async def test_an_empty_reply_is_repaired_without_sending_an_empty_turn():
+    mini, model = agent("", reply(4))
+    assert (await mini.assess(judgment())).score == pytest.approx(4)
+    assert model.requests[1].messages[1].text == "(empty reply)"
+
+
+async def test_a_refusal_is_not_argued_with():
+    mini, model = agent(Reply("I can't help with that.", "refusal", "m", Usage(10, 0, 0, 5), 0.01))
+    result = await mini.assess(judgment())
+    assert result.failure.kind is FailureKind.REFUSED
+    assert "declined" in result.failure.message
+    assert len(model.requests) == 1
+    assert result.cost_usd == pytest.approx(0.01)
+
+
+async def test_a_failed_call_is_a_typed_failure_with_its_attempts_counted():
+    error = RateLimitedError("slow down", status=429)
+    error.attempts = 6
+    mini, _ = agent(error)
+    result = await mini.assess(judgment())
+    assert result.failure.kind is FailureKind.RATE_LIMITED
+    assert result.calls == 6
+
+
+async def test_a_call_that_never_left_is_not_counted():
+    mini, _ = agent(ConnectionFailedError("refused", sent=False))
+    assert (await mini.assess(judgment())).calls == 0
+
+
+async def test_a_failed_repair_keeps_what_the_first_reply_cost():
+    bad = Reply("prose", "stop", "m", Usage(10, 0, 0, 5), 0.01)
+    mini, _ = agent(bad, ConnectionFailedError("cut"))
+    result = await mini.assess(judgment())
+    assert result.failure.kind is FailureKind.CONNECTION
+    assert (result.calls, result.cost_usd) == (2, pytest.approx(0.01))
+
+
+async def test_an_unknown_cost_makes_the_sum_unknown_not_zero():
+    mini, _ = agent(Reply("prose", "stop", "m", None, None), Reply(reply(4), "stop", "m", Usage(1, 0, 0, 1), 0.01))
+    assert (await mini.assess(judgment())).cost_usd is None
+
+
+async def test_the_budget_is_not_an_agents_failure():
+    mini, _ = agent(BudgetExceeded("spent"))
+    with pytest.raises(BudgetExceeded):
+        await mini.assess(judgment())
+
+
+class TestRetry:
+    STORED = Reply("prose", "stop", "m", Usage(1, 0, 0, 1), None, attempts=0, cached=True)
+
+    async def test_a_stored_useless_reply_leads_to_its_repair_when_a_run_goes_on(self):
+        mini, model = agent(self.STORED, reply(4))
+        result = await mini.assess(judgment())
+        assert len(model.requests[1].messages) == 3
+        assert (result.calls, result.cached_calls) == (1, 1)
+
+    async def test_after_a_failure_a_stored_useless_reply_is_asked_for_anew(self):
+        mini, model = agent(self.STORED, reply(4))
+        result = await mini.assess(judgment(), retry=True)
+        assert model.requests[1].fresh
+        assert model.requests[1].messages == model.requests[0].messages
+        assert result.score == pytest.approx(4)
+
+    async def test_after_a_failure_a_stored_refusal_is_asked_for_anew(self):
+        stored = Reply("no", "refusal", "m", None, None, attempts=0, cached=True)
+        mini, model = agent(stored, reply(4))
+        assert (await mini.assess(judgment(), retry=True)).score == pytest.approx(4)
+        assert model.requests[1].fresh
+
+    async def test_a_stored_usable_reply_is_used(self):
+        stored = Reply(reply(4), "stop", "m", None, None, attempts=0, cached=True)
+        mini, model = agent(stored)
+        result = await mini.assess(judgment(), retry=True)
+        assert (result.calls, result.cached_calls, len(model.requests)) == (0, 1, 1)
+        assert result.cost_usd == 0
+
+
+async def test_earlier_statements_follow_the_judgment():
+    mini, model = agent(reply(4), reply(4))
+    said = Statement("other", {"accuracy": CriterionScore(score=2, explanation="It misread response B.")})
+    await mini.assess(judgment())
+    await mini.assess(judgment(), earlier=[said])
+    alone, hearing = (request.messages[0].text for request in model.requests)
+    assert hearing.startswith(alone)
+    assert "It misread response B." in hearing
+
+
+async def test_text_that_names_its_role_goes_into_the_stable_prefix():
+    critic, model = agent(reply(4), role="critic")
+    await critic.assess(judgment())
+    assert "critic" in model.requests[0].system
+
+
+@pytest.mark.parametrize("weight", [0, -1, float("nan"), float("inf")])
+def test_a_weight_must_be_positive(weight):
+    with pytest.raises(ConfigurationError, match="weight must be a positive number"):
+        agent(weight=weight)
+
+
+def test_a_criterion_that_does_not_apply_leaves_the_average():
+    rubric = load_rubric("short")
+    criteria = {name: CriterionScore(score=4) for name in rubric.scored_names}
+    criteria["accuracy"] = CriterionScore(score=None)
+    assert score_of(criteria, rubric) == pytest.approx(4.0)
+
+
+@pytest.mark.parametrize(("name", "score", "expected"), [("binary", 5, 5.0), ("binary", 1, 1.0), ("baseline", 3, 3.0)])
+async def test_other_rubrics(name, score, expected):
+    rubric = load_rubric(name)
+    mini, _ = agent(reply(score, rubric), rubric=rubric)
+    assert (await mini.assess(judgment())).score == expected

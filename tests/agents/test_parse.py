@@ -1,0 +1,163 @@
+"""Reading replies: nothing but the JSON asked for becomes a score."""
+
+import json
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metajudge.agents import ReplyProblemsError, parse_reply
+from metajudge.rubric import load_rubric, validate_rubric_text
+from tests.doubles.judgments import CRITERIA, reply
+
+SHORT = load_rubric("short")
+
+
+def entries(**changes):
+    data = {name: {"explanation": "why", "score": 4} for name in CRITERIA}
+    return {**data, **changes}
+
+
+def test_a_good_reply():
+    scores = parse_reply(reply(4, accuracy=5), SHORT)
+    assert list(scores) == list(CRITERIA)
+    assert scores["accuracy"].score == 5
+    assert scores["fairness"].explanation == "on fairness"
+
+
+@pytest.mark.parametrize(
+    "wrap", ["{}", "  {}\n", "```json\n{}\n```", "```\n{}\n```", "<think>so {{ }} what</think>\n{}"]
+)
+def test_wrappings_that_change_nothing(wrap):
+    text = wrap.replace("{{ }}", "{ }").replace("{}", reply(3))
+    assert parse_reply(text, SHORT)["clarity"].score == 3
+
+
+def test_a_score_of_5_point_0_is_five():
+    text = json.dumps(entries(accuracy={"explanation": "", "score": 5.0}))
+    assert parse_reply(text, SHORT)["accuracy"].score == 5
+
+
+@pytest.mark.parametrize(
+    ("entry", "problem"),
+    [
+        ({"explanation": "x", "score": 6}, "accuracy.score must be one of the numbers 1, 2, 3, 4, 5, not 6"),
+        ({"explanation": "x", "score": 0}, "not 0"),
+        ({"explanation": "x", "score": -1}, "not -1"),
+        ({"explanation": "x", "score": "5"}, 'not "5"'),
+        ({"explanation": "x", "score": 4.5}, "not 4.5"),
+        ({"explanation": "x", "score": True}, "not true"),
+        ({"explanation": "x", "score": None}, "not null"),
+        ({"explanation": "x", "score": [5]}, "not \\[5\\]"),
+        ({"explanation": "x", "score": 10**400}, "must be one of the numbers"),
+        ({"explanation": "x"}, "accuracy.score is missing"),
+        ({"score": 5}, "accuracy.explanation must be a string"),
+        ({"explanation": 3, "score": 5}, "accuracy.explanation must be a string"),
+        ({"explanation": "x", "score": 5, "weight": 1}, "accuracy has an unknown property 'weight'"),
+        (5, "accuracy must be an object, not 5"),
+        (None, "accuracy must be an object, not null"),
+    ],
+)
+def test_a_score_that_is_not_one_is_a_problem_never_a_number(entry, problem):
+    with pytest.raises(ReplyProblemsError, match=problem):
+        parse_reply(json.dumps(entries(accuracy=entry)), SHORT)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "the reply is empty"),
+        ("   \n", "the reply is empty"),
+        ("The judgment is good. Score: 5", "not one JSON object"),
+        (reply(5)[:80], "not one JSON object"),
+        (reply(5) + reply(5), "not one JSON object"),
+        ("Here you go: " + reply(5), "not one JSON object"),
+        ("[" + reply(5) + "]", "a JSON list, not an object"),
+        ("5", "a JSON int, not an object"),
+        ('{"accuracy": NaN}', "NaN is not a JSON value"),
+        ('{"a":' * 100_000, "nested too deeply|not one JSON object"),
+        ("<html><body>502 Bad Gateway</body></html>", "not one JSON object"),
+        ('{"accuracy": ' + "9" * 5000 + "}", "not one JSON object|must be an object"),
+    ],
+)
+def test_a_reply_that_is_not_the_object_asked_for(text, problem):
+    with pytest.raises(ReplyProblemsError, match=problem):
+        parse_reply(text, SHORT)
+
+
+def test_a_criterion_given_twice_is_not_settled_by_position():
+    text = reply(5)[:-1] + ', "accuracy": {"explanation": "x", "score": 1}}'
+    with pytest.raises(ReplyProblemsError, match="accuracy is given more than once"):
+        parse_reply(text, SHORT)
+
+
+def test_a_score_given_twice_within_a_criterion():
+    text = reply(5).replace('"score": 5', '"score": 5, "score": 1', 1)
+    with pytest.raises(ReplyProblemsError, match="score is given more than once"):
+        parse_reply(text, SHORT)
+
+
+def test_a_missing_criterion_is_never_a_zero():
+    data = entries()
+    del data["fairness"]
+    with pytest.raises(ReplyProblemsError, match="fairness is missing"):
+        parse_reply(json.dumps(data), SHORT)
+
+
+def test_all_problems_are_named_at_once():
+    data = entries(accuracy={"explanation": "x", "score": 9}, extra={})
+    del data["clarity"]
+    with pytest.raises(ReplyProblemsError) as caught:
+        parse_reply(json.dumps(data), SHORT)
+    assert len(caught.value.problems) == 3
+
+
+class TestBinary:
+    RUBRIC = load_rubric("binary")
+
+    @pytest.mark.parametrize(("word", "score"), [("correct", 5), ("wrong", 1)])
+    def test_words_become_the_ends_of_the_scale(self, word, score):
+        text = json.dumps({"correct": {"explanation": "x", "verdict": word}})
+        assert parse_reply(text, self.RUBRIC)["correct"].score == score
+
+    @pytest.mark.parametrize("word", ["Correct", "incorrect", "CORRECT", "c", True, 5, None, ["correct"]])
+    def test_nothing_else_is_read_as_correct(self, word):
+        with pytest.raises(ReplyProblemsError, match="must be 'correct' or 'wrong'"):
+            parse_reply(json.dumps({"correct": {"explanation": "x", "verdict": word}}), self.RUBRIC)
+
+
+class TestOptional:
+    RUBRIC = validate_rubric_text(
+        "{version: 1, name: mine, title: Mine, description: Mine., kind: criteria, criteria: ["
+        "{name: one, title: One, description: One., weight: 1, optional: true, levels: {1: a, 2: b, 3: c, 4: d, 5: e}},"
+        "{name: two, title: Two, description: Two., weight: 1, optional: true, levels: {1: a, 2: b, 3: c, 4: d, 5: e}}]}",
+        "test",
+    )
+
+    def test_null_means_not_applicable(self):
+        text = json.dumps({"one": {"explanation": "x", "score": None}, "two": {"explanation": "x", "score": 2}})
+        assert [score.score for score in parse_reply(text, self.RUBRIC).values()] == [None, 2]
+
+    def test_not_everything_can_be_not_applicable(self):
+        text = json.dumps({name: {"explanation": "x", "score": None} for name in ("one", "two")})
+        with pytest.raises(ReplyProblemsError, match="at least one must be scored"):
+            parse_reply(text, self.RUBRIC)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(0, 2**32), st.integers(1, 12))
+def test_mutated_replies_never_crash_and_never_yield_a_score_off_the_scale(seed, edits):
+    generator = random.Random(seed)
+    text = list(reply(generator.randint(1, 5)))
+    pool = '{}[]",:0123456789-+.eE\\\n\x00tfn\ud800 \u202e' + "NaN"
+    for _ in range(edits):
+        at = generator.randrange(len(text) + 1)
+        text[at : at + generator.randint(0, 3)] = generator.choices(pool, k=generator.randint(0, 3))
+    try:
+        scores = parse_reply("".join(text), SHORT)
+    except ReplyProblemsError as error:
+        assert error.problems
+    else:
+        assert list(scores) == list(CRITERIA)
+        assert all(score.score in (1, 2, 3, 4, 5) for score in scores.values())

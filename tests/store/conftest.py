@@ -1,0 +1,112 @@
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from metajudge.types import (
+    AgentResult,
+    Assessment,
+    CallRecord,
+    CriterionScore,
+    Failure,
+    Item,
+    Judgment,
+    SignalValue,
+    Status,
+    Usage,
+    digest,
+)
+
+
+class Records:
+    """Makes small records; ``mark`` is a string that appears in every text of a record."""
+
+    def judgment(self, n: int = 0, item: str | None = None, mark: str = "plain", **changes: Any) -> Judgment:
+        content = Item(
+            id=item or f"item-{n}",
+            question=f"What is {n} + {n}? {mark}",
+            responses={"A": f"It is {2 * n}. {mark}", "B": f"It is {2 * n + 1}. {mark}"},
+            category="math",
+            label="A>B",
+            reference=f"{2 * n} {mark}",
+        )
+        values = {
+            "id": f"judgment-{n}",
+            "item": content,
+            "judge": "judge-a",
+            "verdict": "A>>B",
+            "rationale": f"A adds up. {mark}",
+            "instruction": f"Compare. {mark}",
+            "meta": {"note": mark},
+        }
+        return Judgment(**{**values, **changes})
+
+    def call(self, n: int = 0, text: str | None = "answer", **changes: Any) -> CallRecord:
+        record = CallRecord(
+            key=self.key(n),
+            endpoint="openai@http://localhost/v1",
+            model="small",
+            draw=0,
+            attempt=1,
+            status="ok",
+            started_at=1000.0 + n,
+            latency_s=0.25,
+            run_id="run-1",
+            reply_text=text,
+            reply_model="small-2025",
+            finish="stop",
+            usage=Usage(100, 20, 5, 30),
+            cost_usd=0.001,
+            http_status=200,
+        )
+        return replace(record, **changes)
+
+    def key(self, n: int) -> str:
+        return digest(["request", n])
+
+    def assessment(self, judgment: Judgment, n: int = 0, mark: str = "plain", **changes: Any) -> Assessment:
+        """Two agents, one of which answered (its request is call ``n``) and one of which failed."""
+        scored = AgentResult(
+            agent="one",
+            model="small",
+            weight=0.5,
+            score=4.2,
+            criteria={
+                "accuracy": CriterionScore(score=4.0, explanation=f"right {mark}"),
+                "fairness": CriterionScore(score=None, explanation=mark),
+            },
+            calls=1,
+            cost_usd=0.001,
+            prompt_digest=self.key(n),
+        )
+        opening = scored.model_copy(update={"score": 3.0})
+        failed = AgentResult(
+            agent="two",
+            model="large",
+            weight=0.5,
+            failure=Failure(kind="refused", message=f"I will not discuss {mark}"),
+            opening=opening,
+            cost_usd=None,
+        )
+        values = {
+            "judgment_id": judgment.id,
+            "item_id": judgment.item.id,
+            "judge": judgment.judge,
+            "status": Status.ASSESSED,
+            "final_score": 4.2,
+            "accepted": False,
+            "agents": (scored, failed),
+            "summariser": scored,
+            "signals": {"stated_strength": SignalValue(value=1.0, state="strong", detail=mark)},
+            "strategy": "panel_discussion",
+            "threshold": 4.5,
+            "panel_digest": "panel",
+            "judgment_digest": judgment.digest,
+            "metajudge_version": "0",
+        }
+        return Assessment(**{**values, **changes})
+
+
+@pytest.fixture
+def records() -> Records:
+    return Records()

@@ -1,0 +1,353 @@
+"""What every store must do, whatever it is built on. A new backend adds its opener to OPENERS."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from metajudge.errors import FailureKind, StoreError
+from metajudge.providers.model import CallCache, Ledger
+from metajudge.store import RunRecord, Store, open_store
+from metajudge.types import Reply, Status, Usage
+
+Open = Callable[[], Awaitable[Store]]
+
+OPENERS: dict[str, Callable[[Path], Open]] = {
+    "duckdb": lambda folder: lambda: open_store(folder / "contract.duckdb"),
+}
+
+
+@pytest.fixture(params=sorted(OPENERS))
+def reopen(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
+    """Opens the same store again and again."""
+    return OPENERS[request.param](tmp_path)
+
+
+@pytest.fixture
+async def store(reopen: Open) -> AsyncIterator[Store]:
+    opened = await reopen()
+    yield opened
+    await opened.close()
+
+
+def run(name: str = "run-1", started_at: float = 10.0) -> RunRecord:
+    return RunRecord(name, "vet", started_at, "running", {"panel": {"threshold": 4.5}})
+
+
+async def test_store_is_a_cache_and_a_ledger(store: Store) -> None:
+    cache: CallCache = store
+    ledger: Ledger = store
+    assert await cache.find_reply("unknown") is None
+    assert callable(ledger.record_call)
+
+
+class TestReplies:
+    async def test_reply_comes_back_as_cached_without_attempts(self, store, records) -> None:
+        store.record_call(records.call(1))
+        assert await store.find_reply(records.key(1)) == Reply(
+            text="answer",
+            finish="stop",
+            model="small-2025",
+            usage=Usage(100, 20, 5, 30),
+            cost_usd=0.001,
+            latency_s=0.25,
+            attempts=0,
+            cached=True,
+        )
+
+    async def test_reply_from_an_earlier_process_equals_the_one_from_memory(self, store, reopen, records) -> None:
+        store.record_call(records.call(1, usage=None, cost_usd=None))
+        fresh = await store.find_reply(records.key(1))
+        await store.close()
+        again = await reopen()
+        assert await again.find_reply(records.key(1)) == fresh
+        assert await again.find_reply(records.key(2)) is None
+        await again.close()
+
+    async def test_newest_reply_wins_in_memory_and_after_reopening(self, store, reopen, records) -> None:
+        store.record_call(records.call(1, "old"))
+        store.record_call(records.call(1, "new"))
+        assert (await store.find_reply(records.key(1))).text == "new"
+        await store.close()
+        again = await reopen()
+        assert (await again.find_reply(records.key(1))).text == "new"
+        again.record_call(records.call(1, "newest"))
+        await again.close()
+        last = await reopen()
+        assert (await last.find_reply(records.key(1))).text == "newest"
+        await last.close()
+
+    async def test_failed_attempt_is_never_a_reply_but_is_kept(self, store, reopen, records) -> None:
+        failed = records.call(
+            1, None, status="failed", failure_kind=FailureKind.TIMEOUT, failure_message="too slow", http_status=504
+        )
+        store.record_call(failed)
+        assert await store.find_reply(records.key(1)) is None
+        store.record_call(records.call(1, attempt=2))
+        store.record_call(failed)
+        assert (await store.find_reply(records.key(1))).text == "answer"
+        await store.close()
+        again = await reopen()
+        assert (await again.find_reply(records.key(1))).text == "answer"
+        shown = await again.show("run-1")
+        assert [(c["status"], c["failure_kind"]) for c in shown["calls"]] == [
+            ("failed", "timeout"),
+            ("ok", None),
+            ("failed", "timeout"),
+        ]
+        await again.close()
+
+    async def test_reply_of_another_draw_or_model_is_not_found(self, store, records) -> None:
+        store.record_call(records.call(1))
+        assert await store.find_reply(records.key(2)) is None
+
+    @pytest.mark.parametrize("text", ["", "nul \x00 inside", "emoji 😀 und Umlaut ä", "x" * 2_000_000])
+    async def test_odd_texts_come_back_unchanged(self, store, reopen, records, text) -> None:
+        store.record_call(records.call(1, text))
+        await store.close()
+        again = await reopen()
+        assert (await again.find_reply(records.key(1))).text == text
+        await again.close()
+
+    async def test_lone_surrogate_in_a_reply_does_not_bring_the_store_down(self, store, reopen, records) -> None:
+        store.record_call(records.call(1, "half \ud83d pair"))
+        store.record_call(records.call(2))
+        await store.close()
+        again = await reopen()
+        assert (await again.find_reply(records.key(1))).text == "half ? pair"
+        assert (await again.find_reply(records.key(2))).text == "answer"
+        await again.close()
+
+
+class TestAssessments:
+    async def test_assessment_comes_back_equal(self, store, reopen, records) -> None:
+        judgment = records.judgment(1)
+        assessment = records.assessment(judgment, score_bounds=(1.0, 3.5), final_score=None)
+        await store.save_assessment("key", judgment, assessment, "run-1")
+        assert await store.find_assessments(["key", "other"]) == {"key": assessment}
+        await store.close()
+        again = await reopen()
+        assert await again.find_assessments(["other", "key"]) == {"key": assessment}
+        await again.close()
+
+    async def test_newest_of_several_is_found_and_all_are_history(self, store, records) -> None:
+        judgment = records.judgment(1)
+        first = records.assessment(judgment, status=Status.UNSCORED, accepted=None, final_score=None)
+        second = records.assessment(judgment)
+        await store.save_assessment("key", judgment, first, "run-1")
+        await store.save_assessment("key", judgment, second, "run-2")
+        assert await store.find_assessments(["key"]) == {"key": second}
+        shown = await store.show("judgment-1")
+        assert [a["payload"]["status"] for a in shown["assessments"]] == ["unscored", "assessed"]
+        assert len(shown["judgments"]) == 1
+
+    async def test_many_keys_at_once(self, store, records) -> None:
+        judgments = [records.judgment(n) for n in range(300)]
+        saved = {f"key-{n}": records.assessment(j) for n, j in enumerate(judgments)}
+        async with asyncio.TaskGroup() as group:
+            for judgment, (key, assessment) in zip(judgments, saved.items(), strict=True):
+                group.create_task(store.save_assessment(key, judgment, assessment, "run-1"))
+        assert await store.find_assessments([*saved, "missing", "key-3", "key-3"]) == saved
+        assert await store.find_assessments([]) == {}
+
+    async def test_same_judgment_twice_in_one_group_is_kept_once(self, store, records) -> None:
+        judgment = records.judgment(1)
+        other = records.judgment(2, item="item-1", id="judgment-2")
+        async with asyncio.TaskGroup() as group:
+            for n, record in enumerate([judgment, judgment, other, judgment]):
+                group.create_task(store.save_assessment(f"key-{n}", record, records.assessment(record), "run-1"))
+        shown = await store.show("item-1")
+        assert sorted(j["judgment"]["id"] for j in shown["judgments"]) == ["judgment-1", "judgment-2"]
+        assert len(shown["assessments"]) == 4
+
+    async def test_same_judgment_again_after_reopening(self, store, reopen, records) -> None:
+        judgment = records.judgment(1)
+        await store.save_assessment("key", judgment, records.assessment(judgment), "run-1")
+        await store.close()
+        again = await reopen()
+        newer = records.assessment(judgment, accepted=True)
+        await again.save_assessment("key", judgment, newer, "run-2")
+        assert await again.find_assessments(["key"]) == {"key": newer}
+        assert len((await again.show("judgment-1"))["judgments"]) == 1
+        await again.close()
+
+    async def test_durable_assessment_implies_its_calls_are(self, store, reopen, records) -> None:
+        for n in range(100):
+            store.record_call(records.call(n))
+        judgment = records.judgment(1)
+        await store.save_assessment("key", judgment, records.assessment(judgment), "run-1")
+        shown = await store.show("run-1")
+        assert shown["calls_total"] == 100
+
+
+class TestShow:
+    async def test_unknown_name_is_none(self, store) -> None:
+        assert await store.show("nothing") is None
+
+    async def test_judgment_item_and_run_show_the_same_records(self, store, records) -> None:
+        await store.start_run(run())
+        store.record_call(records.call(7))
+        store.record_call(records.call(8, run_id="run-0"))
+        judgment = records.judgment(1)
+        await store.save_assessment("key", judgment, records.assessment(judgment, 7), "run-1")
+        by_judgment = await store.show("judgment-1")
+        assert by_judgment["judgments"][0]["judgment"] == judgment.model_dump(mode="json")
+        assert [c["key"] for c in by_judgment["calls"]] == [records.key(7)]
+        by_item = await store.show("item-1")
+        assert {**by_item, "name": ""} == {**by_judgment, "name": ""}
+        by_run = await store.show("run-1")
+        assert by_run["runs"][0]["config"] == {"panel": {"threshold": 4.5}}
+        assert [c["key"] for c in by_run["calls"]] == [records.key(7)]
+        assert by_run["assessments"] == by_judgment["assessments"]
+
+    async def test_queued_calls_are_shown(self, store, records) -> None:
+        store.record_call(records.call(1))
+        assert (await store.show("run-1"))["calls_total"] == 1
+
+
+class TestRuns:
+    async def test_newest_first_and_limited(self, store) -> None:
+        for n in range(5):
+            await store.start_run(run(f"run-{n}", 10.0 + n))
+        assert [r.run_id for r in await store.runs()] == ["run-4", "run-3", "run-2", "run-1", "run-0"]
+        assert [r.run_id for r in await store.runs(2)] == ["run-4", "run-3"]
+
+    async def test_start_and_finish(self, store) -> None:
+        await store.start_run(run())
+        assert await store.runs() == [run()]
+        await store.finish_run("run-1", "budget", 20.0, {"assessed": 3})
+        ended = RunRecord("run-1", "vet", 10.0, "budget", run().config, 20.0, {"assessed": 3})
+        assert await store.runs() == [ended]
+        await store.finish_run("run-1", "finished", 30.0, {"assessed": 4})
+        (last,) = await store.runs()
+        assert (last.status, last.finished_at, last.summary) == ("finished", 30.0, {"assessed": 4})
+
+    async def test_run_without_an_end_is_interrupted_once_the_store_is_opened_again(self, store, reopen) -> None:
+        await store.start_run(run("cut"))
+        await store.start_run(run("done"))
+        await store.finish_run("done", "finished", 20.0, {})
+        await store.close()
+        for _ in range(2):
+            again = await reopen()
+            assert {r.run_id: r.status for r in await again.runs()} == {"cut": "interrupted", "done": "finished"}
+            await again.close()
+
+    async def test_same_run_id_twice_is_refused_and_harms_nothing(self, store, records) -> None:
+        await store.start_run(run())
+        with pytest.raises(StoreError, match=r"run-1.*already"):
+            await store.start_run(run())
+        store.record_call(records.call(1))
+        await store.finish_run("run-1", "finished", 20.0, {})
+        assert len(await store.runs()) == 1
+
+    async def test_unknown_run_cannot_be_finished(self, store) -> None:
+        with pytest.raises(StoreError, match="no run 'ghost'"):
+            await store.finish_run("ghost", "finished", 20.0, {})
+
+
+class TestForget:
+    async def save(self, store: Store, records, n: int, mark: str) -> None:
+        store.record_call(records.call(n, f"reply {mark}"))
+        judgment = records.judgment(n, mark=mark)
+        assessment = records.assessment(judgment, n, mark, failure={"kind": "bad_reply", "message": mark})
+        await store.save_assessment(f"key-{n}", judgment, assessment, "run-1")
+
+    async def test_no_text_of_the_item_is_left_and_every_number_is(self, store, reopen, records) -> None:
+        await self.save(store, records, 1, "SECRET")
+        await self.save(store, records, 2, "public")
+        before = await store.show("item-1")
+        assert "SECRET" in repr(before)
+        # item, judgment, assessment, call
+        assert await store.forget("item-1") == 4
+        for opened in (store, None):
+            if opened is None:
+                await store.close()
+                opened = await reopen()
+            after = await opened.show("item-1")
+            assert "SECRET" not in repr(after)
+            assert after["judgments"][0]["judgment_digest"] == before["judgments"][0]["judgment_digest"]
+            assert after["assessments"][0]["final_score"] == 4.2
+            assert after["assessments"][0]["payload"]["agents"][0]["criteria"]["accuracy"]["score"] == 4.0
+            assert after["calls"][0]["cost_usd"] == 0.001
+            found = await opened.find_assessments(["key-1", "key-2"])
+            assert found["key-1"].final_score == 4.2
+            assert "SECRET" not in repr(found["key-1"])
+            assert await opened.find_reply(records.key(1)) is None
+            assert (await opened.find_reply(records.key(2))).text == "reply public"
+            assert "public" in repr(await opened.show("item-2"))
+        await opened.close()
+
+    async def test_unknown_item_is_zero(self, store, records) -> None:
+        await self.save(store, records, 1, "SECRET")
+        assert await store.forget("item-9") == 0
+        assert await store.forget("judgment-1") == 0
+        assert "SECRET" in repr(await store.show("item-1"))
+
+    async def test_second_time_is_zero(self, store, records) -> None:
+        await self.save(store, records, 1, "SECRET")
+        assert await store.forget("item-1") == 4
+        assert await store.forget("item-1") == 0
+
+    async def test_same_content_under_another_id_goes_too(self, store, records) -> None:
+        await self.save(store, records, 1, "SECRET")
+        twin = records.judgment(1, item="twin", mark="SECRET", id="judgment-twin")
+        await store.save_assessment("key-twin", twin, records.assessment(twin, 5, "SECRET"), "run-1")
+        await store.forget("twin")
+        assert "SECRET" not in repr(await store.show("item-1"))
+
+    async def test_both_contents_under_one_id_go(self, store, records) -> None:
+        await self.save(store, records, 1, "SECRET")
+        other = records.judgment(2, item="item-1", mark="SECRET")
+        await store.save_assessment("key-2", other, records.assessment(other, 2, "SECRET"), "run-1")
+        await store.forget("item-1")
+        assert "SECRET" not in repr(await store.show("item-1"))
+        assert "SECRET" not in repr(await store.show("judgment-2"))
+
+    async def test_reply_that_no_assessment_names_is_dropped_as_it_might_quote_the_item(self, store, records) -> None:
+        await self.save(store, records, 1, "SECRET")
+        await self.save(store, records, 2, "public")
+        store.record_call(records.call(99, "repaired reply SECRET"))
+        store.record_call(
+            records.call(
+                98, None, status="failed", failure_kind=FailureKind.BAD_REPLY, failure_message="not JSON: SECRET"
+            )
+        )
+        await store.forget("item-1")
+        assert "SECRET" not in repr(await store.show("run-1"))
+        assert await store.find_reply(records.key(99)) is None
+        assert (await store.find_reply(records.key(2))).text == "reply public"
+
+    async def test_vetted_again_is_kept_again(self, store, records) -> None:
+        await self.save(store, records, 1, "SECRET")
+        await store.forget("item-1")
+        await self.save(store, records, 1, "SECRET")
+        shown = await store.show("item-1")
+        assert shown["judgments"][0]["judgment"] == records.judgment(1, mark="SECRET").model_dump(mode="json")
+        assert not shown["judgments"][0]["redacted"]
+        assert (await store.find_reply(records.key(1))).text == "reply SECRET"
+        assert await store.forget("item-1") == 4
+
+
+class TestClose:
+    async def test_twice(self, store) -> None:
+        await store.close()
+        await store.close()
+
+    async def test_commits_what_is_queued(self, store, reopen, records) -> None:
+        for n in range(50):
+            store.record_call(records.call(n))
+        await store.close()
+        again = await reopen()
+        assert (await again.show("run-1"))["calls_total"] == 50
+        await again.close()
+
+    async def test_closed_store_takes_and_gives_nothing(self, store, records) -> None:
+        await store.close()
+        with pytest.raises(StoreError, match="closed"):
+            store.record_call(records.call(1))
+        with pytest.raises(StoreError, match="closed"):
+            await store.runs()
+        judgment = records.judgment(1)
+        with pytest.raises(StoreError, match="closed"):
+            await store.save_assessment("key", judgment, records.assessment(judgment), "run-1")

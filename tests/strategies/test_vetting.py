@@ -1,0 +1,92 @@
+"""Vetting one judgment: routing, provenance, and what never reaches a model."""
+
+import pytest
+
+from metajudge.agents import Agent
+from metajudge.errors import ConfigurationError, FailureKind
+from metajudge.evidence.index import EvidenceIndex
+from metajudge.providers.scripted import ScriptedModel
+from metajudge.rubric import load_rubric
+from metajudge.strategies import Panel, SignalEvidence, StrategyName, Vetter
+from metajudge.types import Status
+from tests.doubles.judgments import judgment, reply
+
+SHORT, BASELINE = load_rubric("short"), load_rubric("baseline")
+
+
+def panel(answer, *, rubric=BASELINE, route=None, **options):
+    agent = Agent(name="mini", model=ScriptedModel(lambda _: reply(answer, rubric)), rubric=rubric)
+    return Panel((agent,), StrategyName.SINGLE, 4.5, rubric=rubric.name, route=route, **options)
+
+
+class TestRoutes:
+    async def test_an_items_category_chooses_its_panel(self):
+        vetter = Vetter(panel(5), {"math": panel(1, rubric=SHORT, route="math")})
+        plain = await vetter.vet(judgment(category="code"))
+        math = await vetter.vet(judgment(category="math"))
+        assert (plain.accepted, plain.route, plain.rubric) == (True, None, "baseline")
+        assert (math.accepted, math.route, math.rubric) == (False, "math", "short")
+
+    async def test_no_category_takes_the_default(self):
+        assert (await Vetter(panel(5), {"math": panel(1)}).vet(judgment())).accepted is True
+
+
+class TestNoVerdict:
+    async def test_it_is_failed_without_asking_anybody(self):
+        given = panel(5)
+        result = await Vetter(given).vet(judgment(verdict=None, no_verdict="cut at max_tokens"))
+        assert (result.status, result.failure.kind) == (Status.FAILED, FailureKind.NO_VERDICT)
+        assert "cut at max_tokens" in result.failure.message
+        assert given.agents[0].model.requests == []
+
+    async def test_a_tie_is_a_verdict_and_is_vetted(self):
+        assert (await Vetter(panel(5)).vet(judgment(verdict="A=B"))).accepted is True
+
+
+class TestProvenance:
+    async def test_an_assessment_says_what_made_it(self):
+        vetter = Vetter(panel(5), seed=7)
+        result = await vetter.vet(judgment())
+        assert result.rubric_digest == BASELINE.digest
+        assert result.prompt_digest == vetter.default.prompt_digest
+        assert result.panel_digest == vetter.default.digest
+        assert result.judgment_digest == judgment().digest
+        assert result.seed == 7
+        assert result.agents[0].prompt_digest
+
+    def test_the_key_changes_with_judgment_panel_and_seed_and_not_with_the_label(self):
+        base = Vetter(panel(5))
+        keys = {
+            base.key(judgment()),
+            base.key(judgment("j2")),
+            base.key(judgment(verdict="A>>B")),
+            Vetter(panel(5, rubric=SHORT)).key(judgment()),
+            Vetter(panel(5), seed=1).key(judgment()),
+        }
+        assert len(keys) == 5
+        assert base.key(judgment(label=None)) == base.key(judgment())
+
+
+class TestSignals:
+    PANEL = Panel((), StrategyName.SIGNALS, 4.5)
+
+    async def test_it_weighs_the_judgments_around_it(self):
+        crowd = [
+            judgment(f"{judge}{i}", judge=judge, item_id="i", question="q", order=order, verdict="A>>B")
+            for judge in ("owl", "hawk", "wren")
+            for i, order in enumerate((("A", "B"), ("B", "A")))
+        ]
+        evidence = SignalEvidence(EvidenceIndex.build(crowd))
+        result = await Vetter(self.PANEL).vet(crowd[0], evidence=evidence)
+        assert result.accepted is True
+        assert result.calibrated is False
+        assert result.signals["peers"].state == "unanimous_for"
+        assert (result.agents, result.calls, result.cost_usd) == ((), 0, 0)
+
+    async def test_without_evidence_it_is_a_configuration_error(self):
+        with pytest.raises(ConfigurationError, match="needs the judgments around"):
+            await Vetter(self.PANEL).vet(judgment())
+
+    def test_it_takes_no_agents(self):
+        with pytest.raises(ConfigurationError, match="asks no model"):
+            Panel(panel(5).agents, StrategyName.SIGNALS, 4.5)

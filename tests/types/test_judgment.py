@@ -1,0 +1,130 @@
+"""The judgment record: what it refuses, what it defaults to, and what the judge saw."""
+
+import pytest
+from pydantic import ValidationError
+
+from metajudge.types import Item, Judgment
+
+
+def record(**changes):
+    data = {
+        "id": "j1",
+        "item": {"id": "i1", "question": "2+2?", "responses": {"A": "4", "B": "5"}, "label": "A>B"},
+        "judge": "owl",
+        "verdict": "A>B",
+        "rationale": "Assistant A adds correctly.",
+        "order": ["A", "B"],
+    }
+    return {**data, **changes}
+
+
+def item(**changes):
+    return {**record()["item"], **changes}
+
+
+def test_a_whole_record():
+    judgment = Judgment.model_validate(record(instruction="Choose.", meta={"run": 3}))
+    assert judgment.verdict.to_json() == "A>B"
+    assert judgment.correct is True
+    assert Judgment.model_validate_json(judgment.model_dump_json()) == judgment
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"verdict": "A>C"}, "verdict names 'C', but the item's responses are A, B"),
+        ({"verdict": None}, "verdict is null without a reason"),
+        ({"no_verdict": "cut"}, "no_verdict is given although there is a verdict"),
+        ({"order": ["A", "A"]}, "order names a response twice"),
+        ({"order": ["A", "X"]}, "order names 'X'"),
+        ({"order": ["A"]}, "verdict names B, which order says the judge was not shown"),
+        ({"verdict": 7}, "a grade judges one response, but 2 were shown"),
+        ({"verdict": [["A"]]}, "a ranking needs at least two responses"),
+        ({"item": item(responses={})}, "at least 1 item"),
+        ({"item": item(label="A>Z")}, "label names 'Z'"),
+        ({"item": item(models={"Z": "gpt"})}, "models names 'Z'"),
+        ({"item": item(id=" ")}, "String should match pattern"),
+        ({"judge": ""}, "at least 1 character"),
+        ({"version": 2}, "Input should be 1"),
+        ({"rational": "typo"}, "Extra inputs are not permitted"),
+        ({"labels": ["1", "1"]}, "labels must hold one different label"),
+        ({"item": 3}, "valid dictionary or instance of Item"),
+    ],
+)
+def test_a_bad_record_is_refused_with_the_reason(change, message):
+    with pytest.raises(ValidationError, match=message):
+        Judgment.model_validate(record(**change))
+
+
+def test_an_empty_response_is_legal():
+    assert Judgment.model_validate(record(item=item(responses={"A": "4", "B": ""}))).item.responses["B"] == ""
+
+
+def test_no_verdict_with_a_reason_is_legal():
+    judgment = Judgment.model_validate(record(verdict=None, no_verdict="cut at max_tokens"))
+    assert judgment.verdict is None
+    assert judgment.correct is None
+
+
+def test_order_defaults_to_the_items():
+    data = record()
+    del data["order"]
+    assert Judgment.model_validate(data).order == ("A", "B")
+
+
+class TestShownLabels:
+    def test_swapped_order_swaps_the_labels(self):
+        """Assistant A in a swapped game is response B: else every rationale of it is read backwards."""
+        judgment = Judgment.model_validate(record(order=["B", "A"]))
+        assert dict(zip(judgment.order, judgment.shown_labels, strict=True)) == {"B": "A", "A": "B"}
+
+    def test_the_order_of_the_mapping_does_not_matter(self):
+        judgment = Judgment.model_validate(record(item=item(responses={"B": "5", "A": "4"}), order=["A", "B"]))
+        assert judgment.shown_labels == ("A", "B")
+
+    def test_model_names_were_hidden_behind_letters(self):
+        responses = {"gpt-4o": "4", "claude": "5"}
+        data = record(item=item(responses=responses, label=None), verdict="claude>gpt-4o", order=["claude", "gpt-4o"])
+        assert Judgment.model_validate(data).shown_labels == ("A", "B")
+
+    def test_numbered_labels_are_in_numeric_order(self):
+        responses = {f"A{i}": "x" for i in range(11)}
+        data = record(item=item(responses=responses, label=None), verdict="A0>A10", order=list(reversed(responses)))
+        assert Judgment.model_validate(data).shown_labels[-2:] == ("A9", "A10")
+
+    def test_explicit_labels_win(self):
+        assert Judgment.model_validate(record(labels=["one", "two"])).shown_labels == ("one", "two")
+
+
+class TestCorrect:
+    @pytest.mark.parametrize(
+        ("label", "verdict", "correct"),
+        [
+            ("A>B", "A>>B", True),
+            ("A>B", "B>A", False),
+            ("A>B", "A=B", False),
+            ("A=B", "A=B", True),
+            ("A=B", "A>B", False),
+            ("B>A", [["B"], ["A"]], True),
+            (None, "A>B", None),
+        ],
+    )
+    def test_against_the_label(self, label, verdict, correct):
+        judgment = Judgment.model_validate(record(item=item(label=label), verdict=verdict))
+        assert judgment.correct is correct
+
+
+class TestDigests:
+    def test_an_items_digest_covers_everything_but_the_id(self):
+        base = Item.model_validate(item())
+        assert Item.model_validate(item(id="other")).digest == base.digest
+        assert Item.model_validate(item(question="2+3?")).digest != base.digest
+        assert Item.model_validate(item(label="B>A")).digest != base.digest
+
+    def test_vetting_does_not_depend_on_labels_models_or_meta(self):
+        base = Judgment.model_validate(record())
+        same = Judgment.model_validate(record(item=item(label=None, models={"A": "m"}), meta={"x": 1}))
+        assert same.vetting_digest == base.vetting_digest
+        assert same.digest != base.digest
+        for change in ({"rationale": "x"}, {"verdict": "A>>B"}, {"order": ["B", "A"]}, {"instruction": "x"}):
+            assert Judgment.model_validate(record(**change)).vetting_digest != base.vetting_digest
