@@ -86,5 +86,5 @@ def install_error_handlers(app: FastAPI) -> None:
 
 def _line(found: dict[str, Any]) -> str:
     """One problem in terms of the caller's fields; the value itself may be long or secret and stays out."""
-    where = ".".join(str(part) for part in found["loc"] if part not in ("body", "VetRequest", "Judgment"))
+    where = ".".join(str(part) for part in found["loc"] if part not in ("body", "request", "record"))
     return f"{where or 'body'}: {str(found['msg']).removeprefix('Value error, ')}"

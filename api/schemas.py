@@ -1,8 +1,8 @@
 """Bodies of requests and answers that are not the library's own records."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from metajudge.types import Judgment
 
@@ -31,6 +31,14 @@ class VetRequest(BaseModel):
     rubric: str | None = Field(
         default=None, description="A built-in rubric in place of the panel's.", examples=["short"]
     )
+
+
+def _kind(body: Any) -> str:
+    return "request" if isinstance(body, VetRequest) or (isinstance(body, dict) and "judgment" in body) else "record"
+
+
+VetBody = Annotated[Annotated[VetRequest, Tag("request")] | Annotated[Judgment, Tag("record")], Discriminator(_kind)]
+"""A judgment record as it is, or a request that holds one: told apart by the field ``judgment``."""
 
 
 class Health(BaseModel):

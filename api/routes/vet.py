@@ -8,7 +8,7 @@ from metajudge.types import Assessment, Judgment
 
 from ..deps import PanelsDep, authorised
 from ..errors import RESPONSES
-from ..schemas import EXAMPLE_JUDGMENT, VetRequest
+from ..schemas import EXAMPLE_JUDGMENT, VetBody
 
 router = APIRouter(prefix="/v1", tags=["vet"], dependencies=[Depends(authorised)], responses=RESPONSES)
 
@@ -22,10 +22,7 @@ EXAMPLES = {
 
 
 @router.post("/vet", summary="Vet one judgment")
-async def vet(
-    panels: PanelsDep,
-    body: Annotated[VetRequest | Judgment, Body(openapi_examples=EXAMPLES)],  # type: ignore[arg-type]
-) -> Assessment:
+async def vet(panels: PanelsDep, body: Annotated[VetBody, Body(openapi_examples=EXAMPLES)]) -> Assessment:
     """Assesses one judgment: a record as it is, or one with a panel and a rubric chosen by name.
 
     A judgment whose models could not be asked, or did not answer usably, is answered with 200 and status

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from metajudge.cli.loop import run
 from metajudge.cli.options import AgentOption, ConfigOption, JsonOption, StoreOption, panel_from, store_path
 
 STARTED = time.monotonic()
@@ -87,7 +88,7 @@ def vet(
         return
     options = {"concurrency": concurrency, "budget_usd": budget_usd}
     where = store_path(store)
-    summary, labels = asyncio.run(_vet(panel, source, where, out, keep_failures, options))
+    summary, labels = run(_vet(panel, source, where, out, keep_failures, options))
     summary.bad_lines, summary.duplicates = source.rejects, source.duplicates
     rejects = Path(f"{out or where}.rejects.jsonl")
     source.write_rejects(rejects)

@@ -76,11 +76,11 @@ class AnthropicMessagesModel:
         dialect = await negotiation.begin() if structured else negotiation.dialect
         accepted = False
         try:
-            body = orjson.dumps(request_body(self._name, request, dialect))
-            content = await self._client.post(_PATH, body, self._asked, request.parameters)
+            body = request_body(self._name, request, dialect)
+            content = await self._client.post(_PATH, orjson.dumps(body), self._asked, request.parameters)
             accepted = True
         except BadRequestError as error:
-            renegotiated = negotiation.rejected(dialect, error)
+            renegotiated = negotiation.rejected(dialect, body, error)
             if renegotiated is None:
                 raise
             raise renegotiated from None

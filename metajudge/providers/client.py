@@ -4,20 +4,21 @@ import asyncio
 import ssl
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
-
-import httpx2
 
 from metajudge.errors import BadReplyError
 from metajudge.providers.http_errors import Asked, error_from_exception, error_from_response
 from metajudge.providers.model import Endpoint, Parameters
 
+if TYPE_CHECKING:
+    import httpx2
+
 _CONNECT_TIMEOUT_S = 10.0
 _KEEPALIVE_S = 30.0
 _NO_KEY = "no-key"
 
-HttpClientFactory = Callable[[Endpoint], httpx2.AsyncClient]
+HttpClientFactory = Callable[[Endpoint], "httpx2.AsyncClient"]
 """Makes the HTTP client for an endpoint, in place of the SDK's own: the seam for tests and proxies."""
 
 
@@ -37,7 +38,6 @@ class EndpointClient:
     Args:
         pool_size: connections kept; at least the number of calls in flight.
         http_client: replaces the SDK's own transport.
-        before_open: called before the first request is sent.
     """
 
     def __init__(
@@ -48,16 +48,15 @@ class EndpointClient:
         *,
         pool_size: int,
         http_client: HttpClientFactory | None = None,
-        before_open: Callable[[], None] | None = None,
     ) -> None:
         self.endpoint = endpoint
         self._key = key or ""
         self._key_variable = key_variable
         self._pool_size = pool_size
         self._http_client = http_client
-        self._before_open = before_open
         self._sdk: _Sdk | None = None
         self._status_error: type[Any] = Exception
+        self._response_type: type[Any] = object
         self._timeouts: dict[float, httpx2.Timeout] = {}
 
     def asked(self, model: str) -> Asked:
@@ -70,13 +69,13 @@ class EndpointClient:
         Raises:
             ProviderError: typed, for every answer that is no success and for broken connections.
         """
-        sdk = self._sdk or self._first_use()
+        sdk = self._sdk or self.open()
         options: dict[str, Any] = {"timeout": self._timeout(parameters.timeout_s)}
         if parameters.headers:
             options["headers"] = dict(parameters.headers)
         try:
             async with asyncio.timeout(parameters.timeout_s):
-                response = await sdk.post(path, content=body, cast_to=httpx2.Response, options=options)
+                response = await sdk.post(path, content=body, cast_to=self._response_type, options=options)
         except self._status_error as error:
             failed: httpx2.Response = error.response
             raise error_from_response(failed.status_code, failed.headers, failed.content, asked) from None
@@ -86,7 +85,7 @@ class EndpointClient:
                 raise
             raise typed from error
         content: bytes = response.content
-        if content[:1] != b"{":
+        if content[:1] != b"{" and not content.lstrip().startswith(b"{"):
             kind = response.headers.get("content-type", "no content type")
             raise BadReplyError(
                 f"{asked} answered with {kind} instead of a JSON object: {asked.excerpt(content) or 'nothing'}. "
@@ -100,22 +99,22 @@ class EndpointClient:
         if self._sdk is not None:
             await self._sdk.close()
 
-    def _timeout(self, timeout_s: float) -> httpx2.Timeout:
+    def _timeout(self, timeout_s: float) -> "httpx2.Timeout":
         found = self._timeouts.get(timeout_s)
         if found is None:
+            import httpx2
+
             # The answer's time-out is asyncio's, over the whole exchange; the transport's would be per read.
             found = httpx2.Timeout(None, connect=min(_CONNECT_TIMEOUT_S, timeout_s / 2))
             self._timeouts[timeout_s] = found
         return found
 
-    def _first_use(self) -> _Sdk:
-        if self._before_open is not None:
-            self._before_open()
-        return self.open()
-
     def open(self) -> _Sdk:
         """Imports the SDK and makes the client, unless that was done before; nothing is sent."""
         if self._sdk is None:
+            import httpx2
+
+            self._response_type = httpx2.Response
             build = _open_anthropic if self.endpoint.protocol == "anthropic" else _open_openai
             own = self._http_client(self.endpoint) if self._http_client else None
             opened = build(self.endpoint.base_url, self._key or _NO_KEY, own, self._pool_size)
@@ -126,8 +125,8 @@ class EndpointClient:
 class ClientPool:
     """The clients of one run, one per endpoint and key.
 
-    All are opened when the first call is made: importing an SDK takes up to a second, which would stall calls
-    in flight, and a run that finds everything in its cache needs none.
+    Open them together before the first call: importing an SDK takes up to two seconds, which would stall calls
+    in flight. A run that finds everything in its cache needs none.
     """
 
     def __init__(self, pool_size: int, http_client: HttpClientFactory | None = None) -> None:
@@ -145,7 +144,6 @@ class ClientPool:
                 key_variable,
                 pool_size=self._pool_size,
                 http_client=self._http_client,
-                before_open=self.open,
             )
         return found
 
@@ -163,10 +161,14 @@ class ClientPool:
 @cache
 def _tls() -> ssl.SSLContext:
     """One TLS context for all clients: loading the certificates takes tens of milliseconds."""
+    import httpx2
+
     return httpx2.create_ssl_context()
 
 
 def _transport_options(base_url: str, pool_size: int) -> dict[str, Any]:
+    import httpx2
+
     limits = httpx2.Limits(
         max_connections=pool_size, max_keepalive_connections=pool_size, keepalive_expiry=_KEEPALIVE_S
     )
@@ -185,7 +187,7 @@ _OPENAI_ACCOUNT = ("OpenAI-Organization", "OpenAI-Project")
 """Read by the SDK from the environment; nobody's business at other hosts than OpenAI's."""
 
 
-def _open_openai(base_url: str, key: str, own: httpx2.AsyncClient | None, pool_size: int) -> tuple[_Sdk, type[Any]]:
+def _open_openai(base_url: str, key: str, own: "httpx2.AsyncClient | None", pool_size: int) -> tuple[_Sdk, type[Any]]:
     import openai
 
     official = urlsplit(base_url).hostname == "api.openai.com"
@@ -202,7 +204,9 @@ def _open_openai(base_url: str, key: str, own: httpx2.AsyncClient | None, pool_s
     return client, openai.APIStatusError
 
 
-def _open_anthropic(base_url: str, key: str, own: httpx2.AsyncClient | None, pool_size: int) -> tuple[_Sdk, type[Any]]:
+def _open_anthropic(
+    base_url: str, key: str, own: "httpx2.AsyncClient | None", pool_size: int
+) -> tuple[_Sdk, type[Any]]:
     import anthropic
 
     left_out: Any = dict.fromkeys(_TELEMETRY, anthropic.omit)

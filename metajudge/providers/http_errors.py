@@ -2,12 +2,11 @@
 
 import re
 import time
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-import aiohttp
-import httpx2
 import orjson
 
 from metajudge.errors import (
@@ -32,8 +31,9 @@ _TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 _REFUSED = re.compile(r"content_policy_violation|content_filter|content management policy", re.IGNORECASE)
+_NEVER_FITS = re.compile(r"request too large", re.IGNORECASE)
 _QUOTA = re.compile(r"insufficient_quota|billing_error|billing_hard_limit|credit balance is too low", re.IGNORECASE)
-_KEY_LIKE = re.compile(r"\b(sk|gsk|pk|key|xai|tgp)[-_][A-Za-z0-9_*.-]{6,}")
+_KEY_LIKE = re.compile(r"\b(sk|gsk|xai|tgp)[-_][A-Za-z0-9_*.-]{6,}")
 _TAGS = re.compile(r"(?s)<(script|style).*?</\1>|<[^>]*>")
 
 
@@ -77,7 +77,7 @@ class _Problem:
         return f"{self.codes} {self.message}"
 
 
-def error_from_response(status: int, headers: httpx2.Headers, body: bytes, asked: Asked) -> ProviderError:
+def error_from_response(status: int, headers: Mapping[str, str], body: bytes, asked: Asked) -> ProviderError:
     """The typed error for an answer that is not a success (or says in a success that it is none)."""
     problem = _read_problem(body, asked)
     said = f"HTTP {status} from {asked}: {problem.message or 'no message'}"
@@ -87,7 +87,7 @@ def error_from_response(status: int, headers: httpx2.Headers, body: bytes, asked
     return error
 
 
-def _classify(status: int, problem: _Problem, said: str, asked: Asked, headers: httpx2.Headers) -> ProviderError:
+def _classify(status: int, problem: _Problem, said: str, asked: Asked, headers: Mapping[str, str]) -> ProviderError:
     if 300 <= status < 400:
         target = headers.get("location", "elsewhere")
         return NotFoundError(f"{said}. The server redirects to {target}: use the base URL it names")
@@ -97,7 +97,11 @@ def _classify(status: int, problem: _Problem, said: str, asked: Asked, headers: 
         spent = RateLimitedError(f"{said}. The account has no credit left: waiting does not help, add credit")
         spent.retryable = False
         return spent
-    if status == 413 or (status in {400, 422} and _TOO_LONG.search(problem.text)):
+    if (
+        status == 413
+        or (status == 429 and _NEVER_FITS.search(problem.text))
+        or (status in {400, 422} and _TOO_LONG.search(problem.text))
+    ):
         return ContextTooLongError(f"{said}. Shorten the input or use a model with a larger context")
     if status in {400, 422} and _REFUSED.search(problem.text):
         return RefusedError(f"{said}. The provider's filter declined the prompt")
@@ -140,7 +144,7 @@ def _read_problem(body: bytes, asked: Asked) -> _Problem:
     return _Problem(asked.excerpt(message or body), named)
 
 
-def retry_after(headers: httpx2.Headers) -> float | None:
+def retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds the provider asked us to wait: ``retry-after-ms``, or ``retry-after`` in seconds or as a date."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         value = headers.get(name)
@@ -167,6 +171,9 @@ def error_from_exception(error: BaseException, asked: Asked, timeout_s: float) -
 
     The aiohttp transport reports a cut connection as a time-out, so the original exception decides.
     """
+    import aiohttp
+    import httpx2
+
     chain = list(_causes(error))
     kinds = tuple(type(e) for e in chain)
     detail = asked.excerpt(str(chain[-1]) or type(chain[-1]).__name__)
@@ -195,7 +202,7 @@ def _late(asked: Asked, timeout_s: float) -> str:
     return f"no complete answer from {asked} within {timeout_s:g} s. Allow more time or ask for shorter answers"
 
 
-def _causes(error: BaseException | None) -> Any:
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__

@@ -5,9 +5,10 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
-from metajudge.errors import ConfigurationError
+from metajudge.errors import ConfigurationError, RateLimitedError
 from metajudge.providers.estimate import UsageEstimate
 from metajudge.providers.model import Endpoint, Model, ModelRequest
+from metajudge.providers.slots import AdaptiveSlots
 from metajudge.providers.wrapper import ModelWrapper
 from metajudge.types import Reply
 
@@ -75,7 +76,7 @@ class Rate:
 class _EndpointLimits:
     def __init__(self, settings: LimitSettings) -> None:
         per_minute = settings.requests_per_minute, settings.tokens_per_minute
-        self.slots = asyncio.Semaphore(settings.per_endpoint or settings.concurrency)
+        self.slots = AdaptiveSlots(settings.per_endpoint or settings.concurrency)
         self.requests = None if per_minute[0] is None else Rate(per_minute[0])
         self.tokens = None if per_minute[1] is None else Rate(per_minute[1])
 
@@ -108,7 +109,8 @@ class LimitedModel(ModelWrapper):
     """Waits for its turn.
 
     The endpoint's slot is taken first, then its rates, then a slot of the run: who waits for one endpoint's
-    minute keeps no other endpoint from being asked. Waiting is first come, first served.
+    minute keeps no other endpoint from being asked. Waiting is first come, first served. While an endpoint
+    keeps answering that it is asked too much, it is asked less at once.
     """
 
     def __init__(self, inner: Model, limits: Limits, estimate: UsageEstimate) -> None:
@@ -119,13 +121,23 @@ class LimitedModel(ModelWrapper):
 
     async def complete(self, request: ModelRequest) -> Reply:
         here = self._here
-        async with here.slots:
+        mark = await here.slots.acquire()
+        limited: bool | None = None
+        try:
             if here.requests is not None:
                 await here.requests.take(1)
-            if here.tokens is None:
+            if here.tokens is not None:
+                reply = await self._with_tokens(request, here.tokens)
+            else:
                 async with self._run_slots:
-                    return await self._inner.complete(request)
-            return await self._with_tokens(request, here.tokens)
+                    reply = await self._inner.complete(request)
+            limited = False
+            return reply
+        except RateLimitedError as error:
+            limited = error.retryable
+            raise
+        finally:
+            here.slots.release(mark, limited)
 
     async def _with_tokens(self, request: ModelRequest, rate: Rate) -> Reply:
         estimate = self._estimate.of(request)

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from metajudge.errors import FailureKind, ProviderError
@@ -44,7 +45,8 @@ class MeteredModel(ModelWrapper):
     Args:
         meters: counters to add to, for instance those of the run and those of the agent.
         ledger: where each attempt is recorded, None for nowhere.
-        price: None where it is unknown.
+        find_price: finds the price before the first request is sent; None is for an unknown one.
+        prepare: called before the first request is sent and timed, to open connections.
     """
 
     def __init__(
@@ -52,20 +54,27 @@ class MeteredModel(ModelWrapper):
         inner: Model,
         *,
         meters: tuple[Meter, ...],
-        price: Price | None = None,
+        find_price: Callable[[], Price | None] = lambda: None,
+        prepare: Callable[[], None] = lambda: None,
         ledger: Ledger | None = None,
         run_id: str | None = None,
         notices: Notices | None = None,
     ) -> None:
         super().__init__(inner)
         self._meters = meters
-        self._price = price
+        self._find_price = find_price
+        self._prepare = prepare
+        self._price: Price | None = None
+        self._ready = False
         self._ledger = ledger
         self._run_id = run_id
         self._notices = notices or Notices()
         self._where = str(inner.endpoint)
 
     async def complete(self, request: ModelRequest) -> Reply:
+        if not self._ready:
+            self._prepare()
+            self._price, self._ready = self._find_price(), True
         started_at, start = time.time(), time.monotonic()
         for meter in self._meters:
             if meter.first_sent_at is None:
@@ -115,6 +124,8 @@ class MeteredModel(ModelWrapper):
         return reply
 
     def _cost(self, reply: Reply) -> float | None:
+        if reply.cost_usd is not None and self._price is None:
+            return reply.cost_usd
         if reply.usage is None:
             self._notices.say(
                 f"{self.name} at {self.endpoint.base_url} reports no usage: its tokens and cost are unknown"

@@ -6,9 +6,12 @@ with the schema in the prompt; a parameter the server names as unsupported is dr
 """
 
 import asyncio
+import contextlib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Any
 
 import orjson
 
@@ -78,14 +81,13 @@ class Negotiation:
 
     async def begin(self) -> Dialect:
         """The dialect for the next structured call; waits briefly while another call finds it out."""
-        while not self._settled:
-            if self._probe is None:
+        if not self._settled:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._grace_s):
+                    while self._probe is not None and not self._settled:
+                        await self._probe.wait()
+            if self._probe is None and not self._settled:
                 self._probe = asyncio.Event()
-                break
-            try:
-                await asyncio.wait_for(self._probe.wait(), self._grace_s)
-            except TimeoutError:
-                break
         return self.dialect
 
     def end(self, accepted: bool) -> None:
@@ -95,34 +97,35 @@ class Negotiation:
             self._probe.set()
             self._probe = None
 
-    def rejected(self, used: Dialect, error: BadRequestError) -> RenegotiatedError | None:
+    def rejected(self, used: Dialect, body: Mapping[str, Any], error: BadRequestError) -> RenegotiatedError | None:
         """Makes the dialect plainer where a rejection says which feature is missing.
 
         Returns:
             The error that asks for another attempt, None where the rejection has another reason.
         """
         if used == self.dialect:
-            plainer = self._plainer(used, str(error))
+            plainer = self._plainer(used, body, str(error))
             if plainer is None:
                 return None
             self.dialect = plainer
             self._settled = False
         return RenegotiatedError(f"{error} (asking again in a plainer form)", status=error.status)
 
-    def _plainer(self, used: Dialect, said: str) -> Dialect | None:
+    def _plainer(self, used: Dialect, body: Mapping[str, Any], said: str) -> Dialect | None:
         unsupported = _UNSUPPORTED.search(said) is not None
         if unsupported and "max_completion_tokens" in said and not self._renamed:
             self._renamed = True
             other = "max_tokens" if used.max_tokens_name == "max_completion_tokens" else "max_completion_tokens"
             return replace(used, max_tokens_name=other)
+        for name in _DROPPABLE:
+            sent = name in body or name in body.get("output_config", ())
+            if unsupported and sent and re.search(rf"\b{name}\b", said):
+                self.drop(name, "the server does not support it")
+                return replace(used, dropped=used.dropped | {name})
         if _FORMAT.search(said) and not _OWN_SCHEMA.search(said) and used.mode is not self._modes[-1]:
             mode = self._modes[self._modes.index(used.mode) + 1]
             self._notices.say(f"{self._model}: the server does not support {used.mode} output; using {mode} instead")
             return replace(used, mode=mode)
-        for name in _DROPPABLE:
-            if unsupported and name not in used.dropped and re.search(rf"\b{name}\b", said):
-                self.drop(name, "the server does not support it")
-                return replace(used, dropped=used.dropped | {name})
         return None
 
     def drop(self, name: str, reason: str) -> None:

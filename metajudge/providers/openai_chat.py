@@ -8,7 +8,6 @@ elsewhere; a server that wants the other name says so and gets it.
 from typing import Any
 from urllib.parse import urlsplit
 
-import httpx2
 import orjson
 
 from metajudge.errors import BadReplyError, BadRequestError
@@ -20,7 +19,7 @@ from metajudge.providers.notices import Notices
 from metajudge.types import FinishReason, Reply, Usage
 
 _PATH = "/chat/completions"
-_NO_HEADERS = httpx2.Headers()
+_NO_HEADERS: dict[str, str] = {}
 _MODES = (OutputMode.JSON_SCHEMA, OutputMode.JSON_OBJECT, OutputMode.TEXT)
 _FINISH: dict[str, FinishReason] = {"stop": "stop", "length": "length", "content_filter": "refusal"}
 
@@ -64,11 +63,11 @@ class OpenAIChatModel:
         dialect = await negotiation.begin() if structured else negotiation.dialect
         accepted = False
         try:
-            body = orjson.dumps(request_body(self._name, request, dialect))
-            content = await self._client.post(_PATH, body, self._asked, request.parameters)
+            body = request_body(self._name, request, dialect)
+            content = await self._client.post(_PATH, orjson.dumps(body), self._asked, request.parameters)
             accepted = True
         except BadRequestError as error:
-            renegotiated = negotiation.rejected(dialect, error)
+            renegotiated = negotiation.rejected(dialect, body, error)
             if renegotiated is None:
                 raise
             raise renegotiated from None

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -39,6 +40,7 @@ class Resources:
         ledger: where every attempt is recorded.
         run_id: recorded with every attempt.
         limits: of the run, and of every endpoint without its own in ``endpoint_limits``.
+        retry: bounds of retrying.
         budget: the run's hard limit, None for none.
         seed: of the jitter between retries, None for a different one each time.
         http_client: makes the HTTP client for an endpoint in place of the SDKs' own.
@@ -127,42 +129,49 @@ def build_model(
     Raises:
         ConfigurationError: no key where one is needed, or a budget in dollars and no known price.
     """
-    known_price = price if price is not None else find_price(spec)
     provider, estimate = build_provider(spec, resources)
-    return wrap_model(provider, resources=resources, price=known_price, estimate=estimate, meter=meter)
+    prices = partial(find_price, spec) if price is None else lambda: price
+    return _wrapped(provider, resources, prices, estimate, meter, resources.clients.open)
 
 
 def wrap_model(
-    provider: Model,
-    *,
-    resources: Resources,
-    price: Price | None = None,
-    estimate: UsageEstimate | None = None,
-    meter: Meter | None = None,
+    provider: Model, *, resources: Resources, price: Price | None = None, meter: Meter | None = None
 ) -> Model:
-    """Puts everything that surrounds a provider around a model: one of ours, or one of the caller's own.
+    """Puts everything that surrounds a provider around a model of the caller's own.
 
     Args:
-        price: None where it is unknown.
-        estimate: how large its calls are, None for a general estimate.
+        provider: answers one request; each time it is asked counts as one request sent.
+        resources: what it shares with the run's other models.
+        price: None for the cost that its replies carry themselves.
         meter: counts of this model alone, besides those of the run.
 
     Raises:
-        ConfigurationError: a budget in dollars and no known price.
+        ConfigurationError: a budget in dollars and no price.
     """
-    estimate = estimate or UsageEstimate()
-    meters = (resources.meter,) if meter is None else (resources.meter, meter)
+    return _wrapped(provider, resources, lambda: price, UsageEstimate(), meter, lambda: None)
+
+
+def _wrapped(
+    provider: Model,
+    resources: Resources,
+    prices: Callable[[], Price | None],
+    estimate: UsageEstimate,
+    meter: Meter | None,
+    prepare: Callable[[], None],
+) -> Model:
     model: Model = MeteredModel(
         provider,
-        meters=meters,
-        price=price,
+        meters=(resources.meter,) if meter is None else (resources.meter, meter),
+        find_price=prices,
+        prepare=prepare,
         ledger=resources.ledger,
         run_id=resources.run_id,
         notices=resources.notices,
     )
     model = LimitedModel(model, resources.shared_limits, estimate)
-    if resources.budget:
-        model = BudgetedModel(model, resources.budget, price, estimate)
+    budget = resources.budget
+    if budget:
+        model = BudgetedModel(model, budget, None if budget.usd is None else prices(), estimate)
     model = RetryingModel(model, resources.retry, rng=resources.rng)
     return CachedModel(model, resources.cache)
 

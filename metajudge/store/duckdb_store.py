@@ -13,6 +13,7 @@ import orjson
 from metajudge.errors import StoreError
 from metajudge.store import forgetting, queries
 from metajudge.store.database import Database
+from metajudge.store.gathered_reads import GatheredReads
 from metajudge.store.group_commit import GroupCommit
 from metajudge.store.journal import Journal, Record
 from metajudge.store.lookups import KnownKeys, RecentReplies, key_hash
@@ -55,6 +56,7 @@ class DuckDBStore:
         self._writer: GroupCommit[Record] = GroupCommit(self._commit, str(self.path))
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="metajudge-store-reader")
         self._replies = RecentReplies()
+        self._reply_reads = GatheredReads(lambda keys: self._read(lambda: self._find_replies(keys)))
         self._reply_keys = KnownKeys(lambda: self._ask(queries.reply_hashes))
         self._assessment_keys = KnownKeys(lambda: self._ask(queries.assessment_hashes))
         self._saved: set[str] = set()
@@ -74,16 +76,15 @@ class DuckDBStore:
             return None
         if self._reply_keys.added(hashed):
             await self._writer.flush()
-        reply = await self._read(lambda: self._find_reply(key, hashed))
+        reply = await self._reply_reads.get(key)
         if reply is not None:
             self._replies.put(key, reply)
         return reply
 
-    def _find_reply(self, key: str, hashed: int) -> Reply | None:
+    def _find_replies(self, keys: Sequence[str]) -> dict[str, Reply]:
         self._reply_keys.load()
-        if not self._reply_keys.may_contain(hashed):
-            return None
-        return self._ask(lambda cursor: queries.find_reply(cursor, key))
+        probable = [key for key in keys if self._reply_keys.may_contain(key_hash(key))]
+        return self._ask(lambda cursor: queries.find_replies(cursor, probable)) if probable else {}
 
     def record_call(self, call: CallRecord) -> None:
         """Queues one attempt for the next commit; see :class:`~metajudge.providers.model.Ledger`."""
@@ -98,6 +99,9 @@ class DuckDBStore:
         write = self._assessment_write(key, judgment, assessment, run_id)
         self._assessment_keys.add(key_hash(key))
         await self._writer.write(write, write.size)
+        if len(self._saved) > _MAX_SAVED:
+            self._saved.clear()
+        self._saved.update((judgment.item.digest, judgment.digest))  # only now: a cancelled save kept nothing
 
     def _assessment_write(self, key: str, judgment: Judgment, assessment: Assessment, run_id: str) -> AssessmentWrite:
         try:
@@ -108,9 +112,6 @@ class DuckDBStore:
             raise StoreError(
                 f"judgment {judgment.id!r} cannot be stored: {error}. Texts must be valid Unicode"
             ) from error
-        if len(self._saved) > _MAX_SAVED:
-            self._saved.clear()
-        self._saved.update((judgment.item.digest, judgment.digest))
         size = len(payload) + sum(len(text) for row in (item, said) if row for text in row if isinstance(text, str))
         return AssessmentWrite(key, run_id, assessment, payload, item, said, size)
 
@@ -179,8 +180,11 @@ class DuckDBStore:
             How many rows were redacted; 0 where the store knows no such item or has forgotten it already.
         """
         self._saved.clear()  # what is saved from here on brings its texts along
-        count: int = await self._writer.run(lambda: self._forget(item_id))
-        self._replies.clear()
+        try:
+            count: int = await self._writer.run(lambda: self._forget(item_id))
+        finally:  # also where only the rewrite failed
+            self._saved.clear()
+            self._replies.clear()
         return count
 
     def _forget(self, item_id: str) -> int:

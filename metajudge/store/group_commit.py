@@ -20,11 +20,13 @@ MAX_GROUP: Final = 1_000
 MAX_QUEUED: Final = 2_000
 MAX_QUEUED_CHARS: Final = 16_000_000
 AWAITED_LINGER_S: Final = 0.003
-UNAWAITED_LINGER_S: Final = 0.05
-REST: Final = 3
-MAX_REST_S: Final = 0.025
+UNAWAITED_LINGER_S: Final = 0.1
+REST: Final = 10
+MAX_REST_S: Final = 0.06
 """A commit that took d seconds is followed by a rest of ``REST * d``, at most this: a trickle of writes, each
 waiting for its own commit, would otherwise keep a core busy."""
+QUIET_S: Final = 0.01
+"""A rest ends early for an awaited write when nothing has arrived for so long: no company is coming."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,8 @@ class GroupCommit(Generic[T]):
         self._queue: deque[_Write[T] | _Task] = deque()
         self._wake = threading.Condition()
         self._due: float | None = None
+        self._arrived = 0.0
+        self._awaited = False
         self._rested_at = 0.0
         self._chars = 0
         self._closing = False
@@ -116,9 +120,8 @@ class GroupCommit(Generic[T]):
         return untold
 
     def _enqueue(self, entry: _Write[T] | _Task, linger: float) -> None:
-        due = time.monotonic() + linger
-        if linger:
-            due = max(due, self._rested_at)
+        now = time.monotonic()
+        due = max(now + linger, self._rested_at) if linger else now
         with self._wake:
             if self._error is not None:
                 self._told = True
@@ -126,13 +129,16 @@ class GroupCommit(Generic[T]):
             if self._closing:
                 raise StoreError(f"the store {self._name} is closed; open it again to write to it")
             self._queue.append(entry)
+            self._arrived = now
             if isinstance(entry, _Write):
                 self._chars += entry.size
-            if self._due is None or due < self._due:
+            sooner = self._due is None or due < self._due
+            awaited = entry.ticket is not None
+            if sooner:
                 self._due = due
+            if sooner or awaited > self._awaited or len(self._queue) == MAX_GROUP:
                 self._wake.notify()
-            elif len(self._queue) == MAX_GROUP:
-                self._wake.notify()
+            self._awaited |= awaited
 
     def _work(self) -> None:
         while group := self._next_group():
@@ -142,6 +148,8 @@ class GroupCommit(Generic[T]):
             except BaseException as error:  # the thread must never end without telling those who wait
                 self._fail(error, group)
                 return
+            with self._wake:
+                self._chars -= sum(entry.size for entry in group if isinstance(entry, _Write))
             ended = time.monotonic()
             self._rested_at = ended + min(REST * (ended - started), MAX_REST_S)
             _answer(answers)
@@ -150,10 +158,10 @@ class GroupCommit(Generic[T]):
         """Waits for a group: writes up to the next task, or one task; empty when closed."""
         with self._wake:
             while not self._closing and len(self._queue) < MAX_GROUP:
-                rest = None if self._due is None else self._due - time.monotonic()
-                if rest is not None and rest <= 0:
+                pause = self._pause()
+                if pause is not None and pause <= 0:
                     break
-                self._wake.wait(rest)
+                self._wake.wait(pause)
             group: list[_Write[T] | _Task] = []
             while self._queue and len(group) < MAX_GROUP:
                 if group and isinstance(self._queue[0], _Task):
@@ -162,9 +170,16 @@ class GroupCommit(Generic[T]):
                 group.append(entry)
                 if isinstance(entry, _Task):
                     break
-                self._chars -= entry.size
             self._due = time.monotonic() if self._queue else None
+            self._awaited = any(entry.ticket is not None for entry in self._queue)
             return group
+
+    def _pause(self) -> float | None:
+        """Seconds until the next commit is due; None while nothing is queued."""
+        if self._due is None:
+            return None
+        due = min(self._due, self._arrived + QUIET_S) if self._awaited else self._due
+        return due - time.monotonic()
 
     def _process(self, group: list[_Write[T] | _Task]) -> list[tuple[_Ticket, Any]]:
         first = group[0]

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import textwrap
 import threading
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -414,6 +414,7 @@ class TestForgottenBytes:
     async def test_full_disk_is_told_and_the_store_goes_on(self, path, records, monkeypatch) -> None:
         store = await open_store(path)
         judgment = records.judgment(1, mark=self.MARK)
+        store.record_call(records.call(1, self.MARK))
         await store.save_assessment("key", judgment, records.assessment(judgment, 1, self.MARK), "run-1")
 
         def full(*_: object) -> None:
@@ -423,6 +424,7 @@ class TestForgottenBytes:
             patch.setattr("metajudge.store.database.os.replace", full)
             with pytest.raises(StoreError, match=r"redacted, but .* could not be rewritten.*No space left"):
                 await store.forget("item-1")
+        assert await store.find_reply(records.key(1)) is None
         store.record_call(records.call(1))
         assert self.MARK not in repr(await store.show("item-1"))
         await store.forget("item-1")
@@ -475,7 +477,7 @@ class TestThreads:
         assert min(await asyncio.gather(*readers)) > 0
         await store.close()
 
-    async def test_recording_never_blocks_and_awaited_writes_wait_for_room(self, path, records, monkeypatch) -> None:
+    async def test_recording_never_blocks_however_full_the_queue_is(self, path, records, monkeypatch) -> None:
         monkeypatch.setattr("metajudge.store.group_commit.MAX_QUEUED", 10)
         store = await open_store(path)
         gate = threading.Event()
@@ -488,14 +490,16 @@ class TestThreads:
         monkeypatch.setattr(store._journal, "commit", slow)
         for n in range(100):
             store.record_call(records.call(n))
-        judgment = records.judgment(1)
-        saving: Coroutine[Any, Any, None] = store.save_assessment("key", judgment, records.assessment(judgment), "r")
-        waiting = asyncio.create_task(saving)
-        await asyncio.sleep(0.2)
-        assert not waiting.done()
         gate.set()
-        await waiting
         assert (await store.show("run-1"))["calls_total"] == 100
+        await store.close()
+
+    async def test_reply_that_left_memory_before_its_commit_is_still_found(self, path, records, monkeypatch) -> None:
+        store = await open_store(path)
+        assert await store.find_reply("unknown") is None
+        monkeypatch.setattr(store._replies, "get", lambda _: None)
+        store.record_call(records.call(1))
+        assert await store.find_reply(records.key(1)) is not None
         await store.close()
 
     async def test_cancelled_save_leaves_the_store_working(self, path, records) -> None:
@@ -508,6 +512,22 @@ class TestThreads:
             await task
         store.record_call(records.call(1))
         await store.save_assessment("key-2", judgment, records.assessment(judgment), "run-1")
+        await store.close()
+
+    async def test_judgment_of_a_save_cancelled_while_waiting_for_room_is_kept_by_the_next(
+        self, path, records, monkeypatch
+    ) -> None:
+        store = await open_store(path)
+        judgment = records.judgment(1)
+        with monkeypatch.context() as patch:
+            patch.setattr("metajudge.store.group_commit.MAX_QUEUED", 0)
+            task = asyncio.create_task(store.save_assessment("key", judgment, records.assessment(judgment), "run-1"))
+            await asyncio.sleep(0.05)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        await store.save_assessment("key", judgment, records.assessment(judgment), "run-1")
+        assert len((await store.show("judgment-1"))["judgments"]) == 1
         await store.close()
 
 

@@ -133,11 +133,17 @@ async def test_stop_commits_what_is_queued(writer, disk) -> None:
     assert disk.rows == list(range(1500))
 
 
-async def test_queue_is_bounded_for_awaited_writes_by_characters_too(writer, disk) -> None:
+@pytest.mark.parametrize(("bound", "size", "room"), [("MAX_QUEUED", 1, 10), ("MAX_QUEUED_CHARS", 6_000_000, 3)])
+async def test_awaited_writes_wait_outside_a_full_queue(writer, disk, monkeypatch, bound, size, room) -> None:
+    if bound == "MAX_QUEUED":
+        monkeypatch.setattr("metajudge.store.group_commit.MAX_QUEUED", room)
     disk.gate.clear()
-    tasks = [asyncio.create_task(writer.write(n, 6_000_000)) for n in range(20)]
+    first = asyncio.create_task(writer.write(0, size))
+    await asyncio.sleep(0.1)  # it is being committed now
+    tasks = [asyncio.create_task(writer.write(n, size)) for n in range(1, 50)]
     await asyncio.sleep(0.1)
-    assert writer._chars <= 4 * 6_000_000
+    queued = [entry for entry in writer._queue if getattr(entry, "row", None) is not None]
+    assert 0 < len(queued) <= room
     disk.gate.set()
-    await asyncio.gather(*tasks)
-    assert sorted(disk.rows) == list(range(20))
+    await asyncio.gather(first, *tasks)
+    assert sorted(disk.rows) == list(range(50))

@@ -1,0 +1,175 @@
+"""What metajudge itself costs: time and CPU beyond the models' latency, against a floor in the same run.
+
+    python benchmarks/overhead.py BASE_URL [--latency-ms 200] [--input PATH] [--json OUT]
+
+BASE_URL is a server that speaks OpenAI's chat completions and Anthropic's messages and answers schemas after a
+fixed latency. Vets 350 judgments with two agents, one per protocol, everything on (rendering, schema, parsing,
+reply cache, store, output file), and prints
+
+- wall: ``wall_s`` over its ideal, ``ceil(calls / concurrency) x latency``;
+- CPU a call: CPU of the command beyond that of the same command with ``--limit 1``, over its calls;
+- peak resident memory of the command;
+- the identical second run's CPU beyond that of a run with one known judgment;
+- the same number of requests sent by aiohttp alone (the floor), measured in the same way;
+- the scoring core on 1,000,000 x 3 x 7 scores.
+
+Without ``--input`` the judgments are made from the packaged sample, with texts as long as recorded ones.
+"""
+
+import argparse
+import asyncio
+import json
+import math
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+CONCURRENCY = 64
+JUDGMENTS = 350
+MODELS = ("openai:gpt-4o-mini", "anthropic:claude-sonnet-4-5")
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A command that has ended: what it printed as JSON, and what the system counted."""
+
+    summary: dict[str, Any]
+    cpu_s: float
+    peak_mb: float
+
+
+def vet(arguments: list[str]) -> Finished:
+    """Runs ``metajudge vet ... --json`` and returns its summary, CPU seconds and peak memory."""
+    command = [sys.executable, "-m", "metajudge", "vet", *arguments, "--json"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    text = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode not in (0, 1):
+        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}")
+    return Finished(json.loads(text), usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+
+
+def write_input(path: Path, count: int, padding: int) -> None:
+    """Writes judgments made of the sample's, each with its own id and question, padded to recorded length."""
+    from metajudge.readers import open_judgments, write_jsonl
+
+    sample = Path(__file__).parent / "sample" / "judgments.jsonl"
+    decided = [judgment for judgment in open_judgments([sample]) if judgment.verdict is not None]
+    filler = "The steps are checked one after the other, and each is compared with the question. " * (padding // 84)
+
+    def made(i: int) -> Any:
+        base = decided[i % len(decided)]
+        item = base.item.model_copy(update={"id": f"item-{i}", "question": f"{base.item.question} ({i})"})
+        return base.model_copy(update={"id": f"j-{i}", "item": item, "rationale": f"{base.rationale} {filler}"})
+
+    write_jsonl(path, (made(i) for i in range(count)))
+
+
+async def floor(base_url: str, count: int) -> dict[str, float]:
+    """The same number of requests of like size by aiohttp alone: wall seconds and CPU milliseconds a call."""
+    import aiohttp
+
+    async def worker(session: aiohttp.ClientSession, numbers: Any) -> None:
+        for i in numbers:
+            body = {"model": "gpt-4o-mini", "messages": [{"role": "user", "content": f"{i} " + "words " * 1600}]}
+            async with session.post(f"{base_url}/v1/chat/completions", json=body) as response:
+                await response.json()
+
+    connector = aiohttp.TCPConnector(limit=CONCURRENCY)
+    async with aiohttp.ClientSession(connector=connector) as session:
+        numbers = iter(range(count))
+        start, cpu = time.monotonic(), time.process_time()
+        await asyncio.gather(*(worker(session, numbers) for _ in range(CONCURRENCY)))
+        return {
+            "wall_s": time.monotonic() - start,
+            "cpu_ms_per_call": (time.process_time() - cpu) / count * 1000,
+        }
+
+
+def scoring_seconds(n: int = 1_000_000) -> float:
+    """Seconds for agent scores, average and vote of ``n`` judgments, 3 agents, 7 criteria."""
+    import numpy as np
+
+    from metajudge.scoring import agent_scores, majority_vote, weighted_average
+
+    scores = np.random.default_rng(0).integers(1, 6, size=(n, 3, 7))
+    start = time.perf_counter()
+    agents = agent_scores(scores, [0.20, 0.20, 0.15, 0.10, 0.15, 0.10, 0.10])
+    weighted_average(agents)
+    majority_vote(agents)
+    return time.perf_counter() - start
+
+
+def measure(base_url: str, latency_s: float, given: Path | None) -> dict[str, Any]:
+    """Runs everything once and returns the figures."""
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
+        source = given or work / "judgments.jsonl"
+        if given is None:
+            write_input(source, JUDGMENTS, padding=2000)
+        agents = [part for model in MODELS for part in ("--agent", f"{model}@{base_url}")]
+        common = [str(source), *agents, "--no-early-exit", "--concurrency", str(CONCURRENCY)]
+
+        def run(store: str, limit: int) -> Finished:
+            out = str(work / f"{store}.{limit}.jsonl")
+            return vet([*common, "--limit", str(limit), "--store", str(work / store), "--out", out])
+
+        one = run("one.duckdb", 1)
+        full = run("full.duckdb", JUDGMENTS)
+        again = run("full.duckdb", JUDGMENTS)
+        known = run("full.duckdb", 1)
+    calls = full.summary["calls"]
+    ideal = math.ceil(calls / CONCURRENCY) * latency_s
+    assert again.summary["calls"] == 0, "the second run sent requests"
+    bare = asyncio.run(floor(base_url, calls))
+    return {
+        "calls": calls,
+        "wall_over_ideal": full.summary["wall_s"] / ideal,
+        "cpu_ms_per_call": (full.cpu_s - one.cpu_s) / (calls - one.summary["calls"]) * 1000,
+        "peak_mb": full.peak_mb,
+        "second_run_extra_cpu_s": again.cpu_s - known.cpu_s,
+        "floor_wall_over_ideal": bare["wall_s"] / ideal,
+        "floor_cpu_ms_per_call": bare["cpu_ms_per_call"],
+        "scoring_core_s": scoring_seconds(),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Where and when the figures were measured."""
+
+    python: str
+    system: str
+    cpus: int | None
+    date: str
+
+
+def main() -> None:
+    """Measures and prints."""
+    parser = argparse.ArgumentParser(description="What metajudge itself costs, against a floor in the same run.")
+    parser.add_argument("base_url")
+    parser.add_argument("--latency-ms", type=float, default=200.0, help="the server's latency")
+    parser.add_argument("--input", type=Path, help="judgments to vet in place of made ones (350 at least)")
+    parser.add_argument("--json", type=Path, help="write the figures here as well")
+    options = parser.parse_args()
+    figures = measure(options.base_url.rstrip("/"), options.latency_ms / 1000, options.input)
+    machine = Machine(
+        platform.python_version(), platform.machine(), os.cpu_count(), datetime.now(UTC).date().isoformat()
+    )
+    for name, value in figures.items():
+        print(f"{name:26} {value:.3f}" if isinstance(value, float) else f"{name:26} {value}")
+    if options.json:
+        options.json.write_text(json.dumps({"machine": asdict(machine), **figures}, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

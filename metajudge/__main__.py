@@ -1,0 +1,5 @@
+"""``python -m metajudge``."""
+
+from metajudge.cli import main
+
+main()

@@ -1,0 +1,92 @@
+"""POST /v1/vet over a real socket, with a model behind it that speaks a provider's protocol."""
+
+import pytest
+
+from metajudge.panel_file import panel_config
+from metajudge.types import Assessment
+from tests.doubles.judgments import judgment
+from tests.doubles.llm_server import LLMServer, score_answer
+
+
+def panel(server, name="mini", **options):
+    agents = [{"name": name, "model": f"openai:gpt-4o-mini@{server.url}"}]
+    return panel_config({"agents": agents, **options})
+
+
+def record(**changes):
+    return judgment(**changes).model_dump(mode="json")
+
+
+def test_a_judgment_record_as_it_is(serve):
+    with LLMServer(answer=score_answer(5)) as server:
+        response = serve(panels={"default": panel(server)}).post("/v1/vet", json=record())
+    assert response.status_code == 200
+    assessment = Assessment.model_validate(response.json())
+    assert (assessment.status, assessment.accepted, assessment.final_score) == ("assessed", True, 5.0)
+    assert assessment.agents[0].criteria["accuracy"].explanation
+    assert response.headers["x-request-id"]
+
+
+def test_panel_and_rubric_by_name(serve):
+    with LLMServer(answer=score_answer(4)) as server:
+        panels = {"strict": panel(server), "lax": panel(server, threshold=3.0)}
+        client = serve(panels=panels)
+        default = client.post("/v1/vet", json={"judgment": record()}).json()
+        lax = client.post("/v1/vet", json={"judgment": record(), "panel": "lax", "rubric": "baseline"}).json()
+    assert (default["accepted"], default["rubric"], default["threshold"]) == (False, "short", 4.5)
+    assert (lax["accepted"], lax["rubric"], lax["threshold"]) == (True, "baseline", 3.0)
+
+
+def test_the_same_judgment_is_not_asked_about_twice(serve, tmp_path):
+    with LLMServer(answer=score_answer(5)) as server:
+        client = serve(panels={"default": panel(server)}, store=tmp_path / "s.duckdb")
+        first = client.post("/v1/vet", json=record()).json()
+        second = client.post("/v1/vet", json=record()).json()
+        assert server.count == 1
+    assert first == second
+
+
+def test_a_models_failure_is_an_answer_with_a_typed_reason_not_a_server_error(serve):
+    with LLMServer(faults=["401"] * 10) as server:
+        response = serve(panels={"default": panel(server)}).post("/v1/vet", json=record())
+    assert response.status_code == 200
+    assert response.json()["status"] == "failed"
+    assert response.json()["failure"]["kind"] == "auth"
+
+
+def test_without_a_model_it_says_that_the_score_is_uncalibrated(serve):
+    body = serve().post("/v1/vet", json=record()).json()
+    assert (body["strategy"], body["calibrated"]) == ("signals", False)
+
+
+@pytest.mark.parametrize(
+    ("body", "detail"),
+    [
+        ({"judgment": {**record(), "verdict": "A>C"}}, "verdict names 'C'"),
+        ({**record(), "rational": "typo"}, "rational: Extra inputs are not permitted"),
+        ({"judgment": record(), "panel": "nobody"}, "unknown panel 'nobody'; this service has default"),
+        ({"judgment": record(), "rubric": "../../etc/passwd"}, "unknown rubric"),
+        ({"judgment": record(), "rubrik": "short"}, "rubrik: Extra inputs are not permitted"),
+        ([], "valid dictionary"),
+    ],
+)
+def test_bad_requests_are_problem_details_that_name_the_field(serve, body, detail):
+    response = serve().post("/v1/vet", json=body)
+    assert response.status_code == 422
+    assert response.headers["content-type"] == "application/problem+json"
+    problem = response.json()
+    assert detail in problem["detail"]
+    assert problem["status"] == 422
+    assert problem["request_id"] == response.headers["x-request-id"]
+    assert "function-after" not in response.text
+
+
+def test_half_a_json(serve):
+    response = serve().post("/v1/vet", content=b'{"id": 3', headers={"content-type": "application/json"})
+    assert response.status_code == 422
+    assert "JSON decode error" in response.json()["detail"]
+
+
+def test_every_field_of_a_missing_record_is_named(serve):
+    problem = serve().post("/v1/vet", json={}).json()
+    assert len(problem["errors"]) >= 4

@@ -1,0 +1,36 @@
+"""Runs the installed command in a process of its own, in an empty folder."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+
+class Command:
+    def __init__(self, folder):
+        self.folder = folder
+        kept = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
+        self.env = {**kept, "XDG_CONFIG_HOME": str(folder / "config"), "PYTHONWARNINGS": "error"}
+
+    def start(self, *arguments):
+        command = [sys.executable, "-m", "metajudge", *map(str, arguments)]
+        return subprocess.Popen(
+            command, cwd=self.folder, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    def __call__(self, *arguments, stdin=None):
+        command = [sys.executable, "-m", "metajudge", *map(str, arguments)]
+        return subprocess.run(
+            command, cwd=self.folder, env=self.env, capture_output=True, text=True, timeout=100, input=stdin
+        )
+
+    def json(self, *arguments):
+        done = self(*arguments, "--json")
+        return json.loads(done.stdout), done.returncode
+
+
+@pytest.fixture
+def metajudge(tmp_path):
+    return Command(tmp_path)

@@ -1,0 +1,257 @@
+"""``metajudge vet`` as a user runs it: output, exit codes, interruption, kill -9."""
+
+import json
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from metajudge.readers import write_jsonl
+from metajudge.types import Assessment
+from tests.doubles.judgments import judgment
+from tests.doubles.llm_server import LLMServer, score_answer
+
+SAMPLE = Path(__file__).parents[2] / "benchmarks" / "sample" / "judgments.jsonl"
+
+
+@pytest.fixture
+def crowd(tmp_path):
+    path = tmp_path / "judgments.jsonl"
+    write_jsonl(path, [judgment(f"j{i}") for i in range(60)])
+    return path
+
+
+def agents(server):
+    return ("--agent", f"openai:gpt-4o-mini@{server.url}", "--agent", f"anthropic:claude-sonnet-4-5@{server.url}")
+
+
+def lines(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def without_effort(assessment):
+    """An assessment without what a second try may change: calls, tokens, cost, latency."""
+    if isinstance(assessment, dict):
+        effort = {"calls", "cached_calls", "cost_usd", "usage", "latency_s"}
+        return {name: without_effort(value) for name, value in assessment.items() if name not in effort}
+    return [without_effort(one) for one in assessment] if isinstance(assessment, list) else assessment
+
+
+class TestOffline:
+    def test_the_sample_without_any_key(self, metajudge):
+        done = metajudge("vet", SAMPLE, "--out", "out.jsonl")
+        assert done.returncode == 1, done.stderr  # some judgments of the sample have no verdict, some lines are bad
+        assert "uncalibrated" in done.stdout
+        assert "By the labels in the input" in done.stdout
+        assert "--agent openai:gpt-4o-mini" in done.stdout
+        assert "kept although wrong" in done.stdout
+        found = lines(metajudge.folder / "out.jsonl")
+        assert len(found) > 40
+        assert all(Assessment.model_validate(one) for one in found)
+
+    def test_bad_lines_are_reported_and_kept(self, metajudge):
+        summary, code = metajudge.json("vet", SAMPLE, "--out", "out.jsonl")
+        rejects = lines(metajudge.folder / "out.jsonl.rejects.jsonl")
+        assert code == 1
+        assert summary["bad_lines"] == len(rejects) > 0
+        assert all({"file", "line", "reason", "text"} == set(reject) for reject in rejects)
+
+    def test_strict_stops_at_the_first_bad_line(self, metajudge):
+        done = metajudge("vet", SAMPLE, "--strict")
+        assert done.returncode == 2
+        assert f"{SAMPLE}:11:" in done.stderr
+
+    def test_standard_input(self, metajudge):
+        done = metajudge("vet", "-", "--json", stdin=SAMPLE.read_text())
+        assert json.loads(done.stdout)["judgments"] > 40
+
+    def test_show_and_runs(self, metajudge):
+        metajudge("vet", SAMPLE)
+        runs = json.loads(metajudge("runs", "--json").stdout)
+        assert [run["status"] for run in runs] == ["finished"]
+        shown = metajudge("show", "math-1/osprey-70b/AB")
+        assert '"signals"' in shown.stdout
+        assert metajudge("show", "nobody").returncode == 2
+
+    def test_forget(self, metajudge):
+        metajudge("vet", SAMPLE)
+        assert metajudge("forget", "math-1").returncode == 0
+        question = next(
+            one["item"]["question"]
+            for one in map(json.loads, filter(lambda t: '"math-1"' in t, SAMPLE.read_text().splitlines()))
+        )
+        assert question.encode() not in (metajudge.folder / "metajudge.duckdb").read_bytes()
+        assert metajudge("forget", "math-1").returncode == 2
+
+
+class TestWithModels:
+    def test_summary_and_assessments(self, metajudge, crowd):
+        with LLMServer(answer=score_answer(5)) as server:
+            summary, code = metajudge.json("vet", crowd, *agents(server), "--out", "out.jsonl", "--no-early-exit")
+            assert server.count == summary["calls"] == 120
+        assert code == 0
+        expected = {"judgments": 60, "assessed": 60, "unscored": 0, "failed": 0, "accepted": 60, "rejected": 0}
+        assert {name: summary[name] for name in expected} == expected
+        for name in ("cached_calls", "usage", "cost_usd", "wall_s", "total_s", "store", "out"):
+            assert summary[name] is not None
+        found = lines(metajudge.folder / "out.jsonl")
+        assert [one["judgment_id"] for one in found] == [f"j{i}" for i in range(60)]
+        assert found[0]["agents"][0]["criteria"]["accuracy"]["explanation"]
+        assert not list(metajudge.folder.glob("*.partial*"))
+
+    def test_early_exit_is_on_for_files(self, metajudge, crowd):
+        with LLMServer(answer=score_answer(1)) as server:
+            summary, _ = metajudge.json("vet", crowd, *agents(server), "--out", "out.jsonl")
+        assert summary["calls"] == 60
+        assert lines(metajudge.folder / "out.jsonl")[0]["agents"][1]["skipped"] == "early_exit"
+
+    def test_a_dry_run_sends_nothing_and_needs_no_key(self, metajudge, crowd):
+        done = metajudge(
+            "vet",
+            crowd,
+            "--agent",
+            "openai:gpt-4o-mini",
+            "--agent",
+            "anthropic:claude-sonnet-4-5",
+            "--dry-run",
+            "--json",
+        )
+        estimate = json.loads(done.stdout)
+        assert (done.returncode, estimate["calls"], estimate["judgments"]) == (0, 120, 60)
+        assert estimate["cost_usd"] > 0
+        assert not (metajudge.folder / "metajudge.duckdb").exists()
+
+    def test_some_without_a_score_is_exit_code_1(self, metajudge, crowd):
+        with LLMServer(answer=lambda _: "prose") as server:
+            summary, code = metajudge.json("vet", crowd, *agents(server), "--limit", 2)
+        assert (code, summary["unscored"], summary["failures"]) == (1, 2, {"bad_reply": 2})
+
+    def test_a_budget_reached_is_exit_code_3(self, metajudge, crowd):
+        with LLMServer(answer=score_answer(5)) as server:
+            summary, code = metajudge.json("vet", crowd, *agents(server), "--budget-usd", 0.05, "--concurrency", 2)
+        assert (code, summary["end"]) == (3, "budget")
+        assert 0 < summary["assessed"] < 60
+        assert summary["cost_usd"] <= 0.05
+
+    def test_check_tells_the_schema_mode_and_the_failure(self, metajudge):
+        with LLMServer(answer=score_answer(5)) as server:
+            done = metajudge("check", "--agent", f"openai:gpt-4o-mini@{server.url}", "--json")
+            assert done.returncode == 0
+            assert json.loads(done.stdout)[0]["output"] == "json_schema"
+        with LLMServer(faults=lambda _: "401") as server:
+            done = metajudge("check", "--agent", f"openai:gpt-4o-mini@{server.url}")
+            assert (done.returncode, "FAILED (auth)" in done.stdout) == (1, True)
+
+
+class TestUsage:
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["vet"], "Missing argument"),
+            (["vet", "nowhere.jsonl"], "nowhere.jsonl"),
+            (["vet", SAMPLE, "--agent", "gpt-4o"], "has no model"),
+            (["vet", SAMPLE, "--agent", "nobody:gpt-4o"], "unknown provider 'nobody'"),
+            (["vet", SAMPLE, "--agent", "openai:gpt-4o-mini"], "OPENAI_API_KEY"),
+            (
+                ["vet", SAMPLE, "--agent", "openai:a@http://h:1", "--agent", "openai:a@http://h:1"],
+                "a is given more than once",
+            ),
+            (["vet", SAMPLE, "--strategy", "majority_vote"], "at least one agent"),
+            (["vet", SAMPLE, "--strategy", "best_of_three"], "strategy"),
+            (["vet", SAMPLE, "--threshold", "7"], "outside the scale 1..5"),
+            (["vet", SAMPLE, "--agent", "ollama:m", "--rubric", "shorts"], "unknown rubric 'shorts'"),
+            (["vet", SAMPLE, "--config", "nowhere.toml"], "no such panel file"),
+            (["vet", SAMPLE, "--limit", "0"], "limit"),
+            (["vet", SAMPLE, "--judge", "nobody"], "no judgment by 'nobody'"),
+            (["vet", SAMPLE, "--budget-usd", "-1", "--agent", "ollama:m"], "budget"),
+            (["rubric", "show", "shorts"], "unknown rubric"),
+            (["show", "x"], "no such store"),
+            (["serve", "--host", "0.0.0.0"], "METAJUDGE_API_KEY"),
+        ],
+    )
+    def test_errors_name_the_cause_and_exit_with_2(self, metajudge, arguments, message):
+        done = metajudge(*arguments)
+        assert done.returncode == 2, done.stderr
+        assert message in done.stderr
+        assert "Traceback" not in done.stderr
+
+    @pytest.mark.parametrize(
+        ("content", "message"),
+        [(b"", "empty"), (b"\xff\xfe\x00garbage", "readable judgment"), (b"{}\n", "readable judgment")],
+    )
+    def test_files_that_hold_no_judgment(self, metajudge, content, message):
+        (metajudge.folder / "bad.jsonl").write_bytes(content)
+        done = metajudge("vet", "bad.jsonl")
+        assert done.returncode == 2
+        assert message in done.stderr
+
+    def test_help_is_light(self, metajudge):
+        done = metajudge("vet", "--help")
+        assert done.returncode == 0
+        assert "[NAME=]PROVIDER:MODEL[@BASE_URL]" in done.stdout
+
+    @pytest.mark.parametrize("record", ["judgment", "assessment"])
+    def test_schema(self, metajudge, record):
+        schema = json.loads(metajudge("schema", record).stdout)
+        assert schema["title"].lower() == record
+        assert "verdict" in str(schema) or record == "assessment"
+
+    def test_a_second_process_on_the_store_is_told_so(self, metajudge, crowd):
+        with LLMServer(answer=score_answer(5), latency_s=0.3) as server:
+            first = metajudge.start("vet", crowd, *agents(server), "--concurrency", 2)
+            while server.count == 0:
+                time.sleep(0.02)
+            second = metajudge("vet", crowd, *agents(server))
+            first.kill()
+            first.communicate()
+        assert second.returncode == 2
+        assert "another process" in second.stderr
+
+
+class TestStoppedInTheMiddle:
+    def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(self, metajudge, crowd):
+        with LLMServer(answer=score_answer(5), latency_s=0.05) as server:
+            command = (
+                "vet",
+                crowd,
+                *agents(server),
+                "--concurrency",
+                4,
+                "--out",
+                "out.jsonl",
+                "--no-early-exit",
+                "--json",
+            )
+            process = metajudge.start(*command)
+            while server.count < 30:
+                time.sleep(0.02)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=30)
+            assert process.returncode == 130, err
+            first = json.loads(out)
+            assert first["end"] == "interrupted"
+            assert len(lines(metajudge.folder / "out.jsonl")) == first["assessed"] < 60
+            second, code = metajudge.json(*command[:-1])
+            assert server.count == first["calls"] + second["calls"] == 120
+        assert (code, second["assessed"]) == (0, 60)
+        assert len(lines(metajudge.folder / "out.jsonl")) == 60
+
+    def test_after_kill_9_finished_calls_are_not_repeated_and_results_are_the_same(self, metajudge, crowd):
+        with LLMServer(answer=score_answer(5), latency_s=0.05) as server:
+            command = ("vet", crowd, *agents(server), "--concurrency", 4, "--no-early-exit")
+            process = metajudge.start(*command, "--out", "killed.jsonl")
+            while server.count < 40:
+                time.sleep(0.01)
+            process.kill()
+            process.communicate()
+            before = server.count
+            _, code = metajudge.json(*command, "--out", "resumed.jsonl")
+            assert code == 0
+            # Only what was in flight at the kill (4 at most) may be asked twice.
+            assert 120 <= server.count <= 120 + 4
+            assert server.count > before
+            metajudge.json(*command, "--out", "undisturbed.jsonl", "--store", "other.duckdb")
+        resumed, undisturbed = (lines(metajudge.folder / name) for name in ("resumed.jsonl", "undisturbed.jsonl"))
+        assert without_effort(resumed) == without_effort(undisturbed)
+        assert not (metajudge.folder / "killed.jsonl").exists()

@@ -1,0 +1,57 @@
+"""The package list of pyproject.toml against the tree, and what the package ships."""
+
+import tomllib
+from importlib.resources import files
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+MAPPED = {"api": "metajudge.api", "benchmarks": "metajudge.benchmarks", "rubrics": "metajudge.rubric_files"}
+
+
+def packages_in_tree():
+    for top in ("metajudge", *MAPPED):
+        for init in (ROOT / top).rglob("__init__.py"):
+            parts = init.parent.relative_to(ROOT).parts
+            yield ".".join((MAPPED.get(parts[0], parts[0]), *parts[1:]))
+
+
+def setuptools():
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+
+
+def test_every_package_is_listed_and_every_listed_one_exists():
+    assert sorted(setuptools()["packages"]) == sorted(packages_in_tree())
+
+
+def test_the_top_level_folders_are_mapped_into_the_package():
+    assert setuptools()["package-dir"] == {package: folder for folder, package in MAPPED.items()}
+
+
+def test_data_files_are_found_through_the_package():
+    for package, name in [
+        ("metajudge.rubric_files", "short.yaml"),
+        ("metajudge.rubric_files", "rubric.schema.json"),
+        ("metajudge.prompts", "system.md.j2"),
+        ("metajudge.benchmarks.sample", "judgments.jsonl"),
+        ("metajudge.store", "migrations/0001_initial.sql"),
+        ("metajudge", "py.typed"),
+    ]:
+        assert files(package).joinpath(name).is_file(), f"{package}/{name}"
+
+
+def test_every_data_file_matches_a_package_data_pattern():
+    """A file that no pattern names is missing from the wheel, and only there."""
+    folders = {package: folder for folder, package in MAPPED.items()}
+    patterns = [
+        (ROOT / folders.get(package, package.replace("metajudge.benchmarks", "benchmarks").replace(".", "/")), glob)
+        for package, globs in setuptools()["package-data"].items()
+        for glob in globs
+    ]
+    shipped = {path for folder, glob in patterns for path in folder.glob(glob)}
+    data = {
+        path
+        for top in ("metajudge", "api", "benchmarks", "rubrics")
+        for path in (ROOT / top).rglob("*")
+        if path.is_file() and path.suffix not in {".py", ".pyc"} and "results" not in path.parts
+    }
+    assert data <= shipped, sorted(str(path.relative_to(ROOT)) for path in data - shipped)
