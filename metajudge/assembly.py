@@ -81,6 +81,7 @@ class _Assembly:
     models: Mapping[str, Model]
 
     def vetter(self) -> Vetter:
+        load_rubric(self.config.rubric, self.config.weights)  # a wrong name is an error even where nobody uses it
         built = {name: self._model(agent, name) for name, agent in self._named_agents().items()}
         default = self._panel(None, Route(), built)
         routes = {category: self._panel(category, route, built) for category, route in self.config.routes.items()}
@@ -113,9 +114,7 @@ class _Assembly:
     def _panel(self, category: str | None, route: Route, built: Mapping[str, Model]) -> Panel:
         config = self.config
         chosen = self._chosen(category, route)
-        strategy = StrategyName(route.strategy or (config.chosen_strategy if chosen else StrategyName.SIGNALS))
-        if route.agents is not None and route.strategy is None and strategy is not StrategyName.SIGNALS:
-            strategy = StrategyName.SINGLE if len(chosen) == 1 else strategy
+        strategy = self._strategy(route, len(chosen))
         if strategy is StrategyName.SIGNALS:
             chosen = []
         agents = tuple(self._agent(agent, route, built) for agent in chosen)
@@ -138,6 +137,13 @@ class _Assembly:
             average_votes=config.average_votes,
             route=category,
         )
+
+    def _strategy(self, route: Route, agents: int) -> StrategyName:
+        """As the route or the panel says; else by the number of agents."""
+        given = route.strategy or self.config.strategy
+        if given == "majority_vote" and route.strategy is None and route.agents is not None and agents == 1:
+            return StrategyName.SINGLE  # a route may leave one agent of a voting panel
+        return StrategyName(given or self.config.strategy_for(agents))
 
     def _chosen(self, category: str | None, route: Route) -> list[AgentConfig]:
         if route.agents is None:

@@ -1,4 +1,4 @@
-"""Ordered, structured concurrency: the one place that starts tasks for a known set of coroutines."""
+"""Ordered concurrency: the one place that starts tasks for a known set of coroutines."""
 
 import asyncio
 from collections.abc import Coroutine, Iterable
@@ -10,15 +10,13 @@ T = TypeVar("T")
 async def all_of(coroutines: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     """Runs coroutines at once and returns their results in order.
 
-    If one raises, the others are cancelled and awaited, and the first error is raised as it is.
+    If one raises, the others still run to their end (what they have asked for is paid for), and then the first
+    error in order is raised. Being cancelled cancels all.
     """
-    pending = list(coroutines)
-    if len(pending) == 1:
-        return [await pending[0]]
-    try:
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(coroutine) for coroutine in pending]
-    except BaseExceptionGroup as errors:
-        first = errors.exceptions[0]
-        raise first from first.__cause__
-    return [task.result() for task in tasks]
+    outcomes = await asyncio.gather(*coroutines, return_exceptions=True)
+    results: list[T] = []
+    for outcome in outcomes:
+        if isinstance(outcome, BaseException):
+            raise outcome
+        results.append(outcome)
+    return results

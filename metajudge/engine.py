@@ -17,6 +17,7 @@ from metajudge.providers.limits import LimitSettings
 from metajudge.providers.metering import Meter
 from metajudge.providers.model import Model
 from metajudge.providers.notices import Notices
+from metajudge.providers.retry import RetryPolicy
 from metajudge.providers.spec import AgentSpec
 from metajudge.providers.stack import Resources
 from metajudge.readers import JudgmentSource
@@ -204,7 +205,7 @@ class Engine:
                 find_done=self._find_done,
                 keep=keep,
                 finished=finished,
-                workers=self._concurrency,
+                workers=2 * self._concurrency,  # limits bound the calls; the others prepare, decide and save
                 stop=stop,
             )
         except asyncio.CancelledError:
@@ -231,6 +232,7 @@ class Engine:
             run_id=self.run_id,
             limits=LimitSettings(concurrency=self._concurrency),
             endpoint_limits=endpoint_limits(self.config, self._concurrency),
+            retry=RetryPolicy(attempts=self.config.retry.attempts, total_s=self.config.retry.total_s),
             budget=self._budget or None,
             seed=self.config.seed,
             notices=self._notices,

@@ -82,6 +82,13 @@ class EndpointLimits(_Table):
     tokens_per_minute: PositiveFloat | None = None
 
 
+class Retry(_Table):
+    """Bounds of trying a failed call again: HTTP requests for one call, and seconds from the first to the last."""
+
+    attempts: PositiveInt = 6
+    total_s: PositiveFloat = 120.0
+
+
 class PanelConfig(_Table):
     """A panel as configured, before any model is built.
 
@@ -101,12 +108,19 @@ class PanelConfig(_Table):
     discussion: Discussion = Discussion()
     routes: dict[str, Route] = Field(default_factory=dict)
     limits: dict[str, EndpointLimits] = Field(default_factory=dict)
+    retry: Retry = Retry()
 
     @property
     def chosen_strategy(self) -> Strategy:
-        if self.strategy is not None:
-            return self.strategy
-        return ("signals", "single")[len(self.agents)] if len(self.agents) < 2 else "majority_vote"
+        """The strategy in force for the default panel."""
+        return self.strategy or self.strategy_for(len(self.agents))
+
+    @staticmethod
+    def strategy_for(agents: int) -> Strategy:
+        """What is done with so many agents where nothing is said."""
+        if agents == 0:
+            return "signals"
+        return "single" if agents == 1 else "majority_vote"
 
 
 def load_panel_file(path: Path) -> PanelConfig:

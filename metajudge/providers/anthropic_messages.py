@@ -11,7 +11,7 @@ import orjson
 
 from metajudge.errors import BadReplyError, BadRequestError
 from metajudge.providers.client import EndpointClient
-from metajudge.providers.http_errors import Asked
+from metajudge.providers.http_errors import Asked, error_from_response
 from metajudge.providers.model import Effort, Endpoint, ModelRequest, Parameters
 from metajudge.providers.negotiation import Dialect, Negotiation, OutputMode, schema_instruction
 from metajudge.providers.notices import Notices
@@ -135,6 +135,8 @@ def read_reply(content: bytes, asked: Asked) -> Reply:
         raise BadReplyError(
             f"{asked} answered with broken JSON ({error}): {asked.excerpt(content)}", status=200
         ) from None
+    if isinstance(data, dict) and data.get("type") == "error":
+        raise error_from_response(_error_status(data.get("error")), {}, content, asked)
     blocks = data.get("content") if isinstance(data, dict) else None
     if not isinstance(blocks, list):
         raise BadReplyError(f"{asked} answered without a message: {asked.excerpt(content)}", status=200)
@@ -145,6 +147,12 @@ def read_reply(content: bytes, asked: Asked) -> Reply:
     model = data.get("model")
     reported = model if isinstance(model, str) else asked.model
     return Reply("".join(texts), finish, reported, read_usage(data.get("usage")))
+
+
+def _error_status(error: Any) -> int:
+    """The status that an error inside a success would have had."""
+    kind = error.get("type") if isinstance(error, dict) else None
+    return {"overloaded_error": 529, "rate_limit_error": 429, "api_error": 500}.get(str(kind), 200)
 
 
 def read_usage(usage: Any) -> Usage | None:

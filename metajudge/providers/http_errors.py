@@ -80,7 +80,7 @@ class _Problem:
 def error_from_response(status: int, headers: Mapping[str, str], body: bytes, asked: Asked) -> ProviderError:
     """The typed error for an answer that is not a success (or says in a success that it is none)."""
     problem = _read_problem(body, asked)
-    said = f"HTTP {status} from {asked}: {problem.message or 'no message'}"
+    said = f"HTTP {status} from {asked}: {problem.message.rstrip('.') or 'no message'}"
     wait = retry_after(headers)
     error = _classify(status, problem, said, asked, headers)
     error.status, error.retry_after = status, wait

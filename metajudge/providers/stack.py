@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from metajudge.providers.negotiation import Negotiation
 
 _GRACE_S = 0.25
-_LOCAL_GRACE_S = 0.05
+_LOCAL_GRACE_S = 0.01
 
 
 def _no_key(spec: AgentSpec) -> str | None:

@@ -1,0 +1,177 @@
+"""What a report holds, before it has a format: sections of tables and charts, all of it plain data.
+
+A chart keeps the figures it is drawn from, and :func:`metajudge.report.tables.table_of` turns them back into a
+table, so that no format loses a number.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Kind = Literal["text", "count", "percent", "points", "number", "usd"]
+"""How a column is written: shares in [0, 1] as ``percent``, their differences as ``points`` with a sign."""
+
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Measured(_Frozen):
+    """A figure with its interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Absent(_Frozen):
+    """No figure, and why."""
+
+    absent: str
+
+
+Cell = str | int | float | Measured | Absent
+
+
+class Column(_Frozen):
+    """A column of a table; ``note`` says what it means where the title cannot."""
+
+    title: str
+    kind: Kind = "text"
+    note: str = ""
+
+
+class Table(_Frozen):
+    """A captioned table; the first column names the rows."""
+
+    block: Literal["table"] = "table"
+    caption: str
+    columns: tuple[Column, ...] = Field(min_length=1)
+    rows: tuple[tuple[Cell, ...], ...]
+    notes: tuple[str, ...] = ()
+
+
+class CurvePoint(_Frozen):
+    """Precision of the best-scored share of the judgments."""
+
+    coverage: Share
+    precision: Share
+    low: Share
+    high: Share
+    selected: int
+
+
+class Curve(_Frozen):
+    """One score's precision at falling coverage, with a band."""
+
+    name: str
+    points: tuple[CurvePoint, ...] = Field(min_length=1)
+
+
+class Mark(_Frozen):
+    """A selection without a choice of threshold: one point."""
+
+    name: str
+    coverage: Share
+    precision: Share
+
+
+class CoverageChart(_Frozen):
+    """Precision against coverage."""
+
+    block: Literal["coverage"] = "coverage"
+    title: str
+    description: str
+    curves: tuple[Curve, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    raw: Share | None = Field(default=None, description="Precision of everything, drawn as a level line.")
+
+
+class Bin(_Frozen):
+    """Judgments of similar probability: what was said, what was true (with an interval), and how many."""
+
+    predicted: Share
+    observed: Share
+    low: Share
+    high: Share
+    n: int
+
+
+class ReliabilitySeries(_Frozen):
+    """One probability's bins, from low to high."""
+
+    name: str
+    bins: tuple[Bin, ...] = Field(min_length=1)
+
+
+class ReliabilityChart(_Frozen):
+    """Stated probability against the share that was right."""
+
+    block: Literal["reliability"] = "reliability"
+    title: str
+    description: str
+    series: tuple[ReliabilitySeries, ...] = Field(min_length=1)
+
+
+class BarSeries(_Frozen):
+    """One bar for each of the chart's groups."""
+
+    name: str
+    values: tuple[Measured | Absent, ...]
+
+
+class BarChart(_Frozen):
+    """Shares by group, with intervals."""
+
+    block: Literal["bars"] = "bars"
+    title: str
+    description: str
+    groups: tuple[str, ...] = Field(min_length=1)
+    series: tuple[BarSeries, ...] = Field(min_length=1)
+
+
+class ShareRow(_Frozen):
+    """How one whole divides; ``counts`` in the order of the chart's parts."""
+
+    name: str
+    counts: tuple[Annotated[int, Field(ge=0)], ...]
+
+
+class ShareChart(_Frozen):
+    """Wholes divided into named parts."""
+
+    block: Literal["shares"] = "shares"
+    title: str
+    description: str
+    parts: tuple[str, ...] = Field(min_length=1)
+    rows: tuple[ShareRow, ...] = Field(min_length=1)
+
+
+Block = Annotated[
+    Table | CoverageChart | ReliabilityChart | BarChart | ShareChart,
+    Field(discriminator="block"),
+]
+
+
+class Section(_Frozen):
+    """A heading, paragraphs and blocks."""
+
+    title: str
+    paragraphs: tuple[str, ...] = ()
+    blocks: tuple[Block, ...] = ()
+
+
+class Report(_Frozen):
+    """A whole report.
+
+    Attributes:
+        provenance: what the figures were made from: data, versions, seeds, commands; shown at the end.
+    """
+
+    version: Literal[1] = 1
+    title: str
+    summary: tuple[str, ...] = ()
+    sections: tuple[Section, ...] = ()
+    provenance: dict[str, str] = Field(default_factory=dict)

@@ -1,0 +1,106 @@
+"""Charts of points in a square: precision against coverage, and reliability."""
+
+from xml.etree import ElementTree as ET
+
+from metajudge.report.document import CoverageChart, Curve, ReliabilityChart, ReliabilitySeries
+from metajudge.report.svg import CHARACTER_WIDTH, DASHES, SERIES, Axis, Canvas, share_axis, shortened, spread
+
+WIDTH, HEIGHT = 720.0, 380.0
+LEFT, RIGHT, TOP, BOTTOM = 58.0, 210.0, 18.0, 48.0
+LABEL_LETTERS = int((RIGHT - 20) / CHARACTER_WIDTH)
+
+
+def draw_coverage(chart: CoverageChart, name: str) -> ET.Element:
+    """Curves from right (everything kept) to left (only the best), bands around them, single selections as marks."""
+    canvas = Canvas(WIDTH, HEIGHT, name, chart.title, chart.description)
+    seen = [p.low for curve in chart.curves for p in curve.points] + [mark.precision for mark in chart.marks]
+    x = Axis(0, 1, LEFT, WIDTH - RIGHT)
+    y = share_axis([*seen, *([chart.raw] if chart.raw is not None else [])], HEIGHT - BOTTOM, TOP)
+    _frame(canvas, x, y, "Coverage: share of judgments kept, %", "Precision of the kept, %")
+    if chart.raw is not None:
+        canvas.line(x.at(0), y.at(chart.raw), x.at(1), y.at(chart.raw), "reference")
+    for series, curve in enumerate(chart.curves):
+        _band(canvas, x, y, series, curve)
+    for series, curve in enumerate(chart.curves):
+        _curve(canvas, x, y, series, curve)
+    for number, mark in enumerate(chart.marks, start=len(chart.curves)):
+        canvas.marker(number, x.at(mark.coverage), y.at(mark.precision), 6)
+    _coverage_labels(canvas, chart, x, y)
+    return canvas.root
+
+
+def draw_reliability(chart: ReliabilityChart, name: str) -> ET.Element:
+    """Stated probability to the right, observed share upwards, with intervals; on the diagonal both agree."""
+    canvas = Canvas(WIDTH, HEIGHT, name, chart.title, chart.description)
+    x = Axis(0, 1, LEFT, WIDTH - RIGHT)
+    y = Axis(0, 1, HEIGHT - BOTTOM, TOP)
+    _frame(canvas, x, y, "Stated probability of being right, %", "Share that was right, %")
+    canvas.line(x.at(0), y.at(0), x.at(1), y.at(1), "reference")
+    for number, series in enumerate(chart.series):
+        _reliability_points(canvas, x, y, number, series)
+    ends = [y.at(series.bins[-1].observed) for series in chart.series]
+    names = [series.name for series in chart.series]
+    starts = [x.at(series.bins[-1].predicted) for series in chart.series]
+    _labels(canvas, list(range(len(names))), names, starts, ends)
+    return canvas.root
+
+
+def _frame(canvas: Canvas, x: Axis, y: Axis, across: str, upwards: str) -> None:
+    for tick in x.ticks():
+        canvas.line(x.at(tick), y.start, x.at(tick), y.start + 4, "axis")
+        canvas.text(x.at(tick), y.start + 18, f"{100 * tick:g}", "tick", "middle")
+    for tick in y.ticks():
+        canvas.line(x.start, y.at(tick), x.end, y.at(tick), "grid")
+        canvas.text(x.start - 8, y.at(tick) + 4, f"{100 * tick:g}", "tick", "end")
+    canvas.line(x.start, y.start, x.end, y.start, "axis")
+    canvas.text((x.start + x.end) / 2, canvas.height - 8, across, "label", "middle")
+    canvas.text(4, TOP - 6, upwards, "label")
+
+
+def _band(canvas: Canvas, x: Axis, y: Axis, series: int, curve: Curve) -> None:
+    upper = [(x.at(p.coverage), y.at(p.high)) for p in curve.points]
+    lower = [(x.at(p.coverage), y.at(p.low)) for p in reversed(curve.points)]
+    canvas.path(upper + lower, f"band s{series % SERIES}", closed=True)
+
+
+def _curve(canvas: Canvas, x: Axis, y: Axis, series: int, curve: Curve) -> None:
+    places = [(x.at(p.coverage), y.at(p.precision)) for p in curve.points]
+    canvas.path(places, f"curve s{series % SERIES}", DASHES[series % SERIES])
+    step = max(1, len(places) // 6)
+    for at in places[series % step :: step] if len(places) > 1 else places:
+        canvas.marker(series, *at)
+
+
+def _coverage_labels(canvas: Canvas, chart: CoverageChart, x: Axis, y: Axis) -> None:
+    """Every curve, mark and the level line named at the right, with a thin line to where it ends."""
+    names = [curve.name for curve in chart.curves] + [mark.name for mark in chart.marks]
+    ends = [max(curve.points, key=lambda p: p.coverage) for curve in chart.curves]
+    starts = [x.at(p.coverage) for p in ends] + [x.at(mark.coverage) for mark in chart.marks]
+    heights = [y.at(p.precision) for p in ends] + [y.at(mark.precision) for mark in chart.marks]
+    series = list(range(len(names)))
+    if chart.raw is not None:
+        names.append(f"everything kept: {100 * chart.raw:.1f}")
+        starts.append(x.at(1))
+        heights.append(y.at(chart.raw))
+        series.append(-1)
+    _labels(canvas, series, names, starts, heights)
+
+
+def _labels(canvas: Canvas, series: list[int], names: list[str], starts: list[float], heights: list[float]) -> None:
+    left = WIDTH - RIGHT + 18
+    places = spread(heights, 16, TOP + 4, HEIGHT - BOTTOM)
+    for number, name, start, height, place in zip(series, names, starts, heights, places, strict=True):
+        canvas.path([(start, height), (left - 14, place), (left - 8, place)], "leader")
+        if number >= 0:
+            canvas.marker(number, left - 2, place, 4)
+        canvas.text(left + 6, place + 4, shortened(name, LABEL_LETTERS), "direct")
+
+
+def _reliability_points(canvas: Canvas, x: Axis, y: Axis, number: int, series: ReliabilitySeries) -> None:
+    style = f"s{number % SERIES}"
+    places = [(x.at(b.predicted), y.at(b.observed)) for b in series.bins]
+    for b in series.bins:
+        canvas.line(x.at(b.predicted), y.at(b.low), x.at(b.predicted), y.at(b.high), f"whisker {style}")
+    canvas.path(places, f"curve {style}", DASHES[number % SERIES])
+    for place in places:
+        canvas.marker(number, *place)

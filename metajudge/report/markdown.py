@@ -1,0 +1,53 @@
+"""A report as Markdown (tables as in GitHub's dialect); charts become the tables they are drawn from."""
+
+import re
+
+from metajudge.report.document import Absent, Report, Section, Table
+from metajudge.report.tables import cell_text, reasons, table_of
+
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|#&$~])")
+
+
+def to_markdown(report: Report) -> str:
+    """The whole report, ending with a line feed."""
+    parts = [f"# {escaped(report.title)}", *map(escaped, report.summary)]
+    for section in report.sections:
+        parts += _section(section)
+    if report.provenance:
+        parts.append("## Provenance")
+        parts.append("\n".join(f"- {escaped(name)}: {escaped(value)}" for name, value in report.provenance.items()))
+    return "\n\n".join(parts) + "\n"
+
+
+def table_to_markdown(table: Table) -> str:
+    """Caption, table, notes and the reasons for figures that are absent."""
+    why = reasons(table)
+    marks = {reason: f"[{number}]" for number, reason in enumerate(why, start=1)}
+    rows = [[column.title for column in table.columns]]
+    rows += [
+        [
+            cell_text(cell, column.kind) + (f" {marks[cell.absent]}" if isinstance(cell, Absent) else "")
+            for cell, column in zip(row, table.columns, strict=True)
+        ]
+        for row in table.rows
+    ]
+    rule = ["---" if column.kind == "text" else "---:" for column in table.columns]
+    lines = [_line(rows[0]), "| " + " | ".join(rule) + " |", *map(_line, rows[1:])]
+    notes = [f"{column.title}: {column.note}." for column in table.columns if column.note]
+    notes += [*table.notes, *(f"{mark} {reason}" for reason, mark in marks.items())]
+    parts = [f"**{escaped(table.caption)}**", "\n".join(lines), *map(escaped, notes)]
+    return "\n\n".join(parts)
+
+
+def escaped(text: str) -> str:
+    """Text that Markdown shows as it is: one line, nothing of it markup."""
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+
+
+def _section(section: Section) -> list[str]:
+    tables = [table_to_markdown(table_of(block)) for block in section.blocks]
+    return [f"## {escaped(section.title)}", *map(escaped, section.paragraphs), *tables]
+
+
+def _line(cells: list[str]) -> str:
+    return "| " + " | ".join(map(escaped, cells)) + " |"

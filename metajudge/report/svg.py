@@ -1,0 +1,183 @@
+"""Drawing: a small canvas that makes SVG elements, and what tells series apart.
+
+Colours are those of Okabe and Ito ("Color Universal Design", 2008) and are only ever named by class, so that the
+page decides how they look in light, in dark and in print. No series is told apart by colour alone: lines have
+dashes and markers, areas have patterns, and both have labels.
+"""
+
+import math
+from dataclasses import dataclass
+from xml.etree import ElementTree as ET
+
+SERIES = 8
+"""Series that can be told apart; more than these start again from the first."""
+
+DASHES = ("", "7 3", "2 3", "9 3 2 3", "4 2", "12 4", "1 2", "6 2 1 2 1 2")
+CHARACTER_WIDTH = 6.4
+"""Average width of a letter in the charts' 12 px font, for placing labels."""
+
+
+class Canvas:
+    """One chart: a drawing area of fixed size, described for those who cannot see it."""
+
+    def __init__(self, width: float, height: float, name: str, title: str, description: str) -> None:
+        self.width, self.height, self.name = width, height, name
+        self.root = ET.Element(
+            "svg",
+            {
+                "viewBox": f"0 0 {_number(width)} {_number(height)}",
+                "width": _number(width),
+                "height": _number(height),
+                "role": "img",
+                "aria-labelledby": f"{name}-title {name}-description",
+            },
+        )
+        self._add("title", {"id": f"{name}-title"}, title)
+        self._add("desc", {"id": f"{name}-description"}, description)
+
+    def line(self, x1: float, y1: float, x2: float, y2: float, style: str) -> None:
+        self._add("line", {**_numbers(x1=x1, y1=y1, x2=x2, y2=y2), "class": style})
+
+    def rect(self, x: float, y: float, width: float, height: float, style: str) -> None:
+        self._add("rect", {**_numbers(x=x, y=y, width=width, height=height), "class": style})
+
+    def text(self, x: float, y: float, words: str, style: str = "label", anchor: str = "start") -> None:
+        self._add("text", {**_numbers(x=x, y=y), "text-anchor": anchor, "class": style}, words)
+
+    def path(self, points: list[tuple[float, float]], style: str, dash: str = "", *, closed: bool = False) -> None:
+        corners = [f"{'L' if place else 'M'}{_number(x)} {_number(y)}" for place, (x, y) in enumerate(points)]
+        attributes = {"d": " ".join(corners) + (" Z" if closed else ""), "class": style}
+        if dash:
+            attributes["stroke-dasharray"] = dash
+        self._add("path", attributes)
+
+    def marker(self, series: int, x: float, y: float, size: float = 4.5) -> None:
+        """A shape of its own for each series, filled with the series' colour."""
+        shape = _SHAPES[series % SERIES]
+        corners = [(x + size * dx, y + size * dy) for dx, dy in shape]
+        self.path(corners, f"marker s{series % SERIES}", closed=True)
+
+    def bar(self, series: int, x: float, y: float, width: float, height: float) -> None:
+        """A filled area with the series' pattern on its colour."""
+        self.rect(x, y, width, height, f"bar s{series % SERIES}")
+        self._add(
+            "rect",
+            {**_numbers(x=x, y=y, width=width, height=height), "fill": f"url(#{self.name}-p{series % SERIES})"},
+        )
+
+    def patterns(self, count: int) -> None:
+        """Defines the patterns of the first ``count`` series; needed before :meth:`bar`."""
+        definitions = self._add("defs", {})
+        for series in range(min(count, SERIES)):
+            attributes = {"id": f"{self.name}-p{series}", "patternUnits": "userSpaceOnUse", "width": "8", "height": "8"}
+            pattern = ET.SubElement(definitions, "pattern", attributes)
+            for stroke in _STROKES[series]:
+                ET.SubElement(pattern, "path", {"d": stroke, "class": "hatch"})
+
+    def _add(self, tag: str, attributes: dict[str, str], words: str | None = None) -> ET.Element:
+        element = ET.SubElement(self.root, tag, attributes)
+        element.text = words
+        return element
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A linear scale from values to pixels."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def at(self, value: float) -> float:
+        return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
+
+    def ticks(self) -> list[float]:
+        """Round values, a handful of them, both ends included."""
+        span = self.high - self.low
+        step = next(step for step in (0.02, 0.05, 0.1, 0.2, 0.25) if span / step <= 6)
+        count = round(span / step)
+        return [round(self.low + place * step, 6) for place in range(count + 1)]
+
+
+def share_axis(values: list[float], start: float, end: float) -> Axis:
+    """An axis for shares: from the round tenth below the smallest value to 1."""
+    low = math.floor(min([*values, 0.9]) * 10 + 1e-9) / 10
+    return Axis(low, 1.0, start, end)
+
+
+def spread(places: list[float], gap: float, low: float, high: float) -> list[float]:
+    """Moves labels apart until they are ``gap`` away from each other, staying within bounds where they can."""
+    order = sorted(range(len(places)), key=lambda place: places[place])
+    moved: list[float] = []
+    for position, place in enumerate(order):
+        room = high - gap * (len(order) - 1 - position)
+        wanted = min(max(places[place], low), max(room, low))
+        moved.append(wanted if not moved else max(wanted, moved[-1] + gap))
+    result = [0.0] * len(places)
+    for place, value in zip(order, moved, strict=True):
+        result[place] = value
+    return result
+
+
+def shortened(words: str, letters: int) -> str:
+    """At most so many letters; what is cut is in the chart's table."""
+    clean = " ".join(words.split())
+    return clean if len(clean) <= letters else clean[: letters - 1] + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def _polygon(corners: int, turn: float = -90.0) -> tuple[tuple[float, float], ...]:
+    angles = [math.radians(turn + 360 * corner / corners) for corner in range(corners)]
+    return tuple((math.cos(angle), math.sin(angle)) for angle in angles)
+
+
+_CROSS = tuple(
+    (x * 1.1, y * 1.1)
+    for x, y in (
+        (-0.3, -1),
+        (0.3, -1),
+        (0.3, -0.3),
+        (1, -0.3),
+        (1, 0.3),
+        (0.3, 0.3),
+        (0.3, 1),
+        (-0.3, 1),
+        (-0.3, 0.3),
+        (-1, 0.3),
+        (-1, -0.3),
+        (-0.3, -0.3),
+    )
+)
+_TURNED = tuple(((x - y) * 0.72, (x + y) * 0.72) for x, y in _CROSS)
+_STAR = tuple(
+    (radius * x, radius * y) for radius, (x, y) in zip((1.3, 0.55) * 5, _polygon(10), strict=True)
+)
+_SHAPES = (
+    _polygon(16),
+    _polygon(4, -45),
+    _polygon(3),
+    _polygon(4),
+    _CROSS,
+    _polygon(3, 90),
+    _TURNED,
+    _STAR,
+)
+
+_STROKES = (
+    (),
+    ("M-2 2 L2 -2 M0 8 L8 0 M6 10 L10 6",),
+    ("M0 2 H8 M0 6 H8",),
+    ("M-2 6 L2 10 M0 0 L8 8 M6 -2 L10 2",),
+    ("M2 0 V8 M6 0 V8",),
+    ("M0 8 L8 0 M0 0 L8 8",),
+    ("M4 2 V6 M2 4 H6",),
+    ("M0 4 H8 M4 0 V8",),
+)
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def _numbers(**values: float) -> dict[str, str]:
+    return {name: _number(value) for name, value in values.items()}

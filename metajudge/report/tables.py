@@ -1,0 +1,107 @@
+"""Figures as words, and charts as tables."""
+
+from collections.abc import Callable
+
+from metajudge.report.document import (
+    Absent,
+    BarChart,
+    Block,
+    Cell,
+    Column,
+    CoverageChart,
+    Kind,
+    Measured,
+    ReliabilityChart,
+    ShareChart,
+    Table,
+)
+
+DASH = "\N{EN DASH}"
+"""Stands where there is no figure; the reason goes with it."""
+
+
+def cell_text(cell: Cell, kind: Kind = "text") -> str:
+    """A cell as it is read: rounded to what its kind needs, an interval behind the figure."""
+    if isinstance(cell, Absent):
+        return DASH
+    if isinstance(cell, Measured):
+        write = _WRITERS[kind]
+        return f"{write(cell.value)} ({write(cell.low)} to {write(cell.high)})"
+    if isinstance(cell, str):
+        return cell
+    return _WRITERS[kind](cell)
+
+
+_WRITERS: dict[Kind, Callable[[float], str]] = {
+    "text": lambda value: f"{value:g}",
+    "count": lambda value: f"{value:,.0f}",
+    "percent": lambda value: f"{100 * value:.1f}",
+    # A difference that rounds to nothing has no sign.
+    "points": lambda value: f"{100 * value:+.1f}".replace("-0.0", "0.0").replace("+0.0", "0.0"),
+    "number": lambda value: f"{value:.3f}",
+    "usd": lambda value: f"${value:,.4f}" if value < 1 else f"${value:,.2f}",
+}
+
+
+def reasons(table: Table) -> tuple[str, ...]:
+    """Why figures are absent: every reason once, in the order of the table."""
+    return tuple(dict.fromkeys(cell.absent for row in table.rows for cell in row if isinstance(cell, Absent)))
+
+
+def table_of(block: Block) -> Table:
+    """The block itself where it is a table, else the figures a chart is drawn from."""
+    match block:
+        case Table():
+            return block
+        case CoverageChart():
+            return _coverage(block)
+        case ReliabilityChart():
+            return _reliability(block)
+        case BarChart():
+            return _bars(block)
+        case ShareChart():
+            return _shares(block)
+
+
+def _coverage(chart: CoverageChart) -> Table:
+    columns = (
+        Column(title="Score"),
+        Column(title="Coverage %", kind="percent"),
+        Column(title="Selected", kind="count"),
+        Column(title="Precision % (band)", kind="percent"),
+    )
+    rows: list[tuple[Cell, ...]] = [
+        (curve.name, p.coverage, p.selected, Measured(value=p.precision, low=p.low, high=p.high))
+        for curve in chart.curves
+        for p in curve.points
+    ]
+    unknown = Absent(absent="a single selection is drawn without a band; its interval is in the precision table")
+    rows += [(mark.name, mark.coverage, unknown, mark.precision) for mark in chart.marks]
+    return Table(caption=chart.title, columns=columns, rows=tuple(rows))
+
+
+def _reliability(chart: ReliabilityChart) -> Table:
+    columns = (
+        Column(title="Score"),
+        Column(title="Stated probability %", kind="percent"),
+        Column(title="Right % (interval)", kind="percent"),
+        Column(title="Judgments", kind="count"),
+    )
+    rows = tuple(
+        (series.name, b.predicted, Measured(value=b.observed, low=b.low, high=b.high), b.n)
+        for series in chart.series
+        for b in series.bins
+    )
+    return Table(caption=chart.title, columns=columns, rows=rows)
+
+
+def _bars(chart: BarChart) -> Table:
+    columns = (Column(title=""), *(Column(title=f"{group} %", kind="percent") for group in chart.groups))
+    rows = tuple((series.name, *series.values) for series in chart.series)
+    return Table(caption=chart.title, columns=columns, rows=rows)
+
+
+def _shares(chart: ShareChart) -> Table:
+    columns = (Column(title=""), *(Column(title=part, kind="count") for part in chart.parts))
+    rows = tuple((row.name, *row.counts) for row in chart.rows)
+    return Table(caption=chart.title, columns=columns, rows=rows)
