@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from metajudge.errors import BadReplyError, BadRequestError
+from metajudge.errors import AuthError, BadReplyError, BadRequestError, NotFoundError
 from metajudge.providers.client import EndpointClient
 from metajudge.providers.http_errors import Asked, error_from_response
 from metajudge.providers.model import Effort, Endpoint, ModelRequest, Parameters
@@ -84,6 +84,9 @@ class AnthropicMessagesModel:
             if renegotiated is None:
                 raise
             raise renegotiated from None
+        except (AuthError, NotFoundError) as error:
+            negotiation.doom(error)
+            raise
         finally:
             if structured:
                 negotiation.end(accepted)
@@ -142,7 +145,7 @@ def read_reply(content: bytes, asked: Asked) -> Reply:
         raise BadReplyError(f"{asked} answered without a message: {asked.excerpt(content)}", status=200)
     finish = _FINISH.get(str(data.get("stop_reason")), "other")
     texts = [b["text"] for b in blocks if isinstance(b, dict) and isinstance(b.get("text"), str)]
-    if not texts and finish in {"stop", "other"}:
+    if not any(texts) and finish in {"stop", "other"}:
         raise BadReplyError(f"{asked} answered with an empty message: {asked.excerpt(content)}", status=200)
     model = data.get("model")
     reported = model if isinstance(model, str) else asked.model

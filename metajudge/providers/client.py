@@ -70,12 +70,13 @@ class EndpointClient:
             ProviderError: typed, for every answer that is no success and for broken connections.
         """
         sdk = self._sdk or self.open()
+        url = self.endpoint.base_url + path  # absolute: the SDKs need longer to put one together
         options: dict[str, Any] = {"timeout": self._timeout(parameters.timeout_s)}
         if parameters.headers:
             options["headers"] = dict(parameters.headers)
         try:
             async with asyncio.timeout(parameters.timeout_s):
-                response = await sdk.post(path, content=body, cast_to=self._response_type, options=options)
+                response = await sdk.post(url, content=body, cast_to=self._response_type, options=options)
         except self._status_error as error:
             failed: httpx2.Response = error.response
             raise error_from_response(failed.status_code, failed.headers, failed.content, asked) from None
@@ -179,7 +180,8 @@ def _transport_options(base_url: str, pool_size: int) -> dict[str, Any]:
 
 _TELEMETRY = (
     *(f"x-stainless-{name}" for name in ("lang", "package-version", "os", "arch", "runtime", "runtime-version")),
-    *(f"x-stainless-{name}" for name in ("async", "retry-count", "read-timeout", "timeout")),
+    *(f"x-stainless-{name}" for name in ("retry-count", "read-timeout", "timeout")),
+    "X-Stainless-Async",
 )
 """Headers in which the SDKs describe this machine; left out, which also saves time in every call."""
 
@@ -209,7 +211,9 @@ def _open_anthropic(
 ) -> tuple[_Sdk, type[Any]]:
     import anthropic
 
-    left_out: Any = dict.fromkeys(_TELEMETRY, anthropic.omit)
+    headers: dict[str, Any] = dict.fromkeys(_TELEMETRY, anthropic.omit)
+    if urlsplit(base_url).hostname != "api.anthropic.com":
+        headers["x-api-key"] = key  # the SDK sends a bearer token; compatible servers may know this header only
     client = anthropic.AsyncAnthropic(
         api_key=key,
         base_url=base_url,
@@ -217,6 +221,6 @@ def _open_anthropic(
         max_retries=0,
         timeout=None,
         open_telemetry=False,
-        default_headers=left_out,
+        default_headers=headers,
     )
     return client, anthropic.APIStatusError

@@ -106,7 +106,7 @@ def _classify(status: int, problem: _Problem, said: str, asked: Asked, headers: 
     if status in {400, 422} and _REFUSED.search(problem.text):
         return RefusedError(f"{said}. The provider's filter declined the prompt")
     match status:
-        case 404:
+        case 404 | 405:
             return NotFoundError(f"{said}. Check the model's name and the base URL")
         case 408 | 504:
             return ModelTimeoutError(said)

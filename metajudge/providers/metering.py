@@ -87,7 +87,7 @@ class MeteredModel(ModelWrapper):
         except asyncio.CancelledError:
             # The request may have left; counting one too many is the safe side.
             said = "cancelled before the answer was complete"
-            self._failed(request, started_at, start, FailureKind.CONNECTION, said, None, True)
+            self._failed(request, started_at, start, FailureKind.INTERRUPTED, said, None, True)
             raise
         now = time.monotonic()
         reply = replace(reply, latency_s=now - start, cost_usd=self._cost(reply))

@@ -7,6 +7,7 @@ with the schema in the prompt; a parameter the server names as unsupported is dr
 
 import asyncio
 import contextlib
+import copy
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from typing import Any
 
 import orjson
 
-from metajudge.errors import BadRequestError
+from metajudge.errors import BadRequestError, ProviderError
 from metajudge.providers.model import OutputSchema
 from metajudge.providers.notices import Notices
 
@@ -77,18 +78,35 @@ class Negotiation:
         self._grace_s = grace_s
         self._settled = False
         self._probe: asyncio.Event | None = None
+        self._doom: ProviderError | None = None
         self._renamed = False
 
     async def begin(self) -> Dialect:
-        """The dialect for the next structured call; waits briefly while another call finds it out."""
+        """The dialect for the next structured call; waits briefly while another call finds it out.
+
+        Raises:
+            ProviderError: the call waited for met what this one would meet too (see :meth:`doom`); it is not sent.
+        """
         if not self._settled:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._grace_s):
                     while self._probe is not None and not self._settled:
                         await self._probe.wait()
+                        self._raise_doom()
             if self._probe is None and not self._settled:
-                self._probe = asyncio.Event()
+                self._probe, self._doom = asyncio.Event(), None
         return self.dialect
+
+    def doom(self, error: ProviderError) -> None:
+        """Tells that every call would end as this one did; those that wait for it end unsent."""
+        self._doom = error
+
+    def _raise_doom(self) -> None:
+        if self._doom is not None:
+            error = copy.copy(self._doom)
+            error.args = (f"not sent, because another call failed at the same time and this one would too: {error}",)
+            error.sent, error.attempts = False, 0
+            raise error
 
     def end(self, accepted: bool) -> None:
         """Tells how a structured call ended: an accepted one settles the dialect."""

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from metajudge.errors import BadReplyError, BadRequestError
+from metajudge.errors import AuthError, BadReplyError, BadRequestError, NotFoundError
 from metajudge.providers.client import EndpointClient
 from metajudge.providers.http_errors import Asked, error_from_response
 from metajudge.providers.model import Endpoint, ModelRequest
@@ -71,6 +71,9 @@ class OpenAIChatModel:
             if renegotiated is None:
                 raise
             raise renegotiated from None
+        except (AuthError, NotFoundError) as error:
+            negotiation.doom(error)
+            raise
         finally:
             if structured:
                 negotiation.end(accepted)
@@ -118,12 +121,10 @@ def read_reply(content: bytes, asked: Asked) -> Reply:
     refusal = message.get("refusal")
     if isinstance(refusal, str) and refusal:
         text, finish = refusal, "refusal"
-    if text is None:
-        if finish in {"stop", "other"}:
-            raise BadReplyError(f"{asked} answered with an empty message: {asked.excerpt(content)}", status=200)
-        text = ""
+    if not text and finish in {"stop", "other"}:
+        raise BadReplyError(f"{asked} answered with an empty message: {asked.excerpt(content)}", status=200)
     model = data.get("model")
-    return Reply(text, finish, model if isinstance(model, str) else asked.model, read_usage(data.get("usage")))
+    return Reply(text or "", finish, model if isinstance(model, str) else asked.model, read_usage(data.get("usage")))
 
 
 def read_usage(usage: Any) -> Usage | None:

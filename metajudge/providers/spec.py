@@ -15,6 +15,7 @@ _FORM = "[NAME=]PROVIDER:MODEL[@BASE_URL]"
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 _VERSION_SEGMENT = re.compile(r"/v\d+[a-z0-9]*(?=/|$)")
 _PASTED_PATH = re.compile(r"/(chat/completions|completions|messages)$")
+_USERINFO = re.compile(r"//[^/]*@")
 _URL_WITHOUT_SCHEME = re.compile(r"@(localhost|\d+\.\d+\.\d+\.\d+|[\w.-]+:\d+)")
 
 
@@ -100,16 +101,17 @@ def parse_agent_spec(text: str) -> AgentSpec:
     Raises:
         ConfigurationError: an unknown provider, an empty model or name, or a URL that is not http(s).
     """
+    shown = _USERINFO.sub("//***@", text)
     head, colon, rest = text.strip().partition(":")
     if not colon:
-        raise ConfigurationError(f"agent {text!r} has no model: write {_FORM}, for instance openai:gpt-4o-mini")
+        raise ConfigurationError(f"agent {shown!r} has no model: write {_FORM}, for instance openai:gpt-4o-mini")
     name, equals, provider = head.rpartition("=")
     if equals and not _NAME.fullmatch(name):
-        raise ConfigurationError(f"agent {text!r}: the name {name!r} may only hold letters, digits, '_', '.' and '-'")
-    check_provider(provider, f"agent {text!r}")
-    model, base_url = _split_url(rest, text)
+        raise ConfigurationError(f"agent {shown!r}: the name {name!r} may only hold letters, digits, '_', '.' and '-'")
+    check_provider(provider, f"agent {shown!r}")
+    model, base_url = _split_url(rest, f"agent {shown!r}")
     if not model:
-        raise ConfigurationError(f"agent {text!r} names no model after {provider!r}: write {_FORM}")
+        raise ConfigurationError(f"agent {shown!r} names no model after {provider!r}: write {_FORM}")
     return AgentSpec(name=name or model, provider=provider, model=model, base_url=base_url)
 
 
@@ -122,7 +124,7 @@ def check_provider(name: str, where: str) -> None:
     if name in PROVIDERS:
         return
     close = get_close_matches(name.lower(), PROVIDERS, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
+    hint = f"; did you mean {close[0]!r}?" if close else "."
     raise ConfigurationError(
         f"{where}: unknown provider {name!r}{hint} Known: {', '.join(sorted(PROVIDERS))}. "
         "For any other server use openai:MODEL@BASE_URL or anthropic:MODEL@BASE_URL"
@@ -141,15 +143,14 @@ def canonical_base_url(protocol: Protocol, base_url: str) -> str:
     return url if _VERSION_SEGMENT.search(urlsplit(url).path) else f"{url}/v1"
 
 
-def _split_url(rest: str, text: str) -> tuple[str, str | None]:
+def _split_url(rest: str, where: str) -> tuple[str, str | None]:
     at = rest.rfind("@http")
     model, base_url = (rest, None) if at < 0 else (rest[:at].strip(), rest[at + 1 :].strip())
     if base_url is not None:
-        check_base_url(base_url, f"agent {text!r}")
+        check_base_url(base_url, where)
     elif "://" in model or _URL_WITHOUT_SCHEME.search(model):
         raise ConfigurationError(
-            f"agent {text!r}: a base URL starts with http:// or https://, for instance "
-            "openai:my-model@http://localhost:8000"
+            f"{where}: a base URL starts with http:// or https://, for instance openai:my-model@http://localhost:8000"
         )
     return model.strip(), base_url
 
@@ -160,6 +161,7 @@ def check_base_url(base_url: str, where: str) -> None:
     Raises:
         ConfigurationError: another scheme than http(s), no host, a bad port, a user or password, a query.
     """
+    base_url = _USERINFO.sub("//***@", base_url)
     try:
         parts = urlsplit(base_url)
         host, _port = parts.hostname, parts.port

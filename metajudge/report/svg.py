@@ -149,9 +149,7 @@ _CROSS = tuple(
     )
 )
 _TURNED = tuple(((x - y) * 0.72, (x + y) * 0.72) for x, y in _CROSS)
-_STAR = tuple(
-    (radius * x, radius * y) for radius, (x, y) in zip((1.3, 0.55) * 5, _polygon(10), strict=True)
-)
+_STAR = tuple((radius * x, radius * y) for radius, (x, y) in zip((1.3, 0.55) * 5, _polygon(10), strict=True))
 _SHAPES = (
     _polygon(16),
     _polygon(4, -45),

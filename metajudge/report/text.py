@@ -7,16 +7,16 @@ from metajudge.report.tables import cell_text, reasons
 def table_to_text(table: Table) -> str:
     """Caption, aligned columns, notes; figures to the right, words to the left."""
     why = {reason: number for number, reason in enumerate(reasons(table), start=1)}
-    rows = [[_one_line(column.title) for column in table.columns]]
+    written = [[_one_line(column.title) for column in table.columns]]
     for row in table.rows:
         cells = zip(row, table.columns, strict=True)
-        rows.append([_cell(cell, column.kind, why) for cell, column in cells])
-    widths = [max(len(row[place]) for row in rows) for place in range(len(table.columns))]
+        written.append([_cell(cell, column.kind, why) for cell, column in cells])
+    widths = [max(len(line[place]) for line in written) for place in range(len(table.columns))]
     lines = [table.caption]
-    for row in rows:
+    for texts in written:
         aligned = [
             text.ljust(width) if column.kind == "text" else text.rjust(width)
-            for text, width, column in zip(row, widths, table.columns, strict=True)
+            for text, width, column in zip(texts, widths, table.columns, strict=True)
         ]
         lines.append("  " + "  ".join(aligned).rstrip())
     lines += [f"  {note}" for note in table.notes]

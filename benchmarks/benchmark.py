@@ -1,0 +1,97 @@
+"""What every benchmark file offers."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from metajudge.errors import InputError
+from metajudge.readers import JudgmentSource, open_judgments
+from metajudge.types import Judgment
+
+from .findings import Accuracy
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """Where a benchmark comes from and how it is read.
+
+    Attributes:
+        name: as on the command line, and of the folder looked for in a parent folder.
+        categories: in the order of the published tables; others follow in alphabetical order.
+        upstream: the folder of the upstream repository that holds the judgments.
+        repository: the public source, ``commit`` the state its files are checked against.
+        formats: what the readers call this benchmark's files.
+        label_rule: how the labels came about.
+        games_rule: how two games combine, in a sentence.
+    """
+
+    name: str
+    title: str
+    citation: str
+    licence: str
+    repository: str
+    commit: str
+    categories: tuple[str, ...]
+    upstream: str
+    formats: tuple[str, ...]
+    label_rule: str
+    games_rule: str
+
+
+class Benchmark(Protocol):
+    """One benchmark: a card, and the accuracy of judges by its own rule."""
+
+    card: Card
+
+    def accuracy(self, judgments: Iterable[Judgment], folder: Path) -> list[Accuracy]:
+        """The accuracy of every judge there is, by the benchmark's own rule.
+
+        Args:
+            judgments: all recorded judgments.
+            folder: as :func:`find_folder` returns it, for records that are no judgments.
+        """
+
+
+def find_folder(card: Card, given: Path) -> Path:
+    """The folder (or file) of judgments: the one given, the upstream repository's, or a subfolder of the given one.
+
+    Raises:
+        InputError: there is none, with what was looked for.
+    """
+    if given.is_file():
+        return given
+    if not given.is_dir():
+        raise InputError(f"--data {given}: no such file or folder")
+    for folder in (given, given / card.name):
+        if (folder / card.upstream).is_dir():
+            return folder / card.upstream
+        if folder.is_dir() and any(_holds_records(entry) for entry in folder.iterdir()):
+            return folder
+    raise InputError(
+        f"--data {given}: no judgments of {card.title} here; looked for JSONL files (pairs or items, and judgments), "
+        f"for the repository's folder {card.upstream}/, and for the same in {card.name}/. The public source is "
+        f"{card.repository}"
+    )
+
+
+def open_recorded(card: Card, folder: Path) -> JudgmentSource:
+    """Opens the judgments of a folder found by :func:`find_folder`.
+
+    Raises:
+        InputError: nothing readable, or another benchmark's files.
+    """
+    source = open_judgments([folder])
+    foreign = [name for found in source.formats.values() for name in found.split(" and ") if _is_foreign(name, card)]
+    if foreign:
+        other = foreign[0].split()[0].lower()
+        raise InputError(f"{folder} holds {foreign[0]} data, not {card.title}: use `metajudge bench {other}`")
+    return source
+
+
+def _holds_records(entry: Path) -> bool:
+    return entry.is_file() and entry.name.endswith((".jsonl", ".jsonl.gz")) and not entry.name.startswith(".")
+
+
+def _is_foreign(format_name: str, card: Card) -> bool:
+    return format_name not in card.formats and format_name.startswith(("JudgeBench", "LLMBar"))

@@ -1,0 +1,182 @@
+"""What a benchmark run found: plain, frozen data, as ``--json`` writes it and the report shows it."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from metajudge.report import Absent, Curve, ReliabilitySeries
+from metajudge.stats.intervals import wilson
+
+OVERALL = "Overall"
+"""The column over all categories."""
+
+Origin = Literal[
+    "none",
+    "fixed beforehand",
+    "set by coverage, no label used",
+    "guaranteed, set on other questions",
+]
+"""Where a selection's threshold comes from."""
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Proportion(_Frozen):
+    """``successes`` of ``n``, with the 95 % Wilson interval."""
+
+    successes: int
+    n: int
+    share: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, successes: int, n: int) -> "Proportion":
+        """Raises :class:`~metajudge.errors.InputError` where n is 0: report that as absent."""
+        found = wilson(int(successes), int(n))
+        return cls(successes=int(successes), n=int(n), share=found.estimate, low=found.low, high=found.high)
+
+
+class Accuracy(_Frozen):
+    """How often one judge is right, by the benchmark's own rule.
+
+    Attributes:
+        responses_by: the model whose pairs were judged, where one wrote all of them.
+        cells: category -> share by the rule, :data:`OVERALL` included.
+        measures: further shares by category, where the benchmark publishes them.
+        games: single verdicts asked for; ``decided`` of them name a winner, ``ties`` none, the rest is unread.
+        precision: share of right ones among the decided games.
+        agreeing: pairs whose two games name the same winner, and how many of these name the right one.
+    """
+
+    judge: str
+    kind: Literal["pairwise", "reward model", "pointwise"]
+    responses_by: str | None
+    cells: dict[str, Proportion]
+    measures: dict[str, dict[str, Proportion]] = Field(default_factory=dict)
+    games: int
+    decided: int
+    ties: int
+    without_verdict: int
+    precision: Proportion | Absent
+    agreeing: Proportion | Absent
+
+
+class Difference(_Frozen):
+    """Precision of a selection minus another one's, with a 95 % interval from resampled questions."""
+
+    value: float
+    low: float
+    high: float
+    questions: int
+    resamples: int
+
+
+class PrecisionCell(_Frozen):
+    """One selection in one category.
+
+    Attributes:
+        n: decided judgments; ``right`` of them name the labelled winner.
+        selected: how many were kept; ``selected_right`` of them are right.
+        precision: absent where nothing was selected.
+        coverage: selected of n.
+        recall: right and selected of right; absent where nothing is right.
+        against_raw: precision minus that of all decided judgments.
+        against_baseline: precision minus that of the single-agent baseline.
+    """
+
+    n: int
+    right: int
+    selected: int
+    selected_right: int
+    precision: Proportion | Absent
+    coverage: float
+    recall: float | Absent
+    against_raw: Difference | Absent
+    against_baseline: Difference | Absent
+
+
+class Threshold(_Frozen):
+    """Above (or at) what a score was kept, and where that comes from."""
+
+    value: float | None
+    origin: Origin
+
+
+class PrecisionRow(_Frozen):
+    """One selection over all categories.
+
+    Attributes:
+        cells: category -> cell, :data:`OVERALL` included; categories without judgments are left out.
+        orders: order shown -> the cell over all categories, so that a position effect cannot hide.
+        unscored: decided judgments the selection has no score for; they are not selected.
+        cost_usd: None where a price or the usage was unknown, absent where no model is asked.
+        published: the paper's cells, as shares.
+    """
+
+    name: str
+    kind: Literal["raw", "baseline", "evidence", "configuration", "calibrated"]
+    threshold: Threshold
+    cells: dict[str, PrecisionCell]
+    orders: dict[str, PrecisionCell]
+    unscored: int = 0
+    cost_usd: float | None | Absent
+    calls: int | Absent
+    published: dict[str, float] = Field(default_factory=dict)
+    published_in: str = ""
+
+
+class SwapCounts(_Frozen):
+    """Pairs by what the judge said in the two orders; only pairs asked in both."""
+
+    both_right: int = 0
+    both_wrong: int = 0
+    disagree: int = 0
+    one_undecided: int = 0
+    both_undecided: int = 0
+
+
+class JudgeFindings(_Frozen):
+    """Everything about one judge's judgments (or several judges' together)."""
+
+    judge: str
+    judgments: int
+    decided: int
+    ties: int
+    without_verdict: int
+    questions: int
+    rows: tuple[PrecisionRow, ...]
+    curves: tuple[Curve, ...] = ()
+    reliability: tuple[ReliabilitySeries, ...] = ()
+    swap: SwapCounts = SwapCounts()
+    notes: tuple[str, ...] = ()
+
+
+class PublishedRow(_Frozen):
+    """A row of the paper's tables, for the list of reference values."""
+
+    table: str
+    judge: str
+    name: str
+    cells: dict[str, float]
+    note: str = ""
+
+
+class BenchFindings(_Frozen):
+    """The whole result of ``metajudge bench``."""
+
+    version: Literal[1] = 1
+    benchmark: str
+    title: str
+    citation: str
+    licence: str
+    label_rule: str
+    games_rule: str
+    categories: tuple[str, ...]
+    accuracy: tuple[Accuracy, ...]
+    judges: tuple[JudgeFindings, ...]
+    published: tuple[PublishedRow, ...] = ()
+    notes: tuple[str, ...] = ()
+    provenance: dict[str, str] = Field(default_factory=dict)

@@ -1,0 +1,68 @@
+"""How the two games of a pair count: the judge saw the responses once in each order."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from metajudge.types import Judgment
+
+
+@dataclass(slots=True)
+class PairGames:
+    """All games of one judge on one pair; a game is the id of the winner, ``=`` for a tie, None for no verdict."""
+
+    category: str
+    label: str
+    games: list[str | None] = field(default_factory=list)
+
+    TIE = "="
+
+    @property
+    def correct(self) -> bool:
+        """Right games outnumber wrong ones; ties and missing verdicts count for neither.
+
+        The rule of JudgeBench's ``utils/metrics.py``: +1 for a game that names the label, -1 for the opposite, 0
+        otherwise, and the sum must be positive. One right and one tie is correct, one right and one wrong is not.
+        """
+        return sum(1 if game == self.label else -1 for game in self.decided) > 0
+
+    @property
+    def decided(self) -> list[str]:
+        """The games that name a winner."""
+        return [game for game in self.games if game is not None and game != self.TIE]
+
+    @property
+    def agree(self) -> bool:
+        """Both games name the same winner."""
+        return len(self.games) == 2 and len(self.decided) == 2 and self.games[0] == self.games[1]
+
+
+def game_of(judgment: Judgment) -> str | None:
+    """What one judgment says, as :class:`PairGames` counts it."""
+    if judgment.verdict is None:
+        return None
+    return judgment.verdict.winner or PairGames.TIE
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedSet:
+    """A judge and the pairs it was asked about; judges often ran on one of a benchmark's sets only."""
+
+    judge: str
+    responses_by: str | None
+
+
+def pairs_by_judge(judgments: Iterable[Judgment]) -> dict[JudgedSet, list[PairGames]]:
+    """Collects the games of labelled pairs, judge by judge, in the order of the input."""
+    found: dict[JudgedSet, dict[str, PairGames]] = {}
+    for judgment in judgments:
+        item = judgment.item
+        if item.label is None or item.label.winner is None:
+            continue
+        models = set((item.models or {}).values())
+        judged = JudgedSet(judgment.judge, models.pop() if len(models) == 1 else None)
+        games = found.setdefault(judged, {})
+        pair = games.get(item.id)
+        if pair is None:
+            pair = games[item.id] = PairGames(item.category or "", item.label.winner)
+        pair.games.append(game_of(judgment))
+    return {judged: list(games.values()) for judged, games in found.items()}

@@ -1,0 +1,176 @@
+"""JudgeBench: response pairs of which one is objectively right.
+
+Tan, Zhuang, Montgomery, Tang, Cuadron, Wang, Popa, Stoica: "JudgeBench: A Benchmark for Evaluating LLM-based Judges",
+ICLR 2025 (arXiv 2410.12784). 350 pairs written by GPT-4o and 270 by Claude 3.5 Sonnet over knowledge (MMLU-Pro),
+reasoning and mathematics (LiveBench) and coding (LiveCodeBench).
+
+Label rule: a pair holds one response whose final answer is verified right and one whose is verified wrong.
+
+Games: every judge is asked in both orders. A game counts +1 when it names the label, -1 when it names the other
+response, 0 for a tie or no verdict; a pair is correct when the sum is positive. Reward models score each response
+once: equal scores go to the response shown second, so such a pair is won once and lost once and is not correct.
+Pointwise judges are asked twice and follow the rule of the games; a response without a readable score loses.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from metajudge.errors import InputError
+from metajudge.readers.lines import Line, Source, read_lines
+from metajudge.report import Absent
+from metajudge.types import Judgment
+
+from .benchmark import Card
+from .findings import OVERALL, Accuracy, Proportion
+from .games import JudgedSet, PairGames, pairs_by_judge
+
+CARD = Card(
+    name="judgebench",
+    title="JudgeBench",
+    citation='Tan et al., "JudgeBench: A Benchmark for Evaluating LLM-based Judges", ICLR 2025 (arXiv 2410.12784)',
+    licence="the repository has no licence file; the authors' dataset card (ScalerLab/JudgeBench) says MIT",
+    repository="https://github.com/ScalerLab/JudgeBench",
+    commit="e2c52c284e735e139b3daa61c206ee208f36c461",
+    categories=("Knowledge", "Reasoning", "Math", "Coding"),
+    upstream="outputs",
+    formats=("JudgeBench folder", "JudgeBench output"),
+    label_rule="one response of a pair is verified right, the other verified wrong",
+    games_rule="a pair is correct when right games outnumber wrong ones; ties and missing verdicts count for neither",
+)
+
+Kind = Literal["pairwise", "reward model", "pointwise"]
+
+
+class JudgeBench:
+    """JudgeBench, as its folder layout and its own repository hold it."""
+
+    card = CARD
+
+    def accuracy(self, judgments: Iterable[Judgment], folder: Path) -> list[Accuracy]:
+        """Judges by model and set of pairs, then reward models and pointwise judges where their scores are there."""
+        found = [_accuracy(judged, "pairwise", pairs) for judged, pairs in pairs_by_judge(judgments).items()]
+        found += [_accuracy(judged, kind, pairs) for kind, judged, pairs in _scored_games(folder)]
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class RewardScores:
+    """One reward model's scores of a pair's responses, in terms of response ids."""
+
+    item_id: str
+    model: str
+    score_a: float
+    score_b: float
+
+
+def read_rewards(folder: Path) -> list[RewardScores]:
+    """The reward models' scores in a folder (files with ``score_a`` and ``score_b`` but no texts)."""
+    return [
+        RewardScores(data["item_id"], data["judge_model"], *_unswapped(data))
+        for data in _score_rows(folder)
+        if "text_a" not in data
+    ]
+
+
+def _accuracy(judged: JudgedSet, kind: Kind, pairs: Sequence[PairGames]) -> Accuracy:
+    right: Counter[str] = Counter()
+    asked: Counter[str] = Counter()
+    for pair in pairs:
+        for category in (pair.category, OVERALL):
+            asked[category] += 1
+            right[category] += pair.correct
+    games = [game for pair in pairs for game in pair.games]
+    decided = sum(len(pair.decided) for pair in pairs)
+    hits = sum(game == pair.label for pair in pairs for game in pair.games)
+    agreeing = [pair for pair in pairs if pair.agree]
+    return Accuracy(
+        judge=judged.judge,
+        kind=kind,
+        responses_by=judged.responses_by,
+        cells={category: Proportion.of(right[category], n) for category, n in asked.items()},
+        games=len(games),
+        decided=decided,
+        ties=games.count(PairGames.TIE),
+        without_verdict=games.count(None),
+        precision=Proportion.of(hits, decided) if decided else Absent(absent="no game names a winner"),
+        agreeing=Proportion.of(sum(pair.correct for pair in agreeing), len(agreeing))
+        if agreeing
+        else Absent(absent="no pair was judged alike in both orders"),
+    )
+
+
+def _scored_games(folder: Path) -> Iterator[tuple[Kind, JudgedSet, list[PairGames]]]:
+    """Judges that score responses one by one, as games."""
+    found: dict[tuple[Kind, JudgedSet], dict[str, PairGames]] = defaultdict(dict)
+    for data in _score_rows(folder):
+        kind: Kind = "pointwise" if "text_a" in data else "reward model"
+        pairs = found[kind, JudgedSet(_scorer(data), data.get("response_model"))]
+        pair = pairs.setdefault(data["item_id"], PairGames(data.get("category") or "", _winner(data, "label")))
+        # Scores of a reward model do not depend on the order: the one row stands for both games.
+        pair.games += _reward_games(data) if kind == "reward model" else [_decision(data)]
+    for (kind, judged), pairs in found.items():
+        yield kind, judged, list(pairs.values())
+
+
+def _score_rows(folder: Path) -> Iterator[dict[str, Any]]:
+    if not folder.is_dir():
+        return
+    for path in sorted(folder.iterdir()):
+        if not path.is_file() or not path.name.endswith((".jsonl", ".jsonl.gz")):
+            continue
+        for line in read_lines(Source(path, str(path))):
+            if isinstance(line, Line) and _is_scored(line.data):
+                yield _checked(line, path)
+            elif isinstance(line, Line) and line.number == 1:
+                break  # another file: the rest of it need not be read
+
+
+def _is_scored(data: dict[str, Any]) -> bool:
+    return data.keys() >= {"item_id", "judge_model", "order", "label", "decision", "score_a", "score_b"} and (
+        "judgment_text" not in data
+    )
+
+
+def _checked(line: Line, path: Path) -> dict[str, Any]:
+    data = line.data
+    numbers = all(isinstance(data[side], int | float) for side in ("score_a", "score_b"))
+    if data["order"] not in ("AB", "BA") or not numbers or data["label"] not in ("A>B", "B>A"):
+        raise InputError(
+            f"{path}:{line.number}: order must be AB or BA, label A>B or B>A, score_a and score_b numbers; found "
+            f"{data['order']!r}, {data['label']!r}, {data['score_a']!r}, {data['score_b']!r}"
+        )
+    return data
+
+
+def _scorer(data: dict[str, Any]) -> str:
+    rubric = data.get("rubric_model")
+    if "text_a" not in data:
+        return str(data["judge_model"])
+    return f"{data['judge_model']}/pointwise, " + ("no rubric" if rubric in (None, "none") else f"{rubric} rubric")
+
+
+def _unswapped(data: dict[str, Any]) -> tuple[float, float]:
+    first, second = float(data["score_a"]), float(data["score_b"])
+    return (first, second) if data["order"] == "AB" else (second, first)
+
+
+def _reward_games(data: dict[str, Any]) -> list[str | None]:
+    first, second = _unswapped(data)
+    if first == second:
+        return ["B", "A"]
+    return ["A", "A"] if first > second else ["B", "B"]
+
+
+def _decision(data: dict[str, Any]) -> str | None:
+    if data["decision"] is None:
+        return None
+    return PairGames.TIE if data["decision"] == "A=B" else _winner(data, "decision")
+
+
+def _winner(data: dict[str, Any], field: str) -> str:
+    """The response a mark in the order shown prefers, as a response id."""
+    shown_first = data[field] == "A>B"
+    return "A" if shown_first == (data["order"] == "AB") else "B"

@@ -1,0 +1,161 @@
+"""The decided judgments of a benchmark as columns, with their free evidence."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metajudge.errors import InputError
+from metajudge.evidence.index import EvidenceIndex
+from metajudge.evidence.score import signal_score
+from metajudge.types import Judgment, SignalValue, text_digest
+
+Bools: TypeAlias = NDArray[np.bool_]
+Floats: TypeAlias = NDArray[np.float64]
+
+EVIDENCE_SCORED = ("order", "strength", "peers", "rationale")
+"""The signals that the heuristic score weighs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One decided judgment: a verdict that names a winner on an item whose label does too."""
+
+    judgment_id: str
+    item_id: str
+    question: str
+    judge: str
+    category: str
+    order: str
+    correct: bool
+    signals: dict[str, SignalValue]
+    heuristic: float | None
+
+
+@dataclass(slots=True)
+class Observations:
+    """Decided judgments in the order of the input, and what was left out.
+
+    Attributes:
+        undecided: judge -> how its other judgments ended (``tie``, ``none``, ``no label``).
+    """
+
+    rows: list[Observation] = field(default_factory=list)
+    undecided: dict[str, Counter[str]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def judges(self) -> list[str]:
+        """Judges in the order of the input, those without a decided judgment included."""
+        return list(dict.fromkeys([row.judge for row in self.rows] + list(self.undecided)))
+
+    @property
+    def correct(self) -> Bools:
+        return np.array([row.correct for row in self.rows], dtype=bool)
+
+    @property
+    def questions(self) -> list[str]:
+        return [row.question for row in self.rows]
+
+    def where(self, **wanted: str) -> Bools:
+        """[n] which rows have these values of ``judge``, ``category`` or ``order``."""
+        return np.array([all(getattr(row, k) == v for k, v in wanted.items()) for row in self.rows], dtype=bool)
+
+    def only(self, judges: Collection[str]) -> "Observations":
+        """The rows of some judges."""
+        return Observations(
+            [row for row in self.rows if row.judge in judges],
+            {judge: counts for judge, counts in self.undecided.items() if judge in judges},
+        )
+
+
+def question_of(judgment: Judgment) -> str:
+    """The unit of independence: items that ask the same question belong together."""
+    return text_digest(judgment.item.question)
+
+
+def observe(
+    judgments: Iterable[Judgment], index: EvidenceIndex, signals: Collection[str] | None = None
+) -> Observations:
+    """Collects the decided ones among some judgments, with signals from an index over all of them.
+
+    Args:
+        judgments: those to report.
+        index: built over every record of the input.
+        signals: names of the signals the heuristic may weigh; None for all.
+    """
+    found = Observations()
+    for judgment in judgments:
+        why = _undecided(judgment)
+        if why is not None:
+            found.undecided.setdefault(judgment.judge, Counter())[why] += 1
+            continue
+        evidence = index.signals(judgment)
+        weighed = {name: value for name, value in evidence.items() if signals is None or name in signals}
+        found.rows.append(
+            Observation(
+                judgment_id=judgment.id,
+                item_id=judgment.item.id,
+                question=question_of(judgment),
+                judge=judgment.judge,
+                category=judgment.item.category or "",
+                order=order_of(judgment),
+                correct=bool(judgment.correct),
+                signals=evidence,
+                heuristic=signal_score(weighed).value,
+            )
+        )
+    return found
+
+
+def order_of(judgment: Judgment) -> str:
+    """The order shown, as ids put together; ``pointwise`` where the responses were scored one by one."""
+    return "pointwise" if judgment.meta.get("pointwise") else "".join(judgment.order)
+
+
+def is_decided(judgment: Judgment) -> bool:
+    """Whether the judgment names a winner that can be right or wrong."""
+    return _undecided(judgment) is None
+
+
+def reported(judgments: Iterable[Judgment], judges: Collection[str] | None, limit: int | None) -> Iterator[Judgment]:
+    """The judgments by some judges, the first ``limit`` of them.
+
+    Raises:
+        InputError: a judge that gave no judgment here, with those that did.
+    """
+    seen: dict[str, int] = {}
+    left = limit
+    for judgment in judgments:
+        seen[judgment.judge] = seen.get(judgment.judge, 0) + 1
+        if (judges is None or judgment.judge in judges) and (left is None or left > 0):
+            left = None if left is None else left - 1
+            yield judgment
+    unknown = sorted(set(judges or ()) - set(seen))
+    if unknown:
+        raise InputError(f"no judgment by {', '.join(map(repr, unknown))}; the judges here are {named(seen)}")
+
+
+def named(names: Iterable[str], most: int = 20) -> str:
+    """Names in a row, the first of many."""
+    every = sorted(names)
+    return ", ".join(every[:most]) + (f" and {len(every) - most} more" if len(every) > most else "")
+
+
+def signal_data(row: Observation) -> dict[str, Any]:
+    """A row's signals for a file: value and state by name."""
+    return {name: {"value": signal.value, "state": signal.state} for name, signal in row.signals.items()}
+
+
+def _undecided(judgment: Judgment) -> str | None:
+    label = judgment.item.label
+    if label is None or label.winner is None:
+        return "no label"
+    if judgment.verdict is None:
+        return "none"
+    return None if judgment.verdict.winner is not None else "tie"

@@ -1,0 +1,134 @@
+"""A pairwise judge: one model compares two responses in one order, blind to who wrote them."""
+
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from metajudge.errors import FailureKind
+from metajudge.judging.exchange import Spent, ask
+from metajudge.judging.replies import SCHEMA, PairwiseReply, parse_pairwise_reply, stated_marks
+from metajudge.prompts.judge import LABELS, TEMPLATES, render_pairwise, render_pairwise_system
+from metajudge.prompts.templates import prompts_digest
+from metajudge.providers.model import Message, Model, ModelRequest, Parameters
+from metajudge.types import Failure, Item, Pairwise, parse_verdict
+
+Order = tuple[str, str]
+Orders = Literal["both", "given"]
+
+
+@dataclass(frozen=True, slots=True)
+class Game:
+    """One comparison by one judge in one order.
+
+    Exactly one of ``verdict``, ``no_verdict`` and ``failure`` is set.
+
+    Attributes:
+        order: response ids in the order shown: the first was called A.
+        verdict: in terms of response ids; a tie names them in the item's order.
+        no_verdict: why the judge, although it answered, gave none.
+        failure: why the judge could not be asked; asking again later may help.
+        text: the judge's reasoning, or its whole reply where that could not be read.
+        replies: 2 where the first reply had to be repaired.
+        cost_usd: of the replies this game rests on, whether they came from the store or not; None where unknown.
+    """
+
+    item: Item
+    judge: str
+    model: str
+    order: Order
+    verdict: Pairwise | None = None
+    no_verdict: str | None = None
+    failure: Failure | None = None
+    text: str = ""
+    instruction: str = ""
+    replies: int = 0
+    cost_usd: float | None = 0.0
+    spent: Spent = field(default_factory=Spent)
+    request_digest: str | None = None
+    reported_model: str | None = None
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PairwiseJudge:
+    """A model that compares two responses; in the manner of Arena-Hard, see :mod:`metajudge.prompts.judge`.
+
+    Attributes:
+        name: what the judge is called in records.
+        with_reference: whether it sees an item's reference answer.
+    """
+
+    name: str
+    model: Model
+    parameters: Parameters = field(default_factory=Parameters)
+    with_reference: bool = False
+
+    async def compare(self, item: Item, order: Order, *, retry: bool = False) -> Game:
+        """Judges a pair in one order; a model's failure ends in the game, typed.
+
+        Args:
+            retry: an earlier attempt ended without a verdict: a stored reply that is of no use is asked for anew.
+
+        Raises:
+            BudgetExceeded: the run's budget is spent.
+        """
+        request = self.request(item, order)
+        answer = await ask(self.model, request, parse_pairwise_reply, asked=self.name, retry=retry)
+        game = Game(
+            item=item,
+            judge=self.name,
+            model=self.model.name,
+            order=order,
+            text=answer.text,
+            instruction=request.system,
+            replies=answer.replies,
+            cost_usd=answer.cost_usd,
+            spent=answer.spent,
+            request_digest=answer.key,
+            reported_model=answer.reported_model,
+            seed=self.parameters.seed,
+        )
+        if answer.value is not None:
+            verdict = _turned_back(answer.value, item, order)
+            return replace(game, verdict=verdict, text=answer.value.reasoning)
+        failure = answer.failure or Failure(kind=FailureKind.BAD_REPLY, message="no reply")
+        if not answer.replied:
+            return replace(game, failure=failure)
+        return replace(game, no_verdict=_reason(failure, answer.text))
+
+    def request(self, item: Item, order: Order) -> ModelRequest:
+        """The first request :meth:`compare` sends: the same bytes for the same question, texts and order."""
+        text = render_pairwise(item, order, with_reference=self.with_reference)
+        return ModelRequest(render_pairwise_system(), (Message("user", text),), SCHEMA, self.parameters)
+
+
+def orders_of(item: Item, orders: Orders = "both", pair: Order | None = None) -> tuple[Order, ...]:
+    """The orders in which a pair is shown: as the item holds the responses, and swapped.
+
+    Args:
+        pair: which two of the item's responses, in any order; needed where it has more than two.
+    """
+    first, second = (name for name in item.responses if pair is None or name in pair)
+    return ((first, second),) if orders == "given" else ((first, second), (second, first))
+
+
+def templates_digest() -> str:
+    """Digest of the prompt templates of pairwise judging."""
+    return prompts_digest(*TEMPLATES)
+
+
+def _turned_back(reply: PairwiseReply, item: Item, order: Order) -> Pairwise:
+    """A mark in terms of the labels shown, in terms of response ids."""
+    shown = parse_verdict(reply.mark)
+    assert isinstance(shown, Pairwise)
+    verdict = shown.relabelled(dict(zip(LABELS, order, strict=True)))
+    return Pairwise(*orders_of(item, "given", order)[0], 0) if verdict.is_tie else verdict
+
+
+def _reason(failure: Failure, text: str) -> str:
+    """Why an answer holds no verdict."""
+    marks = stated_marks(text)
+    if failure.kind is FailureKind.BAD_REPLY and len(marks) > 1:
+        return f"the judge gave several different verdicts ({', '.join(marks)}, as shown): {failure.message}"
+    if failure.kind is FailureKind.BAD_REPLY and not marks:
+        return f"the judge's answer holds no verdict: {failure.message}"
+    return failure.message

@@ -1,0 +1,69 @@
+"""A report to a file; the file's name says the format."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from metajudge.errors import InputError
+from metajudge.report.document import Report
+from metajudge.report.html import to_html
+from metajudge.report.markdown import to_markdown
+
+
+def to_json(report: Report) -> str:
+    """The report's data, indented."""
+    return report.model_dump_json(indent=2) + "\n"
+
+
+FORMATS: dict[str, Callable[[Report], str]] = {
+    ".html": to_html,
+    ".htm": to_html,
+    ".md": to_markdown,
+    ".json": to_json,
+}
+"""File name ending -> writer."""
+
+
+def check_report_path(path: Path) -> None:
+    """Refuses, before any work, a path that could not be written.
+
+    Raises:
+        InputError: the ending is of no known format, the folder does not exist, or the path is a folder.
+    """
+    if path.suffix.lower() not in FORMATS:
+        raise InputError(f"{path}: a report ends in {', '.join(FORMATS)}; the ending chooses its format")
+    check_writable(path)
+
+
+def check_writable(path: Path) -> None:
+    """Raises :class:`InputError` where no file of that name can be made."""
+    if path.is_dir():
+        raise InputError(f"{path} is a folder: name a file")
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: there is no folder {path.parent}; make it first")
+
+
+def write_report(report: Report, path: Path) -> None:
+    """Writes the report in the format its name asks for, at once or not at all.
+
+    Raises:
+        InputError: as :func:`check_report_path`, or the file cannot be written.
+    """
+    check_report_path(path)
+    write_text(path, FORMATS[path.suffix.lower()](report))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Replaces a file in one step, so that nobody ever reads half of it.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.write_text(text, encoding="utf-8", errors="replace", newline="\n")
+        part.replace(path)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from None
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,0 +1,92 @@
+"""Agents as named on the command line."""
+
+import pytest
+
+from metajudge.errors import ConfigurationError
+from metajudge.providers.spec import PROVIDERS, parse_agent_spec
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "provider", "model", "base_url"),
+    [
+        ("openai:gpt-4o-mini", "gpt-4o-mini", "openai", "gpt-4o-mini", None),
+        ("critic=anthropic:claude-sonnet-4-5", "critic", "anthropic", "claude-sonnet-4-5", None),
+        ("ollama:llama3:8b@http://localhost:11434", "llama3:8b", "ollama", "llama3:8b", "http://localhost:11434"),
+        ("openai:a@httpd@https://h.example/v1", "a@httpd", "openai", "a@httpd", "https://h.example/v1"),
+        ("x.1_-=groq:org/model=2", "x.1_-", "groq", "org/model=2", None),
+        (" openai:m ", "m", "openai", "m", None),
+    ],
+)
+def test_name_provider_model_and_url_are_split_where_they_should_be(text, name, provider, model, base_url):
+    spec = parse_agent_spec(text)
+    assert (spec.name, spec.provider, spec.model, spec.base_url) == (name, provider, model, base_url)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("gpt-4o-mini", "has no model"),
+        ("openai:", "names no model"),
+        ("openai:@http://localhost", "names no model"),
+        ("opnai:m", "did you mean 'openai'"),
+        ("acme:m", "Known: anthropic, deepseek"),
+        ("a b=openai:m", "may only hold letters"),
+        ("=openai:m", "may only hold letters"),
+        ("openai:m@ftp://host", "starts with http"),
+        ("openai:m@localhost:8000", "starts with http"),
+        ("openai:m@http://", "with a host"),
+        ("openai:m@http://host:99999", "not a URL"),
+        ("openai:m@http://user:secret@host", "user or password"),
+        ("openai:m@http://host/v1?x=1", "query"),
+        ("openai:m@httpx://host", "not an http"),
+    ],
+)
+def test_a_wrong_agent_is_refused_with_what_to_write(text, said):
+    with pytest.raises(ConfigurationError, match=said):
+        parse_agent_spec(text)
+
+
+def test_a_password_in_a_url_is_not_repeated_as_a_field_of_the_message():
+    with pytest.raises(ConfigurationError) as refused:
+        parse_agent_spec("openai:m@http://user:hunter2secret@host")
+    assert "hunter2secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "base_url"),
+    [
+        ("openai:m@http://h", "http://h/v1"),
+        ("openai:m@http://h/", "http://h/v1"),
+        ("openai:m@http://h/v1", "http://h/v1"),
+        ("openai:m@http://h/v1/", "http://h/v1"),
+        ("openai:m@http://h/proxy", "http://h/proxy/v1"),
+        ("openai:m@http://h/v1/chat/completions", "http://h/v1"),
+        ("anthropic:m@http://h", "http://h"),
+        ("anthropic:m@http://h/v1", "http://h"),
+        ("anthropic:m@http://h/v1/messages", "http://h"),
+        ("gemini:m", "https://generativelanguage.googleapis.com/v1beta/openai"),
+        ("groq:m", "https://api.groq.com/openai/v1"),
+    ],
+)
+def test_a_base_url_with_or_without_v1_is_one_endpoint(text, base_url):
+    assert parse_agent_spec(text).endpoint.base_url == base_url
+
+
+def test_every_built_in_provider_has_a_canonical_url():
+    for name, provider in PROVIDERS.items():
+        endpoint = parse_agent_spec(f"{name}:m").endpoint
+        assert (endpoint.protocol, endpoint.base_url) == (provider.protocol, provider.base_url)
+
+
+@pytest.mark.parametrize(
+    ("text", "local"),
+    [
+        ("ollama:m", True),
+        ("openai:m@http://127.0.0.1:8000", True),
+        ("openai:m@http://[::1]:8000", True),
+        ("openai:m@http://localhost.example.com", False),
+        ("openai:m", False),
+    ],
+)
+def test_loopback_is_told_from_what_looks_like_it(text, local):
+    assert parse_agent_spec(text).is_local is local
