@@ -181,7 +181,7 @@ def _transport_options(base_url: str, pool_size: int) -> dict[str, Any]:
 _TELEMETRY = (
     *(f"x-stainless-{name}" for name in ("lang", "package-version", "os", "arch", "runtime", "runtime-version")),
     *(f"x-stainless-{name}" for name in ("retry-count", "read-timeout", "timeout")),
-    "X-Stainless-Async",
+    "X-Stainless-Async",  # as the OpenAI SDK spells it, which minds the case here
 )
 """Headers in which the SDKs describe this machine; left out, which also saves time in every call."""
 

@@ -196,7 +196,7 @@ def _cannot_open(path: Path, error: duckdb.Error) -> StoreError:
         holder = f"process {found['pid']} ({found['program']})" if found else "another process"
         return StoreLockedError(
             f"the store {path} is in use by {holder}; one process at a time can have it. Wait until that one ends "
-            "or stop it, choose another file with --store, or ask the running service instead (--server URL)"
+            "or stop it, choose another file with --store, or ask the service that holds it"
         )
     if "not a valid DuckDB database" in text:
         return StoreError(

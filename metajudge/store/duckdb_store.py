@@ -18,7 +18,8 @@ from metajudge.store.group_commit import GroupCommit
 from metajudge.store.journal import Journal, Record
 from metajudge.store.lookups import KnownKeys, RecentReplies, key_hash
 from metajudge.store.protocol import RunRecord
-from metajudge.store.rows import AssessmentWrite, item_row, judgment_row, reply_of_call
+from metajudge.store.rows import AssessmentWrite, decode, encode, item_row, judgment_row, reply_of_call
+from metajudge.store.write_ahead import WriteAhead
 from metajudge.types import Assessment, CallRecord, Judgment, Reply
 
 T = TypeVar("T")
@@ -50,10 +51,11 @@ class DuckDBStore:
             forgetting.finish_rewrite(self._database)
             _end_orphaned_runs(self._database.writer)
             self._journal = Journal(self._database.writer)
+            ahead = None if self._database.in_memory else self._replayed_log()
         except BaseException:
             self._database.close()
             raise
-        self._writer: GroupCommit[Record] = GroupCommit(self._commit, str(self.path))
+        self._writer: GroupCommit[Record] = GroupCommit(self._commit, encode, str(self.path), ahead)
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="metajudge-store-reader")
         self._replies = RecentReplies()
         self._reply_reads = GatheredReads(lambda keys: self._read(lambda: self._find_replies(keys)))
@@ -74,7 +76,7 @@ class DuckDBStore:
         hashed = key_hash(key)
         if self._reply_keys.loaded and not self._reply_keys.may_contain(hashed):
             return None
-        if self._reply_keys.added(hashed):
+        if self._writer.behind and self._reply_keys.added(hashed):
             await self._writer.flush()
         reply = await self._reply_reads.get(key)
         if reply is not None:
@@ -87,18 +89,18 @@ class DuckDBStore:
         return self._ask(lambda cursor: queries.find_replies(cursor, probable)) if probable else {}
 
     def record_call(self, call: CallRecord) -> None:
-        """Queues one attempt for the next commit; see :class:`~metajudge.providers.model.Ledger`."""
-        self._writer.put(call, len(call.reply_text or ""))
+        """Keeps one attempt; see :class:`~metajudge.providers.model.Ledger`."""
+        self._writer.put(call)
         reply = reply_of_call(call)
         if reply is not None:
             self._reply_keys.add(key_hash(call.key))
             self._replies.put(call.key, reply)
 
     async def save_assessment(self, key: str, judgment: Judgment, assessment: Assessment, run_id: str) -> None:
-        """Keeps a judgment (once per content) and its assessment; durable on return."""
+        """Keeps a judgment (once per content) and its assessment, from when it returns on."""
         write = self._assessment_write(key, judgment, assessment, run_id)
         self._assessment_keys.add(key_hash(key))
-        await self._writer.write(write, write.size)
+        await self._writer.write(write)
         if len(self._saved) > _MAX_SAVED:
             self._saved.clear()
         self._saved.update((judgment.item.digest, judgment.digest))  # only now: a cancelled save kept nothing
@@ -112,13 +114,14 @@ class DuckDBStore:
             raise StoreError(
                 f"judgment {judgment.id!r} cannot be stored: {error}. Texts must be valid Unicode"
             ) from error
-        size = len(payload) + sum(len(text) for row in (item, said) if row for text in row if isinstance(text, str))
-        return AssessmentWrite(key, run_id, assessment, payload, item, said, size)
+        return AssessmentWrite(key, run_id, assessment, payload, item, said)
 
     async def find_assessments(self, keys: Sequence[str]) -> dict[str, Assessment]:
         """The newest assessment per key, for the keys that have one."""
         if self._assessment_keys.loaded:
             keys = [key for key in keys if self._assessment_keys.may_contain(key_hash(key))]
+        if self._writer.behind and any(self._assessment_keys.added(key_hash(key)) for key in keys):
+            await self._writer.flush()
         return await self._read(lambda: self._find_assessments(keys)) if keys else {}
 
     def _find_assessments(self, keys: Sequence[str]) -> dict[str, Assessment]:
@@ -221,8 +224,16 @@ class DuckDBStore:
             if untold is not None:
                 raise untold
 
-    def _commit(self, records: Sequence[Record]) -> None:
-        self._journal.commit(records)
+    def _commit(self, records: Sequence[Record], segment: int) -> None:
+        self._journal.commit(records, segment)
+
+    def _replayed_log(self) -> WriteAhead:
+        """The write-ahead log, once what a killed process left in it is in the database."""
+        log = WriteAhead(self.path, self._journal.committed_segment())
+        for segment in log.left_behind():
+            self._journal.commit([decode(payload) for payload in segment.payloads], segment.number)
+            log.drop(segment.number)
+        return log
 
     def _ask(self, question: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
         with self._database.reading() as cursor:

@@ -130,6 +130,7 @@ def _copy_tables(connection: Connection, copy: Path, path: Path) -> None:
             "SELECT table_name FROM duckdb_tables() WHERE database_name = 'rewritten' AND table_name != 'migrations'"
         ).fetchall()
         for (table,) in tables:
+            connection.execute(f"DELETE FROM rewritten.{table}")  # noqa: S608 - what a migration put there
             connection.execute(f"INSERT INTO rewritten.{table} SELECT * FROM {source}.{table}")  # noqa: S608
         connection.execute("CHECKPOINT rewritten")
     finally:

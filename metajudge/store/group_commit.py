@@ -1,7 +1,7 @@
-"""One writer thread that commits what has gathered, and answers after the commit.
+"""One writer thread that brings the database up to date in groups, behind a write-ahead log.
 
-A commit costs milliseconds however little it holds, so writes wait a moment for company. Order is kept:
-what is acknowledged implies that everything queued before it is durable too.
+A record is acknowledged when it is in the log (see :mod:`metajudge.store.write_ahead`). Order is kept: what is in
+the database implies that everything acknowledged before is there too.
 """
 
 import asyncio
@@ -13,20 +13,17 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
 from metajudge.errors import StoreError
+from metajudge.store.write_ahead import WriteAhead
 
 T = TypeVar("T")
 
+COMMIT_EVERY_S: Final = 0.25
 MAX_GROUP: Final = 1_000
-MAX_QUEUED: Final = 2_000
-MAX_QUEUED_CHARS: Final = 16_000_000
-AWAITED_LINGER_S: Final = 0.003
-UNAWAITED_LINGER_S: Final = 0.1
-REST: Final = 10
-MAX_REST_S: Final = 0.06
-"""A commit that took d seconds is followed by a rest of ``REST * d``, at most this: a trickle of writes, each
-waiting for its own commit, would otherwise keep a core busy."""
-QUIET_S: Final = 0.01
-"""A rest ends early for an awaited write when nothing has arrived for so long: no company is coming."""
+MAX_GROUP_BYTES: Final = 2_000_000
+"""A group is committed when its first record is this old, or at this many records or bytes."""
+MAX_QUEUED: Final = 4_000
+MAX_QUEUED_BYTES: Final = 16_000_000
+"""Beyond this, awaited writes wait for the database to catch up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +36,9 @@ class _Ticket:
 
 @dataclass(frozen=True, slots=True)
 class _Write(Generic[T]):
-    row: T | None
+    row: T
     size: int
-    ticket: _Ticket | None
+    segment: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +51,30 @@ class GroupCommit(Generic[T]):
     """Queue and thread in front of a commit function.
 
     Args:
-        commit: makes a group durable, called in the writer thread; whatever it raises ends the writer.
+        commit: puts a group into the database and notes the number of its log segment, called in the writer
+            thread; whatever it raises ends the writer.
+        encode: a record as it stands in the log.
         name: what is written to, for messages.
+        ahead: the log; None for a database in memory.
     """
 
-    def __init__(self, commit: Callable[[Sequence[T]], None], name: str) -> None:
+    def __init__(
+        self,
+        commit: Callable[[Sequence[T], int], None],
+        encode: Callable[[T], bytes],
+        name: str,
+        ahead: WriteAhead | None = None,
+    ) -> None:
         self._commit = commit
+        self._encode = encode
         self._name = name
+        self._ahead = ahead
         self._queue: deque[_Write[T] | _Task] = deque()
         self._wake = threading.Condition()
         self._due: float | None = None
-        self._arrived = 0.0
-        self._awaited = False
-        self._rested_at = 0.0
-        self._chars = 0
+        self._records = 0
+        self._bytes = 0
+        self._busy = False
         self._closing = False
         self._error: StoreError | None = None
         self._told = False
@@ -75,38 +82,62 @@ class GroupCommit(Generic[T]):
         self._thread.start()
 
     @property
-    def full(self) -> bool:
-        return len(self._queue) >= MAX_QUEUED or self._chars >= MAX_QUEUED_CHARS
+    def behind(self) -> bool:
+        """Whether the database lacks something that was acknowledged."""
+        return self._busy or self._records > 0
 
-    def put(self, row: T, size: int) -> None:
-        """Queues a write nobody waits for.
+    def put(self, row: T) -> None:
+        """Acknowledges a record on return, without waiting for anything.
 
         Raises:
-            StoreError: a commit has failed before, or the store is closed.
+            StoreError: the log or the database has failed before or fails now, or the store is closed.
         """
-        self._enqueue(_Write(row, size, None), UNAWAITED_LINGER_S)
+        payload = self._encode(row)
+        with self._wake:
+            self._check_open()
+            try:
+                segment = 0 if self._ahead is None else self._ahead.append(payload)
+            except OSError as error:
+                self._fail(error, [])
+                raise self._told_error() from error
+            self._queue.append(_Write(row, len(payload), segment))
+            self._records += 1
+            self._bytes += len(payload)
+            if self._due is None:
+                self._due = time.monotonic() + COMMIT_EVERY_S
+                self._wake.notify()
+            elif self._records == MAX_GROUP or self._bytes >= MAX_GROUP_BYTES:
+                self._due = 0.0
+                self._wake.notify()
 
-    async def write(self, row: T, size: int) -> None:
-        """Queues a write, first waiting for room, and returns when it is durable."""
-        while self.full:
+    async def write(self, row: T) -> None:
+        """Acknowledges a record on return, first waiting for room.
+
+        Raises:
+            StoreError: as for :meth:`put`.
+        """
+        while self._records >= MAX_QUEUED or self._bytes >= MAX_QUEUED_BYTES:
             await self.flush()
-        ticket = _new_ticket()
-        self._enqueue(_Write(row, size, ticket), AWAITED_LINGER_S)
-        await ticket.future
+        self.put(row)
 
     async def flush(self) -> None:
-        """Returns when everything queued so far is durable."""
-        ticket = _new_ticket()
-        self._enqueue(_Write(None, 0, ticket), 0.0)
-        await ticket.future
+        """Returns when the database has everything acknowledged so far."""
+        await self.run(lambda: None)
 
     async def run(self, task: Callable[[], Any]) -> Any:
         """Runs a function in the writer thread, after what is queued and apart from any group.
 
         A StoreError it raises is the caller's alone; anything else ends the writer.
         """
-        ticket = _new_ticket()
-        self._enqueue(_Task(task, ticket), 0.0)
+        loop = asyncio.get_running_loop()
+        ticket = _Ticket(loop, loop.create_future())
+        with self._wake:
+            self._check_open()
+            if self._ahead is not None:
+                self._ahead.rotate()  # a segment holds no more than one group
+            self._queue.append(_Task(task, ticket))
+            self._due = 0.0
+            self._wake.notify()
         return await ticket.future
 
     def stop(self) -> StoreError | None:
@@ -119,101 +150,81 @@ class GroupCommit(Generic[T]):
         self._told = True
         return untold
 
-    def _enqueue(self, entry: _Write[T] | _Task, linger: float) -> None:
-        now = time.monotonic()
-        due = max(now + linger, self._rested_at) if linger else now
-        with self._wake:
-            if self._error is not None:
-                self._told = True
-                raise self._error
-            if self._closing:
-                raise StoreError(f"the store {self._name} is closed; open it again to write to it")
-            self._queue.append(entry)
-            self._arrived = now
-            if isinstance(entry, _Write):
-                self._chars += entry.size
-            sooner = self._due is None or due < self._due
-            awaited = entry.ticket is not None
-            if sooner:
-                self._due = due
-            if sooner or awaited > self._awaited or len(self._queue) == MAX_GROUP:
-                self._wake.notify()
-            self._awaited |= awaited
+    def _check_open(self) -> None:
+        if self._error is not None:
+            raise self._told_error()
+        if self._closing:
+            raise StoreError(f"the store {self._name} is closed; open it again to write to it")
+
+    def _told_error(self) -> StoreError:
+        assert self._error is not None
+        self._told = True
+        return self._error
 
     def _work(self) -> None:
         while group := self._next_group():
-            started = time.monotonic()
             try:
-                answers = self._process(group)
+                answer = self._process(group)
             except BaseException as error:  # the thread must never end without telling those who wait
-                self._fail(error, group)
+                with self._wake:
+                    self._fail(error, group)
                 return
-            with self._wake:
-                self._chars -= sum(entry.size for entry in group if isinstance(entry, _Write))
-            ended = time.monotonic()
-            self._rested_at = ended + min(REST * (ended - started), MAX_REST_S)
-            _answer(answers)
+            self._busy = False
+            if answer is not None:
+                _answer([answer])
 
-    def _next_group(self) -> list[_Write[T] | _Task]:
-        """Waits for a group: writes up to the next task, or one task; empty when closed."""
+    def _next_group(self) -> "list[_Write[T] | _Task]":
+        """Waits for a group: the writes up to the next task, or one task; empty when closed."""
         with self._wake:
-            while not self._closing and len(self._queue) < MAX_GROUP:
-                pause = self._pause()
-                if pause is not None and pause <= 0:
-                    break
-                self._wake.wait(pause)
+            while not self._closing and (self._due is None or self._due > time.monotonic()):
+                self._wake.wait(None if self._due is None else self._due - time.monotonic())
             group: list[_Write[T] | _Task] = []
-            while self._queue and len(group) < MAX_GROUP:
-                if group and isinstance(self._queue[0], _Task):
-                    break
+            while self._queue and not (group and isinstance(self._queue[0], _Task)):
                 entry = self._queue.popleft()
                 group.append(entry)
                 if isinstance(entry, _Task):
                     break
-            self._due = time.monotonic() if self._queue else None
-            self._awaited = any(entry.ticket is not None for entry in self._queue)
+                self._records -= 1
+                self._bytes -= entry.size
+            if self._ahead is not None and not self._queue:
+                self._ahead.rotate()
+            self._busy = bool(group)
+            self._due = 0.0 if self._queue else None
             return group
 
-    def _pause(self) -> float | None:
-        """Seconds until the next commit is due; None while nothing is queued."""
-        if self._due is None:
-            return None
-        due = min(self._due, self._arrived + QUIET_S) if self._awaited else self._due
-        return due - time.monotonic()
-
-    def _process(self, group: list[_Write[T] | _Task]) -> list[tuple[_Ticket, Any]]:
+    def _process(self, group: "list[_Write[T] | _Task]") -> tuple[_Ticket, Any] | None:
         first = group[0]
         if isinstance(first, _Task):
             try:
-                return [(first.ticket, first.run())]
+                return first.ticket, first.run()
             except StoreError as error:
-                return [(first.ticket, error)]
+                return first.ticket, error
         writes = [entry for entry in group if isinstance(entry, _Write)]
-        rows = [write.row for write in writes if write.row is not None]
-        if rows:
-            self._commit(rows)
-        return [(write.ticket, None) for write in writes if write.ticket is not None]
+        self._commit([write.row for write in writes], writes[-1].segment)
+        if self._ahead is not None:
+            self._ahead.drop(writes[-1].segment)
+        return None
 
-    def _fail(self, cause: BaseException, group: list[_Write[T] | _Task]) -> None:
-        with self._wake:
-            lost = [*group, *self._queue]
-            self._queue.clear()
-            count = sum(isinstance(entry, _Task) or entry.row is not None for entry in lost)
-            error = StoreError(
-                f"the store {self._name} could not be written to: {cause}. {count} writes since the last commit "
-                "are lost, everything acknowledged before is kept. Nothing more is accepted: see to the cause "
-                "(disk space, permissions), then run the same command again to go on"
-            )
-            error.__cause__ = cause
-            self._error = error
-            tickets = [entry.ticket for entry in lost if entry.ticket is not None]
-            self._told = self._told or bool(tickets)
+    def _fail(self, cause: BaseException, group: Sequence[_Write[T] | _Task]) -> None:
+        """Ends the writer; call with the lock held."""
+        lost = [*group, *self._queue]
+        self._queue.clear()
+        kept = (
+            "What was acknowledged is in its log and will be read when it is opened again"
+            if self._ahead is not None
+            else "What it held is gone"
+        )
+        error = StoreError(
+            f"the store {self._name} could not be written to: {cause}. {kept}. Nothing more is accepted: see to the "
+            "cause (disk space, permissions), then run the same command again to go on"
+        )
+        error.__cause__ = cause
+        self._error = error
+        self._closing = True
+        self._wake.notify()
+        tickets = [entry.ticket for entry in lost if isinstance(entry, _Task)]
+        self._told = self._told or bool(tickets)
         _answer([(ticket, error) for ticket in tickets])
-
-
-def _new_ticket() -> _Ticket:
-    loop = asyncio.get_running_loop()
-    return _Ticket(loop, loop.create_future())
 
 
 def _answer(answers: list[tuple[_Ticket, Any]]) -> None:

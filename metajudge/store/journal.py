@@ -76,8 +76,13 @@ class Journal:
         self._next_call = _next_number(connection, "call_id", "calls")
         self._next_assessment = _next_number(connection, "assessment_id", "assessments")
 
-    def commit(self, records: Sequence[Record]) -> None:
-        """Makes a group durable, all of it or nothing."""
+    def committed_segment(self) -> int:
+        """Number of the last segment of the write-ahead log whose records are in the database."""
+        (number,) = only_row(self._connection, "SELECT committed FROM write_ahead")
+        return int(number)
+
+    def commit(self, records: Sequence[Record], segment: int) -> None:
+        """Puts a group into the database, all of it or nothing, and notes the log segment it came from."""
         calls = [record for record in records if isinstance(record, CallRecord)]
         writes = [record for record in records if isinstance(record, AssessmentWrite)]
         connection = self._connection
@@ -89,6 +94,7 @@ class Journal:
                 self._items.save([w.item for w in writes if w.item is not None])
                 self._judgments.save([w.judgment for w in writes if w.judgment is not None])
                 self._append_assessments(writes)
+            connection.execute("UPDATE write_ahead SET committed = $1", [segment])
             connection.commit()
         except BaseException:
             _roll_back(connection)

@@ -1,10 +1,11 @@
 """Records as rows of the tables in ``migrations/``; the order of the values is the order of the columns."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
 
+from metajudge.errors import FailureKind
 from metajudge.store.lookups import key_hash
 from metajudge.types import AgentResult, Assessment, CallRecord, Judgment, Reply, Usage
 
@@ -17,7 +18,6 @@ class AssessmentWrite:
 
     Attributes:
         item: row of ``items``, None where this process has stored it already; likewise ``judgment``.
-        size: characters of text in the rows.
     """
 
     key: str
@@ -26,7 +26,32 @@ class AssessmentWrite:
     payload: str
     item: Row | None
     judgment: Row | None
-    size: int
+
+
+def encode(record: CallRecord | AssessmentWrite) -> bytes:
+    """A record as it stands in the write-ahead log."""
+    if isinstance(record, CallRecord):
+        try:
+            return b"c" + orjson.dumps(record)
+        except TypeError:  # a lone surrogate, which the database could not hold either
+            text, model, failure = map(storable, (record.reply_text, record.reply_model, record.failure_message))
+            return b"c" + orjson.dumps(replace(record, reply_text=text, reply_model=model, failure_message=failure))
+    return b"a" + orjson.dumps([record.key, record.run_id, record.payload, record.item, record.judgment])
+
+
+def decode(payload: bytes) -> CallRecord | AssessmentWrite:
+    """A record from the write-ahead log."""
+    data = orjson.loads(payload[1:])
+    if payload[:1] == b"c":
+        usage, kind = data.pop("usage"), data.pop("failure_kind")
+        return CallRecord(
+            **data,
+            usage=None if usage is None else Usage(**usage),
+            failure_kind=None if kind is None else FailureKind(kind),
+        )
+    key, run_id, text, item, judgment = data
+    assessment = Assessment.model_validate_json(text)
+    return AssessmentWrite(key, run_id, assessment, text, item and tuple(item), judgment and tuple(judgment))
 
 
 def item_row(judgment: Judgment) -> Row:

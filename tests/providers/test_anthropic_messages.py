@@ -128,7 +128,7 @@ async def test_how_an_answer_ended_is_told(answer, text, finish):
     [{"type": "message"}, anthropic_message(content=[]), anthropic_message(""), anthropic_message(content="x")],
 )
 async def test_an_answer_without_text_is_a_bad_reply_and_never_an_empty_one(answer):
-    with pytest.raises(BadReplyError, match="claude-sonnet-4-5 at https://api.anthropic.com answered with"):
+    with pytest.raises(BadReplyError, match=r"claude-sonnet-4-5 at https://api.anthropic.com answered with"):
         await exchange(ask(), answer)
 
 

@@ -4,7 +4,14 @@ import asyncio
 
 import pytest
 
-from metajudge.errors import AuthError, BudgetExceeded, ConfigurationError, ConnectionFailedError, ModelTimeoutError
+from metajudge.errors import (
+    AuthError,
+    BadReplyError,
+    BudgetExceeded,
+    ConfigurationError,
+    ConnectionFailedError,
+    ModelTimeoutError,
+)
 from metajudge.providers.budget import Amount, Budget, BudgetedModel
 from metajudge.providers.estimate import UsageEstimate
 from metajudge.providers.model import Message, ModelRequest, Parameters
@@ -128,3 +135,52 @@ async def test_a_cancelled_waiter_leaves_no_reservation_behind():
     budget.settle(Amount(calls=1), Amount(calls=1))
     with pytest.raises(BudgetExceeded, match="1 of 1 calls"):
         await budget.reserve(Amount(calls=1))
+
+
+@pytest.mark.parametrize("error", [ConnectionFailedError("cut"), BadReplyError("html", status=200)])
+async def test_whatever_may_have_been_billed_is_settled_as_reserved(error):
+    budget = Budget(usd=1.0)
+    with pytest.raises(type(error)):
+        await BudgetedModel(ScriptedModel([error]), budget, PRICE, UsageEstimate()).complete(REQUEST)
+    assert budget.spent.usd == pytest.approx(PRICE.cost(UsageEstimate().of(REQUEST)))
+
+
+async def test_missing_usage_is_settled_as_the_estimate_and_never_as_nothing():
+    budget = Budget(usd=1.0)
+    inner = ScriptedModel([Reply("fine", "stop", "m", usage=None)])
+    await BudgetedModel(inner, budget, PRICE, UsageEstimate()).complete(REQUEST)
+    assert budget.spent.usd == pytest.approx(PRICE.cost(UsageEstimate().of(REQUEST)))
+
+
+async def test_a_call_waits_for_others_to_settle_where_it_would_fit_beside_what_is_spent_alone():
+    largest = PRICE.cost(UsageEstimate().of(REQUEST))
+    budget = Budget(usd=10 * COST + largest)
+    model = BudgetedModel(PricedModel(), budget, PRICE, UsageEstimate())
+    replies = await asyncio.wait_for(asyncio.gather(*(model.complete(REQUEST) for _ in range(10))), 5)
+    assert len(replies) == 10
+
+
+async def test_cancelled_calls_leave_nothing_reserved():
+    budget = Budget(calls=10)
+    model = BudgetedModel(PricedModel(), budget, PRICE, UsageEstimate())
+    calls = [asyncio.create_task(model.complete(REQUEST)) for _ in range(30)]
+    await asyncio.sleep(0)  # ten are in flight, twenty wait
+    for call in calls[::2]:
+        call.cancel()
+    results = await asyncio.wait_for(asyncio.gather(*calls, return_exceptions=True), 5)
+    assert sum(isinstance(result, Reply) for result in results) == 5
+    assert budget.spent.calls == 10  # the five that were cancelled in flight may be billed
+    with pytest.raises(BudgetExceeded):
+        await budget.reserve(Amount(calls=1))
+
+
+async def test_when_a_large_call_stops_waiting_the_small_ones_behind_it_go_on():
+    budget = Budget(tokens=100)
+    await budget.reserve(Amount(tokens=60))
+    large = asyncio.create_task(budget.reserve(Amount(tokens=90)))
+    small = asyncio.create_task(budget.reserve(Amount(tokens=10)))
+    await asyncio.sleep(0)
+    large.cancel()
+    await asyncio.wait_for(small, 1)
+    with pytest.raises(asyncio.CancelledError):
+        await large

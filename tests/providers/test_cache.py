@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from metajudge.errors import ServerError
+from metajudge.errors import BudgetExceeded, ServerError
 from metajudge.providers.cache import CachedModel
-from metajudge.providers.model import Message, ModelRequest, request_key
+from metajudge.providers.model import Endpoint, Message, ModelRequest, OutputSchema, Parameters, request_key
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.types import Reply
 
@@ -122,3 +122,31 @@ async def test_a_finished_call_is_not_remembered_without_a_cache():
     inner = ScriptedModel(["one", "two"])
     model = CachedModel(inner, None)
     assert [(await model.complete(REQUEST)).text for _ in range(2)] == ["one", "two"]
+
+
+async def test_a_spent_budget_is_shared_as_what_it_is():
+    inner = SlowModel([BudgetExceeded("spent")])
+    model = CachedModel(inner, None)
+    calls = [asyncio.create_task(model.complete(REQUEST)) for _ in range(3)]
+    await asyncio.sleep(0)
+    inner.gate.set()
+    assert [type(e) for e in await asyncio.gather(*calls, return_exceptions=True)] == [BudgetExceeded] * 3
+
+
+def test_whatever_changes_the_answer_changes_the_key_and_a_time_out_does_not():
+    model = ScriptedModel([])
+    schema = OutputSchema("scores", {"type": "object"})
+    other = ScriptedModel([], endpoint=Endpoint("openai", "http://elsewhere/v1"))
+    keys = [
+        request_key(model, REQUEST),
+        request_key(other, REQUEST),
+        request_key(ScriptedModel([], name="another"), REQUEST),
+        request_key(model, replace(REQUEST, draw=1)),
+        request_key(model, replace(REQUEST, schema=schema)),
+        request_key(model, replace(REQUEST, schema=OutputSchema("scores", {"type": "array"}))),
+        request_key(model, replace(REQUEST, system="another")),
+        request_key(model, replace(REQUEST, parameters=Parameters(seed=1))),
+        request_key(model, replace(REQUEST, parameters=Parameters(headers=(("x-beta", "1"),)))),
+    ]
+    assert len(set(keys)) == len(keys)
+    assert request_key(model, replace(REQUEST, parameters=Parameters(timeout_s=5))) == keys[0]

@@ -4,10 +4,11 @@ import asyncio
 
 import pytest
 
-from metajudge.errors import ConfigurationError, RateLimitedError
+from metajudge.errors import ConfigurationError, RateLimitedError, ServerError
 from metajudge.providers.estimate import UsageEstimate
 from metajudge.providers.limits import LimitedModel, Limits, LimitSettings, Rate
 from metajudge.providers.model import Endpoint, Message, ModelRequest
+from metajudge.providers.retry import RetryingModel
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.providers.slots import AdaptiveSlots
 
@@ -190,3 +191,44 @@ async def test_an_empty_account_is_no_reason_to_go_slower():
     model = LimitedModel(Counted(answer=spent), limits, UsageEstimate())
     await asyncio.gather(*(model.complete(REQUEST) for _ in range(40)), return_exceptions=True)
     assert limits.at(HERE).slots.allowed == 16
+
+
+async def test_who_waits_for_one_endpoints_minute_keeps_no_other_from_being_asked():
+    limits = Limits(LimitSettings(concurrency=2), {HERE: LimitSettings(requests_per_minute=1)})
+    slow = LimitedModel(Counted(HERE), limits, UsageEstimate())
+    waiting = [asyncio.create_task(slow.complete(REQUEST)) for _ in range(10)]
+    await asyncio.sleep(0.01)
+    quick = LimitedModel(Counted(THERE), limits, UsageEstimate())
+    await asyncio.wait_for(asyncio.gather(*(quick.complete(REQUEST) for _ in range(20))), 5)
+    for task in waiting:
+        task.cancel()
+    results = await asyncio.gather(*waiting, return_exceptions=True)
+    assert sum(isinstance(result, asyncio.CancelledError) for result in results) == 9
+
+
+async def test_a_cancelled_wait_for_a_rate_takes_nothing_and_blocks_nobody():
+    clock = Clock()
+    rate = Rate(6, clock=clock, sleep=asyncio.sleep)
+    await rate.take(1)
+    waiting = asyncio.create_task(rate.take(1))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    clock.now += 10
+    await asyncio.wait_for(rate.take(1), 1)
+
+
+async def test_no_slot_is_held_during_the_wait_before_a_retry():
+    limits, told = Limits(LimitSettings(concurrency=1)), asyncio.Event()
+    failing = LimitedModel(ScriptedModel([ServerError("x"), "late"], endpoint=HERE), limits, UsageEstimate())
+
+    async def until_told(_seconds):
+        await told.wait()
+
+    first = asyncio.create_task(RetryingModel(failing, sleep=until_told).complete(REQUEST))
+    await asyncio.sleep(0.01)
+    other = LimitedModel(ScriptedModel(["early"], endpoint=HERE), limits, UsageEstimate())
+    assert (await asyncio.wait_for(other.complete(REQUEST), 2)).text == "early"
+    told.set()
+    assert (await first).text == "late"

@@ -4,8 +4,9 @@ import asyncio
 
 import pytest
 
-from metajudge.errors import BadRequestError
-from metajudge.providers.negotiation import Dialect, Negotiation, OutputMode
+from metajudge.errors import AuthError, BadRequestError
+from metajudge.providers.model import OutputSchema
+from metajudge.providers.negotiation import Dialect, Negotiation, OutputMode, schema_instruction
 from metajudge.providers.notices import Notices
 
 MODES = (OutputMode.JSON_SCHEMA, OutputMode.JSON_OBJECT, OutputMode.TEXT)
@@ -129,3 +130,35 @@ async def test_a_cancelled_first_call_hands_over():
     first.cancel()
     await asyncio.gather(first, return_exceptions=True)
     assert await asyncio.wait_for(found.begin(), 1) == Dialect()
+
+
+async def test_failing_first_calls_make_the_others_wait_the_grace_in_all_and_not_each():
+    found, _ = negotiation()
+
+    async def call():
+        await found.begin()
+        await asyncio.sleep(0.01)
+        found.end(False)
+
+    loop = asyncio.get_running_loop()
+    start = loop.time()
+    await asyncio.gather(*(call() for _ in range(64)))
+    assert loop.time() - start < 0.3
+
+
+async def test_calls_that_wait_for_one_with_a_wrong_key_end_unsent():
+    found = Negotiation("m", Dialect(), MODES, Notices(), 60)
+    await found.begin()
+    waiting = [asyncio.create_task(found.begin()) for _ in range(5)]
+    await asyncio.sleep(0)
+    found.doom(AuthError("HTTP 401: check the key"))
+    found.end(False)
+    results = await asyncio.wait_for(asyncio.gather(*waiting, return_exceptions=True), 1)
+    assert all(isinstance(r, AuthError) and not r.sent and r.attempts == 0 for r in results)
+    assert "not sent, because another call failed" in str(results[0])
+    await asyncio.wait_for(found.begin(), 1)  # a later call tries for itself
+
+
+def test_the_instruction_for_plain_text_holds_the_whole_schema():
+    schema = OutputSchema("scores", {"type": "object", "required": ["score"]})
+    assert schema_instruction(schema).endswith('\n{"type":"object","required":["score"]}')

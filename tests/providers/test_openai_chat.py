@@ -139,7 +139,7 @@ async def test_how_an_answer_ended_is_told(answer, text, finish):
     ],
 )
 async def test_an_answer_without_a_message_is_a_bad_reply_and_never_an_empty_one(answer):
-    with pytest.raises(BadReplyError, match="gpt-4o-mini at https://api.openai.com/v1 answered with"):
+    with pytest.raises(BadReplyError, match=r"gpt-4o-mini at https://api.openai.com/v1 answered with"):
         await exchange(ask(), answer)
 
 
@@ -150,7 +150,7 @@ async def test_a_body_that_is_no_json_object_is_a_bad_reply(content):
 
 
 async def test_a_gateways_error_inside_a_success_is_that_error():
-    with pytest.raises(ServerError, match="HTTP 502 .*Provider returned error"):
+    with pytest.raises(ServerError, match=r"HTTP 502 .*Provider returned error"):
         await exchange(ask(), {"error": {"message": "Provider returned error", "code": 502}})
     with pytest.raises(OverloadedError):
         await exchange(ask(), {"error": {"message": "busy", "code": 503}, "choices": []})

@@ -8,6 +8,7 @@ from metajudge.errors import (
     AuthError,
     BadReplyError,
     BadRequestError,
+    BudgetExceeded,
     ConnectionFailedError,
     ContextTooLongError,
     ModelTimeoutError,
@@ -159,3 +160,10 @@ async def test_the_same_seed_waits_the_same():
         await model.complete(REQUEST)
         waits.append(clock.waits)
     assert waits[0] == waits[1]
+
+
+async def test_a_spent_budget_is_never_retried():
+    model, inner, clock = retrying([BudgetExceeded("spent"), "yes"])
+    with pytest.raises(BudgetExceeded):
+        await model.complete(REQUEST)
+    assert (len(inner.requests), clock.waits) == (1, [])

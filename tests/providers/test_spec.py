@@ -29,7 +29,7 @@ def test_name_provider_model_and_url_are_split_where_they_should_be(text, name, 
         ("openai:", "names no model"),
         ("openai:@http://localhost", "names no model"),
         ("opnai:m", "did you mean 'openai'"),
-        ("acme:m", "Known: anthropic, deepseek"),
+        ("acme:m", r"unknown provider 'acme'\. Known: anthropic, deepseek"),
         ("a b=openai:m", "may only hold letters"),
         ("=openai:m", "may only hold letters"),
         ("openai:m@ftp://host", "starts with http"),
@@ -39,6 +39,12 @@ def test_name_provider_model_and_url_are_split_where_they_should_be(text, name, 
         ("openai:m@http://user:secret@host", "user or password"),
         ("openai:m@http://host/v1?x=1", "query"),
         ("openai:m@httpx://host", "not an http"),
+        ("", "has no model"),
+        (":m", "unknown provider ''"),
+        ("a=b=openai:m", "may only hold letters"),
+        ("openai:m@http://[::1", "not a URL"),
+        ("openai:m@http://host/#x", "fragment"),
+        ("openai:m@http://ho st", "not an http"),
     ],
 )
 def test_a_wrong_agent_is_refused_with_what_to_write(text, said):
@@ -90,3 +96,8 @@ def test_every_built_in_provider_has_a_canonical_url():
 )
 def test_loopback_is_told_from_what_looks_like_it(text, local):
     assert parse_agent_spec(text).is_local is local
+
+
+@pytest.mark.parametrize("text", ["mini=openai:gpt-4o-mini", "l=ollama:llama3:8b@http://localhost:11434"])
+def test_a_spec_prints_as_it_is_written(text):
+    assert str(parse_agent_spec(text)) == text

@@ -106,3 +106,7 @@ CREATE TABLE run_events (
     occurred_at DOUBLE,
     summary VARCHAR
 );
+
+-- The last segment of the write-ahead log whose records are in the tables above: one row, set in every commit.
+CREATE TABLE write_ahead (committed BIGINT NOT NULL);
+INSERT INTO write_ahead VALUES (0);

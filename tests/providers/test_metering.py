@@ -1,0 +1,141 @@
+"""The books: every HTTP request counted, priced and recorded, exactly once."""
+
+import asyncio
+
+import pytest
+
+from metajudge.errors import ConnectionFailedError, FailureKind, RefusedError, ServerError
+from metajudge.providers.metering import Meter, MeteredModel
+from metajudge.providers.model import request_key
+from metajudge.providers.notices import Notices
+from metajudge.providers.prices import FlatPrice
+from metajudge.providers.retry import RetryingModel, RetryPolicy
+from metajudge.providers.scripted import ScriptedModel
+from metajudge.types import Reply, Usage
+from tests.doubles.model_requests import FakeTime, MemoryLedger, ask
+
+PRICE = FlatPrice.of(1.0, 2.0)
+USUAL = Usage(1000, 0, 0, 100)
+
+
+def metered(*answers, price=PRICE, **options):
+    meter, ledger, notices = Meter(), MemoryLedger(), Notices()
+    model = MeteredModel(
+        ScriptedModel(list(answers)),
+        meters=(meter,),
+        find_price=lambda: price,
+        ledger=ledger,
+        run_id="run-1",
+        notices=notices,
+        **options,
+    )
+    return model, meter, ledger, notices
+
+
+def answer(usage=USUAL):
+    return Reply("text", "stop", "m-1", usage)
+
+
+async def test_a_reply_is_counted_priced_and_recorded():
+    model, meter, ledger, notices = metered(answer(), answer())
+    reply = await model.complete(ask())
+    await model.complete(ask("another"))
+    assert reply.cost_usd == pytest.approx(0.0012)
+    assert (meter.sent, meter.replies, meter.unpriced) == (2, 2, 0)
+    assert meter.usage == Usage(2000, 0, 0, 200)
+    assert meter.cost_usd == pytest.approx(0.0024)
+    call = ledger.calls[0]
+    assert call.key == request_key(model, ask())
+    assert (call.status, call.reply_text, call.reply_model, call.http_status) == ("ok", "text", "m-1", 200)
+    assert (call.run_id, call.attempt, call.cost_usd, call.usage) == ("run-1", 1, reply.cost_usd, reply.usage)
+    assert notices.lines == ()
+
+
+async def test_every_attempt_of_a_retried_call_is_recorded_under_one_key():
+    model, meter, ledger, _ = metered(ServerError("HTTP 500", status=500), ConnectionFailedError("cut"), answer())
+    time = FakeTime()
+    await RetryingModel(model, RetryPolicy(), sleep=time.sleep).complete(ask())
+    assert [(c.attempt, c.status, c.http_status) for c in ledger.calls] == [
+        (1, "failed", 500),
+        (2, "failed", None),
+        (3, "ok", 200),
+    ]
+    assert [c.failure_kind for c in ledger.calls] == [FailureKind.SERVER_ERROR, FailureKind.CONNECTION, None]
+    assert ledger.calls[0].failure_message == "HTTP 500"
+    assert len({c.key for c in ledger.calls}) == 1
+    assert meter.sent == 3
+    assert meter.failures == {FailureKind.SERVER_ERROR: 1, FailureKind.CONNECTION: 1}
+
+
+async def test_what_never_left_is_shown_as_a_failure_but_not_counted_as_sent():
+    model, meter, ledger, _ = metered(ConnectionFailedError("refused", sent=False))
+    with pytest.raises(ConnectionFailedError):
+        await model.complete(ask())
+    assert (meter.sent, meter.failures[FailureKind.CONNECTION], ledger.calls) == (0, 1, [])
+
+
+async def test_a_refusal_by_the_providers_filter_is_recorded_with_its_kind():
+    model, _, ledger, _ = metered(RefusedError("filtered", status=400))
+    with pytest.raises(RefusedError):
+        await model.complete(ask())
+    assert ledger.calls[0].failure_kind is FailureKind.REFUSED
+
+
+async def test_a_cancelled_call_is_counted_and_recorded_because_it_may_be_billed():
+    class Endless(ScriptedModel):
+        async def complete(self, request):
+            await asyncio.sleep(60)
+
+    meter, ledger = Meter(), MemoryLedger()
+    model = MeteredModel(Endless([]), meters=(meter,), ledger=ledger)
+    task = asyncio.create_task(model.complete(ask()))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert (meter.sent, meter.replies) == (1, 0)
+    assert (ledger.calls[0].status, ledger.calls[0].failure_kind) == ("failed", FailureKind.INTERRUPTED)
+
+
+async def test_missing_usage_is_said_once_and_never_priced_as_nothing():
+    model, meter, _, notices = metered(answer(None), answer(None))
+    replies = [await model.complete(ask()) for _ in range(2)]
+    assert [reply.cost_usd for reply in replies] == [None, None]
+    assert meter.unpriced == 2
+    assert len(notices.lines) == 1
+    assert "reports no usage" in notices.lines[0]
+
+
+async def test_an_unknown_price_is_said_once():
+    model, meter, _, notices = metered(answer(), answer(), price=None)
+    for _ in range(2):
+        assert (await model.complete(ask())).cost_usd is None
+    assert meter.unpriced == 2
+    assert len(notices.lines) == 1
+    assert "give the agent a price" in notices.lines[0]
+
+
+async def test_the_clock_starts_after_everything_slow_is_prepared():
+    order, meter = [], Meter()
+
+    class Watching(ScriptedModel):
+        async def complete(self, request):
+            order.append(("sent", meter.first_sent_at is not None))
+            return answer()
+
+    def prepare():
+        order.append(("prepared", meter.first_sent_at is not None))
+
+    model = MeteredModel(Watching([]), meters=(meter,), prepare=prepare)
+    await model.complete(ask())
+    await model.complete(ask())
+    assert order == [("prepared", False), ("sent", True), ("sent", True)]
+
+
+async def test_one_call_adds_to_the_runs_and_the_agents_meter():
+    run, agent = Meter(), Meter()
+    model = MeteredModel(ScriptedModel(["x"]), meters=(run, agent))
+    await model.complete(ask())
+    assert (run.sent, agent.sent) == (1, 1)
+    assert run.first_sent_at is not None
+    assert run.last_reply_at >= run.first_sent_at

@@ -1,0 +1,23 @@
+"""The request on its way through the wrappers."""
+
+from metajudge.providers.model import request_key
+from metajudge.providers.scripted import ScriptedModel
+from metajudge.providers.wrapper import CallAttempt, ModelWrapper
+from tests.doubles.model_requests import ask
+
+
+def test_a_call_carries_its_key_from_attempt_to_attempt():
+    model, request = ScriptedModel([]), ask(draw=3, fresh=True, seed=1)
+    call = CallAttempt.of(model, request)
+    assert call.key == request_key(model, request)
+    assert CallAttempt.of(model, call) is call
+    later = call.again(2)
+    assert (later.key, later.attempt, later.draw, later.fresh) == (call.key, 2, 3, True)
+    assert later.content() == request.content()
+
+
+async def test_a_wrapper_is_the_model_it_wraps():
+    inner = ScriptedModel(["text"], name="mini")
+    wrapper = ModelWrapper(inner)
+    assert (wrapper.name, wrapper.endpoint) == (inner.name, inner.endpoint)
+    assert (await wrapper.complete(ask())).text == "text"
