@@ -112,7 +112,7 @@ class PrecisionRow(_Frozen):
         cells: category -> cell, :data:`OVERALL` included; categories without judgments are left out.
         orders: order shown -> the cell over all categories, so that a position effect cannot hide.
         unscored: decided judgments the selection has no score for; they are not selected.
-        cost_usd: None where a price or the usage was unknown, absent where no model is asked.
+        cost_usd: absent where no model is asked, or a price or the usage is unknown.
         published: the paper's cells, as shares.
     """
 
@@ -122,7 +122,7 @@ class PrecisionRow(_Frozen):
     cells: dict[str, PrecisionCell]
     orders: dict[str, PrecisionCell]
     unscored: int = 0
-    cost_usd: float | None | Absent
+    cost_usd: float | Absent
     calls: int | Absent
     published: dict[str, float] = Field(default_factory=dict)
     published_in: str = ""
@@ -178,5 +178,6 @@ class BenchFindings(_Frozen):
     accuracy: tuple[Accuracy, ...]
     judges: tuple[JudgeFindings, ...]
     published: tuple[PublishedRow, ...] = ()
+    published_notes: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     provenance: dict[str, str] = Field(default_factory=dict)

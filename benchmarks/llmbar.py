@@ -8,8 +8,8 @@ studies), human preference without ties (Processed).
 
 Games: accuracy is the mean over the two orders; beside it stand each order, both orders right, and agreement (the two
 orders say the same, two unread answers included). Strategies of two stages count by their final stage. A rating scores
-each response once; as upstream recorded it, a tie is a win for the second stored response in the first order and for the
-first in the other, an unreadable score the reverse, so either is right in one order and wrong in the other.
+each response once; as upstream recorded it, a tie is a win for the second stored response in the first order and for
+the first in the other, an unreadable score the reverse, so either is right in one order and wrong in the other.
 """
 
 from collections import Counter, defaultdict

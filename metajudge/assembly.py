@@ -85,7 +85,7 @@ class _Assembly:
         built = {name: self._model(agent, name) for name, agent in self._named_agents().items()}
         default = self._panel(None, Route(), built)
         routes = {category: self._panel(category, route, built) for category, route in self.config.routes.items()}
-        return Vetter(default, routes, self.config.seed)
+        return Vetter(default, routes, self.config.seed, self.resources.notices.say)
 
     def _named_agents(self) -> dict[str, AgentConfig]:
         """Agents by name, the summariser included."""
@@ -127,7 +127,7 @@ class _Assembly:
             agents=agents,
             strategy=strategy,
             threshold=threshold,
-            rubric=(route.rubric or config.rubric) if agents else None,
+            rubric=(route.rubric or config.rubric) if agents and strategy is not StrategyName.REJUDGE else None,
             scale=(1.0, 5.0) if scale is None else (scale.low, scale.high),
             quorum=route.quorum or config.quorum,
             early_exit=self.early_exit if config.early_exit is None else config.early_exit,
@@ -135,6 +135,7 @@ class _Assembly:
             aggregate=config.discussion.aggregate,
             summariser=summarisers[0] if summarisers else None,
             average_votes=config.average_votes,
+            families=config.families,
             route=category,
         )
 

@@ -213,8 +213,14 @@ class Engine:
             raise
         finally:
             self._account(summary, durable_at)
-            await self._finish(summary)
+            await self.finish(summary.end.value, summary.to_json())
         return summary
+
+    async def finish(self, status: str, summary: Mapping[str, Any]) -> None:
+        """Records how the run ended, for runs other than :meth:`vet_all`; closing alone records the calls."""
+        if self._store is not None:
+            self._finished = True
+            await self._store.finish_run(self.run_id, status, time.time(), summary)
 
     async def _open(self) -> None:
         settings = self.settings or Settings.load()
@@ -286,11 +292,6 @@ class Engine:
         summary.notices = list(self.notices)
         if meter.first_sent_at is not None and durable_at is not None:
             summary.wall_s = durable_at - meter.first_sent_at
-
-    async def _finish(self, summary: VetSummary) -> None:
-        if self._store is not None:
-            self._finished = True
-            await self._store.finish_run(self.run_id, summary.end.value, time.time(), summary.to_json())
 
 
 def vet(

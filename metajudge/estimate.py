@@ -6,18 +6,24 @@ from typing import Any
 
 from metajudge.agents import Agent
 from metajudge.assembly import build_vetter
+from metajudge.judging.pairwise import Order, Orders, PairwiseJudge, orders_of
 from metajudge.panel_file import AgentConfig, PanelConfig
+from metajudge.providers.model import ModelRequest
 from metajudge.providers.prices import FlatPrice, Price, find_price
 from metajudge.providers.spec import parse_agent_spec
 from metajudge.providers.stack import Resources
-from metajudge.strategies import Panel
-from metajudge.types import Judgment, Usage
+from metajudge.strategies import Panel, StrategyName
+from metajudge.strategies.rejudge import judge_of
+from metajudge.types import Item, Judgment, Usage
 
 CHARACTERS_PER_TOKEN = 4.0
 """English text; code and most other languages take more tokens."""
 
 EXPLANATION_TOKENS = 60
 """Assumed output for one score with its explanation."""
+
+REASONING_TOKENS = 500
+"""Assumed output for one comparison of two responses: an answer of the judge's own, and what it finds."""
 
 
 @dataclass(slots=True)
@@ -56,15 +62,40 @@ def estimate_run(config: PanelConfig, judgments: Iterable[Judgment]) -> Estimate
             estimate.without_verdict += 1
             continue
         _add_panel(estimate, vetter.panel_for(judgment), judgment, prices)
+    return _priced(estimate)
+
+
+def estimate_judging(config: PanelConfig, items: Iterable[Item], orders: Orders = "both") -> Estimate:
+    """What it takes to have a panel's agents judge items as pairwise judges.
+
+    Raises:
+        ConfigurationError: as for :func:`estimate_run`; the panel's strategy must be ``rejudge``.
+    """
+    panel = build_vetter(config, Resources(key_for=lambda _spec: "not-sent"), early_exit=False).default
+    prices = _prices(config)
+    estimate = Estimate(unpriced=sorted(name for name, price in prices.items() if price is None))
+    for item in items:
+        for agent in panel.agents:
+            judge = PairwiseJudge(agent.name, agent.model, agent.parameters)
+            for order in orders_of(item, orders):
+                estimate.judgments += 1
+                _add_game(estimate, agent, judge, item, order, prices)
+    return _priced(estimate)
+
+
+def _priced(estimate: Estimate) -> Estimate:
     if estimate.unpriced and estimate.calls:
         estimate.cost_usd = None
     return estimate
 
 
 def _add_panel(estimate: Estimate, panel: Panel, judgment: Judgment, prices: dict[str, Price | None]) -> None:
+    if panel.strategy is StrategyName.REJUDGE:
+        _add_rejudging(estimate, panel, judgment, prices)
+        return
     agents = len(panel.agents)
     said = sum(_output_tokens(agent) for agent in panel.agents)
-    discussing = panel.strategy == "panel_discussion"
+    discussing = panel.strategy is StrategyName.PANEL_DISCUSSION
     for position, agent in enumerate(panel.agents):
         alone = _input_tokens(agent, judgment)
         if not discussing:
@@ -78,8 +109,31 @@ def _add_panel(estimate: Estimate, panel: Panel, judgment: Judgment, prices: dic
         _add_call(estimate, panel.summariser, _input_tokens(panel.summariser, judgment) + said, prices)
 
 
-def _add_call(estimate: Estimate, agent: Agent, input_tokens: int, prices: dict[str, Price | None]) -> None:
-    usage = Usage(input_tokens=input_tokens, output_tokens=_output_tokens(agent))
+def _add_rejudging(estimate: Estimate, panel: Panel, judgment: Judgment, prices: dict[str, Price | None]) -> None:
+    verdict = judgment.verdict
+    if verdict is None or len(verdict.ids) != 2:
+        return
+    first, second = verdict.ids
+    for agent in panel.agents:
+        for order in orders_of(judgment.item, pair=(first, second)):
+            _add_game(estimate, agent, judge_of(agent), judgment.item, order, prices)
+
+
+def _add_game(
+    estimate: Estimate, agent: Agent, judge: PairwiseJudge, item: Item, order: Order, prices: dict[str, Price | None]
+) -> None:
+    _add_call(estimate, agent, _size(judge.request(item, order)), prices, REASONING_TOKENS)
+
+
+def _add_call(
+    estimate: Estimate,
+    agent: Agent,
+    input_tokens: int,
+    prices: dict[str, Price | None],
+    output_tokens: int | None = None,
+) -> None:
+    output = _output_tokens(agent) if output_tokens is None else output_tokens
+    usage = Usage(input_tokens=input_tokens, output_tokens=output)
     price = prices[agent.name]
     mine = estimate.by_agent.setdefault(
         agent.name, {"calls": 0, "input_tokens": 0, "output_tokens": 0, "cost_usd": None if price is None else 0.0}
@@ -97,7 +151,10 @@ def _add_call(estimate: Estimate, agent: Agent, input_tokens: int, prices: dict[
 
 
 def _input_tokens(agent: Agent, judgment: Judgment) -> int:
-    request = agent.request(judgment)
+    return _size(agent.request(judgment))
+
+
+def _size(request: ModelRequest) -> int:
     size = len(request.system) + sum(len(message.text) for message in request.messages)
     return int(size / CHARACTERS_PER_TOKEN) + 1
 

@@ -22,6 +22,9 @@ from functools import lru_cache
 from typing import Literal
 
 FamilyPolicy = Literal["warn", "forbid", "ignore"]
+"""What to do where an agent is of the judge's or a candidate's family: ask, and say so once an agent, family and role;
+leave the judgment unasked, as failed with the reason, while the rest of the run goes on; or ask without a word."""
+
 Role = Literal["judge", "candidate"]
 
 FAMILIES: Mapping[str, str] = {

@@ -11,10 +11,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, ValidationError
 
 from metajudge.errors import ConfigurationError
+from metajudge.families import FamilyPolicy
 
 Weights = str | dict[str, float]
 Rounds = Literal["independent_first", "sequential"]
-Strategy = Literal["single", "weighted_average", "majority_vote", "panel_discussion", "signals"]
+Strategy = Literal["single", "weighted_average", "majority_vote", "panel_discussion", "rejudge", "signals"]
 
 
 class _Table(BaseModel):
@@ -104,6 +105,7 @@ class PanelConfig(_Table):
     quorum: PositiveInt | None = None
     early_exit: bool | None = None
     average_votes: bool = False
+    families: FamilyPolicy = "warn"
     seed: int | None = None
     discussion: Discussion = Discussion()
     routes: dict[str, Route] = Field(default_factory=dict)

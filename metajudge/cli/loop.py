@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 # Imported SDKs are half a million objects that never die; the default of 700 has them walked over many times a
 # second. What vetting itself allocates is freed by reference counts.
-YOUNG_OBJECTS = 50_000
+YOUNG_OBJECTS = 5_000
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:

@@ -19,13 +19,12 @@ Orders = Literal["both", "given"]
 class Game:
     """One comparison by one judge in one order.
 
-    Exactly one of ``verdict``, ``no_verdict`` and ``failure`` is set.
-
     Attributes:
         order: response ids in the order shown: the first was called A.
         verdict: in terms of response ids; a tie names them in the item's order.
-        no_verdict: why the judge, although it answered, gave none.
-        failure: why the judge could not be asked; asking again later may help.
+        failure: why there is no verdict.
+        replied: whether the judge gave an answer of its own, be it a refusal or of no use; False where it could
+            not be asked, so that asking again later may help.
         text: the judge's reasoning, or its whole reply where that could not be read.
         replies: 2 where the first reply had to be repaired.
         cost_usd: of the replies this game rests on, whether they came from the store or not; None where unknown.
@@ -36,8 +35,8 @@ class Game:
     model: str
     order: Order
     verdict: Pairwise | None = None
-    no_verdict: str | None = None
     failure: Failure | None = None
+    replied: bool = True
     text: str = ""
     instruction: str = ""
     replies: int = 0
@@ -45,7 +44,12 @@ class Game:
     spent: Spent = field(default_factory=Spent)
     request_digest: str | None = None
     reported_model: str | None = None
-    seed: int | None = None
+    parameters: Parameters = field(default_factory=Parameters)
+
+    @property
+    def no_verdict(self) -> str | None:
+        """Why the judge, although it answered, gave no verdict."""
+        return self.failure.message if self.failure is not None and self.replied else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,8 @@ class PairwiseJudge:
             judge=self.name,
             model=self.model.name,
             order=order,
+            failure=_explained(answer.failure, answer.text),
+            replied=answer.replied,
             text=answer.text,
             instruction=request.system,
             replies=answer.replies,
@@ -85,15 +91,11 @@ class PairwiseJudge:
             spent=answer.spent,
             request_digest=answer.key,
             reported_model=answer.reported_model,
-            seed=self.parameters.seed,
+            parameters=self.parameters,
         )
-        if answer.value is not None:
-            verdict = _turned_back(answer.value, item, order)
-            return replace(game, verdict=verdict, text=answer.value.reasoning)
-        failure = answer.failure or Failure(kind=FailureKind.BAD_REPLY, message="no reply")
-        if not answer.replied:
-            return replace(game, failure=failure)
-        return replace(game, no_verdict=_reason(failure, answer.text))
+        if answer.value is None:
+            return game
+        return replace(game, verdict=_turned_back(answer.value, item, order), text=answer.value.reasoning)
 
     def request(self, item: Item, order: Order) -> ModelRequest:
         """The first request :meth:`compare` sends: the same bytes for the same question, texts and order."""
@@ -124,11 +126,12 @@ def _turned_back(reply: PairwiseReply, item: Item, order: Order) -> Pairwise:
     return Pairwise(*orders_of(item, "given", order)[0], 0) if verdict.is_tie else verdict
 
 
-def _reason(failure: Failure, text: str) -> str:
-    """Why an answer holds no verdict."""
+def _explained(failure: Failure | None, text: str) -> Failure | None:
+    """A failure with what the unreadable reply seems to say; no verdict is taken from it."""
+    if failure is None or failure.kind is not FailureKind.BAD_REPLY:
+        return failure
     marks = stated_marks(text)
-    if failure.kind is FailureKind.BAD_REPLY and len(marks) > 1:
-        return f"the judge gave several different verdicts ({', '.join(marks)}, as shown): {failure.message}"
-    if failure.kind is FailureKind.BAD_REPLY and not marks:
-        return f"the judge's answer holds no verdict: {failure.message}"
-    return failure.message
+    if len(marks) == 1:
+        return failure
+    said = f"gave several different verdicts ({', '.join(marks)}, as shown)" if marks else "gave no verdict"
+    return Failure(kind=failure.kind, message=f"the judge {said}: {failure.message}")

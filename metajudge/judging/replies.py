@@ -1,5 +1,6 @@
 """From a pairwise judge's reply to a verdict, strictly: no verdict is ever guessed."""
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -60,5 +61,5 @@ def stated_marks(text: str) -> Sequence[str]:
 
 
 def _short(value: object) -> str:
-    text = repr(value)
+    text = json.dumps(value)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -23,9 +23,8 @@ def support(verdict: AnyVerdict, given: Sequence[Pairwise]) -> float:
         ValueError: verdicts on other responses, or none.
     """
     if not given or len(verdict.ids) != 2 or any(set(one.ids) != set(verdict.ids) for one in given):
-        raise ValueError(
-            f"verdicts on other responses, or none, cannot support {verdict}: {', '.join(map(str, given))}"
-        )
+        there = ", ".join(map(str, given)) or "none"
+        raise ValueError(f"only verdicts on the same two responses can support {verdict}; these are: {there}")
     first, second = verdict.ids
     if verdict.is_tie:
         return sum(1.0 - one.strength for one in given) / len(given)

@@ -111,7 +111,7 @@ class _ItemLines:
             except ValidationError as error:
                 yield self.source.reject(line.number, reason_of(error), line.raw)
             else:
-                yield _FoundItem(item, f"{self.source.name}:{line.number}")
+                yield _FoundItem(item, self.source.name, line.number)
 
 
 class _JudgedItems:
@@ -132,12 +132,16 @@ def _input(path: str) -> "_ItemLines | _JudgedItems":
         first = next((line for line in read_lines(source) if isinstance(line, Line)), None)
         if first is not None and _is_item(first):
             return _ItemLines(source)
-    return _JudgedItems(path)
+    try:
+        return _JudgedItems(path)
+    except InputError as error:
+        if not source.path.exists():
+            raise
+        raise InputError(f"{error}; or items, one object a line with id, question and responses") from None
 
 
 def _is_item(line: Line) -> bool:
     return "question" in line.data and "responses" in line.data and "item" not in line.data
-
 
 
 def _require_same(item: Item, earlier: tuple[str, str], where: str) -> None:

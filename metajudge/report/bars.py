@@ -6,10 +6,10 @@ from metajudge.report.document import Absent, BarChart, Measured, ShareChart
 from metajudge.report.svg import CHARACTER_WIDTH, SERIES, Axis, Canvas, shortened
 
 WIDTH = 720.0
-NAME_WIDTH = 180.0
+NAME_WIDTH = 214.0
 BAR, GAP = 15.0, 12.0
 LEGEND_LINE = 20.0
-NAME_LETTERS = int((NAME_WIDTH - 12) / CHARACTER_WIDTH)
+NAME_LETTERS = int((NAME_WIDTH - 18) / CHARACTER_WIDTH)
 
 
 def draw_bars(chart: BarChart, name: str) -> ET.Element:
@@ -78,8 +78,7 @@ def _divided(canvas: Canvas, x: Axis, y: float, counts: tuple[int, ...]) -> None
 def _scale(canvas: Canvas, x: Axis, top: float, bottom: float) -> None:
     for tick in x.ticks():
         canvas.line(x.at(tick), top, x.at(tick), bottom, "grid")
-        canvas.text(x.at(tick), bottom + 18, f"{100 * tick:g}", "tick", "middle")
-    canvas.text(x.end + 8, bottom + 18, "%", "tick")
+        canvas.text(x.at(tick), bottom + 18, f"{100 * tick:g} %", "tick", "middle")
 
 
 def _legend_places(names: list[str]) -> list[tuple[float, int]]:

@@ -1,7 +1,7 @@
 """A report to a file; the file's name says the format."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from metajudge.errors import InputError
@@ -53,15 +53,20 @@ def write_report(report: Report, path: Path) -> None:
     write_text(path, FORMATS[path.suffix.lower()](report))
 
 
-def write_text(path: Path, text: str) -> None:
+def write_text(path: Path, text: str | Iterable[str]) -> None:
     """Replaces a file in one step, so that nobody ever reads half of it.
+
+    Args:
+        path: what to write.
+        text: all of it, or its parts one after the other.
 
     Raises:
         InputError: the file cannot be written.
     """
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        part.write_text(text, encoding="utf-8", errors="replace", newline="\n")
+        with part.open("w", encoding="utf-8", errors="replace", newline="\n") as stream:
+            stream.writelines([text] if isinstance(text, str) else text)
         part.replace(path)
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}") from None

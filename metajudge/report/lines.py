@@ -6,8 +6,8 @@ from metajudge.report.document import CoverageChart, Curve, ReliabilityChart, Re
 from metajudge.report.svg import CHARACTER_WIDTH, DASHES, SERIES, Axis, Canvas, share_axis, shortened, spread
 
 WIDTH, HEIGHT = 720.0, 380.0
-LEFT, RIGHT, TOP, BOTTOM = 58.0, 210.0, 18.0, 48.0
-LABEL_LETTERS = int((RIGHT - 20) / CHARACTER_WIDTH)
+LEFT, RIGHT, TOP, BOTTOM = 48.0, 230.0, 30.0, 48.0
+LABEL_LETTERS = int((RIGHT - 26) / CHARACTER_WIDTH)
 
 
 def draw_coverage(chart: CoverageChart, name: str) -> ET.Element:
@@ -54,7 +54,7 @@ def _frame(canvas: Canvas, x: Axis, y: Axis, across: str, upwards: str) -> None:
         canvas.text(x.start - 8, y.at(tick) + 4, f"{100 * tick:g}", "tick", "end")
     canvas.line(x.start, y.start, x.end, y.start, "axis")
     canvas.text((x.start + x.end) / 2, canvas.height - 8, across, "label", "middle")
-    canvas.text(4, TOP - 6, upwards, "label")
+    canvas.text(4, TOP - 16, upwards, "label")
 
 
 def _band(canvas: Canvas, x: Axis, y: Axis, series: int, curve: Curve) -> None:

@@ -31,7 +31,8 @@ table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tab
 caption { text-align: left; font-weight: 600; padding: 0 0 .4rem; font-size: .95rem; }
 th, td { padding: .3rem .7rem; border-bottom: 1px solid var(--rule); text-align: left; vertical-align: baseline; }
 thead th { border-bottom: 2px solid var(--quiet); vertical-align: bottom; font-weight: 600; }
-tbody th { font-weight: 400; min-width: 11rem; overflow-wrap: anywhere; }
+tbody th { font-weight: 400; min-width: 12rem; overflow-wrap: anywhere; }
+td:not(.figure) { min-width: 8rem; overflow-wrap: anywhere; }
 th.figure, td.figure { text-align: right; white-space: nowrap; }
 thead th.figure { white-space: normal; }
 tbody tr:nth-child(even) { background: var(--stripe); }
@@ -78,8 +79,10 @@ svg .whisker[class*=" s"] { stroke: var(--c); opacity: .8; }
   nav, details { display: none; }
   .scroll { overflow: visible; }
   table { font-size: 7.5pt; } th, td { padding: .15rem .35rem; }
-  th.figure, td.figure { white-space: normal; } tbody th { min-width: 0; }
-  thead { display: table-header-group; } tr { break-inside: avoid; }
+  th.figure, td.figure { white-space: normal; } tbody th, td:not(.figure) { min-width: 0; }
+  h2, caption, figcaption { break-after: avoid; }
+  table { break-inside: avoid; } thead { display: table-header-group; } tr { break-inside: avoid; }
+  td:not(.figure) { overflow-wrap: normal; }
   figure svg { min-width: 0; }
 }
 """

@@ -13,7 +13,7 @@ SERIES = 8
 """Series that can be told apart; more than these start again from the first."""
 
 DASHES = ("", "7 3", "2 3", "9 3 2 3", "4 2", "12 4", "1 2", "6 2 1 2 1 2")
-CHARACTER_WIDTH = 6.4
+CHARACTER_WIDTH = 7.0
 """Average width of a letter in the charts' 12 px font, for placing labels."""
 
 
@@ -121,9 +121,12 @@ def spread(places: list[float], gap: float, low: float, high: float) -> list[flo
 
 
 def shortened(words: str, letters: int) -> str:
-    """At most so many letters; what is cut is in the chart's table."""
+    """At most so many letters, cut in the middle: names differ at their ends. In full they are in the chart's table."""
     clean = " ".join(words.split())
-    return clean if len(clean) <= letters else clean[: letters - 1] + "\N{HORIZONTAL ELLIPSIS}"
+    if len(clean) <= letters:
+        return clean
+    tail = (letters - 1) * 2 // 3
+    return f"{clean[: letters - 1 - tail]}\N{HORIZONTAL ELLIPSIS}{clean[-tail:]}"
 
 
 def _polygon(corners: int, turn: float = -90.0) -> tuple[tuple[float, float], ...]:

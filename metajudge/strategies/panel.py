@@ -7,6 +7,8 @@ from typing import Literal
 
 from metajudge.agents import Agent
 from metajudge.errors import ConfigurationError
+from metajudge.families import FamilyPolicy
+from metajudge.prompts import judge, meta_judge
 from metajudge.prompts.templates import prompts_digest
 from metajudge.scoring.formulas import check_threshold, quorum_of
 from metajudge.types import digest
@@ -19,6 +21,7 @@ class StrategyName(StrEnum):
     WEIGHTED_AVERAGE = "weighted_average"
     MAJORITY_VOTE = "majority_vote"
     PANEL_DISCUSSION = "panel_discussion"
+    REJUDGE = "rejudge"
     SIGNALS = "signals"
 
 
@@ -38,6 +41,7 @@ class Panel:
         rounds: how a discussion runs (see :mod:`metajudge.strategies.discussion`).
         aggregate: how a discussion without a summariser ends.
         average_votes: lets binary rubrics, which are votes, enter a weighted average.
+        families: what to do where an agent is of the judge's or a candidate's family.
         route: the item category this panel is meant for, None for the default panel.
         rubric: name shown in results; the digest covers every agent's rubric.
         prompt_digest: digest of the prompt templates, None where no model is asked.
@@ -55,6 +59,7 @@ class Panel:
     aggregate: Aggregate = "majority"
     summariser: Agent | None = None
     average_votes: bool = False
+    families: FamilyPolicy = "warn"
     route: str | None = None
     prompt_digest: str | None = field(init=False)
     digest: str = field(init=False)
@@ -66,7 +71,7 @@ class Panel:
             quorum_of(len(self.agents), self.quorum)
         elif self.agents:
             raise ConfigurationError("strategy signals asks no model: drop the agents, or choose another strategy")
-        object.__setattr__(self, "prompt_digest", prompts_digest() if self.agents else None)
+        object.__setattr__(self, "prompt_digest", _prompt_digest(self.strategy) if self.agents else None)
         object.__setattr__(self, "digest", _digest(self))
 
     @property
@@ -76,7 +81,9 @@ class Panel:
 
     @property
     def rubric_digest(self) -> str | None:
-        """The digest of the one rubric in use, or of all of them together."""
+        """The digest of the one rubric in use, or of all of them together; None where none is used."""
+        if self.strategy is StrategyName.REJUDGE:
+            return None
         digests = {agent.rubric.digest for agent in self.members}
         return digests.pop() if len(digests) == 1 else digest(sorted(digests)) if digests else None
 
@@ -89,16 +96,23 @@ class Panel:
         """Whether the final score is an average of the agents' scores (else it is a vote)."""
         if self.strategy is StrategyName.PANEL_DISCUSSION:
             return self.aggregate == "average"
-        return self.strategy in (StrategyName.SINGLE, StrategyName.WEIGHTED_AVERAGE)
+        return self.strategy in (StrategyName.SINGLE, StrategyName.WEIGHTED_AVERAGE, StrategyName.REJUDGE)
 
     def max_calls(self) -> int:
         """HTTP requests a judgment takes when every agent is asked and every first reply is usable."""
         if self.strategy is not StrategyName.PANEL_DISCUSSION:
-            return len(self.agents)
+            return len(self.agents) * (2 if self.strategy is StrategyName.REJUDGE else 1)
         return len(self.agents) * (2 if self.rounds == "independent_first" else 1) + (self.summariser is not None)
 
 
+def _prompt_digest(strategy: StrategyName) -> str:
+    if strategy is StrategyName.REJUDGE:
+        return prompts_digest(*judge.TEMPLATES)
+    return prompts_digest(*meta_judge.TEMPLATES, *(f"role_{name}" for name in meta_judge.ROLES))
+
+
 def _digest(panel: Panel) -> str:
+    rejudging = panel.strategy is StrategyName.REJUDGE
     members = [
         [
             agent.name,
@@ -106,7 +120,7 @@ def _digest(panel: Panel) -> str:
             agent.model.name,
             agent.role,
             agent.weight,
-            agent.rubric.digest,
+            None if rejudging else agent.rubric.digest,
             agent.explanations_first,
             repr(agent.parameters),
         ]
@@ -123,6 +137,8 @@ def _digest(panel: Panel) -> str:
         panel.average_votes,
         panel.summariser is not None,
     ]
+    if panel.families == "forbid":  # the other policies change no assessment
+        rules.append(panel.families)
     return digest([members, rules, panel.prompt_digest])
 
 
@@ -138,7 +154,7 @@ def _check_agents(panel: Panel) -> None:
         )
     if panel.summariser is not None and panel.strategy is not StrategyName.PANEL_DISCUSSION:
         raise ConfigurationError(f"a summariser belongs to panel_discussion, not to {panel.strategy}")
-    _check_names(panel.members)
+    _check_names(panel)
     for agent in panel.members:
         scale = agent.rubric.scale
         if (scale.low, scale.high) != panel.scale:
@@ -146,6 +162,9 @@ def _check_agents(panel: Panel) -> None:
                 f"agent {agent.name} scores on {scale.low:g}..{scale.high:g}, the panel on "
                 f"{panel.scale[0]:g}..{panel.scale[1]:g}: give all agents of a panel rubrics of one scale"
             )
+    if panel.strategy is StrategyName.REJUDGE:
+        _check_rejudging(panel.agents)
+        return
     votes = [agent.name for agent in panel.agents if agent.rubric.kind == "binary"]
     averaged = panel.averages and panel.summariser is None and len(panel.agents) > 1
     if votes and averaged and not panel.average_votes:
@@ -155,7 +174,16 @@ def _check_agents(panel: Panel) -> None:
         )
 
 
-def _check_names(agents: Sequence[Agent]) -> None:
+def _check_rejudging(agents: Sequence[Agent]) -> None:
+    roles = [agent.name for agent in agents if agent.role is not None]
+    if roles:
+        raise ConfigurationError(
+            f"strategy rejudge asks models to judge without a role, but {', '.join(roles)} has one: drop the role"
+        )
+
+
+def _check_names(panel: Panel) -> None:
+    agents = panel.members
     names = [agent.name for agent in agents]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
@@ -167,7 +195,7 @@ def _check_names(agents: Sequence[Agent]) -> None:
         identity = (
             str(agent.model.endpoint),
             agent.model.name,
-            agent.rubric.digest,
+            "" if panel.strategy is StrategyName.REJUDGE else agent.rubric.digest,
             agent.role,
             repr(agent.parameters),
         )

@@ -2,14 +2,16 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from metajudge import __version__
 from metajudge.errors import ConfigurationError, FailureKind
+from metajudge.families import Kinship, kinships
 from metajudge.strategies.discussion import discuss
 from metajudge.strategies.independent import ask_independently
 from metajudge.strategies.outcome import Outcome
 from metajudge.strategies.panel import Panel, StrategyName
+from metajudge.strategies.rejudge import rejudge
 from metajudge.types import AgentResult, Assessment, Failure, Judgment, Status, TokenUsage, digest
 
 
@@ -24,8 +26,13 @@ STRATEGIES: dict[StrategyName, Callable[..., Awaitable[Outcome]]] = {
     StrategyName.WEIGHTED_AVERAGE: ask_independently,
     StrategyName.MAJORITY_VOTE: ask_independently,
     StrategyName.PANEL_DISCUSSION: discuss,
+    StrategyName.REJUDGE: rejudge,
 }
 """The strategies that ask models."""
+
+
+def _unheard(_sentence: str) -> None:
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +43,13 @@ class Vetter:
         default: vets every judgment that no route takes.
         routes: item category -> panel.
         seed: recorded with every assessment.
+        notice: told what the user should hear, for instance that an agent is of the judge's family.
     """
 
     default: Panel
     routes: Mapping[str, Panel] = field(default_factory=dict)
     seed: int | None = None
+    notice: Callable[[str], None] = field(default=_unheard, compare=False, repr=False)
 
     def panel_for(self, judgment: Judgment) -> Panel:
         """The panel of the item's category, or the default one."""
@@ -49,7 +58,10 @@ class Vetter:
     def key(self, judgment: Judgment) -> str:
         """Identity of this vetting: the judgment as vetted, and everything about the panel that could change it."""
         panel = self.panel_for(judgment)
-        return digest([judgment.id, judgment.vetting_digest, panel.digest, self.seed])
+        parts: list[Any] = [judgment.id, judgment.vetting_digest, panel.digest, self.seed]
+        if panel.families == "forbid":  # depends on who wrote the responses, which is no part of the digest
+            parts.append([str(one) for one in _kin(panel, judgment)])
+        return digest(parts)
 
     async def vet(self, judgment: Judgment, *, retry: bool = False, evidence: Evidence | None = None) -> Assessment:
         """Vets one judgment; every failure of a model ends in the assessment, typed.
@@ -73,6 +85,11 @@ class Vetter:
             if evidence is None:
                 raise ConfigurationError("strategy signals needs the judgments around this one as evidence")
             return evidence.outcome(panel, judgment)
+        if kin := _kin(panel, judgment):
+            if panel.families == "forbid":
+                return _forbidden(kin)
+            for one in kin:
+                self.notice(f"{one}: models favour their own family's work; --families forbid leaves such cases out")
         return await STRATEGIES[panel.strategy](panel, judgment, retry=retry)
 
     def _assessment(self, panel: Panel, judgment: Judgment, outcome: Outcome) -> Assessment:
@@ -106,6 +123,19 @@ class Vetter:
             usage=_total_usage(took),
             metajudge_version=__version__,
         )
+
+
+def _kin(panel: Panel, judgment: Judgment) -> list[Kinship]:
+    if panel.families == "ignore":
+        return []
+    members = ((agent.name, agent.model.name) for agent in panel.members)
+    return kinships(members, judgment.judge, (judgment.item.models or {}).values())
+
+
+def _forbidden(kin: list[Kinship]) -> Outcome:
+    reasons = "; ".join(str(one) for one in kin)
+    message = f"{reasons}: the panel forbids it (families); choose other agents, or allow it with --families warn"
+    return Outcome(Status.FAILED, failure=Failure(kind=FailureKind.NO_EVIDENCE, message=message))
 
 
 def _total_cost(results: list[AgentResult]) -> float | None:

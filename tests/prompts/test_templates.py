@@ -3,12 +3,13 @@
 import pytest
 
 from metajudge.errors import PromptError
+from metajudge.prompts import judge
 from metajudge.prompts.meta_judge import ROLES, TEMPLATES
 from metajudge.prompts.templates import prompts_digest, render, template_names
 
 
 def test_every_template_is_known():
-    assert set(template_names()) == {*TEMPLATES, *(f"role_{name}" for name in ROLES)}
+    assert set(template_names()) == {*TEMPLATES, *judge.TEMPLATES, *(f"role_{name}" for name in ROLES)}
 
 
 def test_a_missing_variable_is_an_error():

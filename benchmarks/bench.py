@@ -1,0 +1,321 @@
+"""One benchmark run: read, observe, plan, and put together what was found."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from metajudge import __version__
+from metajudge.errors import ConfigurationError, InputError
+from metajudge.evidence.index import EvidenceIndex
+from metajudge.panel_file import AgentConfig, PanelConfig
+from metajudge.readers import JudgmentSource
+from metajudge.scoring.formulas import check_threshold
+from metajudge.types import Judgment, digest
+
+from .benchmark import Benchmark, find_folder, open_recorded
+from .catalogue import benchmark_named
+from .findings import Accuracy, BenchFindings, JudgeFindings, PublishedRow
+from .games import PairGames, pairs_by_judge
+from .grid import Grid, Plan, PlannedRow, load_grid, plan_grid
+from .observations import Observations, is_decided, observe, reported
+from .precision import RESAMPLES, SEED, coverage_curve, precision_rows, reliability, swap_counts
+from .selections import (
+    COVERAGES,
+    Score,
+    Selection,
+    heuristic_score,
+    keep_above,
+    keep_all,
+    keep_order_consistent,
+    keep_share,
+)
+
+if TYPE_CHECKING:
+    from .calibrated import Calibrated
+    from .grid_run import RowResult
+
+MANY_JUDGES = 12
+"""With more judges than these, each gets one line over all categories instead of tables and curves of its own."""
+
+ALL_JUDGES = "all judges"
+
+SCALE = (1.0, 5.0)
+"""Of the heuristic score and of the built-in rubrics."""
+
+SIGNAL_NAMES = ("order", "strength", "peers", "rewards", "rationale", "format", "agents")
+"""Signals by their names on the command line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What was asked for.
+
+    Attributes:
+        judges: whose judgments are reported; None for all. Evidence always comes from all records.
+        limit: how many judgments are reported at most, after the selection by judge.
+        signals: names of :data:`SIGNAL_NAMES`; None for the calibration's, or all.
+        threshold: above which the heuristic score and panels' scores are kept.
+        panel: one configuration of agents to run; its threshold is its own.
+        baseline: ``PROVIDER:MODEL`` of the judge's own model, run with the rubric ``baseline``.
+        grid: a grid file or ``published``.
+    """
+
+    benchmark: str
+    data: Path
+    judges: tuple[str, ...] | None = None
+    limit: int | None = None
+    signals: tuple[str, ...] | None = None
+    threshold: float = 4.5
+    panel: PanelConfig | None = None
+    baseline: str | None = None
+    grid: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.limit is not None and self.limit < 1:
+            raise ConfigurationError(f"--limit must be at least 1, not {self.limit}: 0 judgments have no precision")
+        unknown = sorted(set(self.signals or ()) - set(SIGNAL_NAMES))
+        if unknown:
+            raise ConfigurationError(f"no signal is named {', '.join(unknown)}; there are: {', '.join(SIGNAL_NAMES)}")
+        check_threshold(self.threshold, SCALE)
+        if self.grid is not None and (self.panel is not None or self.baseline is not None):
+            raise ConfigurationError("--grid brings its own agents: drop --agent, --baseline and --config, or the grid")
+
+
+class Bench:
+    """A benchmark's records, read and observed.
+
+    Raises:
+        InputError: unknown benchmark or judge, nothing readable, or nothing that can be right or wrong.
+    """
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.benchmark: Benchmark = benchmark_named(request.benchmark)
+        self.card = self.benchmark.card
+        self.folder = find_folder(self.card, request.data)
+        self.source: JudgmentSource = open_recorded(self.card, self.folder)
+        self.index = EvidenceIndex.build(self.source.all())
+        self.observations = observe(self.reported(), self.index, request.signals)
+        if not self.observations.rows:
+            raise InputError(f"{self.folder}: {_nothing_decided(self.observations)}")
+
+    def reported(self) -> Iterator[Judgment]:
+        """The judgments asked for, in the order of the input."""
+        return reported(self.source.all(), self.request.judges, self.request.limit)
+
+    def decided(self) -> dict[str, list[Judgment]]:
+        """Judge -> its judgments that can be right or wrong: what a configuration vets."""
+        found: dict[str, list[Judgment]] = {judge: [] for judge in self.observations.judges}
+        for judgment in self.reported():
+            if is_decided(judgment):
+                found[judgment.judge].append(judgment)
+        return found
+
+    def plan(self, *, dry_run: bool = False) -> Plan:
+        """The configurations that ask models; none where neither agents nor a grid are given.
+
+        Args:
+            dry_run: whether another judge's judgments may stand in for those that are still to be made.
+        """
+        request, there = self.request, self.observations.judges
+        if request.grid is not None:
+            most = Counter(row.judge for row in self.observations.rows).most_common(1)[0][0]
+            return plan_grid(self.grid, there, request.judges, most if dry_run else None)
+        panels: list[PlannedRow] = []
+        for judge in there:
+            if request.baseline is not None:
+                panels.append(PlannedRow("baseline", judge, _baseline(request), baseline=True))
+            if request.panel is not None:
+                panels.append(PlannedRow(_panel_name(request.panel), judge, request.panel))
+        return Plan(tuple(panels), {})
+
+    @property
+    def grid(self) -> Grid:
+        """The grid asked for."""
+        return load_grid(self.request.grid or "")
+
+    def findings(
+        self, plan: Plan, results: "Sequence[RowResult]" = (), calibrated: "Calibrated | None" = None
+    ) -> BenchFindings:
+        """Everything that can be said about the judgments reported."""
+        accuracy = self._accuracy()
+        games = self._games()
+        judges = self.observations.judges
+        by_category = len(judges) <= MANY_JUDGES
+        found = []
+        if len(judges) > 1:
+            found.append(self._judge(ALL_JUDGES, self.observations, games, [], plan, calibrated, by_category=True))
+        for judge in judges:
+            mine = self.observations.only({judge})
+            if mine.rows:
+                said = [result for result in results if result.row.judge == judge]
+                found.append(self._judge(judge, mine, games, said, plan, calibrated, by_category=by_category))
+        notes = [*plan.notes, *(notice for result in results for notice in result.notices)]
+        if not by_category:
+            notes.append(f"{len(judges)} judges: each has one line; choose some with --judge for tables of their own")
+        return BenchFindings(
+            benchmark=self.card.name,
+            title=self.card.title,
+            citation=self.card.citation,
+            licence=self.card.licence,
+            label_rule=self.card.label_rule,
+            games_rule=self.card.games_rule,
+            categories=self._categories(),
+            accuracy=tuple(accuracy),
+            judges=tuple(found),
+            published=self._published(),
+            published_notes=self.grid.notes if self.request.grid is not None else (),
+            notes=tuple(dict.fromkeys(notes)),
+            provenance=self._provenance(calibrated),
+        )
+
+    def _judge(
+        self,
+        judge: str,
+        mine: Observations,
+        games: Mapping[str, Sequence[PairGames]],
+        results: "Sequence[RowResult]",
+        plan: Plan,
+        calibrated: "Calibrated | None",
+        *,
+        by_category: bool,
+    ) -> JudgeFindings:
+        scores, selections = _selections(mine, self.request.threshold, results, calibrated, full=by_category)
+        published = plan.published.get(judge)
+        if published is not None:
+            selections[0] = _with_published(selections[0], published.shares, f"table {published.table}")
+        curves = [coverage_curve(mine, score) for score in scores] if by_category else []
+        stated = [reliability(mine, score) for score in scores if score.probability]
+        undecided = sum(mine.undecided.values(), Counter())
+        pairs = [pair for name in mine.judges for pair in games.get(name, ())]
+        return JudgeFindings(
+            judge=judge,
+            judgments=len(mine) + undecided.total(),
+            decided=len(mine),
+            ties=undecided["tie"],
+            without_verdict=undecided["none"],
+            questions=len(set(mine.questions)),
+            rows=tuple(precision_rows(mine, selections, self._categories(), by_category=by_category)),
+            curves=tuple(curve for curve in curves if curve is not None),
+            reliability=tuple(series for series in stated if series is not None),
+            swap=swap_counts([_outcomes(pair) for pair in pairs if len(pair.games) == 2]),
+        )
+
+    def _accuracy(self) -> list[Accuracy]:
+        chosen = self.request.judges
+        if chosen is None and self.request.limit is None:
+            return self.benchmark.accuracy(self.source.all(), self.folder)
+        judges = set(self.observations.judges)
+        strategies = {judge.rpartition("#")[0] for judge in judges}
+        found = self.benchmark.accuracy(self.reported(), self.folder)
+        return [one for one in found if one.judge in judges | strategies]
+
+    def _games(self) -> dict[str, list[PairGames]]:
+        found: dict[str, list[PairGames]] = {}
+        for judged, pairs in pairs_by_judge(self.reported()).items():
+            found.setdefault(judged.judge, []).extend(pairs)
+        return found
+
+    def _categories(self) -> tuple[str, ...]:
+        there = {row.category for row in self.observations.rows} - {""}
+        known = [name for name in self.card.categories if name in there]
+        return (*known, *sorted(there - set(known)))
+
+    def _published(self) -> tuple[PublishedRow, ...]:
+        if self.request.grid is None:
+            return ()
+        grid = self.grid
+        raw = [(judge.published, judge.name, "raw judgments") for judge in grid.judges]
+        rows = [(row.published, row.judge, row.name) for row in grid.configurations]
+        return tuple(
+            PublishedRow(table=published.table, judge=judge, name=name, cells=published.shares)
+            for published, judge, name in (*raw, *rows)
+            if published is not None
+        )
+
+    def _provenance(self, calibrated: "Calibrated | None") -> dict[str, str]:
+        rows = self.observations.rows
+        found = {
+            "metajudge": __version__,
+            "benchmark": f"{self.card.title}; {self.card.citation}",
+            "licence of the data": self.card.licence,
+            "data": f"{self.folder.name}: {self.source.judgments} judgments read as "
+            f"{', '.join(self.source.formats.values())}, {self.source.rejects} bad lines, {self.source.duplicates} "
+            "repeated",
+            "judgments reported": f"{len(rows)} decided, digest {digest([row.judgment_id for row in rows])}",
+            "questions": f"{len(set(self.observations.questions))}, digest "
+            f"{digest(sorted(set(self.observations.questions)))}",
+            "bootstrap": f"{RESAMPLES} resamples of whole questions, seed {SEED}",
+        }
+        if self.request.grid is not None:
+            found["grid"] = f"{self.grid.title}: {self.grid.source}"
+        return found | ({} if calibrated is None else calibrated.provenance)
+
+
+def _selections(
+    mine: Observations,
+    threshold: float,
+    results: "Sequence[RowResult]",
+    calibrated: "Calibrated | None",
+    *,
+    full: bool,
+) -> tuple[list[Score], list[Selection]]:
+    """Every score there is, and every way to keep judgments, raw first and the baseline second."""
+    free = heuristic_score(mine)
+    scores = [free]
+    asked: list[Selection] = []
+    if results:
+        from .grid_run import score_of, selection_of
+
+        asked = [selection_of(result, mine) for result in results]
+        scores += [score for result in results if len(set((score := score_of(result, mine)).values)) > 3]
+    baseline = [selection for selection in asked if selection.kind == "baseline"]
+    others = [selection for selection in asked if selection.kind != "baseline"]
+    evidence = [keep_order_consistent(mine), keep_above(free, threshold, f"free evidence above {threshold:g}")]
+    if full:
+        evidence += [row for share in COVERAGES if (row := keep_share(free, share, "evidence")) is not None]
+    fitted: list[Selection] = []
+    if calibrated is not None:
+        probability = calibrated.score(mine)
+        scores.append(probability)
+        fitted = calibrated.selections(mine, probability)
+    return scores, [keep_all(mine), *baseline, *evidence, *fitted, *others]
+
+
+def _with_published(selection: Selection, cells: Mapping[str, float], where: str) -> Selection:
+    return replace(selection, published=cells, published_in=where)
+
+
+def _baseline(request: Request) -> PanelConfig:
+    return PanelConfig(
+        agents=(AgentConfig(model=request.baseline or ""),),
+        rubric="baseline",
+        strategy="single",
+        threshold=request.threshold,
+        early_exit=False,
+    )
+
+
+def _panel_name(panel: PanelConfig) -> str:
+    agents = ", ".join(agent.name or agent.model for agent in panel.agents)
+    return f"{panel.chosen_strategy}, {panel.rubric}: {agents}"
+
+
+def _outcomes(pair: PairGames) -> tuple[bool | None, bool | None]:
+    first, second = (None if game is None or game == PairGames.TIE else game == pair.label for game in pair.games)
+    return first, second
+
+
+def _nothing_decided(observations: Observations) -> str:
+    counts: Counter[str] = sum(observations.undecided.values(), Counter())
+    if counts["no label"] == counts.total():
+        return (
+            "no judgment's item has a label that names a winner: precision needs true labels "
+            '("label": "A>B" in the file of pairs or items)'
+        )
+    return (
+        f"none of the {counts.total()} judgments reported can be right or wrong: {counts['tie']} ties, "
+        f"{counts['none']} without a verdict, {counts['no label']} without a label"
+    )

@@ -1,0 +1,348 @@
+"""The findings of a benchmark run as a report: tables, curves, bars."""
+
+from collections.abc import Sequence
+
+from metajudge.report import (
+    Absent,
+    BarChart,
+    BarSeries,
+    Block,
+    Cell,
+    Column,
+    CoverageChart,
+    Mark,
+    Measured,
+    ReliabilityChart,
+    Report,
+    Section,
+    ShareChart,
+    ShareRow,
+    Table,
+)
+
+from .findings import (
+    OVERALL,
+    Accuracy,
+    BenchFindings,
+    Difference,
+    JudgeFindings,
+    PrecisionCell,
+    PrecisionRow,
+    Proportion,
+)
+
+NO_JUDGMENTS = Absent(absent="no judgment in this category")
+NOT_ASKED = Absent(absent="the judge was not asked about this category")
+CHART_SERIES = 5
+DIFFERENCES = (
+    "Differences are percentage points of precision with a 95 % interval from resampled questions; the Wilson interval "
+    "takes judgments for independent, which the two orders of a pair are not."
+)
+SWAP_PARTS = ("both right", "both wrong", "orders disagree", "one undecided", "both undecided")
+
+
+def report_of(findings: BenchFindings) -> Report:
+    """The whole report."""
+    sections = [_accuracy_section(findings)]
+    compact = [one for one in findings.judges if list(one.rows[0].cells) == [OVERALL]]
+    sections += [_judge_section(one, findings) for one in findings.judges if one not in compact]
+    if compact:
+        sections.append(Section(title="Judge by judge", blocks=(compact_table(compact),)))
+    sections.append(_swap_section(findings))
+    if findings.published:
+        sections.append(_published_section(findings))
+    return Report(
+        title=f"{findings.title}: precision of judgments",
+        summary=(
+            f"{findings.citation}. Labels: {findings.label_rule}. Games: {findings.games_rule}.",
+            "Precision is the share of right ones among the judgments kept; coverage the share kept of all decided "
+            "ones (verdicts that name a winner on an item with a label); recall the share of the right ones kept.",
+            *findings.notes,
+        ),
+        sections=tuple(sections),
+        provenance=findings.provenance,
+    )
+
+
+def precision_table(judge: JudgeFindings, categories: Sequence[str]) -> Table:
+    """Precision by category, in the shape of the paper's tables; (kept) behind each figure."""
+    there = [name for name in (*categories, OVERALL) if name in judge.rows[0].cells]
+    columns = [Column(title="Selection"), *(Column(title=name, kind="percent") for name in there)]
+    rows: list[tuple[Cell, ...]] = []
+    for row in judge.rows:
+        rows.append((row.name, *(_precision(row.cells[name]) for name in there)))
+        if row.published:
+            missing = Absent(absent="the paper prints no figure")
+            rows.append((f"  published, {row.published_in}", *(row.published.get(name, missing) for name in there)))
+    return Table(
+        caption=f"{judge.judge}: precision in % (95 % Wilson interval)",
+        columns=tuple(columns),
+        rows=tuple(rows),
+    )
+
+
+def overall_table(judge: JudgeFindings, category: str = OVERALL) -> Table:
+    """Everything about one category's selections."""
+    columns = (
+        Column(title="Selection"),
+        Column(title="n", kind="count"),
+        Column(title="Selected", kind="count"),
+        Column(title="Precision %", kind="percent"),
+        Column(title="Coverage %", kind="percent"),
+        Column(title="Recall %", kind="percent"),
+        Column(title="Against raw", kind="points"),
+        Column(title="Against baseline", kind="points"),
+        Column(title="Threshold"),
+        Column(title="Unscored", kind="count"),
+        Column(title="Calls", kind="count"),
+        Column(title="Cost", kind="usd"),
+    )
+    rows = tuple(_overall_row(row, row.cells[category]) for row in judge.rows if category in row.cells)
+    where = "all categories" if category == OVERALL else category
+    notes = (DIFFERENCES,) if category == OVERALL else ()
+    return _without_empty_columns(Table(caption=f"{judge.judge}: {where}", columns=columns, rows=rows, notes=notes))
+
+
+def _without_empty_columns(table: Table) -> Table:
+    """Leaves out columns without a single figure; where the table has notes, the reason becomes one."""
+    gone = [place for place in range(len(table.columns)) if all(isinstance(row[place], Absent) for row in table.rows)]
+    reasons = ((table.columns[place].title, table.rows[0][place]) for place in gone)
+    why = [f"No column {title}: {cell.absent}." for title, cell in reasons if isinstance(cell, Absent) and table.notes]
+    return table.model_copy(
+        update={
+            "columns": tuple(column for place, column in enumerate(table.columns) if place not in gone),
+            "rows": tuple(tuple(c for place, c in enumerate(row) if place not in gone) for row in table.rows),
+            "notes": (*table.notes, *why),
+        }
+    )
+
+
+def accuracy_table(findings: BenchFindings) -> Table:
+    """Accuracy by the benchmark's own rule."""
+    there = [c for c in (*findings.categories, OVERALL) if any(c in one.cells for one in findings.accuracy)]
+    columns = [Column(title="Judge"), Column(title="Kind"), Column(title="Responses by")]
+    columns += [Column(title=name, kind="percent") for name in there]
+    columns += [
+        Column(title="Games decided", kind="count"),
+        Column(title="Right of decided games %", kind="percent"),
+        Column(title="Pairs judged alike", kind="count"),
+        Column(title="Right of these %", kind="percent"),
+    ]
+    return Table(
+        caption="Accuracy of judges in %",
+        columns=tuple(columns),
+        rows=tuple(_accuracy_row(one, there) for one in findings.accuracy),
+        notes=(f"Rule: {findings.games_rule}.",),
+    )
+
+
+def terminal_tables(findings: BenchFindings) -> list[Table]:
+    """What is worth a look at once; the report has everything."""
+    compact = [one for one in findings.judges if list(one.rows[0].cells) == [OVERALL]]
+    tables = []
+    for judge in findings.judges:
+        if judge not in compact:
+            tables += [precision_table(judge, findings.categories), overall_table(judge)]
+    return tables + ([compact_table(compact)] if compact else [])
+
+
+def _accuracy_row(one: Accuracy, categories: Sequence[str]) -> tuple[Cell, ...]:
+    cells: list[Cell] = [one.judge, one.kind, one.responses_by or "several models or unknown"]
+    cells += [one.cells[name].share if name in one.cells else NOT_ASKED for name in categories]
+    cells += [one.decided, _share(one.precision)]
+    cells += [one.agreeing.n if isinstance(one.agreeing, Proportion) else 0, _share(one.agreeing)]
+    return tuple(cells)
+
+
+def _overall_row(row: PrecisionRow, cell: PrecisionCell) -> tuple[Cell, ...]:
+    limit = row.threshold
+    threshold = "no threshold" if limit.value is None else f"{limit.value:.3g}, {limit.origin}"
+    return (
+        row.name,
+        cell.n,
+        cell.selected,
+        _measured(cell.precision),
+        cell.coverage,
+        cell.recall,
+        _difference(cell.against_raw),
+        _difference(cell.against_baseline),
+        threshold,
+        row.unscored,
+        row.calls,
+        row.cost_usd,
+    )
+
+
+def _accuracy_section(findings: BenchFindings) -> Section:
+    blocks: list[Block] = [accuracy_table(findings)]
+    pairs = [one for one in findings.accuracy if len(one.cells) > 1]
+    if 0 < len(pairs) <= 24:
+        series = BarSeries(name="accuracy", values=tuple(_measured(one.cells[OVERALL]) for one in pairs))
+        names = tuple(one.judge for one in pairs)
+        blocks.append(
+            BarChart(
+                title="Accuracy over all categories",
+                description="Share of pairs right by the rule above, with 95 % Wilson intervals.",
+                groups=names,
+                series=(series,),
+            )
+        )
+    return Section(title="Accuracy of judges", blocks=tuple(blocks))
+
+
+def _judge_section(judge: JudgeFindings, findings: BenchFindings) -> Section:
+    blocks: list[Block] = [precision_table(judge, findings.categories), overall_table(judge), _order_table(judge)]
+    if judge.curves:
+        blocks.append(_coverage_chart(judge))
+    blocks.append(_category_chart(judge, findings.categories))
+    if judge.reliability:
+        blocks.append(_reliability_chart(judge))
+    blocks += [overall_table(judge, name) for name in findings.categories if name in judge.rows[0].cells]
+    counts = (
+        f"{judge.judgments} judgments, {judge.decided} of them decided ({judge.ties} ties, {judge.without_verdict} "
+        f"without a verdict), on {judge.questions} questions."
+    )
+    return Section(title=judge.judge, paragraphs=(counts, *judge.notes), blocks=tuple(blocks))
+
+
+def _order_table(judge: JudgeFindings) -> Table:
+    orders = list(judge.rows[0].orders)
+    columns = [Column(title="Selection")]
+    for order in orders:
+        columns += [
+            Column(title=f"{order}: selected", kind="count"),
+            Column(title=f"{order}: precision %", kind="percent"),
+        ]
+    rows = tuple(
+        (row.name, *(cell for order in orders for cell in _order_cells(row.orders[order]))) for row in judge.rows
+    )
+    return Table(caption=f"{judge.judge}: each order shown by itself", columns=tuple(columns), rows=rows)
+
+
+def _order_cells(cell: PrecisionCell) -> tuple[Cell, Cell]:
+    return cell.selected, _measured(cell.precision)
+
+
+def _coverage_chart(judge: JudgeFindings) -> CoverageChart:
+    singles = [row for row in judge.rows if row.kind != "raw" and row.threshold.origin != COVERAGE_ORIGIN]
+    marks = [
+        Mark(name=row.name, coverage=cell.coverage, precision=cell.precision.share)
+        for row in singles
+        if isinstance((cell := row.cells[OVERALL]).precision, Proportion)
+    ]
+    raw = judge.rows[0].cells[OVERALL].precision
+    return CoverageChart(
+        title=f"{judge.judge}: precision against coverage",
+        description="The best-scored judgments first, from left to right; bands are 95 % intervals from resampled "
+        "questions. Lone shapes are selections with a threshold of their own.",
+        curves=judge.curves,
+        marks=tuple(marks[:6]),
+        raw=raw.share if isinstance(raw, Proportion) else None,
+    )
+
+
+COVERAGE_ORIGIN = "set by coverage, no label used"
+
+
+def _category_chart(judge: JudgeFindings, categories: Sequence[str]) -> BarChart:
+    """The raw row and the rows after it that are no mere points of a curve."""
+    groups = tuple(name for name in (*categories, OVERALL) if name in judge.rows[0].cells)
+    chosen = [row for row in judge.rows if row.threshold.origin != COVERAGE_ORIGIN][:CHART_SERIES]
+    return BarChart(
+        title=f"{judge.judge}: precision by category",
+        description="Share of right ones among the judgments kept, with 95 % Wilson intervals.",
+        groups=groups,
+        series=tuple(
+            BarSeries(name=row.name, values=tuple(_measured(row.cells[name].precision) for name in groups))
+            for row in chosen
+        ),
+    )
+
+
+def _reliability_chart(judge: JudgeFindings) -> ReliabilityChart:
+    return ReliabilityChart(
+        title=f"{judge.judge}: reliability",
+        description="Judgments in bins of equal size by their stated probability, with 95 % Wilson intervals. On the "
+        "diagonal a probability means what it says.",
+        series=judge.reliability,
+    )
+
+
+def compact_table(judges: Sequence[JudgeFindings]) -> Table:
+    """One line a judge."""
+    names = [row.name for row in judges[0].rows]
+    columns = [Column(title="Judge"), Column(title="n", kind="count")]
+    for name in names:
+        columns += [Column(title=f"{name}: precision %", kind="percent")]
+        if name != names[0]:
+            columns += [Column(title="coverage %", kind="percent"), Column(title="against raw", kind="points")]
+    rows = []
+    for judge in judges:
+        cells: list[Cell] = [judge.judge, judge.decided]
+        for row in judge.rows:
+            cell = row.cells[OVERALL]
+            cells.append(_measured(cell.precision))
+            if row.kind != "raw":
+                cells += [cell.coverage, _difference(cell.against_raw)]
+        rows.append(tuple(cells))
+    return Table(caption="One line a judge, all categories together", columns=tuple(columns), rows=tuple(rows))
+
+
+def _swap_section(findings: BenchFindings) -> Section:
+    rows = []
+    for judge in findings.judges:
+        swap = judge.swap
+        counts = (swap.both_right, swap.both_wrong, swap.disagree, swap.one_undecided, swap.both_undecided)
+        if sum(counts):
+            rows.append(ShareRow(name=judge.judge, counts=counts))
+    if not rows:
+        return Section(title="Swap consistency", paragraphs=("No pair was judged in both orders.",))
+    chart = ShareChart(
+        title="What happens when the responses change places",
+        description="Pairs judged in both orders, by whether the two verdicts are right, wrong, different or open "
+        "(a tie or no verdict).",
+        parts=SWAP_PARTS,
+        rows=tuple(rows),
+    )
+    blocks: tuple[Block, ...] = (chart,) if len(rows) <= 40 else (_swap_table(chart),)
+    return Section(title="Swap consistency", blocks=blocks)
+
+
+def _swap_table(chart: ShareChart) -> Table:
+    columns = (Column(title="Judge"), *(Column(title=part, kind="count") for part in chart.parts))
+    return Table(caption=chart.title, columns=columns, rows=tuple((row.name, *row.counts) for row in chart.rows))
+
+
+def _published_section(findings: BenchFindings) -> Section:
+    there = [*findings.categories, OVERALL]
+    missing = Absent(absent="the paper prints no figure")
+    columns = [Column(title="Selection"), Column(title="Judge"), Column(title="Table")]
+    columns += [Column(title=name, kind="percent") for name in there]
+    rows = tuple(
+        (row.name, row.judge, row.table, *(row.cells.get(name, missing) for name in there))
+        for row in findings.published
+    )
+    table = Table(caption="Published precision in %", columns=tuple(columns), rows=rows)
+    return Section(
+        title="Published figures",
+        paragraphs=findings.published_notes,
+        blocks=(table,),
+    )
+
+
+def _precision(cell: PrecisionCell) -> Cell:
+    return _measured(cell.precision)
+
+
+def _measured(found: Proportion | Absent) -> Measured | Absent:
+    if isinstance(found, Absent):
+        return found
+    return Measured(value=found.share, low=found.low, high=found.high)
+
+
+def _share(found: Proportion | Absent) -> Cell:
+    return found if isinstance(found, Absent) else found.share
+
+
+def _difference(found: Difference | Absent) -> Cell:
+    return found if isinstance(found, Absent) else Measured(value=found.value, low=found.low, high=found.high)

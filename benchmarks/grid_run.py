@@ -1,0 +1,106 @@
+"""Running a grid: one configuration after the other on the same judgments, resumable through the store."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+
+import numpy as np
+
+from metajudge.engine import Engine
+from metajudge.panel_file import PanelConfig
+from metajudge.report import Absent
+from metajudge.runs import RunEnd, Stop
+from metajudge.types import Assessment, Judgment
+
+from .findings import Threshold
+from .grid import PlannedRow
+from .observations import Observations
+from .selections import Score, Selection
+
+EngineFactory = Callable[[PanelConfig, float | None], AbstractAsyncContextManager[Engine]]
+"""Makes an engine for a panel that may spend so many dollars (None: no limit)."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowResult:
+    """What one configuration said: judgment id -> assessment, and how the run ended."""
+
+    row: PlannedRow
+    assessments: dict[str, Assessment]
+    end: RunEnd
+    spent_usd: float
+    notices: tuple[str, ...]
+
+
+async def run_grid(
+    rows: Sequence[PlannedRow],
+    judgments: Mapping[str, Sequence[Judgment]],
+    engine_factory: EngineFactory,
+    *,
+    budget_usd: float | None = None,
+    stop: Stop | None = None,
+    progress: Callable[[PlannedRow, Assessment], None] | None = None,
+) -> list[RowResult]:
+    """Vets judgments by one configuration after the other.
+
+    Every engine goes on where an earlier run stopped, as far as its store remembers. The budget is shared: once it is
+    spent, or the run interrupted, the rows left are not begun.
+
+    Args:
+        rows: in the order to be run.
+        judgments: judge -> what is vetted.
+        engine_factory: see :data:`EngineFactory`; tests give engines with scripted models.
+        budget_usd: dollars for all rows together.
+        stop: lets the caller stop the run.
+        progress: told each assessment as it comes.
+    """
+    results: list[RowResult] = []
+    left = budget_usd
+    for row in rows:
+        found: dict[str, Assessment] = {}
+
+        async with engine_factory(row.panel, left) as engine:
+            keep = _collector(row, found, progress)
+            summary = await engine.vet_all(judgments[row.judge], on_result=keep, stop=stop)
+        left = None if left is None else max(0.0, left - summary.known_cost_usd)
+        results.append(RowResult(row, found, summary.end, summary.known_cost_usd, tuple(summary.notices)))
+        if summary.end is not RunEnd.FINISHED:
+            break
+    return results
+
+
+def _collector(
+    row: PlannedRow, found: dict[str, Assessment], progress: Callable[[PlannedRow, Assessment], None] | None
+) -> Callable[[int, Judgment, Assessment], None]:
+    def keep(_: int, judgment: Judgment, assessment: Assessment) -> None:
+        found[judgment.id] = assessment
+        if progress is not None:
+            progress(row, assessment)
+
+    return keep
+
+
+def selection_of(result: RowResult, observations: Observations) -> Selection:
+    """What a configuration kept among the observations of its judge; what it has no decision on is not kept."""
+    said = [result.assessments.get(row.judgment_id) for row in observations.rows]
+    spent = list(result.assessments.values())
+    costs = [assessment.cost_usd for assessment in spent]
+    unknown = Absent(absent="a price or the usage is unknown")
+    published = result.row.published
+    return Selection(
+        name=result.row.name,
+        kind="baseline" if result.row.baseline else "configuration",
+        kept=np.array([one is not None and one.accepted is True for one in said], dtype=bool),
+        scored=np.array([one is not None and one.accepted is not None for one in said], dtype=bool),
+        threshold=Threshold(value=result.row.panel.threshold, origin="fixed beforehand"),
+        cost_usd=unknown if None in costs else sum(cost for cost in costs if cost is not None),
+        calls=sum(assessment.calls for assessment in spent),
+        published=published.shares if published else {},
+        published_in=f"table {published.table}" if published else "",
+    )
+
+
+def score_of(result: RowResult, observations: Observations) -> Score:
+    """A configuration's final scores; None where it gave none."""
+    said = [result.assessments.get(row.judgment_id) for row in observations.rows]
+    return Score(result.row.name, [None if one is None else one.final_score for one in said])

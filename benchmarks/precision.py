@@ -1,0 +1,187 @@
+"""Precision of what was kept, with coverage, recall, intervals and paired comparisons.
+
+``precision = TP / (TP + FP)`` of the kept judgments ("Leveraging LLMs as Meta-Judges", arXiv 2504.17087, equation 4),
+``coverage`` kept of all decided, ``recall`` kept right of all right. The interval of a precision is Wilson's, which
+takes judgments for independent; differences resample whole questions, because the two orders of a pair, and judges on
+one question, are not.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metajudge.report import Absent, Curve, CurvePoint, ReliabilitySeries
+from metajudge.report import Bin as ReliabilityBin
+from metajudge.stats.bootstrap import Ratio, bootstrap_difference, bootstrap_precision
+
+from .findings import OVERALL, Difference, PrecisionCell, PrecisionRow, Proportion, SwapCounts
+from .observations import Bools, Floats, Observations
+from .selections import Score, Selection
+
+SEED = 20_260_101
+RESAMPLES = 2_000
+
+NOTHING = Absent(absent="nothing selected")
+FEWEST_QUESTIONS = 2
+
+
+def precision_rows(
+    observations: Observations, selections: Sequence[Selection], categories: Sequence[str], *, by_category: bool = True
+) -> list[PrecisionRow]:
+    """A row for every selection, compared with everything (raw) and with the baseline where there is one.
+
+    Args:
+        observations: n judgments.
+        selections: masks over them.
+        categories: columns, :data:`OVERALL` not among them; empty ones are left out.
+        by_category: False for the column over all categories alone.
+    """
+    groups = {OVERALL: np.ones(len(observations), dtype=bool)}
+    if by_category:
+        groups |= {name: mask for name in categories if (mask := observations.where(category=name)).any()}
+    orders = {order: observations.where(order=order) for order in sorted({row.order for row in observations.rows})}
+    baseline = next((s for s in selections if s.kind == "baseline"), None)
+    correct, questions = observations.correct, np.array(observations.questions)
+    frame = _Frame(correct, questions, baseline)
+    return [
+        PrecisionRow(
+            name=selection.name,
+            kind=selection.kind,
+            threshold=selection.threshold,
+            cells={name: frame.cell(selection, mask) for name, mask in groups.items()},
+            orders={name: frame.cell(selection, mask) for name, mask in orders.items()},
+            unscored=int((~selection.scored).sum()),
+            cost_usd=selection.cost_usd,
+            calls=selection.calls,
+            published=dict(selection.published),
+            published_in=selection.published_in,
+        )
+        for selection in selections
+    ]
+
+
+class _Frame:
+    """What all cells of a table share."""
+
+    def __init__(self, correct: Bools, questions: NDArray[np.str_], baseline: Selection | None) -> None:
+        self.correct, self.questions, self.baseline = correct, questions, baseline
+
+    def cell(self, selection: Selection, mask: Bools) -> PrecisionCell:
+        """One selection among the judgments of ``mask``."""
+        correct, kept = self.correct[mask], selection.kept[mask]
+        n, right, selected = len(correct), int(correct.sum()), int(kept.sum())
+        hits = int((correct & kept).sum())
+        return PrecisionCell(
+            n=n,
+            right=right,
+            selected=selected,
+            selected_right=hits,
+            precision=Proportion.of(hits, selected) if selected else NOTHING,
+            coverage=selected / n,
+            recall=hits / right if right else Absent(absent="no judgment is right here"),
+            against_raw=Absent(absent="this is the raw row")
+            if selection.kind == "raw"
+            else self._difference(kept, np.ones(n, dtype=bool), mask),
+            against_baseline=self._against_baseline(selection, mask),
+        )
+
+    def _against_baseline(self, selection: Selection, mask: Bools) -> Difference | Absent:
+        if self.baseline is None:
+            return Absent(absent="no baseline was run: it asks the judge's own model")
+        if selection is self.baseline:
+            return Absent(absent="this is the baseline row")
+        return self._difference(selection.kept[mask], self.baseline.kept[mask], mask)
+
+    def _difference(self, kept: Bools, other: Bools, mask: Bools) -> Difference | Absent:
+        """Precision of ``kept`` minus that of ``other``, whole questions resampled together."""
+        correct, questions = self.correct[mask], self.questions[mask]
+        if not kept.any():
+            return NOTHING
+        if not other.any():
+            return Absent(absent="the row compared with selected nothing")
+        if len(set(questions)) < FEWEST_QUESTIONS:
+            return Absent(absent="one question alone has no interval")
+        found = bootstrap_difference(
+            Ratio(correct & kept, kept),
+            Ratio(correct & other, other),
+            list(questions),
+            rng=np.random.default_rng(SEED),
+            resamples=RESAMPLES,
+        )
+        return Difference(
+            value=found.estimate,
+            low=found.low,
+            high=found.high,
+            questions=found.clusters,
+            resamples=found.resamples,
+        )
+
+
+def coverage_curve(observations: Observations, score: Score, steps: int = 20) -> Curve | None:
+    """Precision of the best-scored judgments at rising coverage; the band resamples questions.
+
+    Equal scores stay together, so a score of few values gives few points. Points that keep fewer than ten judgments
+    are left out: their bands say nothing. None where no point is left.
+    """
+    values = np.array([-np.inf if value is None else value for value in score.values])
+    ranked = np.sort(values[np.isfinite(values)])[::-1]
+    counts = {round(len(values) * step / steps) for step in range(1, steps + 1)}
+    thresholds = sorted({ranked[count - 1] for count in counts if 10 <= count <= len(ranked)}, reverse=True)
+    if not thresholds or len(set(observations.questions)) < FEWEST_QUESTIONS:
+        return None
+    points = [_curve_point(observations, values >= threshold) for threshold in thresholds]
+    return Curve(name=score.name, points=tuple(points))
+
+
+def _curve_point(observations: Observations, kept: Bools) -> CurvePoint:
+    found = bootstrap_precision(
+        observations.correct, kept, observations.questions, rng=np.random.default_rng(SEED), resamples=500
+    )
+    return CurvePoint(
+        coverage=float(kept.mean()),
+        precision=found.estimate,
+        low=min(found.low, found.estimate),
+        high=max(found.high, found.estimate),
+        selected=int(kept.sum()),
+    )
+
+
+def reliability(observations: Observations, score: Score, bins: int = 10) -> ReliabilitySeries | None:
+    """Equal-count bins of a probability against the share that was right, with Wilson intervals.
+
+    Judgments of equal probability share a bin.
+    """
+    present = score.present
+    if not present.any():
+        return None
+    values: Floats = np.array([value for value in score.values if value is not None])
+    correct = observations.correct[present]
+    edges = np.unique(np.quantile(values, np.linspace(0, 1, bins + 1)[1:-1]))
+    place = np.searchsorted(edges, values, side="right")
+    found = []
+    for number in np.unique(place):
+        inside = place == number
+        share = Proportion.of(int(correct[inside].sum()), int(inside.sum()))
+        found.append(
+            ReliabilityBin(
+                predicted=float(np.clip(values[inside].mean(), 0, 1)),
+                observed=share.share,
+                low=share.low,
+                high=share.high,
+                n=share.n,
+            )
+        )
+    return ReliabilitySeries(name=score.name, bins=tuple(found))
+
+
+def swap_counts(games: Sequence[tuple[bool | None, bool | None]]) -> SwapCounts:
+    """Counts pairs by their two games: right, wrong, or None where no winner was named."""
+    both = [(first, second) for first, second in games]
+    return SwapCounts(
+        both_right=both.count((True, True)),
+        both_wrong=both.count((False, False)),
+        disagree=both.count((True, False)) + both.count((False, True)),
+        one_undecided=sum((first is None) != (second is None) for first, second in both),
+        both_undecided=both.count((None, None)),
+    )

@@ -1,0 +1,56 @@
+"""One line a decided judgment: what it was scored, whether it was kept, and by what evidence."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from metajudge.scoring import exceeds
+
+from .observations import Observation, signal_data
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .bench import Bench
+    from .calibrated import Calibrated
+    from .grid_run import RowResult
+
+
+def score_lines(bench: "Bench", results: "Sequence[RowResult]", calibrated: "Calibrated | None") -> Iterator[str]:
+    """JSON lines in the order of the input; with several configurations, one line for each of them.
+
+    ``final_score`` is the agents' where agents were asked, else the uncalibrated score of free evidence. ``accepted``
+    is by the guaranteed threshold where the calibration has one, else by the final score. What is absent is null.
+    """
+    probabilities = {} if calibrated is None else calibrated.by_judgment(bench.observations)
+    for row in bench.observations.rows:
+        mine: list[RowResult | None] = [result for result in results if result.row.judge == row.judge]
+        for result in mine or [None]:
+            data = _line(row, result, bench.request.threshold)
+            data["probability"] = probabilities.get(row.judgment_id)
+            if calibrated is not None and calibrated.threshold is not None:
+                probability = data["probability"]
+                data["accepted"] = None if probability is None else probability >= calibrated.threshold - 1e-9
+            yield orjson.dumps(data).decode() + "\n"
+
+
+def _line(row: Observation, result: "RowResult | None", threshold: float) -> dict[str, Any]:
+    data: dict[str, Any] = {
+        "judgment_id": row.judgment_id,
+        "item_id": row.item_id,
+        "judge": row.judge,
+        "category": row.category or None,
+        "order": row.order,
+        "correct": row.correct,
+        "final_score": row.heuristic,
+        "probability": None,
+        "accepted": None if row.heuristic is None else bool(exceeds(row.heuristic, threshold)),
+        "signals": signal_data(row),
+    }
+    if result is not None:
+        said = result.assessments.get(row.judgment_id)
+        data["configuration"] = result.row.name
+        data["final_score"] = None if said is None else said.final_score
+        data["accepted"] = None if said is None else said.accepted
+    return data

@@ -1,0 +1,103 @@
+"""Which judgments are kept, by what, and where the threshold comes from."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from metajudge.report import Absent
+from metajudge.scoring import exceeds
+
+from .findings import Threshold
+from .observations import Bools, Observations
+
+Kind = Literal["raw", "baseline", "evidence", "configuration", "calibrated"]
+
+COVERAGES = (0.8, 0.6, 0.4)
+"""Shares kept for the rows at a given coverage."""
+
+NO_MODEL = Absent(absent="no model is asked")
+NO_THRESHOLD = Threshold(value=None, origin="none")
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """One way to keep judgments.
+
+    Attributes:
+        kept: [n] over the observations it is made for.
+        scored: [n] whether there was a score to decide by.
+        cost_usd: of asking models; absent where a price or the usage is unknown.
+    """
+
+    name: str
+    kind: Kind
+    kept: Bools
+    scored: Bools
+    threshold: Threshold = NO_THRESHOLD
+    cost_usd: float | Absent = NO_MODEL
+    calls: int | Absent = NO_MODEL
+    published: Mapping[str, float] = field(default_factory=dict)
+    published_in: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A number for each observation by which the better ones can be kept; None where there is none."""
+
+    name: str
+    values: Sequence[float | None]
+    probability: bool = False
+
+    @property
+    def present(self) -> Bools:
+        return np.array([value is not None for value in self.values], dtype=bool)
+
+
+def keep_all(observations: Observations) -> Selection:
+    every = np.ones(len(observations), dtype=bool)
+    return Selection("raw judgments", "raw", every, every)
+
+
+def keep_order_consistent(observations: Observations) -> Selection:
+    """Those whose judge named the same winner in the other order."""
+    states = [row.signals["order"].state for row in observations.rows]
+    kept = np.array([state == "agree" for state in states], dtype=bool)
+    known = np.array([row.signals["order"].value is not None for row in observations.rows], dtype=bool)
+    return Selection("both orders agree", "evidence", kept, known)
+
+
+def keep_above(score: Score, threshold: float, name: str, kind: Kind = "evidence") -> Selection:
+    """Those that score strictly above a threshold fixed beforehand."""
+    kept = np.array([value is not None and bool(exceeds(value, threshold)) for value in score.values], dtype=bool)
+    return Selection(name, kind, kept, score.present, Threshold(value=threshold, origin="fixed beforehand"))
+
+
+def keep_at_least(score: Score, threshold: float, name: str) -> Selection:
+    """Those at or above a guaranteed threshold, found on other questions."""
+    kept = np.array([value is not None and value >= threshold - 1e-9 for value in score.values], dtype=bool)
+    origin = Threshold(value=threshold, origin="guaranteed, set on other questions")
+    return Selection(name, "calibrated", kept, score.present, origin)
+
+
+def keep_share(score: Score, share: float, kind: Kind) -> Selection | None:
+    """The best-scored share of the observations; None where too few of them have a score.
+
+    Judgments of equal score stay together, so more than the share may be kept: a tie is not settled by position. No
+    label is looked at.
+    """
+    name = f"{score.name}, best {100 * share:.0f} %"
+    ranked = sorted((value for value in score.values if value is not None), reverse=True)
+    count = math.ceil(share * len(score.values) - 1e-9)
+    if not 1 <= count <= len(ranked):
+        return None
+    least = ranked[count - 1]
+    kept = np.array([value is not None and value >= least for value in score.values], dtype=bool)
+    return Selection(name, kind, kept, score.present, Threshold(value=least, origin="set by coverage, no label used"))
+
+
+def heuristic_score(observations: Observations) -> Score:
+    """The uncalibrated score of free evidence (see :func:`metajudge.evidence.score.signal_score`)."""
+    return Score("free evidence", [row.heuristic for row in observations.rows])

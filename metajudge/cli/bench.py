@@ -1,0 +1,236 @@
+"""``metajudge bench``: precision of judgments on a benchmark with true labels."""
+
+import contextlib
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from metajudge.cli.options import AgentOption, ConfigOption, StoreOption, panel_from, store_path
+
+SIGNALS_HELP = (
+    "Which signals count, separated by commas: order, strength, peers, rewards, rationale, format, agents. "
+    "Default: the calibration's, else all that the free-evidence score weighs."
+)
+
+
+def bench(
+    name: Annotated[str, typer.Argument(help="judgebench or llmbar; `list` says what there is.", metavar="NAME|list")],
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", help="Folder of the benchmark's records, or its repository.", metavar="DIR"),
+    ] = None,
+    judge: Annotated[list[str] | None, typer.Option(help="Report only this judge. Repeatable.")] = None,
+    agent: AgentOption = None,
+    rubric: Annotated[str | None, typer.Option(help="short, long, binary, baseline or a YAML file.")] = None,
+    strategy: Annotated[str | None, typer.Option(help="How agents' scores become one, as for `vet`.")] = None,
+    config: ConfigOption = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(help="The judge's own model, as the single-agent baseline: PROVIDER:MODEL.", metavar="SPEC"),
+    ] = None,
+    grid: Annotated[
+        str | None, typer.Option(help="A grid of configurations: a TOML file, or `published`.", metavar="FILE")
+    ] = None,
+    signals: Annotated[str | None, typer.Option(help=SIGNALS_HELP, metavar="NAMES")] = None,
+    calibration: Annotated[
+        Path | None, typer.Option(help="A calibration made by `metajudge calibrate fit`.", metavar="FILE")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(help="Report only the first N judgments.", min=1)] = None,
+    threshold: Annotated[float | None, typer.Option(help="Keep scores strictly above; default 4.5.")] = None,
+    store: StoreOption = None,
+    concurrency: Annotated[int, typer.Option(help="Calls in flight at most.", min=1)] = 64,
+    budget_usd: Annotated[float | None, typer.Option(help="Stop before spending more than this.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Sent to models that take one, and recorded.")] = None,
+    scores: Annotated[
+        Path | None, typer.Option(help="Write one line a decided judgment (JSONL).", metavar="OUT.jsonl")
+    ] = None,
+    json_out: Annotated[Path | None, typer.Option("--json", help="Write everything found.", metavar="OUT.json")] = None,
+    report: Annotated[
+        list[Path] | None,
+        typer.Option(help="Write a report: .html, .md or .json by its name. Repeatable.", metavar="OUT.html"),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Estimate calls, tokens and dollars; send nothing.")
+    ] = False,
+) -> None:
+    """Measure judges, and what is kept of their judgments, against true labels.
+
+    Without agents nothing is asked: accuracy of judges, and precision of what free evidence keeps. Exit codes: 0 done,
+    1 some judgments have no score, 2 usage, 3 budget reached, 130 interrupted.
+    """
+    if name == "list":
+        _print_list()
+        return
+    _check_outputs(scores, json_out, report or [])
+    benching: Any = import_module("metajudge.benchmarks.bench")
+    panel = None
+    if agent or config is not None:
+        panel = panel_from(
+            config, agent, rubric=rubric, strategy=strategy, threshold=threshold, seed=seed, early_exit=False
+        )
+    elif rubric is not None or strategy is not None:
+        raise typer.BadParameter("a rubric or strategy needs agents to use it: give --agent or --config")
+    request = benching.Request(
+        benchmark=name,
+        data=_folder(name, data),
+        judges=tuple(judge) if judge else None,
+        limit=limit,
+        signals=None if signals is None else tuple(part.strip() for part in signals.split(",") if part.strip()),
+        threshold=4.5 if threshold is None else threshold,
+        panel=panel,
+        baseline=baseline,
+        grid=grid,
+    )
+    work = benching.Bench(request)
+    plan = work.plan(dry_run=dry_run)
+    if dry_run:
+        _print_prices(work, plan)
+        return
+    calibrated = None
+    if calibration is not None:
+        calibrated = import_module("metajudge.benchmarks.calibrated").load_calibrated(calibration, work)
+    options = {"store": store_path(store), "concurrency": concurrency, "command": "bench"}
+    results = _ask(work, plan, budget_usd, options) if plan.rows else []
+    findings = work.findings(plan, results, calibrated)
+    _print_findings(findings)
+    _write(work, findings, results, calibrated, scores, json_out, report or [])
+    raise typer.Exit(_exit_code(results))
+
+
+def _print_list() -> None:
+    catalogue: Any = import_module("metajudge.benchmarks.catalogue")
+    for benchmark in catalogue.BENCHMARKS.values():
+        card = benchmark.card
+        typer.echo(f"{card.name:<12} {card.citation}")
+        typer.echo(f"{'':<12} labels: {card.label_rule}; licence: {card.licence}")
+        typer.echo(f"{'':<12} {card.repository}")
+
+
+def _folder(name: str, data: Path | None) -> Path:
+    import_module("metajudge.benchmarks.catalogue").benchmark_named(name)
+    if data is None:
+        raise typer.BadParameter(f"give --data DIR; `metajudge data fetch {name} --out DIR` gets the public data")
+    return data
+
+
+def _check_outputs(scores: Path | None, json_out: Path | None, reports: list[Path]) -> None:
+    """Before any work: nothing is worse than an hour of calls and no place for the result."""
+    from metajudge.report.files import check_report_path, check_writable
+
+    for path in (scores, json_out):
+        if path is not None:
+            check_writable(path)
+    for path in reports:
+        check_report_path(path)
+
+
+def _ask(work: Any, plan: Any, budget_usd: float | None, options: dict[str, Any]) -> list[Any]:
+    from metajudge.cli.loop import run
+    from metajudge.cli.vet import _note, _stop_on_interrupt
+    from metajudge.engine import Engine
+    from metajudge.runs import RunEnd, Stop
+
+    runner: Any = import_module("metajudge.benchmarks.grid_run")
+    done = dict.fromkeys((id(row) for row in plan.rows), 0)
+
+    def progress(row: Any, _assessment: Any) -> None:
+        done[id(row)] += 1
+        if done[id(row)] % 100 == 1:
+            _note(f"{row.name} on {row.judge}: {done[id(row)] - 1} judgments so far")
+
+    def engine(panel: Any, budget_left: float | None) -> Engine:
+        return Engine(panel=panel, budget_usd=budget_left, notify=_note, **options)
+
+    async def main() -> list[Any]:
+        stop = Stop()
+        with contextlib.suppress(NotImplementedError):
+            _stop_on_interrupt(stop, RunEnd.INTERRUPTED)
+        found: list[Any] = await runner.run_grid(
+            plan.rows, work.decided(), engine, budget_usd=budget_usd, stop=stop, progress=progress
+        )
+        return found
+
+    return run(main())
+
+
+def _print_prices(work: Any, plan: Any) -> None:
+    from metajudge.estimate import estimate_run
+
+    if not plan.rows:
+        typer.echo("Dry run: no agents are given, so nothing would be asked and nothing paid.")
+        return
+    judgments = work.decided()
+    calls, tokens_in, tokens_out, dollars, unknown = 0, 0, 0, 0.0, set()
+    for row in plan.rows:
+        found = estimate_run(row.panel, judgments[row.judge])
+        cost = "unknown" if found.cost_usd is None else f"${found.cost_usd:.2f}"
+        typer.echo(f"  {row.name:<45} {found.judgments:>6} judgments {found.calls:>6} calls  {cost:>10}")
+        calls, tokens_in, tokens_out = (
+            calls + found.calls,
+            tokens_in + found.input_tokens,
+            tokens_out + found.output_tokens,
+        )
+        dollars += found.cost_usd or 0.0
+        unknown |= set(found.unpriced)
+    for note in plan.notes:
+        typer.echo(f"Note: {note}.")
+    least = "at least " if unknown else ""
+    typer.echo(
+        f"Dry run, nothing sent: {len(plan.rows)} configurations, at most {calls:,} calls, about {tokens_in:,} input "
+        f"and {tokens_out:,} output tokens, {least}${dollars:.2f}. Equal calls of two configurations are paid once."
+    )
+    if unknown:
+        typer.echo(f"No price is known for {', '.join(sorted(unknown))}: give a price in the grid or panel file.")
+
+
+def _print_findings(findings: Any) -> None:
+    reporting: Any = import_module("metajudge.benchmarks.bench_report")
+    from metajudge.report.text import table_to_text
+
+    typer.echo(table_to_text(reporting.accuracy_table(findings)))
+    tables = reporting.terminal_tables(findings)
+    for table in tables:
+        typer.echo("\n" + table_to_text(table))
+    for note in findings.notes:
+        typer.echo(f"Note: {note}.")
+
+
+def _write(
+    work: Any,
+    findings: Any,
+    results: list[Any],
+    calibrated: Any,
+    scores: Path | None,
+    json_out: Path | None,
+    reports: list[Path],
+) -> None:
+    from metajudge.report.files import write_report, write_text
+
+    if scores is not None:
+        lines = import_module("metajudge.benchmarks.score_lines").score_lines(work, results, calibrated)
+        write_text(scores, lines)
+    if json_out is not None:
+        write_text(json_out, findings.model_dump_json(indent=2) + "\n")
+    if reports:
+        page = import_module("metajudge.benchmarks.bench_report").report_of(findings)
+        for path in reports:
+            write_report(page, path)
+    for written in (scores, json_out, *reports):
+        if written is not None:
+            typer.echo(f"Written: {written}")
+
+
+def _exit_code(results: list[Any]) -> int:
+    from metajudge.runs import RunEnd
+
+    ends = {result.end for result in results}
+    if RunEnd.INTERRUPTED in ends:
+        typer.echo("Interrupted. Give the same command again to go on from here.")
+        return 130
+    if RunEnd.BUDGET in ends:
+        typer.echo("The budget is reached. Give the same command with a larger --budget-usd to go on from here.")
+        return 3
+    missing = any(said.accepted is None for result in results for said in result.assessments.values())
+    return 1 if missing else 0

@@ -1,0 +1,36 @@
+"""``metajudge data``: public benchmark data, checked before it is used."""
+
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+app = typer.Typer(help="Fetch public benchmark data.", no_args_is_help=True, rich_markup_mode=None)
+
+
+@app.callback()
+def _root() -> None:
+    """Keeps ``fetch`` a command of its own although it is the only one."""
+
+
+@app.command("fetch")
+def fetch(
+    name: Annotated[str, typer.Argument(help="judgebench or llmbar.", metavar="NAME")],
+    out: Annotated[Path, typer.Option("--out", help="A new or empty folder.", metavar="DIR")],
+    source: Annotated[
+        str | None, typer.Option(help="Another copy of the repository: a URL or a path.", metavar="URL")
+    ] = None,
+    timeout_s: Annotated[float, typer.Option(help="Give up after so many seconds.", min=1)] = 1800.0,
+) -> None:
+    """Download a benchmark from its public repository, at the state whose checksum is built in.
+
+    The whole download is checked before the folder appears: there is either all of it or nothing. Needs git.
+    """
+    catalogue: Any = import_module("metajudge.benchmarks.catalogue")
+    fetching: Any = import_module("metajudge.benchmarks.fetch")
+    card = catalogue.benchmark_named(name).card
+    count = fetching.fetch(card, out, source=source, timeout_s=timeout_s)
+    typer.echo(f"{out}: {count} files of {card.title} at commit {card.commit}, every object checked.")
+    typer.echo(f"Licence: {card.licence}.")
+    typer.echo(f"Use it: metajudge bench {card.name} --data {out}")

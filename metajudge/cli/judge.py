@@ -1,0 +1,170 @@
+"""``metajudge judge``: which of two responses is better? Judgments for ``metajudge vet``."""
+
+import contextlib
+import time
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from metajudge.cli.loop import run
+from metajudge.cli.options import JsonOption, StoreOption, panel_from, store_path
+from metajudge.cli.vet import _note, _stop_on_interrupt
+
+STARTED = time.monotonic()
+
+
+class Orders(StrEnum):
+    """In which orders a pair is shown."""
+
+    BOTH = "both"
+    GIVEN = "given"
+
+
+def judge(
+    inputs: Annotated[
+        list[str],
+        typer.Argument(
+            help="Items (JSONL: id, question, responses), or files or folders of judgments, whose items are judged.",
+            metavar="INPUT...",
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="Write one judgment a line (JSONL), as `vet` reads it.", metavar="FILE")],
+    judge: Annotated[
+        list[str] | None,
+        typer.Option("--judge", help="A judge: [NAME=]PROVIDER:MODEL[@BASE_URL]. Repeat for several.", metavar="SPEC"),
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", help="Panel file (TOML) whose agents judge; --judge replaces them.", metavar="FILE"),
+    ] = None,
+    orders: Annotated[
+        Orders, typer.Option(help="Show each pair in both orders, as two judgments, or as given.")
+    ] = Orders.BOTH,
+    limit: Annotated[int | None, typer.Option(help="Judge only the first N items.", min=1)] = None,
+    store: StoreOption = None,
+    concurrency: Annotated[int, typer.Option(help="Calls in flight at most.", min=1)] = 64,
+    budget_usd: Annotated[float | None, typer.Option(help="Stop before spending more than this.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Sent to models that take one, and recorded.")] = None,
+    as_json: JsonOption = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Estimate calls, tokens and dollars; send nothing.")
+    ] = False,
+) -> None:
+    """Judge pairs of responses: each judge answers the question itself, then says which response is better.
+
+    A judge that refuses, or answers without a verdict, makes a judgment without one. One that cannot be asked
+    (a time-out, a wrong key) makes none: it is counted, listed in FILE.failures.jsonl and asked again by the next
+    run. Replies are kept in the store, so the same command again goes on where it stopped.
+
+    Exit codes: 0 all judged, 1 some judge could not be asked or a line not be read, 2 usage, 3 budget reached,
+    130 interrupted.
+    """
+    from metajudge.cli.judge_run import JudgeSummary, write_lines
+    from metajudge.readers.items import open_items
+
+    panel = _judges(config, judge, seed)
+    source = open_items(inputs, responses=2, limit=limit)
+    _require_items(source)
+    if dry_run:
+        _print_estimate(panel, source, orders, as_json)
+        return
+    where = store_path(store)
+    rejects = source.rejects
+    summary = JudgeSummary(items=source.items, bad_lines=len(rejects))
+    run(_run(panel, source, orders, where, out, summary, concurrency=concurrency, budget_usd=budget_usd))
+    write_lines(Path(f"{out}.rejects.jsonl"), (asdict(reject) for reject in rejects))
+    write_lines(Path(f"{out}.failures.jsonl"), summary.failed_games)
+    summary.store, summary.out = str(where), str(out)
+    summary.total_s = time.monotonic() - STARTED
+    _print_summary(summary, as_json)
+    raise typer.Exit(summary.exit_code)
+
+
+def _judges(config: Path | None, judges: list[str] | None, seed: int | None) -> Any:
+    """The judges as a panel that rejudges: agents without rubric or role, each asked on its own."""
+    from metajudge.errors import ConfigurationError
+
+    panel = panel_from(config, judges, seed=seed)
+    if not panel.agents:
+        raise ConfigurationError("no judge: give --judge PROVIDER:MODEL, or a --config with agents")
+    discussion = type(panel.discussion)()
+    return panel.model_copy(update={"strategy": "rejudge", "routes": {}, "quorum": None, "discussion": discussion})
+
+
+def _require_items(source: Any) -> None:
+    """Reads all items once, before anything is sent: contradictions end the run here."""
+    from metajudge.errors import InputError
+
+    if sum(1 for _ in source) == 0:
+        reason = f": {source.rejects[0]}" if source.rejects else ""
+        raise InputError(f"the input holds no item with two responses{reason}")
+
+
+async def _run(
+    panel: Any,
+    source: Any,
+    orders: Orders,
+    store: Path,
+    out: Path,
+    summary: Any,
+    *,
+    concurrency: int,
+    budget_usd: float | None,
+) -> None:
+    from metajudge.cli.judge_run import JudgmentFile, judge_items
+    from metajudge.cli.progress import Progress
+    from metajudge.engine import Engine
+    from metajudge.runs import RunEnd, Stop
+
+    stop = Stop()
+    total = source.items * len(panel.agents) * (2 if orders is Orders.BOTH else 1)
+    engine = Engine(
+        panel=panel, store=store, command="judge", notify=_note, concurrency=concurrency, budget_usd=budget_usd
+    )
+    async with contextlib.AsyncExitStack() as stack:
+        await stack.enter_async_context(engine)
+        _stop_on_interrupt(stop, RunEnd.INTERRUPTED)
+        file = stack.enter_context(JudgmentFile(out))
+        progress = stack.enter_context(Progress(summary, engine, total))
+        await judge_items(
+            engine,
+            source,
+            orders=orders.value,
+            file=file,
+            summary=summary,
+            workers=concurrency,
+            progress=progress.update,
+            stop=stop,
+        )
+
+
+def _print_estimate(panel: Any, source: Any, orders: Orders, as_json: bool) -> None:
+    import orjson
+
+    from metajudge.estimate import estimate_judging
+
+    estimate = estimate_judging(panel, source, orders.value)
+    if as_json:
+        typer.echo(orjson.dumps({"items": source.items, **estimate.to_json()}).decode())
+        return
+    cost = "unknown" if estimate.cost_usd is None else f"${estimate.cost_usd:.4f}"
+    typer.echo(
+        f"Dry run, nothing sent: {source.items} items, {estimate.judgments} judgments, as many calls, about "
+        f"{estimate.input_tokens:,} input and {estimate.output_tokens:,} output tokens, cost {cost}"
+    )
+    if estimate.unpriced:
+        typer.echo(f"No price is known for {', '.join(estimate.unpriced)}: give a price in a panel file.")
+
+
+def _print_summary(summary: Any, as_json: bool) -> None:
+    if as_json:
+        import orjson
+
+        typer.echo(orjson.dumps(summary.to_json()).decode())
+        return
+    from metajudge.cli.judge_report import print_report
+
+    print_report(summary)

@@ -1,0 +1,248 @@
+"""One run of ``metajudge judge``: every judge compares every pair in every order, and each game becomes a record."""
+
+import heapq
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import orjson
+
+from metajudge.engine import Engine
+from metajudge.errors import InputError
+from metajudge.judging import Game, PairwiseJudge, game_id, judgment_of
+from metajudge.judging.pairwise import Order, Orders, orders_of
+from metajudge.readers.jsonl import to_line
+from metajudge.runs import Job, RunEnd, Stop, run_all
+from metajudge.types import Item, Usage
+
+
+@dataclass(slots=True)
+class JudgeCount:
+    """What came of one judge's games."""
+
+    preferences: int = 0
+    ties: int = 0
+    no_verdict: int = 0
+    failed: int = 0
+
+
+@dataclass(slots=True)
+class JudgeSummary:
+    """Counts of one run.
+
+    Attributes:
+        judgments: records made, those without a verdict included.
+        no_verdict: judges who answered without a verdict, by kind of reason.
+        failed: games in which the judge could not be asked: no record is made of them, and the next run with
+            the same store asks again.
+        failures: those by kind; ``failed_games`` says which.
+        calls: HTTP requests sent in this run, retries and repairs included.
+        cached_calls: replies taken from the store instead.
+        cost_usd: dollars of this run, None where a price or the usage was unknown.
+        wall_s: seconds from the first request sent to the last result; None where none was sent.
+    """
+
+    run_id: str | None = None
+    end: RunEnd = RunEnd.FINISHED
+    items: int = 0
+    judgments: int = 0
+    unscored: int = 0
+    failed: int = 0
+    by_judge: dict[str, JudgeCount] = field(default_factory=dict)
+    no_verdict: Counter[str] = field(default_factory=Counter)
+    failures: Counter[str] = field(default_factory=Counter)
+    failed_games: list[dict[str, Any]] = field(default_factory=list)
+    bad_lines: int = 0
+    calls: int = 0
+    cached_calls: int = 0
+    usage: Usage = field(default_factory=Usage)
+    cost_usd: float | None = 0.0
+    known_cost_usd: float = 0.0
+    notices: list[str] = field(default_factory=list)
+    wall_s: float | None = None
+    total_s: float = 0.0
+    store: str | None = None
+    out: str | None = None
+
+    def add(self, game: Game) -> None:
+        """Counts one game."""
+        count = self.by_judge[game.judge]
+        self.cached_calls += game.spent.cached_calls
+        if game.failure is not None and not game.replied:
+            self._fail(game, count)
+            return
+        self.judgments += 1
+        if game.verdict is None:
+            count.no_verdict += 1
+            self.unscored += 1
+            self.no_verdict[game.failure.kind.value if game.failure else "unknown"] += 1
+        elif game.verdict.is_tie:
+            count.ties += 1
+        else:
+            count.preferences += 1
+
+    def _fail(self, game: Game, count: JudgeCount) -> None:
+        assert game.failure is not None
+        count.failed += 1
+        self.failed += 1
+        self.failures[game.failure.kind.value] += 1
+        told = {"judgment_id": game_id(game.item, game.judge, game.order), **game.failure.model_dump(mode="json")}
+        self.failed_games.append(told)
+
+    @property
+    def exit_code(self) -> int:
+        """0 every game has its record, 1 some judge could not be asked or a line not be read, 3 budget, 130 stopped."""
+        if self.end is RunEnd.INTERRUPTED:
+            return 130
+        if self.end is RunEnd.BUDGET:
+            return 3
+        return 1 if self.failed or self.bad_lines else 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, as ``--json`` prints it and the store keeps it."""
+        data = asdict(self)
+        del data["failed_games"], data["unscored"]
+        data["end"] = self.end.value
+        data["without_verdict"] = self.unscored
+        data["no_verdict"] = dict(sorted(self.no_verdict.items()))
+        data["failures"] = dict(sorted(self.failures.items()))
+        for name in ("wall_s", "total_s", "known_cost_usd", "cost_usd"):
+            data[name] = None if data[name] is None else round(data[name], 6)
+        return data
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """One game to be played."""
+
+    item: Item
+    judge: PairwiseJudge
+    order: Order
+
+    @property
+    def key(self) -> str:
+        return game_id(self.item, self.judge.name, self.order)
+
+
+class JudgmentFile:
+    """Writes records in input order as soon as all before them are done; the file appears complete at the end.
+
+    Lines go to ``PATH.partial``. On leaving the context (also after an error or an interruption) what waits for
+    an earlier record is written too, and the file takes its place.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.partial = path.with_name(path.name + ".partial")
+        self._waiting: list[tuple[int, bytes]] = []
+        self._next = 0
+        if path.is_dir():
+            raise InputError(f"{path} is a folder: name a file for the judgments")
+        try:
+            self._file = self.partial.open("wb")
+        except OSError as error:
+            raise InputError(f"{path}: cannot be written: {error.strerror}; choose another --out") from None
+
+    def write(self, index: int, line: bytes) -> None:
+        """Adds what came of the ``index``-th game; nothing (``b""``) where it has no record."""
+        heapq.heappush(self._waiting, (index, line))
+        while self._waiting and self._waiting[0][0] == self._next:
+            self._file.write(heapq.heappop(self._waiting)[1])
+            self._next += 1
+
+    def __enter__(self) -> "JudgmentFile":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        while self._waiting:
+            self._file.write(heapq.heappop(self._waiting)[1])
+        self._file.close()
+        os.replace(self.partial, self.path)
+
+
+async def judge_items(
+    engine: Engine,
+    items: Iterable[Item],
+    *,
+    orders: Orders,
+    file: JudgmentFile,
+    summary: JudgeSummary,
+    workers: int,
+    progress: Callable[[], None],
+    stop: Stop | None = None,
+) -> None:
+    """Has the agents of an engine's default panel judge items; an interrupted run goes on from the stored replies."""
+    judges = [PairwiseJudge(a.name, a.model, a.parameters) for a in engine.vetter.default.agents]
+    summary.run_id = engine.run_id
+    summary.by_judge = {judge.name: JudgeCount() for judge in judges}
+    ended_at: float | None = None
+
+    async def work(job: Job[Assignment, Game]) -> Game:
+        nonlocal ended_at
+        one = job.record
+        game = await one.judge.compare(one.item, one.order)
+        ended_at = time.monotonic()
+        return game
+
+    def finished(job: Job[Assignment, Game], game: Game, _reused: bool) -> None:
+        summary.add(game)
+        asked = game.failure is None or game.replied
+        file.write(job.index, to_line(judgment_of(game)) if asked else b"")
+        progress()
+
+    async def none_done(_keys: object) -> dict[str, Game]:
+        return {}  # what was done before is found call by call: the store keeps every reply
+
+    try:
+        summary.end = await run_all(
+            assignments(items, judges, orders),
+            work,
+            key=lambda one: one.key,
+            find_done=none_done,
+            keep=lambda _game: True,
+            finished=finished,
+            workers=workers,
+            stop=stop,
+        )
+    finally:
+        _account(summary, engine, ended_at)
+        await engine.finish(summary.end.value, summary.to_json())
+
+
+def assignments(items: Iterable[Item], judges: Iterable[PairwiseJudge], orders: Orders) -> Iterator[Assignment]:
+    """All games, item by item, so that prompts of one item follow each other."""
+    judges = list(judges)
+    for item in items:
+        for judge in judges:
+            for order in orders_of(item, orders):
+                yield Assignment(item, judge, order)
+
+
+def write_lines(path: Path, records: Iterable[dict[str, Any]]) -> int:
+    """Writes plain data as JSONL; where there is none, no file is left there, not even one of an earlier run."""
+    lines = [orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE) for record in records]
+    if lines:
+        path.write_bytes(b"".join(lines))
+    else:
+        with suppress(FileNotFoundError):
+            path.unlink()
+    return len(lines)
+
+
+def _account(summary: JudgeSummary, engine: Engine, ended_at: float | None) -> None:
+    meter = engine.meter
+    summary.calls = meter.sent
+    summary.usage = meter.usage
+    summary.known_cost_usd = meter.cost_usd
+    summary.cost_usd = None if meter.unpriced else meter.cost_usd
+    summary.notices = list(engine.notices)
+    if meter.first_sent_at is not None and ended_at is not None:
+        summary.wall_s = ended_at - meter.first_sent_at

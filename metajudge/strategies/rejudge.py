@@ -1,0 +1,110 @@
+"""rejudge: the panel's models judge the item themselves, blind, in both orders; their verdicts support the judgment.
+
+Nobody sees the judgment. Each agent's support for it is the mean signed strength of its two verdicts relative to
+the judgment's (:func:`metajudge.judging.support`), in [-1, 1], mapped on the panel's scale: -1 is its lower end, 0 its
+middle, 1 its upper end. On 1..5 a model that answers ``A>B`` in both orders gives a judgment for A a 4, one that
+answers ``A>>B`` a 5; so a threshold of 4.5 asks for strong agreement, one of 3 for any. The final score is the
+weighted average over the agents, with its rules for missing answers and early exit, and is not calibrated.
+
+Cost: 2M calls. Requests depend on the item alone: judgments of one item share their calls, whatever judge, order
+or verdict they are about. An agent that gave a verdict in one order only is a missing answer, because half of the
+pair measures position as much as quality. Rankings of more than two responses, and grades, cannot be rejudged so.
+"""
+
+from collections.abc import Sequence
+
+from metajudge.agents import Agent
+from metajudge.concurrency import all_of
+from metajudge.errors import FailureKind
+from metajudge.judging import Game, PairwiseJudge, support
+from metajudge.judging.pairwise import orders_of
+from metajudge.strategies.outcome import Outcome, concluded, settled, skipped
+from metajudge.strategies.panel import Panel
+from metajudge.types import AgentResult, AnyVerdict, CriterionScore, Failure, Judgment, Status, TokenUsage, Usage
+
+CRITERIA = ("order_given", "order_swapped")
+"""What an agent's two verdicts are recorded as: support by each, on the panel's scale."""
+
+
+async def rejudge(panel: Panel, judgment: Judgment, *, retry: bool = False) -> Outcome:
+    """Has every agent judge the pair anew: all at once, or one after the other until the decision is settled."""
+    verdict = judgment.verdict
+    if verdict is None or len(verdict.ids) != 2:
+        message = f"rejudge compares two responses; it has no evidence on {verdict}: choose another strategy for it"
+        return Outcome(Status.FAILED, failure=Failure(kind=FailureKind.NO_EVIDENCE, message=message))
+    if not panel.early_exit:
+        asked = await all_of(_ask(panel, agent, judgment, verdict, retry) for agent in panel.agents)
+        return concluded(panel, asked)
+    results: list[AgentResult] = []
+    for position, agent in enumerate(panel.agents):
+        if results and settled(panel, results):
+            results.append(skipped(panel, position))
+        else:
+            results.append(await _ask(panel, agent, judgment, verdict, retry))
+    return concluded(panel, results)
+
+
+def judge_of(agent: Agent) -> PairwiseJudge:
+    """The blind judge an agent is here: its model and parameters; it sees a reference as meta-judges do."""
+    return PairwiseJudge(agent.name, agent.model, agent.parameters, with_reference=True)
+
+
+async def _ask(panel: Panel, agent: Agent, judgment: Judgment, verdict: AnyVerdict, retry: bool) -> AgentResult:
+    first, second = verdict.ids
+    orders = orders_of(judgment.item, pair=(first, second))
+    judge = judge_of(agent)
+    games = await all_of(judge.compare(judgment.item, order, retry=retry) for order in orders)
+    failure = _failure(games)
+    if failure is not None:
+        return _result(agent, games, failure=failure)
+    criteria = {
+        name: CriterionScore(score=_on_scale(panel, verdict, [game]), explanation=f"{game.verdict}: {game.text}")
+        for name, game in zip(CRITERIA, games, strict=True)
+    }
+    return _result(agent, games, score=_on_scale(panel, verdict, games), criteria=criteria)
+
+
+def _on_scale(panel: Panel, verdict: AnyVerdict, games: Sequence[Game]) -> float:
+    low, high = panel.scale
+    given = [game.verdict for game in games if game.verdict is not None]
+    return low + (high - low) * (support(verdict, given) + 1) / 2
+
+
+def _failure(games: Sequence[Game]) -> Failure | None:
+    for name, game in zip(CRITERIA, games, strict=True):
+        if game.failure is not None:
+            return Failure(kind=game.failure.kind, message=f"{name}: {game.failure.message}")
+    return None
+
+
+def _result(
+    agent: Agent,
+    games: Sequence[Game],
+    *,
+    score: float | None = None,
+    criteria: dict[str, CriterionScore] | None = None,
+    failure: Failure | None = None,
+) -> AgentResult:
+    spent = [game.spent for game in games]
+    costs = [one.cost_usd for one in spent if one.cost_usd is not None]
+    usage = sum((one.usage for one in spent), Usage())
+    return AgentResult(
+        agent=agent.name,
+        model=agent.model.name,
+        weight=agent.weight,
+        score=score,
+        criteria=criteria,
+        failure=failure,
+        calls=sum(one.calls for one in spent),
+        cached_calls=sum(one.cached_calls for one in spent),
+        cost_usd=sum(costs) if len(costs) == len(spent) else None,
+        usage=TokenUsage(
+            input_tokens=usage.input_tokens,
+            cached_tokens=usage.cached_tokens,
+            cache_write_tokens=usage.cache_write_tokens,
+            output_tokens=usage.output_tokens,
+        ),
+        latency_s=round(sum(one.latency_s for one in spent), 6),
+        prompt_digest=games[0].request_digest,
+        reported_model=games[0].reported_model,
+    )

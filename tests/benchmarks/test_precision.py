@@ -1,0 +1,145 @@
+import numpy as np
+import pytest
+
+from metajudge.benchmarks.findings import OVERALL
+from metajudge.benchmarks.observations import Observation, Observations
+from metajudge.benchmarks.precision import coverage_curve, precision_rows, reliability, swap_counts
+from metajudge.benchmarks.selections import Score, Selection, keep_above, keep_all, keep_at_least, keep_share
+from metajudge.report import Absent
+
+
+def observations(correct, *, questions=None, categories=None, orders=None):
+    rows = [
+        Observation(
+            judgment_id=f"j{number}",
+            item_id=f"i{number}",
+            question=questions[number] if questions else f"q{number}",
+            judge="owl",
+            category=categories[number] if categories else "Math",
+            order=orders[number] if orders else "AB",
+            correct=bool(right),
+            signals={},
+            heuristic=None,
+        )
+        for number, right in enumerate(correct)
+    ]
+    return Observations(rows)
+
+
+def selection(kept, name="kept", kind="configuration"):
+    mask = np.array(kept, dtype=bool)
+    return Selection(name, kind, mask, np.ones(len(mask), dtype=bool))
+
+
+def test_precision_coverage_and_recall_by_hand():
+    seen = observations([1, 1, 1, 0, 0, 0, 1, 0])
+    raw, kept = precision_rows(seen, [keep_all(seen), selection([1, 1, 0, 1, 0, 0, 0, 0])], ["Math"])
+    cell = kept.cells[OVERALL]
+    assert (cell.n, cell.right, cell.selected, cell.selected_right) == (8, 4, 3, 2)
+    assert cell.precision.share == pytest.approx(2 / 3)
+    assert (cell.coverage, cell.recall) == (3 / 8, 2 / 4)
+    assert cell.against_raw.value == pytest.approx(2 / 3 - 1 / 2)
+    assert raw.cells[OVERALL].precision.share == 0.5
+    assert isinstance(raw.cells[OVERALL].against_raw, Absent)
+
+
+def test_nothing_selected_has_no_precision_and_no_difference():
+    seen = observations([1, 0, 1])
+    (row,) = precision_rows(seen, [selection([0, 0, 0])], ["Math"])
+    cell = row.cells[OVERALL]
+    assert cell.precision == Absent(absent="nothing selected")
+    assert cell.against_raw == Absent(absent="nothing selected")
+    assert (cell.coverage, cell.recall) == (0.0, 0.0)
+
+
+def test_where_nothing_is_right_recall_is_absent_not_zero():
+    (row,) = precision_rows(observations([0, 0, 0]), [selection([1, 0, 0])], [])
+    assert isinstance(row.cells[OVERALL].recall, Absent)
+
+
+def test_categories_without_judgments_are_left_out_and_orders_stand_apart():
+    seen = observations([1, 0, 1, 1], categories=["Math", "Math", "Coding", "Coding"], orders=["AB", "BA"] * 2)
+    (row,) = precision_rows(seen, [keep_all(seen)], ["Knowledge", "Math", "Coding"])
+    assert list(row.cells) == [OVERALL, "Math", "Coding"]
+    assert {order: cell.precision.share for order, cell in row.orders.items()} == {"AB": 1.0, "BA": 0.5}
+
+
+def test_questions_not_judgments_are_resampled():
+    """The same figures with every judgment repeated four times: the interval must not shrink."""
+    correct, kept = [1, 0, 1, 1, 0, 1, 0, 1] * 3, [1, 0, 1, 1, 1, 0, 0, 1] * 3
+    single = observations(correct)
+    names = [f"q{number}" for number in range(24)]
+    fourfold = observations(correct * 4, questions=names * 4)
+    (one,) = precision_rows(single, [selection(kept)], [])
+    (four,) = precision_rows(fourfold, [selection(kept * 4)], [])
+    narrow, wide = one.cells[OVERALL].against_raw, four.cells[OVERALL].against_raw
+    assert wide.questions == narrow.questions == 24
+    assert (wide.low, wide.high) == pytest.approx((narrow.low, narrow.high))
+
+
+def test_rows_are_compared_with_the_baseline_where_it_was_run():
+    seen = observations([1, 1, 0, 0, 1, 0])
+    rows = precision_rows(
+        seen, [keep_all(seen), selection([1, 0, 1, 1, 0, 0], "self", "baseline"), selection([1, 1, 0, 0, 1, 0])], []
+    )
+    assert rows[2].cells[OVERALL].against_baseline.value == pytest.approx(1 - 1 / 3)
+    assert "baseline row" in rows[1].cells[OVERALL].against_baseline.absent
+    without = precision_rows(seen, [keep_all(seen)], [])
+    assert "no baseline" in without[0].cells[OVERALL].against_baseline.absent
+
+
+def test_one_question_has_no_interval():
+    seen = observations([1, 0], questions=["same", "same"])
+    (row,) = precision_rows(seen, [selection([1, 0])], [])
+    assert "one question" in row.cells[OVERALL].against_raw.absent
+
+
+def test_equal_scores_stay_together_so_the_order_of_lines_settles_nothing():
+    values = [0.9, 0.5, 0.5, 0.5, 0.1]
+    kept = keep_share(Score("s", values), 0.4, "evidence")
+    assert kept.kept.tolist() == [True, True, True, True, False]
+    turned = keep_share(Score("s", values[::-1]), 0.4, "evidence")
+    assert turned.kept.tolist() == [False, True, True, True, True]
+    assert kept.threshold.value == 0.5
+
+
+def test_a_share_that_the_scores_cannot_fill_is_no_row():
+    assert keep_share(Score("s", [0.9, None, None, None]), 0.8, "evidence") is None
+
+
+def test_exactly_the_threshold_is_not_kept_but_a_guaranteed_one_is():
+    score = Score("s", [4.5, 4.5 + 1e-12, 4.6, None])
+    assert keep_above(score, 4.5, "s").kept.tolist() == [False, False, True, False]
+    assert keep_above(score, 4.5, "s").scored.tolist() == [True, True, True, False]
+    assert keep_at_least(Score("p", [0.8, 0.79, None]), 0.8, "p").kept.tolist() == [True, False, False]
+
+
+def test_the_curve_falls_from_the_best_scored_and_ends_at_everything():
+    correct = [1] * 40 + [0, 1] * 20
+    seen = observations(correct)
+    curve = coverage_curve(seen, Score("s", [1 - number / 100 for number in range(80)]))
+    first, last = curve.points[0], curve.points[-1]
+    assert first.precision == 1.0
+    assert (last.coverage, last.selected) == (1.0, 80)
+    assert last.precision == pytest.approx(60 / 80)
+    assert all(point.low <= point.precision <= point.high for point in curve.points)
+    assert all(one.coverage < other.coverage for one, other in zip(curve.points, curve.points[1:], strict=False))
+
+
+def test_no_curve_out_of_fewer_than_ten_judgments():
+    assert coverage_curve(observations([1, 0, 1]), Score("s", [0.1, 0.2, 0.3])) is None
+
+
+def test_reliability_bins_hold_every_judgment_once_and_equal_probabilities_together():
+    correct = [1, 0] * 30
+    values = [0.2] * 20 + [0.6] * 20 + [0.9] * 19 + [None]
+    series = reliability(observations(correct), Score("p", values, probability=True))
+    assert [(b.n, round(b.predicted, 9)) for b in series.bins] == [(20, 0.2), (20, 0.6), (19, 0.9)]
+    assert series.bins[0].observed == 0.5
+
+
+def test_swap_outcomes_are_counted_apart():
+    games = [(True, True), (False, False), (True, False), (False, True), (None, True), (False, None), (None, None)]
+    counts = swap_counts(games)
+    assert (counts.both_right, counts.both_wrong, counts.disagree) == (1, 1, 2)
+    assert (counts.one_undecided, counts.both_undecided) == (2, 1)

@@ -1,0 +1,254 @@
+"""``metajudge judge`` as a user runs it: records, resumption, failures, dry run, bad input."""
+
+import json
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from metajudge.cli.judge import judge
+from metajudge.cli.vet import vet
+from metajudge.errors import ConfigurationError, InputError
+from metajudge.prompts.judge import render_pairwise_system
+from metajudge.readers import open_judgments, write_jsonl
+from tests.doubles.judging import item, verdict
+from tests.doubles.judgments import judgment
+from tests.doubles.llm_server import LLMServer
+
+SAMPLE = Path(__file__).parents[2] / "benchmarks" / "sample" / "judgments.jsonl"
+
+
+def app():
+    commands = typer.Typer(pretty_exceptions_enable=False)
+    commands.command("judge")(judge)
+    commands.command("vet")(vet)
+    return commands
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+    def invoke(*arguments):
+        done = CliRunner().invoke(app(), [str(argument) for argument in arguments])
+        if done.exception is not None and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        return done
+
+    return invoke
+
+
+@pytest.fixture
+def items(tmp_path):
+    path = tmp_path / "items.jsonl"
+    given = [item(f"i{number}", label="A>B") for number in range(6)]
+    path.write_text("".join(one.model_dump_json(exclude_none=True) + "\n" for one in given))
+    return path
+
+
+def judges(server):
+    return ("--judge", f"mini=openai:gpt-4o-mini@{server.url}", "--judge", f"anthropic:claude-sonnet-4-5@{server.url}")
+
+
+def lines(path):
+    return [json.loads(line) for line in Path(path).read_text().splitlines()]
+
+
+def answer(mark):
+    return lambda _body: verdict(mark)
+
+
+class TestRecords:
+    def test_every_judge_judges_every_item_in_both_orders_in_input_order(self, run, items):
+        with LLMServer(answer=answer("A>B"), latency_s=0.01) as server:
+            done = run("judge", items, *judges(server), "--out", "out.jsonl")
+            assert server.count == 24
+        assert done.exit_code == 0, done.output
+        assert "24 judgments" in done.output
+        found = list(open_judgments(["out.jsonl"]))
+        names = ("mini", "claude-sonnet-4-5")
+        expected = [f"i{n}/{name}/{order}" for n in range(6) for name in names for order in ("given", "swapped")]
+        assert [one.id for one in found] == expected
+        assert [str(one.verdict) for one in found[:2]] == ["A>B", "B>A"]
+        assert found[1].order == ("B", "A")
+        assert all(one.instruction == render_pairwise_system() for one in found)
+        assert all(one.meta["cost_usd"] > 0 for one in found)
+        assert not Path("out.jsonl.failures.jsonl").exists()
+
+    def test_what_it_writes_is_what_vet_reads(self, run, items):
+        with LLMServer(answer=answer("A>B")) as server:
+            run("judge", items, *judges(server), "--out", "out.jsonl", "--store", "s.duckdb")
+        done = run("vet", "out.jsonl", "--store", "s.duckdb", "--out", "vetted.jsonl", "--json")
+        assert done.exit_code == 0, done.output
+        assert json.loads(done.output.splitlines()[-1])["judgments"] == len(lines("vetted.jsonl")) == 24
+
+    def test_orders_given_and_a_limit(self, run, items):
+        with LLMServer(answer=answer("A=B")) as server:
+            run("judge", items, *judges(server), "--orders", "given", "--limit", "2", "--out", "out.jsonl")
+        found = lines("out.jsonl")
+        assert [one["id"].split("/")[0] for one in found] == ["i0", "i0", "i1", "i1"]
+        assert all(one["order"] == ["A", "B"] for one in found)
+
+    def test_items_of_judgments_are_judged_once(self, run, tmp_path):
+        write_jsonl(
+            tmp_path / "in.jsonl", [judgment(f"j{n}", item_id="i", question="q", judge=f"x{n}") for n in range(5)]
+        )
+        with LLMServer(answer=answer("A>B")) as server:
+            run("judge", "in.jsonl", *judges(server), "--out", "out.jsonl")
+            assert server.count == 4
+
+    def test_the_same_judge_is_asked_by_both_protocols_with_the_same_schema(self, run, items):
+        with LLMServer(answer=answer("A>B")) as server:
+            run("judge", items, *judges(server), "--limit", "1", "--orders", "given", "--out", "out.jsonl")
+            bodies = server.bodies
+        schemas = [
+            b["response_format"]["json_schema"]["schema"]
+            if "response_format" in b
+            else b["output_config"]["format"]["schema"]
+            for b in bodies
+        ]
+        assert [list(schema["properties"]) for schema in schemas] == [["reasoning", "verdict"]] * 2
+        assert all(
+            schema["properties"]["verdict"]["enum"] == ["A>>B", "A>B", "A=B", "B>A", "B>>A"] for schema in schemas
+        )
+
+
+class TestResumption:
+    def test_a_second_run_makes_no_call_and_writes_the_same_bytes(self, run, items):
+        with LLMServer(answer=answer("B>>A")) as server:
+            run("judge", items, *judges(server), "--out", "one.jsonl")
+            done = run("judge", items, *judges(server), "--out", "two.jsonl", "--json")
+            assert server.count == 24
+        summary = json.loads(done.output.splitlines()[-1])
+        assert (summary["calls"], summary["cached_calls"], summary["judgments"]) == (0, 24, 24)
+        assert Path("one.jsonl").read_bytes() == Path("two.jsonl").read_bytes()
+
+    def test_failed_calls_leave_no_record_are_listed_and_asked_again(self, run, items):
+        with LLMServer(answer=answer("A>B"), faults=["400", "400-context", "413"]) as server:
+            done = run("judge", items, *judges(server), "--out", "out.jsonl", "--json", "--concurrency", "1")
+            summary = json.loads(done.output.splitlines()[-1])
+            assert done.exit_code == 1
+            assert (summary["judgments"], summary["failed"]) == (21, 3)
+            assert summary["failures"] == {"bad_request": 1, "context_too_long": 2}
+            assert len(lines("out.jsonl")) == 21
+            told = lines("out.jsonl.failures.jsonl")
+            assert [one["judgment_id"] for one in told] == [
+                "i0/mini/given", "i0/mini/swapped", "i0/claude-sonnet-4-5/given",
+            ]  # fmt: skip
+            asked = server.count
+            again = run("judge", items, *judges(server), "--out", "out.jsonl")
+            assert server.count == asked + 3
+        assert again.exit_code == 0
+        assert len(lines("out.jsonl")) == 24
+        assert not Path("out.jsonl.failures.jsonl").exists()
+
+    def test_refusals_and_prose_are_judgments_without_a_verdict(self, run, items):
+        prose = iter([*["I like A."] * 2, *[verdict("A>B")] * 100])
+        with LLMServer(answer=lambda _body: next(prose), faults=[None, None, "refusal"]) as server:
+            arguments = ("judge", items, *judges(server), "--limit", "1", "--concurrency", "1", "--out", "out.jsonl")
+            done = run(*arguments, "--json")
+            summary = json.loads(done.output.splitlines()[-1])
+            assert run(*arguments, "--json").exit_code == 0
+            assert server.count == 5, "what was answered is not asked again"
+        assert done.exit_code == 0
+        assert summary["no_verdict"] == {"bad_reply": 1, "refused": 1}
+        found = lines("out.jsonl")
+        assert [one["verdict"] for one in found[2:]] == ["A>B", "B>A"]
+        assert "the judge gave no verdict" in found[0]["no_verdict"]
+        assert found[0]["rationale"] == "I like A."
+        assert "declined to answer" in found[1]["no_verdict"]
+        assert [one["meta"]["attempts"] for one in found] == [2, 1, 1, 1]
+
+    def test_a_budget_keeps_what_is_done_and_the_next_run_goes_on(self, run, items):
+        with LLMServer(answer=answer("A>B")) as server:
+            flags = ("judge", items, *judges(server)[:2], "--concurrency", "1", "--out", "out.jsonl")
+            done = run(*flags, "--budget-usd", "0.002")
+            assert done.exit_code == 3, done.output
+            assert "budget is reached" in done.output
+            some = len(lines("out.jsonl"))
+            assert 0 < some < 12
+            assert run(*flags).exit_code == 0
+            assert server.count == 12
+        assert len(lines("out.jsonl")) == 12
+
+
+class TestDryRun:
+    def test_nothing_is_sent_and_no_key_is_needed(self, run, items):
+        done = run("judge", items, "--judge", "openai:gpt-4o-mini", "--out", "out.jsonl", "--dry-run", "--json")
+        estimate = json.loads(done.output)
+        assert (estimate["items"], estimate["judgments"], estimate["calls"]) == (6, 12, 12)
+        assert estimate["input_tokens"] > 12 * len(render_pairwise_system()) / 4
+        assert estimate["cost_usd"] > 0
+        assert not Path("out.jsonl").exists()
+
+    def test_an_unknown_price_is_said(self, run, items):
+        done = run("judge", items, "--judge", "vllm:own", "--orders", "given", "--out", "out.jsonl", "--dry-run")
+        assert "6 judgments" in done.output
+        assert "cost unknown" in done.output
+        assert "No price is known for own" in done.output
+
+    def test_rejudging_is_priced_with_two_calls_an_agent(self, run):
+        flags = ("--agent", "openai:gpt-4o-mini", "--agent", "anthropic:claude-sonnet-4-5", "--strategy", "rejudge")
+        estimate = json.loads(run("vet", SAMPLE, *flags, "--dry-run", "--json").output)
+        asked = estimate["judgments"] - estimate["without_verdict"]
+        assert estimate["calls"] == 4 * asked
+        assert estimate["by_agent"]["gpt-4o-mini"]["calls"] == 2 * asked
+
+
+class TestBadInput:
+    def test_no_judge(self, run, items):
+        with pytest.raises(ConfigurationError, match="no judge: give --judge"):
+            run("judge", items, "--out", "out.jsonl")
+
+    def test_a_judge_without_a_key(self, run, items):
+        with pytest.raises(ConfigurationError, match="OPENAI_API_KEY"):
+            run("judge", items, "--judge", "openai:gpt-4o-mini", "--out", "out.jsonl")
+
+    def test_a_judge_given_twice(self, run, items):
+        with pytest.raises(ConfigurationError, match="given more than once"):
+            run("judge", items, "--judge", "vllm:x", "--judge", "vllm:x", "--out", "out.jsonl")
+
+    def test_a_dollar_budget_with_an_unknown_price_is_refused_before_anything_is_sent(self, run, items):
+        with LLMServer() as server:
+            with pytest.raises(ConfigurationError, match=r"price of own .* is unknown"):
+                run("judge", items, "--judge", f"openai:own@{server.url}", "--budget-usd", "1", "--out", "out.jsonl")
+            assert server.count == 0
+
+    def test_one_id_with_two_contents_is_refused_before_anything_is_sent(self, run, items):
+        with items.open("a") as file:
+            file.write(item("i0", first="other").model_dump_json() + "\n")
+        with LLMServer() as server:
+            with pytest.raises(InputError, match="item 'i0' has one content at"):
+                run("judge", items, *judges(server), "--out", "out.jsonl")
+            assert server.count == 0
+
+    def test_bad_lines_are_counted_and_written_down_and_the_rest_is_judged(self, run, items):
+        with items.open("a") as file:
+            file.write('nonsense\n{"id": "x", "question": "q", "responses": {"A": "1"}}\n')
+        with LLMServer(answer=answer("A>B")) as server:
+            done = run("judge", items, *judges(server), "--out", "out.jsonl")
+        assert done.exit_code == 1
+        assert [one["line"] for one in lines("out.jsonl.rejects.jsonl")] == [7, 8]
+        assert len(lines("out.jsonl")) == 24
+
+    def test_no_pair_at_all(self, run, tmp_path):
+        (tmp_path / "one.jsonl").write_text('{"id": "x", "question": "q", "responses": {"A": "1"}}\n')
+        with pytest.raises(InputError, match=r"no item with two responses: one\.jsonl:1: item 'x' has 1 responses"):
+            run("judge", "one.jsonl", "--judge", "vllm:x", "--out", "out.jsonl")
+
+    def test_an_output_that_cannot_be_written(self, run, items, tmp_path):
+        with pytest.raises(InputError, match="is a folder"):
+            run("judge", items, "--judge", "vllm:x", "--out", tmp_path)
+
+    def test_a_panel_file_gives_judges_their_settings(self, run, items, tmp_path):
+        with LLMServer(answer=answer("A>B")) as server:
+            text = f'[[agents]]\nname = "cool"\nmodel = "openai:own@{server.url}"\ntemperature = 0.0\n'
+            (tmp_path / "p.toml").write_text(text + "price = {input = 1.0, output = 2.0}\n")
+            done = run("judge", items, "--config", "p.toml", "--out", "out.jsonl", "--budget-usd", "1")
+            assert server.bodies[0]["temperature"] == 0.0
+        assert done.exit_code == 0
+        assert lines("out.jsonl")[0]["meta"]["parameters"] == {"temperature": 0.0}

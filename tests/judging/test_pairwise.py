@@ -1,0 +1,189 @@
+"""A pairwise judge: verdicts turned back to response ids, one repair, typed failures, no guess."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metajudge.errors import (
+    BudgetExceeded,
+    ConnectionFailedError,
+    ContextTooLongError,
+    FailureKind,
+    RateLimitedError,
+    RefusedError,
+)
+from metajudge.judging import PairwiseJudge
+from metajudge.judging.pairwise import orders_of
+from metajudge.providers.model import Parameters
+from metajudge.providers.scripted import ScriptedModel
+from metajudge.providers.stack import Resources, wrap_model
+from metajudge.types import Reply, Usage
+from tests.doubles.judging import arbitrary, item, prefers, verdict
+
+SWAP = {"A": "B", "B": "A"}
+
+
+def judge(*replies, **options):
+    model = ScriptedModel(list(replies), name="scripted-judge")
+    return PairwiseJudge("owl", model, **options), model
+
+
+class TestVerdicts:
+    @pytest.mark.parametrize(
+        ("mark", "given", "swapped"),
+        [("A>>B", "A>>B", "B>>A"), ("A>B", "A>B", "B>A"), ("A=B", "A=B", "A=B"), ("B>A", "B>A", "A>B")],
+    )
+    async def test_a_mark_means_the_responses_shown_and_the_verdict_their_ids(self, mark, given, swapped):
+        owl, _ = judge(verdict(mark), verdict(mark))
+        assert str((await owl.compare(item(), ("A", "B"))).verdict) == given
+        assert str((await owl.compare(item(), ("B", "A"))).verdict) == swapped
+
+    async def test_ids_may_be_anything(self):
+        owl, _ = judge(verdict("B>>A"))
+        named = item(responses={"x.1": "four", "y-2": "five"})
+        assert str((await owl.compare(named, ("y-2", "x.1"))).verdict) == "x.1>>y-2"
+
+    async def test_a_judge_with_a_taste_prefers_the_same_response_in_both_orders(self):
+        fond = PairwiseJudge("fond", prefers("four"))
+        games = [await fond.compare(item(), order) for order in orders_of(item())]
+        assert [str(game.verdict) for game in games] == ["A>B", "A>B"]
+
+    async def test_the_text_is_the_reasoning_and_the_request_says_everything(self):
+        owl, model = judge(verdict(reasoning="I get 4."), parameters=Parameters(temperature=0.0, seed=3))
+        game = await owl.compare(item(), ("A", "B"))
+        assert (game.text, game.replies, game.failure, game.no_verdict) == ("I get 4.", 1, None, None)
+        request = model.requests[0]
+        assert request.system == game.instruction
+        assert request.schema.name == "pairwise_judgment"
+        assert request.parameters == Parameters(temperature=0.0, seed=3)
+        assert game.reported_model == "scripted-judge"
+
+    @given(st.text(max_size=20), st.text(max_size=20), st.text(max_size=20))
+    async def test_renaming_and_turning_everything_mirrors_the_verdict(self, question, first, second):
+        judge = PairwiseJudge("arbitrary", arbitrary())
+        one = item(question=question, first=first, second=second)
+        twin = item(question=question, first=second, second=first)
+        for order in orders_of(one):
+            turned = (SWAP[order[0]], SWAP[order[1]])
+            assert judge.request(one, order).content() == judge.request(twin, turned).content()
+            mine = (await judge.compare(one, order)).verdict
+            theirs = (await judge.compare(twin, turned)).verdict.relabelled(SWAP)
+            assert (mine.winner, mine.strength) == (theirs.winner, theirs.strength)
+
+
+class TestRepair:
+    async def test_an_unusable_reply_is_repaired_once_by_naming_what_is_wrong(self):
+        owl, model = judge(verdict("A"), verdict("B>A"))
+        game = await owl.compare(item(), ("A", "B"))
+        assert (str(game.verdict), game.replies, game.spent.calls) == ("B>A", 2, 2)
+        repair = model.requests[1].messages
+        assert [message.role for message in repair] == ["user", "assistant", "user"]
+        assert 'not "A"' in repair[2].text
+        assert model.requests[1].system == model.requests[0].system
+
+    async def test_a_second_unusable_reply_is_no_verdict_and_no_third_try(self):
+        owl, model = judge("Response A is better.", "A, as I said.")
+        game = await owl.compare(item(), ("A", "B"))
+        assert game.verdict is None
+        assert game.failure.kind is FailureKind.BAD_REPLY
+        assert "the judge gave no verdict: no usable reply" in game.no_verdict
+        assert game.text == "A, as I said."
+        assert len(model.requests) == 2
+
+    @pytest.mark.parametrize(
+        "text",
+        ["First [[A>B]], then rather [[B>A]].", '{"reasoning": "x", "verdict": "A>B", "verdict": "B>A"}'],
+    )
+    async def test_several_different_verdicts_are_none(self, text):
+        owl, _ = judge(text, text)
+        game = await owl.compare(item(), ("A", "B"))
+        assert game.verdict is None
+        assert "several different verdicts (A>B" in game.no_verdict
+
+    async def test_a_mark_in_prose_is_not_taken_for_a_verdict(self):
+        owl, _ = judge("Clearly [[A>B]]", "Clearly [[A>B]]")
+        assert (await owl.compare(item(), ("A", "B"))).verdict is None
+
+    async def test_a_reply_cut_twice_says_what_to_raise(self):
+        cut = Reply(verdict()[:30], "length", "m", Usage(10, 0, 0, 5), 0.01)
+        owl, _ = judge(cut, cut, parameters=Parameters(max_tokens=20))
+        game = await owl.compare(item(), ("A", "B"))
+        assert game.failure.kind is FailureKind.TRUNCATED
+        assert "cut at max_tokens = 20" in game.no_verdict
+        assert game.cost_usd == game.spent.cost_usd == pytest.approx(0.02)
+
+
+class TestFailures:
+    async def test_a_refusal_is_an_answer_without_a_verdict_and_is_not_argued_with(self):
+        owl, model = judge(Reply("I can't help with that.", "refusal", "m", Usage(9, 0, 0, 4), 0.001))
+        game = await owl.compare(item(), ("A", "B"))
+        assert (game.verdict, game.failure.kind, game.replied) == (None, FailureKind.REFUSED, True)
+        assert "owl declined to answer: I can't help" in game.no_verdict
+        assert len(model.requests) == 1
+
+    async def test_a_refusal_by_the_providers_filter_is_one_too(self):
+        owl, _ = judge(RefusedError("filtered", status=400))
+        assert (await owl.compare(item(), ("A", "B"))).no_verdict == "filtered"
+
+    @pytest.mark.parametrize(
+        "error",
+        [RateLimitedError("slow down", status=429), ConnectionFailedError("cut"), ContextTooLongError("too long")],
+    )
+    async def test_a_judge_that_cannot_be_asked_has_not_answered(self, error):
+        owl, _ = judge(error)
+        game = await owl.compare(item(), ("A", "B"))
+        assert (game.verdict, game.no_verdict, game.replied) == (None, None, False)
+        assert (game.failure.kind, game.failure.message) == (error.kind, str(error))
+
+    async def test_a_repair_that_cannot_be_sent_is_a_failed_call_and_not_a_bad_answer(self):
+        owl, _ = judge("prose", RateLimitedError("slow down", status=429))
+        game = await owl.compare(item(), ("A", "B"))
+        assert (game.failure.kind, game.replied, game.spent.calls) == (FailureKind.RATE_LIMITED, False, 2)
+
+    async def test_a_spent_budget_is_raised(self):
+        owl, _ = judge(BudgetExceeded("spent"))
+        with pytest.raises(BudgetExceeded):
+            await owl.compare(item(), ("A", "B"))
+
+    async def test_an_unknown_cost_stays_unknown(self):
+        owl, _ = judge(Reply("prose", "stop", "m"), verdict())
+        game = await owl.compare(item(), ("A", "B"))
+        assert game.cost_usd is game.spent.cost_usd is None
+
+
+class TestStoredReplies:
+    async def test_a_stored_reply_costs_nothing_anew_and_gives_the_same_game(self):
+        stored = Reply(verdict("A>>B"), "stop", "m", Usage(9, 0, 0, 4), 0.002, attempts=0, cached=True)
+        owl, _ = judge(stored)
+        game = await owl.compare(item(), ("A", "B"))
+        assert (game.spent.calls, game.spent.cached_calls, game.spent.cost_usd, game.cost_usd) == (0, 1, 0.0, 0.002)
+        assert game.replies == 1
+
+    async def test_a_useless_stored_reply_is_asked_for_anew_on_a_retry_only(self):
+        stored = Reply("prose", "stop", "m", attempts=0, cached=True)
+        owl, model = judge(stored, verdict())
+        assert (await owl.compare(item(), ("A", "B"), retry=True)).verdict is not None
+        assert [request.fresh for request in model.requests] == [False, True]
+        owl, _ = judge(stored, stored)
+        assert (await owl.compare(item(), ("A", "B"))).no_verdict
+
+    async def test_an_item_and_its_swapped_twin_share_their_calls(self):
+        inner = prefers("four")
+        owl = PairwiseJudge("owl", wrap_model(inner, resources=Resources(cache=_Memory())))
+        twin = item("twin", question=item().question, first="five", second="four")
+        mine = [await owl.compare(item(), order) for order in orders_of(item())]
+        theirs = [await owl.compare(twin, order) for order in orders_of(twin)]
+        assert [str(game.verdict) for game in mine] == ["A>B", "A>B"]
+        assert [str(game.verdict) for game in theirs] == ["B>A", "B>A"]
+        assert {game.request_digest for game in mine} == {game.request_digest for game in theirs}
+
+
+class _Memory:
+    async def find_reply(self, key):
+        return None
+
+
+def test_orders_of_two_of_three_responses_and_of_a_pair():
+    three = item(responses={"A": "1", "B": "2", "C": "3"})
+    assert orders_of(three, pair=("C", "A")) == (("A", "C"), ("C", "A"))
+    assert orders_of(item(), "given") == (("A", "B"),)

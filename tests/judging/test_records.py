@@ -1,0 +1,68 @@
+"""Judgment records of games: complete, readable by the readers, the same whether replies were stored or not."""
+
+import pytest
+
+from metajudge.errors import RateLimitedError
+from metajudge.judging import PairwiseJudge, game_id, judgment_of
+from metajudge.judging.pairwise import templates_digest
+from metajudge.prompts.judge import render_pairwise_system
+from metajudge.prompts.meta_judge import render_judgment
+from metajudge.providers.model import Parameters
+from metajudge.providers.scripted import ScriptedModel
+from metajudge.readers import open_judgments, write_jsonl
+from metajudge.types import Reply, Usage
+from tests.doubles.judging import item, verdict
+
+
+async def game(reply, order=("A", "B"), pair=None, **options):
+    owl = PairwiseJudge("owl", ScriptedModel([reply, reply], name="gpt-x"), **options)
+    return await owl.compare(pair or item(label="A>B"), order)
+
+
+async def test_a_record_holds_verdict_order_instruction_and_provenance():
+    made = judgment_of(await game(verdict("A>>B", "I get 5."), ("B", "A"), parameters=Parameters(seed=4)))
+    assert made.id == "i1/owl/swapped"
+    assert (str(made.verdict), made.order, made.labels, made.rationale) == ("B>>A", ("B", "A"), ("A", "B"), "I get 5.")
+    assert made.correct is False
+    assert made.instruction == render_pairwise_system()
+    assert made.meta["prompt_digest"] == templates_digest()
+    assert (made.meta["model"], made.meta["reported_model"], made.meta["attempts"]) == ("gpt-x", "gpt-x", 1)
+    assert made.meta["parameters"] == {"seed": 4}
+    assert len(made.meta["request_digest"]) == 32
+
+
+async def test_a_meta_judge_sees_the_letters_the_judge_saw():
+    named = item(responses={"x": "sum 4", "y": "sum 5"})
+    prompt = render_judgment(judgment_of(await game(verdict("A>B"), ("y", "x"), named)))
+    assert prompt.index("## Response A") < prompt.index("sum 5") < prompt.index("## Response B")
+    assert "A>B: A is better than B" in prompt
+
+
+async def test_a_refusal_is_a_judgment_without_a_verdict():
+    made = judgment_of(await game(Reply("No.", "refusal", "m", Usage(1, 0, 0, 1), 0.0)))
+    assert made.verdict is None
+    assert made.no_verdict == "owl declined to answer: No."
+    assert made.rationale == "No."
+
+
+async def test_a_judge_that_could_not_be_asked_leaves_no_record():
+    failed = await game(RateLimitedError("slow down"))
+    with pytest.raises(ValueError, match="rate_limited: slow down"):
+        judgment_of(failed)
+
+
+async def test_records_are_read_back_as_they_were_written(tmp_path):
+    made = [judgment_of(await game(reply)) for reply in (verdict(), "prose")]
+    made[1] = made[1].model_copy(update={"id": "other"})
+    write_jsonl(tmp_path / "out.jsonl", made)
+    assert list(open_judgments([tmp_path / "out.jsonl"])) == made
+
+
+async def test_a_stored_reply_makes_the_same_record():
+    fresh = Reply(verdict(), "stop", "m", Usage(9, 0, 0, 4), 0.002, latency_s=1.5, attempts=3)
+    stored = Reply(verdict(), "stop", "m", Usage(9, 0, 0, 4), 0.002, latency_s=1.5, attempts=0, cached=True)
+    assert judgment_of(await game(fresh)) == judgment_of(await game(stored))
+
+
+def test_ids_name_item_judge_and_order():
+    assert [game_id(item(), "owl", order) for order in (("A", "B"), ("B", "A"))] == ["i1/owl/given", "i1/owl/swapped"]

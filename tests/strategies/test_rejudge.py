@@ -1,0 +1,232 @@
+"""rejudge: the panel's own blind verdicts, in both orders, decide how far a judgment is borne out."""
+
+from itertools import product
+
+import pytest
+
+from metajudge.agents import Agent
+from metajudge.errors import ConfigurationError, FailureKind, RateLimitedError, ServerError
+from metajudge.providers.model import Parameters
+from metajudge.providers.scripted import ScriptedModel
+from metajudge.providers.stack import Resources, wrap_model
+from metajudge.rubric import load_rubric
+from metajudge.strategies import Panel, StrategyName, Vetter
+from metajudge.types import Reply, Status
+from tests.doubles.judging import prefers, shown_texts, verdict
+from tests.doubles.judgments import judgment
+
+BASELINE = load_rubric("baseline")
+
+
+def says(given, swapped, name="mini"):
+    """A model with fixed answers by the order in which it sees 4 and 5 (None: it fails)."""
+
+    def script(request):
+        answer = given if shown_texts(request) == ("4", "5") else swapped
+        return ServerError("down", status=500) if answer is None else verdict(answer, "my reasons")
+
+    return ScriptedModel(script, name=name)
+
+
+def agent(model, name="mini", **options):
+    return Agent(name=name, model=model, rubric=options.pop("rubric", BASELINE), **options)
+
+
+def panel(*agents, threshold=3.0, **options):
+    return Panel(tuple(agents), StrategyName.REJUDGE, threshold, **options)
+
+
+async def vet(*models, record=None, weights=None, **options):
+    weights = weights or [1.0] * len(models)
+    agents = [agent(m, f"a{i}", weight=w) for i, (m, w) in enumerate(zip(models, weights, strict=True))]
+    return await Vetter(panel(*agents, **options)).vet(record or judgment())
+
+
+class TestScores:
+    @pytest.mark.parametrize(
+        ("recorded", "given", "swapped", "score"),
+        [
+            ("A>B", "A>>B", "B>>A", 5.0),  # both times for 4, which is response A
+            ("A>>B", "A>B", "B>A", 4.0),
+            ("A>B", "A>B", "A>B", 3.0),  # always the first: position, not support
+            ("A>B", "A=B", "B>A", 3.5),
+            ("A>B", "B>>A", "A>>B", 1.0),
+            ("B>A", "B>>A", "A>>B", 5.0),
+            ("A=B", "A=B", "A=B", 5.0),
+            ("A=B", "A>B", "B>A", 3.0),
+            ("A=B", "A>>B", "A>>B", 1.0),
+        ],
+    )
+    async def test_support_is_mapped_on_the_scale(self, recorded, given, swapped, score):
+        result = await vet(says(given, swapped), record=judgment(verdict=recorded))
+        assert result.final_score == result.agents[0].score == score
+        assert result.accepted is (score > 3)
+        assert (result.strategy, result.calibrated, result.calls) == ("rejudge", False, 2)
+
+    async def test_each_order_is_recorded_with_verdict_and_reasons(self):
+        result = (await vet(says("A>>B", "A>B"))).agents[0]
+        assert list(result.criteria) == ["order_given", "order_swapped"]
+        assert result.criteria["order_given"].score == 5.0
+        assert result.criteria["order_given"].explanation == "A>>B: my reasons"
+        assert (result.criteria["order_swapped"].score, result.score) == (2.0, 3.5)
+        assert result.criteria["order_swapped"].explanation == "B>A: my reasons"
+        assert (result.calls, result.prompt_digest is not None, result.reported_model) == (2, True, "mini")
+
+    async def test_the_final_score_is_the_weighted_mean(self):
+        result = await vet(says("A>>B", "B>>A"), says("B>A", "A>B", "other"), weights=[3.0, 1.0])
+        assert result.final_score == pytest.approx((3 * 5 + 2) / 4)
+
+    async def test_exactly_the_threshold_is_not_accepted(self):
+        assert (await vet(says("A>B", "B>A"), threshold=4.0)).accepted is False
+
+    async def test_a_ranking_of_two_is_rejudged_too(self):
+        assert (await vet(says("A>>B", "B>>A"), record=judgment(verdict=[["A"], ["B"]]))).final_score == 5.0
+
+
+class TestBlindness:
+    async def test_nothing_of_the_judgment_reaches_the_model(self):
+        seen = []
+        for record in (
+            judgment("j", judge="owl", verdict="A>B", rationale="SECRET", instruction="SECRET", question="q"),
+            judgment("j", judge="cat", verdict="B>>A", order=("B", "A"), label="B>A", category="SECRET", question="q"),
+        ):
+            model = says("A>B", "B>A")
+            await vet(model, record=record)
+            seen.append(sorted(request.messages[0].text for request in model.requests))
+            assert not any("SECRET" in text for text in seen[-1])
+        assert seen[0] == seen[1]
+
+    async def test_the_items_reference_is_shown_as_it_is_to_meta_judges(self):
+        record = judgment()
+        item = record.item.model_copy(update={"reference": "It is 4."})
+        model = prefers("4")
+        await vet(model, record=record.model_copy(update={"item": item}))
+        assert all("It is 4." in request.messages[0].text for request in model.requests)
+
+    async def test_both_orders_of_a_judgment_and_its_swapped_twin_share_their_calls(self):
+        inner = prefers("4", strength=">>")
+        shared = agent(wrap_model(inner, resources=Resources(cache=Replies())))
+        vetter = Vetter(panel(shared))
+        question = {"question": "What is 2 + 2?"}
+        twin = judgment("twin", verdict="B>A", **question)
+        twin = twin.model_copy(update={"item": twin.item.model_copy(update={"responses": {"A": "5", "B": "4"}})})
+        records = [judgment("ab", **question), judgment("ba", order=("B", "A"), **question), twin]
+        found = [await vetter.vet(record) for record in records]
+        assert [one.final_score for one in found] == [5.0, 5.0, 5.0]
+        assert [one.calls for one in found] == [2, 0, 0]
+        assert len(inner.requests) == 2
+
+
+class Replies:
+    """Replies as the store keeps them: by key, filled by hand from what the model answered."""
+
+    def __init__(self):
+        self.kept = {}
+
+    async def find_reply(self, key):
+        if key in self.kept:
+            return self.kept[key]
+        self.kept[key] = Reply(verdict("A>>B" if len(self.kept) == 0 else "B>>A"), "stop", "m", attempts=0, cached=True)
+        return None
+
+
+class TestMissingAnswers:
+    async def test_one_order_alone_is_no_answer(self):
+        result = await vet(says("A>>B", None))
+        assert (result.status, result.final_score) == (Status.FAILED, None)
+        assert result.agents[0].failure.kind is FailureKind.SERVER_ERROR
+        assert result.agents[0].failure.message == "order_swapped: down"
+        assert result.agents[0].calls == 2
+
+    async def test_an_average_over_a_majority_is_marked(self):
+        strong = says("A>>B", "B>>A")
+        result = await vet(strong, says("A>>B", "B>>A", "other"), says(None, None, "third"))
+        assert (result.final_score, result.accepted, result.renormalised) == (5.0, True, True)
+
+    async def test_without_a_majority_it_is_unscored_unless_settled(self):
+        assert (await vet(says("A>B", "B>A"), says(None, None, "other"))).status is Status.UNSCORED
+        settled = await vet(says("B>>A", "A>>B"), says(None, None, "other"))
+        assert (settled.accepted, settled.final_score, settled.score_bounds) == (False, None, (1.0, 3.0))
+
+    @pytest.mark.parametrize(
+        ("answer", "kind"),
+        [
+            ("prose", FailureKind.BAD_REPLY),
+            (Reply("No.", "refusal", "m"), FailureKind.REFUSED),
+            (Reply("{", "length", "m"), FailureKind.TRUNCATED),
+            (RateLimitedError("slow down"), FailureKind.RATE_LIMITED),
+        ],
+    )
+    async def test_failures_keep_their_kind(self, answer, kind):
+        result = await vet(ScriptedModel(lambda _: answer))
+        assert result.final_score is None
+        assert result.failure.kind is result.agents[0].failure.kind is kind
+        assert result.status is (Status.FAILED if kind is FailureKind.RATE_LIMITED else Status.UNSCORED)
+
+    @pytest.mark.parametrize("given", [7.5, [["A"], ["B"], ["C"]]])
+    async def test_a_grade_or_a_longer_ranking_fails_with_a_reason_and_asks_nobody(self, given):
+        item = {"id": "i", "question": "q", "responses": dict.fromkeys("A" if given == 7.5 else "ABC", "text")}
+        model = says("A>B", "B>A")
+        result = await vet(model, record=judgment(verdict=given, item=item, order=list(item["responses"])))
+        assert (result.status, result.failure.kind) == (Status.FAILED, FailureKind.NO_EVIDENCE)
+        assert "rejudge compares two responses" in result.failure.message
+        assert model.requests == []
+
+    async def test_two_of_three_responses_are_rejudged_alone(self):
+        item = {"id": "i", "question": "q", "responses": {"A": "4", "B": "no", "C": "5"}}
+        model = says("A>>B", "B>>A")
+        result = await vet(model, record=judgment(verdict="A>C", item=item, order=["C", "A"]))
+        assert result.final_score == 5.0
+        assert {shown_texts(request) for request in model.requests} == {("4", "5"), ("5", "4")}
+
+
+class TestEarlyExit:
+    async def test_decisions_equal_those_of_a_full_evaluation_on_everything_enumerable(self):
+        answers = [("A>>B", "B>>A"), ("A>B", "A>B"), ("B>>A", "A>>B"), (None, "A>B")]
+        saved = 0
+        for combination in product(answers, repeat=3):
+            full = await vet(*(says(*pair, f"m{i}") for i, pair in enumerate(combination)))
+            early = await vet(*(says(*pair, f"m{i}") for i, pair in enumerate(combination)), early_exit=True)
+            assert (early.status, early.accepted) == (full.status, full.accepted), combination
+            saved += full.calls - early.calls
+        assert saved > 0
+
+    async def test_who_was_not_asked_is_marked(self):
+        result = await vet(says("B>>A", "A>>B"), says("A>B", "B>A", "other"), early_exit=True)
+        assert [one.skipped for one in result.agents] == [None, "early_exit"]
+        assert (result.calls, result.score_bounds) == (2, (1.0, 3.0))
+
+
+class TestPanel:
+    def test_two_calls_an_agent(self):
+        assert panel(agent(says("A>B", "B>A")), agent(says("A>B", "B>A", "b"), "b")).max_calls() == 4
+
+    def test_the_rubric_is_no_part_of_it(self):
+        one, other = panel(agent(says("A>B", "B>A"))), panel(agent(says("A>B", "B>A"), rubric=load_rubric("short")))
+        assert one.digest == other.digest
+        assert one.rubric_digest is None
+
+    def test_its_digest_differs_from_other_strategies_and_its_prompts_too(self):
+        members = (agent(says("A>B", "B>A")),)
+        averaging = Panel(members, StrategyName.WEIGHTED_AVERAGE, 3.0)
+        assert panel(*members).digest != averaging.digest
+        assert panel(*members).prompt_digest != averaging.prompt_digest
+
+    def test_a_role_is_refused(self):
+        with pytest.raises(ConfigurationError, match="without a role, but mini has one"):
+            panel(agent(says("A>B", "B>A"), role="critic"))
+
+    def test_one_model_under_two_rubrics_is_one_answer_counted_twice(self):
+        with pytest.raises(ConfigurationError, match="one answer counted twice"):
+            panel(agent(says("A>B", "B>A")), agent(says("A>B", "B>A"), "b", rubric=load_rubric("short")))
+
+    def test_two_temperatures_are_two_answers_and_binary_rubrics_do_not_matter(self):
+        binary = load_rubric("binary")
+        model = says("A>B", "B>A")
+        panel(agent(model, rubric=binary), agent(model, "b", rubric=binary, parameters=Parameters(temperature=0.0)))
+
+    async def test_a_route_may_rejudge(self):
+        route = panel(agent(says("A>>B", "B>>A")), route="math")
+        other = Panel((agent(ScriptedModel([])),), StrategyName.SINGLE, 4.5)
+        result = await Vetter(other, {"math": route}).vet(judgment(category="math"))
+        assert (result.route, result.strategy, result.final_score) == ("math", "rejudge", 5.0)
