@@ -1,7 +1,7 @@
 """One benchmark run: read, observe, plan, and put together what was found."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +10,7 @@ from metajudge import __version__
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.evidence.index import EvidenceIndex
 from metajudge.panel_file import AgentConfig, PanelConfig
+from metajudge.providers.spec import parse_agent_spec
 from metajudge.readers import JudgmentSource
 from metajudge.scoring.formulas import check_threshold
 from metajudge.types import Judgment, digest
@@ -96,14 +97,29 @@ class Bench:
         self.card = self.benchmark.card
         self.folder = find_folder(self.card, request.data)
         self.source: JudgmentSource = open_recorded(self.card, self.folder)
-        self.index = EvidenceIndex.build(self.source.all())
+        self.index, judges = self._indexed()
+        self.judges = self.request.judges if self.request.judges is not None else self._judges_of_grid(judges)
         self.observations = observe(self.reported(), self.index, request.signals)
         if not self.observations.rows:
             raise InputError(f"{self.folder}: {_nothing_decided(self.observations)}")
 
     def reported(self) -> Iterator[Judgment]:
         """The judgments asked for, in the order of the input."""
-        return reported(self.source.all(), self.request.judges, self.request.limit)
+        return reported(self.source.all(), self.judges, self.request.limit)
+
+    def _indexed(self) -> tuple[EvidenceIndex, list[str]]:
+        """Evidence over every record, and the judges there are."""
+        index, judges = EvidenceIndex(), dict[str, None]()
+        for judgment in self.source.all():
+            index.add(judgment)
+            judges[judgment.judge] = None
+        return index, list(judges)
+
+    def _judges_of_grid(self, there: Collection[str]) -> tuple[str, ...] | None:
+        """Without a choice, a grid reports its own judges, as far as they are there."""
+        if self.request.grid is None:
+            return None
+        return tuple(name for name in there if any(judge.matches(name) for judge in self.grid.judges)) or None
 
     def decided(self) -> dict[str, list[Judgment]]:
         """Judge -> its judgments that can be right or wrong: what a configuration vets."""
@@ -204,8 +220,7 @@ class Bench:
         )
 
     def _accuracy(self) -> list[Accuracy]:
-        chosen = self.request.judges
-        if chosen is None and self.request.limit is None:
+        if self.judges is None and self.request.limit is None:
             return self.benchmark.accuracy(self.source.all(), self.folder)
         judges = set(self.observations.judges)
         strategies = {judge.rpartition("#")[0] for judge in judges}
@@ -299,7 +314,7 @@ def _baseline(request: Request) -> PanelConfig:
 
 
 def _panel_name(panel: PanelConfig) -> str:
-    agents = ", ".join(agent.name or agent.model for agent in panel.agents)
+    agents = ", ".join(parse_agent_spec(agent.spec()).name for agent in panel.agents)
     return f"{panel.chosen_strategy}, {panel.rubric}: {agents}"
 
 

@@ -30,10 +30,12 @@ from .findings import (
     PrecisionRow,
     Proportion,
 )
+from .precision import FEWEST_SELECTED
 
 NO_JUDGMENTS = Absent(absent="no judgment in this category")
 NOT_ASKED = Absent(absent="the judge was not asked about this category")
 CHART_SERIES = 5
+PAID = "Calls and cost are what was paid for a row: a reply that an earlier row already has is not asked for again."
 DIFFERENCES = (
     "Differences are percentage points of precision with a 95 % interval from resampled questions; the Wilson interval "
     "takes judgments for independent, which the two orders of a pair are not."
@@ -99,7 +101,8 @@ def overall_table(judge: JudgeFindings, category: str = OVERALL) -> Table:
     )
     rows = tuple(_overall_row(row, row.cells[category]) for row in judge.rows if category in row.cells)
     where = "all categories" if category == OVERALL else category
-    notes = (DIFFERENCES,) if category == OVERALL else ()
+    asked = any(isinstance(row.calls, int) for row in judge.rows)
+    notes = ((DIFFERENCES, PAID) if asked else (DIFFERENCES,)) if category == OVERALL else ()
     return _without_empty_columns(Table(caption=f"{judge.judge}: {where}", columns=columns, rows=rows, notes=notes))
 
 
@@ -228,7 +231,7 @@ def _coverage_chart(judge: JudgeFindings) -> CoverageChart:
     marks = [
         Mark(name=row.name, coverage=cell.coverage, precision=cell.precision.share)
         for row in singles
-        if isinstance((cell := row.cells[OVERALL]).precision, Proportion)
+        if isinstance((cell := row.cells[OVERALL]).precision, Proportion) and cell.selected >= FEWEST_SELECTED
     ]
     raw = judge.rows[0].cells[OVERALL].precision
     return CoverageChart(

@@ -58,7 +58,9 @@ async def run_grid(
     left = budget_usd
     for row in rows:
         found: dict[str, Assessment] = {}
-
+        if left is not None and left <= 0:
+            results.append(RowResult(row, found, RunEnd.BUDGET, 0.0, ()))
+            break
         async with engine_factory(row.panel, left) as engine:
             keep = _collector(row, found, progress)
             summary = await engine.vet_all(judgments[row.judge], on_result=keep, stop=stop)

@@ -14,7 +14,6 @@ Pointwise judges are asked twice and follow the rule of the games; a response wi
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -51,28 +50,14 @@ class JudgeBench:
 
     def accuracy(self, judgments: Iterable[Judgment], folder: Path) -> list[Accuracy]:
         """Judges by model and set of pairs, then reward models and pointwise judges where their scores are there."""
-        found = [_accuracy(judged, "pairwise", pairs) for judged, pairs in pairs_by_judge(judgments).items()]
+        found = [_accuracy(judged, _kind(judged.judge), pairs) for judged, pairs in pairs_by_judge(judgments).items()]
         found += [_accuracy(judged, kind, pairs) for kind, judged, pairs in _scored_games(folder)]
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class RewardScores:
-    """One reward model's scores of a pair's responses, in terms of response ids."""
-
-    item_id: str
-    model: str
-    score_a: float
-    score_b: float
-
-
-def read_rewards(folder: Path) -> list[RewardScores]:
-    """The reward models' scores in a folder (files with ``score_a`` and ``score_b`` but no texts)."""
-    return [
-        RewardScores(data["item_id"], data["judge_model"], *_unswapped(data))
-        for data in _score_rows(folder)
-        if "text_a" not in data
-    ]
+def _kind(judge: str) -> Kind:
+    """In the repository's own outputs reward models are judges with a prompt of that name."""
+    return "reward model" if judge.endswith("/reward_model") else "pairwise"
 
 
 def _accuracy(judged: JudgedSet, kind: Kind, pairs: Sequence[PairGames]) -> Accuracy:

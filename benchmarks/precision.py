@@ -24,6 +24,8 @@ RESAMPLES = 2_000
 
 NOTHING = Absent(absent="nothing selected")
 FEWEST_QUESTIONS = 2
+FEWEST_SELECTED = 10
+"""A bootstrap of fewer judgments than these knows too few outcomes: its interval would be far too narrow."""
 
 
 def precision_rows(
@@ -100,6 +102,8 @@ class _Frame:
             return NOTHING
         if not other.any():
             return Absent(absent="the row compared with selected nothing")
+        if min(kept.sum(), other.sum()) < FEWEST_SELECTED:
+            return Absent(absent=f"fewer than {FEWEST_SELECTED} selected: too few to compare")
         if len(set(questions)) < FEWEST_QUESTIONS:
             return Absent(absent="one question alone has no interval")
         found = bootstrap_difference(
@@ -127,7 +131,9 @@ def coverage_curve(observations: Observations, score: Score, steps: int = 20) ->
     values = np.array([-np.inf if value is None else value for value in score.values])
     ranked = np.sort(values[np.isfinite(values)])[::-1]
     counts = {round(len(values) * step / steps) for step in range(1, steps + 1)}
-    thresholds = sorted({ranked[count - 1] for count in counts if 10 <= count <= len(ranked)}, reverse=True)
+    thresholds = sorted(
+        {ranked[count - 1] for count in counts if FEWEST_SELECTED <= count <= len(ranked)}, reverse=True
+    )
     if not thresholds or len(set(observations.questions)) < FEWEST_QUESTIONS:
         return None
     points = [_curve_point(observations, values >= threshold) for threshold in thresholds]

@@ -205,7 +205,7 @@ class Engine:
                 find_done=self._find_done,
                 keep=keep,
                 finished=finished,
-                workers=2 * self._concurrency,  # limits bound the calls; the others prepare, decide and save
+                workers=self._concurrency,
                 stop=stop,
             )
         except asyncio.CancelledError:

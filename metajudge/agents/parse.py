@@ -31,7 +31,7 @@ def parse_reply(text: str, rubric: Rubric) -> dict[str, CriterionScore]:
     Raises:
         ReplyProblemsError: with every problem found.
     """
-    answer = _load(text)
+    answer = load_object(text)
     problems = [f"unknown property {name!r}" for name in answer if name not in rubric.scored_names]
     optional = {criterion.name for criterion in rubric.criteria if criterion.optional}
     scores: dict[str, CriterionScore] = {}
@@ -50,7 +50,12 @@ def parse_reply(text: str, rubric: Rubric) -> dict[str, CriterionScore]:
     return scores
 
 
-def _load(text: str) -> dict[str, Any]:
+def load_object(text: str) -> dict[str, Any]:
+    """The one JSON object a reply is, with nothing but a code fence or a thought around it.
+
+    Raises:
+        ReplyProblemsError: it is something else, or gives a name twice.
+    """
     body = _THOUGHT.sub("", text.strip(), count=1).strip()
     if fenced := _FENCED.match(body):
         body = fenced.group(1)

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from metajudge import __version__
-from metajudge.cli import check, records, rubric, schema, serve, vet
+from metajudge.cli import bench, check, data, judge, records, rubric, schema, serve, vet
 
 app = typer.Typer(
     name="metajudge",
@@ -33,6 +33,8 @@ def _root(
 
 
 app.command("vet")(vet.vet)
+app.command("judge")(judge.judge)
+app.command("bench")(bench.bench)
 app.command("show")(records.show)
 app.command("runs")(records.runs)
 app.command("forget")(records.forget)
@@ -40,3 +42,4 @@ app.command("check")(check.check)
 app.command("schema")(schema.schema)
 app.command("serve")(serve.serve)
 app.add_typer(rubric.app, name="rubric")
+app.add_typer(data.app, name="data")

@@ -127,8 +127,7 @@ def _check_outputs(scores: Path | None, json_out: Path | None, reports: list[Pat
 
 
 def _ask(work: Any, plan: Any, budget_usd: float | None, options: dict[str, Any]) -> list[Any]:
-    from metajudge.cli.loop import run
-    from metajudge.cli.vet import _note, _stop_on_interrupt
+    from metajudge.cli.loop import run, say, stop_on_interrupt
     from metajudge.engine import Engine
     from metajudge.runs import RunEnd, Stop
 
@@ -138,15 +137,15 @@ def _ask(work: Any, plan: Any, budget_usd: float | None, options: dict[str, Any]
     def progress(row: Any, _assessment: Any) -> None:
         done[id(row)] += 1
         if done[id(row)] % 100 == 1:
-            _note(f"{row.name} on {row.judge}: {done[id(row)] - 1} judgments so far")
+            say(f"{row.name} on {row.judge}: {done[id(row)] - 1} judgments so far")
 
     def engine(panel: Any, budget_left: float | None) -> Engine:
-        return Engine(panel=panel, budget_usd=budget_left, notify=_note, **options)
+        return Engine(panel=panel, budget_usd=budget_left, notify=say, **options)
 
     async def main() -> list[Any]:
         stop = Stop()
         with contextlib.suppress(NotImplementedError):
-            _stop_on_interrupt(stop, RunEnd.INTERRUPTED)
+            stop_on_interrupt(stop, RunEnd.INTERRUPTED)
         found: list[Any] = await runner.run_grid(
             plan.rows, work.decided(), engine, budget_usd=budget_usd, stop=stop, progress=progress
         )

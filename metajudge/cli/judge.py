@@ -9,9 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from metajudge.cli.loop import run
+from metajudge.cli.loop import run, say, stop_on_interrupt
 from metajudge.cli.options import JsonOption, StoreOption, panel_from, store_path
-from metajudge.cli.vet import _note, _stop_on_interrupt
 
 STARTED = time.monotonic()
 
@@ -122,11 +121,11 @@ async def _run(
     stop = Stop()
     total = source.items * len(panel.agents) * (2 if orders is Orders.BOTH else 1)
     engine = Engine(
-        panel=panel, store=store, command="judge", notify=_note, concurrency=concurrency, budget_usd=budget_usd
+        panel=panel, store=store, command="judge", notify=say, concurrency=concurrency, budget_usd=budget_usd
     )
     async with contextlib.AsyncExitStack() as stack:
         await stack.enter_async_context(engine)
-        _stop_on_interrupt(stop, RunEnd.INTERRUPTED)
+        stop_on_interrupt(stop, RunEnd.INTERRUPTED)
         file = stack.enter_context(JudgmentFile(out))
         progress = stack.enter_context(Progress(summary, engine, total))
         await judge_items(

@@ -1,14 +1,17 @@
-"""The event loop of a command: uvloop where it is installed, and a garbage collector that keeps out of the way."""
+"""How a command runs: its event loop, what Ctrl-C does, notes beside the output."""
 
 import asyncio
+import contextlib
 import gc
+import signal
+import sys
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-# Imported SDKs are half a million objects that never die; the default of 700 has them walked over many times a
-# second. What vetting itself allocates is freed by reference counts.
+# Imported SDKs are half a million objects that never die; the default has them walked over many times a second.
+# What vetting itself allocates is freed by reference counts.
 YOUNG_OBJECTS = 5_000
 
 
@@ -26,3 +29,24 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
         return None
     factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
     return factory
+
+
+def say(sentence: str) -> None:
+    """Tells the user something beside the output."""
+    print(f"metajudge: note: {sentence}", file=sys.stderr)  # noqa: T201
+
+
+def stop_on_interrupt(stop: Any, end: Any) -> None:
+    """The first Ctrl-C lets calls in flight finish, the second one does not."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+
+    def interrupted() -> None:
+        if stop.asked and task is not None:
+            task.cancel()
+            return
+        say("stopping: calls in flight get ten seconds to finish; Ctrl-C again stops at once")
+        stop.ask(end)
+
+    for name in (signal.SIGINT, signal.SIGTERM):
+        with contextlib.suppress(NotImplementedError):
+            loop.add_signal_handler(name, interrupted)

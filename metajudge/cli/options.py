@@ -29,6 +29,7 @@ def panel_from(
     threshold: float | None = None,
     seed: int | None = None,
     early_exit: bool | None = None,
+    families: str | None = None,
 ) -> PanelConfig:
     """The panel file, if any, with the flags laid over it."""
     base = PanelConfig() if config is None else load_panel_file(config)
@@ -40,6 +41,7 @@ def panel_from(
         threshold=threshold,
         seed=seed,
         early_exit=early_exit,
+        families=families,
     )
 
 

@@ -1,9 +1,6 @@
 """``metajudge vet``: which of these judgments are to be trusted?"""
 
-import asyncio
 import contextlib
-import signal
-import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from metajudge.cli.loop import run
+from metajudge.cli.loop import run, say, stop_on_interrupt
 from metajudge.cli.options import AgentOption, ConfigOption, JsonOption, StoreOption, panel_from, store_path
 
 STARTED = time.monotonic()
@@ -40,8 +37,8 @@ def vet(
     strategy: Annotated[
         str | None,
         typer.Option(
-            help="single, weighted_average, majority_vote, panel_discussion, or signals (no model). "
-            "Default: by the number of agents."
+            help="single, weighted_average, majority_vote, panel_discussion, rejudge (agents judge the item blind), "
+            "or signals (no model). Default: by the number of agents."
         ),
     ] = None,
     threshold: Annotated[float | None, typer.Option(help="Keep scores strictly above; default 4.5.")] = None,
@@ -50,6 +47,10 @@ def vet(
     out: Annotated[Path | None, typer.Option(help="Write one assessment a line (JSONL).", metavar="FILE")] = None,
     judge: Annotated[list[str] | None, typer.Option(help="Vet only this judge's judgments. Repeatable.")] = None,
     limit: Annotated[int | None, typer.Option(help="Vet only the first N.", min=1)] = None,
+    families: Annotated[
+        str | None,
+        typer.Option(help="Meta-judges of the judge's or a candidate's family: warn (default), forbid or ignore."),
+    ] = None,
     concurrency: Annotated[int, typer.Option(help="Calls in flight at most.", min=1)] = 64,
     budget_usd: Annotated[float | None, typer.Option(help="Stop before spending more than this.")] = None,
     seed: Annotated[int | None, typer.Option(help="Sent to models that take one, and recorded.")] = None,
@@ -79,6 +80,7 @@ def vet(
         threshold=threshold,
         seed=seed,
         early_exit=False if no_early_exit else None,
+        families=families,
     )
     if panel.early_exit is None:
         panel = panel.model_copy(update={"early_exit": True})
@@ -113,10 +115,10 @@ async def _vet(
     from metajudge.summary import VetSummary
 
     stop, labels, summary = Stop(), LabelCount(), VetSummary()
-    engine = Engine(panel=panel, store=store, command="vet", notify=_note, **options)
+    engine = Engine(panel=panel, store=store, command="vet", notify=say, **options)
     async with contextlib.AsyncExitStack() as stack:
         await stack.enter_async_context(engine)
-        _stop_on_interrupt(stop, RunEnd.INTERRUPTED)
+        stop_on_interrupt(stop, RunEnd.INTERRUPTED)
         file = stack.enter_context(AssessmentFile(out)) if out is not None else None
         progress = stack.enter_context(Progress(summary, engine, _total(source)))
 
@@ -132,26 +134,6 @@ async def _vet(
 
 def _total(source: Any) -> int:
     return sum(1 for _ in source)
-
-
-def _note(sentence: str) -> None:
-    print(f"metajudge: note: {sentence}", file=sys.stderr)  # noqa: T201
-
-
-def _stop_on_interrupt(stop: Any, end: Any) -> None:
-    """The first Ctrl-C lets calls in flight finish, the second one does not."""
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
-
-    def interrupted() -> None:
-        if stop.asked and task is not None:
-            task.cancel()
-            return
-        _note("stopping: calls in flight get ten seconds to finish; Ctrl-C again stops at once")
-        stop.ask(end)
-
-    for name in (signal.SIGINT, signal.SIGTERM):
-        with contextlib.suppress(NotImplementedError):
-            loop.add_signal_handler(name, interrupted)
 
 
 def _count_label(labels: LabelCount, judgment: Any, assessment: Any) -> None:

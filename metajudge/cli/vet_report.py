@@ -47,7 +47,8 @@ def _counts(summary: VetSummary) -> Table:
 
 def _agents(panel: PanelConfig) -> str:
     names = ", ".join(agent.spec() for agent in panel.agents)
-    return f"{panel.chosen_strategy} of {names} with rubric {panel.rubric}"
+    rubric = "" if panel.chosen_strategy == "rejudge" else f" with rubric {panel.rubric}"
+    return f"{panel.chosen_strategy} of {names}{rubric}"
 
 
 def _kinds(failures: Any) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from metajudge.agents import ReplyProblemsError
-from metajudge.agents.parse import _load as load_object
+from metajudge.agents.parse import load_object
 from metajudge.providers.model import OutputSchema
 
 MARKS = ("A>>B", "A>B", "A=B", "B>A", "B>>A")

@@ -1,5 +1,6 @@
 """A report as one HTML page: no network, no script; style and charts are part of it."""
 
+from html import escape
 from xml.etree import ElementTree as ET
 
 from metajudge.report.bars import draw_bars, draw_shares
@@ -25,18 +26,22 @@ from metajudge.report.tables import cell_text, reasons, table_of
 Chart = CoverageChart | ReliabilityChart | BarChart | ShareChart
 
 
+HEAD = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+"""
+"""Nothing may be loaded or run, whatever a text manages to smuggle in."""
+
+
 def to_html(report: Report) -> str:
     """The whole page; every text of the report is escaped."""
-    page = ET.Element("html", {"lang": "en"})
-    head = ET.SubElement(page, "head")
-    ET.SubElement(head, "meta", {"charset": "utf-8"})
-    ET.SubElement(head, "meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"})
-    # Nothing may be loaded or run, whatever a text manages to smuggle in.
-    policy = "default-src 'none'; style-src 'unsafe-inline'"
-    ET.SubElement(head, "meta", {"http-equiv": "Content-Security-Policy", "content": policy})
-    _words(head, "title", report.title)
-    ET.SubElement(head, "style").text = STYLE
-    body = ET.SubElement(page, "body")
+    body = ET.Element("body")
     header = ET.SubElement(body, "header")
     _words(header, "h1", report.title)
     for paragraph in report.summary:
@@ -46,9 +51,10 @@ def to_html(report: Report) -> str:
     for number, section in enumerate(report.sections, start=1):
         _section(main, section, number)
     _provenance(body, report)
-    _strip_unprintable(page)
-    text = ET.tostring(page, encoding="unicode", method="html")
-    return f"<!DOCTYPE html>\n{text}\n"
+    _strip_unprintable(body)
+    head = HEAD.format(title=escape(_printable(report.title)), style=STYLE)
+    # As XML, which escapes more than ElementTree's own HTML does; no element of the body is void in HTML.
+    return f"{head}{ET.tostring(body, encoding='unicode', short_empty_elements=False)}\n</html>\n"
 
 
 def _contents(body: ET.Element, report: Report) -> None:
@@ -165,10 +171,10 @@ def _words(place: ET.Element, tag: str, words: str, **attributes: str) -> ET.Ele
     return element
 
 
-def _strip_unprintable(page: ET.Element) -> None:
+def _strip_unprintable(body: ET.Element) -> None:
     """Control characters and lone surrogates are no HTML; what replaces them shows that something stood there."""
-    for element in page.iter():
-        if element.text and element.tag != "style":
+    for element in body.iter():
+        if element.text:
             element.text = _printable(element.text)
         for name, value in element.attrib.items():
             element.set(name, _printable(value))

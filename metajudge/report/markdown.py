@@ -3,7 +3,7 @@
 import re
 
 from metajudge.report.document import Absent, Report, Section, Table
-from metajudge.report.tables import cell_text, reasons, table_of
+from metajudge.report.tables import cell_text, one_line, reasons, table_of
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#&$~])")
 
@@ -41,7 +41,7 @@ def table_to_markdown(table: Table) -> str:
 
 def escaped(text: str) -> str:
     """Text that Markdown shows as it is: one line, nothing of it markup."""
-    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+    return _SPECIAL.sub(r"\\\1", one_line(text))
 
 
 def _section(section: Section) -> list[str]:

@@ -95,8 +95,9 @@ class Axis:
     def ticks(self) -> list[float]:
         """Round values, a handful of them, both ends included."""
         span = self.high - self.low
-        step = next(step for step in (0.02, 0.05, 0.1, 0.2, 0.25) if span / step <= 6)
-        count = round(span / step)
+        counts = [round(span / step) for step in (0.02, 0.05, 0.1, 0.2, 0.25) if abs(span / step % 1 - 0.5) > 0.499]
+        count = next((count for count in counts if count <= 7), 5)
+        step = span / count
         return [round(self.low + place * step, 6) for place in range(count + 1)]
 
 

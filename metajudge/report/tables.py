@@ -43,6 +43,11 @@ _WRITERS: dict[Kind, Callable[[float], str]] = {
 }
 
 
+def one_line(text: str) -> str:
+    """Text without line breaks, control characters and terminal codes, whatever a judge is called."""
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in " ".join(text.split()))
+
+
 def reasons(table: Table) -> tuple[str, ...]:
     """Why figures are absent: every reason once, in the order of the table."""
     return tuple(dict.fromkeys(cell.absent for row in table.rows for cell in row if isinstance(cell, Absent)))

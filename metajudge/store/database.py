@@ -22,6 +22,8 @@ _SETTINGS: Final[dict[str, str | bool | int | float | list[str]]] = {
     "memory_limit": "96MB",
     # Every column of every table holds at least a block in memory; DuckDB's own 256 kB add up.
     "default_block_size": 32_768,
+    # What is written stays in memory until a checkpoint; the default is 16 MB of log.
+    "checkpoint_threshold": "16MB",
     # Every DuckDB 2.x reads this format, whichever of them wrote the file.
     "storage_compatibility_version": STORAGE_VERSION,
     "autoinstall_known_extensions": False,

@@ -1,5 +1,4 @@
 import pytest
-
 from metajudge.benchmarks.games import PairGames
 
 
@@ -22,6 +21,8 @@ def test_one_right_and_one_tie_is_correct_one_right_and_one_wrong_is_not(games, 
     assert PairGames("Math", "B", swapped).correct is correct
 
 
-@pytest.mark.parametrize(("games", "agree"), [(["A", "A"], True), (["A", "B"], False), (["=", "="], False), (["A"], False)])
+@pytest.mark.parametrize(
+    ("games", "agree"), [(["A", "A"], True), (["A", "B"], False), (["=", "="], False), (["A"], False)]
+)
 def test_ties_and_lone_games_are_no_agreement(games, agree):
     assert PairGames("Math", "A", games).agree is agree

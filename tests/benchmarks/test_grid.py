@@ -1,13 +1,13 @@
 import tomllib
 
 import pytest
-
 from metajudge.benchmarks.bench import Bench, Request
 from metajudge.benchmarks.bench_report import report_of
 from metajudge.benchmarks.findings import OVERALL
 from metajudge.benchmarks.grid import Grid, load_grid, plan_grid
 from metajudge.benchmarks.grid_run import run_grid
 from metajudge.benchmarks.score_lines import score_lines
+
 from metajudge.engine import Engine
 from metajudge.errors import ConfigurationError
 from metajudge.providers.scripted import ScriptedModel
@@ -53,7 +53,9 @@ summariser = "mini"
 
 
 def rubric_of(request):
-    return load_rubric("baseline" if '"overall"' in str(request.schema) or "overall" in str(request.schema) else "short")
+    return load_rubric(
+        "baseline" if '"overall"' in str(request.schema) or "overall" in str(request.schema) else "short"
+    )
 
 
 def answer(request):
@@ -205,8 +207,10 @@ def test_the_published_grid_has_every_printed_cell_and_every_configuration():
     grid = load_grid("published")
     rows = {(row.judge, row.name): row for row in grid.configurations}
     assert len(rows) == 21
-    tables = {table: sum(row.published is not None and table in row.published.table for row in rows.values())
-              for table in "3456"}
+    tables = {
+        table: sum(row.published is not None and table in row.published.table for row in rows.values())
+        for table in "3456"
+    }
     assert tables == {"3": 13, "4": 2, "5": 3, "6": 2}
     assert rows["gpt-4o-mini", "majority vote, two agents"].published.cells["Overall"] == 77.26
     assert rows["gpt-4o-mini", "long, claude"].published.cells["Overall"] == 70.15

@@ -1,8 +1,10 @@
-import pytest
+import json
 
+import pytest
 from metajudge.benchmarks.benchmark import find_folder, open_recorded
 from metajudge.benchmarks.catalogue import benchmark_named
-from metajudge.benchmarks.judgebench import CARD, read_rewards
+from metajudge.benchmarks.judgebench import CARD
+
 from metajudge.errors import InputError
 from tests.doubles.judgebench import game, pair
 
@@ -48,7 +50,6 @@ def test_pointwise_games_keep_upstreams_decision_when_one_side_is_unread(folder)
 
 def test_swapped_rewards_are_turned_back(folder):
     place = folder([pair(0)], [game(0, "AB", "A>B")], reward_scores=[score(0, 1.0, 2.0, order="BA")])
-    assert [(found.score_a, found.score_b) for found in read_rewards(place)] == [(2.0, 1.0)]
     assert accuracy(place)["reward"].cells["Overall"].successes == 1
 
 
@@ -74,3 +75,36 @@ def test_the_parent_folder_and_the_repository_are_found(small, tmp_path):
 def test_an_unknown_benchmark_names_those_there_are():
     with pytest.raises(InputError, match="judgebench, llmbar"):
         benchmark_named("mt-bench")
+
+
+def test_the_repositorys_own_outputs_give_the_same_figures(small, tmp_path):
+    """The same games as the runner writes them: one line a pair, two games, decisions in the order shown."""
+    outputs = tmp_path / "upstream" / "outputs"
+    outputs.mkdir(parents=True)
+    lines = []
+    for number in range(12):
+        row = pair(number)
+        games = [("A>B", "owl"), ("B>A" if number < 8 else "A>B", "owl")]
+        lines.append(
+            {
+                "pair_id": row["item_id"],
+                "source": "livebench-math",
+                "question": row["question"],
+                "response_model": "writer",
+                "response_A": row["response_a"],
+                "response_B": row["response_b"],
+                "label": "A>B",
+                "judge_name": "arena_hard",
+                "judgments": [
+                    {"judgment": {"judge_model": j, "response": f"[[{d}]]"}, "decision": d} for d, j in games
+                ],
+            }
+        )
+    tied = [{"judgment": {"judge_model": "r", "response": "", "scores": [1.0, 1.0]}, "decision": "B>A"}] * 2
+    lines += [{**lines[0], "judge_name": "reward_model", "judgments": tied}]
+    (outputs / "one.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    found = accuracy(tmp_path / "upstream")
+    folder = accuracy(small)["owl"]
+    assert found["owl"].cells["Overall"] == folder.cells["Overall"]
+    assert found["owl"].agreeing == folder.agreeing
+    assert (found["r/reward_model"].kind, found["r/reward_model"].cells["Overall"].successes) == ("reward model", 0)

@@ -1,9 +1,9 @@
 import json
 
 import pytest
-
 from metajudge.benchmarks.benchmark import open_recorded
 from metajudge.benchmarks.llmbar import AGREE, BOTH, CARD, FIRST, SWAPPED, UNREAD, LLMBar
+
 from metajudge.errors import InputError
 
 

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
-
 from metajudge.benchmarks.findings import OVERALL
 from metajudge.benchmarks.observations import Observation, Observations
 from metajudge.benchmarks.precision import coverage_curve, precision_rows, reliability, swap_counts
 from metajudge.benchmarks.selections import Score, Selection, keep_above, keep_all, keep_at_least, keep_share
+
 from metajudge.report import Absent
 
 
@@ -32,10 +32,10 @@ def selection(kept, name="kept", kind="configuration"):
 
 
 def test_precision_coverage_and_recall_by_hand():
-    seen = observations([1, 1, 1, 0, 0, 0, 1, 0])
-    raw, kept = precision_rows(seen, [keep_all(seen), selection([1, 1, 0, 1, 0, 0, 0, 0])], ["Math"])
+    seen = observations([1, 1, 1, 0, 0, 0, 1, 0] * 5)
+    raw, kept = precision_rows(seen, [keep_all(seen), selection([1, 1, 0, 1, 0, 0, 0, 0] * 5)], ["Math"])
     cell = kept.cells[OVERALL]
-    assert (cell.n, cell.right, cell.selected, cell.selected_right) == (8, 4, 3, 2)
+    assert (cell.n, cell.right, cell.selected, cell.selected_right) == (40, 20, 15, 10)
     assert cell.precision.share == pytest.approx(2 / 3)
     assert (cell.coverage, cell.recall) == (3 / 8, 2 / 4)
     assert cell.against_raw.value == pytest.approx(2 / 3 - 1 / 2)
@@ -78,19 +78,25 @@ def test_questions_not_judgments_are_resampled():
 
 
 def test_rows_are_compared_with_the_baseline_where_it_was_run():
-    seen = observations([1, 1, 0, 0, 1, 0])
-    rows = precision_rows(
-        seen, [keep_all(seen), selection([1, 0, 1, 1, 0, 0], "self", "baseline"), selection([1, 1, 0, 0, 1, 0])], []
-    )
+    seen = observations([1, 1, 0, 0, 1, 0] * 4)
+    own, other = selection([1, 0, 1, 1, 0, 0] * 4, "self", "baseline"), selection([1, 1, 0, 0, 1, 0] * 4)
+    rows = precision_rows(seen, [keep_all(seen), own, other], [])
     assert rows[2].cells[OVERALL].against_baseline.value == pytest.approx(1 - 1 / 3)
     assert "baseline row" in rows[1].cells[OVERALL].against_baseline.absent
     without = precision_rows(seen, [keep_all(seen)], [])
     assert "no baseline" in without[0].cells[OVERALL].against_baseline.absent
 
 
+def test_a_handful_of_judgments_is_not_compared():
+    seen = observations([1, 0] * 20)
+    (row,) = precision_rows(seen, [selection([1] * 9 + [0] * 31)], [])
+    assert row.cells[OVERALL].precision.n == 9
+    assert "fewer than 10 selected" in row.cells[OVERALL].against_raw.absent
+
+
 def test_one_question_has_no_interval():
-    seen = observations([1, 0], questions=["same", "same"])
-    (row,) = precision_rows(seen, [selection([1, 0])], [])
+    seen = observations([1, 0] * 10, questions=["same"] * 20)
+    (row,) = precision_rows(seen, [selection([1] * 12 + [0] * 8)], [])
     assert "one question" in row.cells[OVERALL].against_raw.absent
 
 

@@ -1,0 +1,330 @@
+"""A calibration: from signals to the probability that a judgment is correct, as a file of plain numbers."""
+
+import os
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from metajudge.calibration.design import Design, Floats, Indices
+from metajudge.calibration.guarantee import Guarantee
+from metajudge.calibration.model import Model
+from metajudge.calibration.quality import Quality
+from metajudge.calibration.table import EvidenceScales, SignalGroup, SignalTable
+from metajudge.errors import InputError
+from metajudge.evidence.consensus import Reliability
+
+CALIBRATION_VERSION = 1
+"""Version of the file's format and of the definitions of its signals."""
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Identity(_Frozen):
+    """What a calibration is for; anything else is refused unless told to.
+
+    Attributes:
+        judges: whose judgments.
+        signals: groups of signals it reads.
+        agents: name -> model, where agents' scores are among the signals.
+        rubrics: digests of the agents' rubrics.
+        prompts: digests of the agents' prompts.
+        version: of the format and the signals' definitions.
+    """
+
+    judges: tuple[str, ...]
+    signals: tuple[SignalGroup, ...]
+    agents: dict[str, str] = Field(default_factory=dict)
+    rubrics: tuple[str, ...] = ()
+    prompts: tuple[str, ...] = ()
+    version: int = CALIBRATION_VERSION
+
+
+class Provenance(_Frozen):
+    """What a calibration was fitted on: never a ground for refusal.
+
+    Attributes:
+        data: digest of the judgments' ids, judges, questions and outcomes.
+        n: judgments.
+        questions: question digest -> judgment id -> out-of-fold probability.
+        seed: of folds and resampling.
+        folds: by question.
+        repeats: out-of-fold probabilities are means over so many divisions into folds.
+    """
+
+    data: str
+    n: int
+    questions: dict[str, dict[str, float]]
+    seed: int
+    folds: int
+    repeats: int
+
+
+class JudgeReliability(_Frozen):
+    """See :class:`metajudge.evidence.consensus.Reliability`."""
+
+    plain: float
+    strong: float
+    share: float
+
+
+class Level(_Frozen):
+    """A model that knows categories to some depth: ``full`` names, their ``parent`` (``A/B`` of ``A/B/C``), or none."""
+
+    depth: Literal["full", "parent", "none"]
+    categories: tuple[str, ...]
+    design: Design
+    model: Model
+
+    def known_as(self, category: str) -> str | None:
+        """The name under which this level knows a category, None where it does not."""
+        name = category_at(category, self.depth)
+        return name if self.depth == "none" or name in self.categories else None
+
+    def probabilities(self, table: SignalTable) -> Floats:
+        names = [category_at(category, self.depth) for category in table.categories]
+        return self.model.probabilities(self.design.matrix(table, names))
+
+
+class CandidateLoss(_Frozen):
+    """Out-of-fold log loss of one of the models tried."""
+
+    name: str
+    log_loss: float
+
+
+class JudgeGroup(_Frozen):
+    """Judges that share one fit.
+
+    Attributes:
+        judges: whose judgments it was fitted on.
+        chosen: name of the model, the one with the lowest out-of-fold log loss.
+        tried: all models tried, best first.
+        levels: from the finest knowledge of categories to none.
+    """
+
+    judges: tuple[str, ...]
+    chosen: str
+    tried: tuple[CandidateLoss, ...]
+    levels: tuple[Level, ...]
+
+
+class Mark(StrEnum):
+    """What is to be known about one probability."""
+
+    SEEN = "seen_in_fit"
+    """The judgment was fitted on; this is its stored out-of-fold probability."""
+    SEEN_QUESTION = "question_seen_in_fit"
+    """Another judgment of the question was fitted on: the probability may be too good."""
+    UNKNOWN_CATEGORY = "unknown_category"
+    """No judgment of this category was fitted on; a coarser model answers."""
+    OTHER_JUDGE = "other_judge"
+    """No judgment of this judge was fitted on."""
+    ABSENT_SIGNAL = "absent_signal"
+    """A signal is absent here that was always there in the fit."""
+
+
+class Predictions(NamedTuple):
+    """Probabilities [n], masked where there is none, and the marks of each."""
+
+    probabilities: "np.ma.MaskedArray[Any, np.dtype[np.float64]]"
+    marks: tuple[tuple[Mark, ...], ...]
+
+
+class Calibration(_Frozen):
+    """P(judgment correct) from signals, with its identity, provenance and out-of-fold quality.
+
+    ``quality`` holds the figures over all judges under ``""`` and those of each judge under its name.
+    """
+
+    identity: Identity
+    provenance: Provenance
+    reliabilities: dict[str, JudgeReliability]
+    reward_scales: dict[str, float]
+    groups: tuple[JudgeGroup, ...]
+    quality: dict[str, Quality]
+    guarantees: tuple[Guarantee, ...] = ()
+
+    @cached_property
+    def scales(self) -> EvidenceScales:
+        """What signals take from the data fitted on."""
+        weights = {name: Reliability(one.plain, one.strong, one.share) for name, one in self.reliabilities.items()}
+        return EvidenceScales(weights, self.reward_scales)
+
+    def guarantee_for(self, judge: str) -> Guarantee | None:
+        """The guarantee for one judge's judgments: its own if there is one, else one that includes the judge."""
+        mine = [one for one in self.guarantees if not one.judges or judge in one.judges]
+        return min(mine, key=lambda one: len(one.judges) or len(self.identity.judges) + 1, default=None)
+
+    def probabilities(self, table: SignalTable, allow_other_identity: bool = False) -> Predictions:
+        """P(correct) of every row of a table; reliabilities and scales are those of the fit.
+
+        A judgment that was fitted on gets its stored out-of-fold probability. A row is masked only where its judge is
+        unknown, that was allowed, and more than one model could answer.
+
+        Args:
+            table: with at least the signals of this calibration.
+            allow_other_identity: whether judges, signals, agents, rubrics or prompts may differ from the fit's.
+
+        Raises:
+            InputError: the table does not match the identity, with what differs.
+        """
+        if not allow_other_identity:
+            self._check_identity(table)
+        scaled = table.with_scales(self.scales)
+        values, found = np.zeros(len(table)), np.zeros(len(table), dtype=bool)
+        marks: list[list[Mark]] = [[] for _ in range(len(table))]
+        judges = np.array(table.judges, dtype=object)
+        for group in self.groups:
+            at = np.flatnonzero(np.isin(judges, group.judges) if len(self.groups) > 1 else np.ones(len(table), bool))
+            for name in group.levels if len(at) else ():
+                rows = _answered(group.levels, name, scaled, at)
+                if len(rows):
+                    values[rows], found[rows] = name.probabilities(scaled.select(rows)), True
+            _mark(group.levels[0], scaled, at, marks)
+        self._take_stored(table, values, marks)
+        for row, judge in enumerate(table.judges):
+            if judge not in self.identity.judges:
+                marks[row].append(Mark.OTHER_JUDGE)
+        return Predictions(np.ma.MaskedArray(values, mask=~found), tuple(tuple(said) for said in marks))
+
+    def save(self, path: Path | str) -> None:
+        """Writes the calibration as JSON; the same calibration gives the same bytes.
+
+        Raises:
+            InputError: the file cannot be written.
+        """
+        target = Path(path)
+        part = target.with_name(f".{target.name}.{os.getpid()}.part")
+        try:
+            part.write_bytes(self.to_json())
+            part.replace(target)
+        except OSError as error:
+            raise InputError(f"cannot write {target}: {error.strerror or error}") from error
+        finally:
+            part.unlink(missing_ok=True)
+
+    def to_json(self) -> bytes:
+        return orjson.dumps(
+            self.model_dump(mode="json"), option=orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+        )
+
+    def with_guarantee(self, guarantee: Guarantee) -> "Calibration":
+        """The same calibration with a guaranteed threshold; an earlier one for the same judges is replaced."""
+        kept = tuple(one for one in self.guarantees if one.judges != guarantee.judges)
+        return self.model_copy(update={"guarantees": (*kept, guarantee)})
+
+    def _take_stored(self, table: SignalTable, values: Floats, marks: list[list[Mark]]) -> None:
+        for row, (judgment, question) in enumerate(zip(table.judgment_ids, table.questions, strict=True)):
+            stored = self.provenance.questions.get(question)
+            if stored is None:
+                continue
+            if judgment in stored:
+                values[row] = stored[judgment]
+                marks[row] = [Mark.SEEN]
+            else:
+                marks[row].append(Mark.SEEN_QUESTION)
+
+    def _check_identity(self, table: SignalTable) -> None:
+        problems = list(_differences(self.identity, table))
+        if problems:
+            raise InputError(
+                f"this calibration is for something else: {'; '.join(problems)}. Fit one for these data with "
+                "`metajudge calibrate fit`, or allow another identity on purpose"
+            )
+
+
+def load_calibration(path: Path | str) -> Calibration:
+    """Reads a calibration.
+
+    Raises:
+        InputError: the file is missing, no calibration, or one of another version.
+    """
+    try:
+        data = orjson.loads(Path(path).read_bytes())
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    except orjson.JSONDecodeError as error:
+        raise InputError(f"{path} is no calibration: not valid JSON ({error})") from None
+    identity = data.get("identity") if isinstance(data, dict) else None
+    if not isinstance(identity, dict) or "version" not in identity:
+        raise InputError(f"{path} is no calibration: make one with `metajudge calibrate fit ... --out {path}`")
+    if identity["version"] != CALIBRATION_VERSION:
+        raise InputError(
+            f"{path} is a calibration of version {identity['version']}, this metajudge reads version "
+            f"{CALIBRATION_VERSION}: fit it again with `metajudge calibrate fit`"
+        )
+    try:
+        return Calibration.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise InputError(f"{path} is a damaged calibration: {where}: {first['msg']}; fit it again") from None
+
+
+def category_at(category: str, depth: str) -> str:
+    """A category as a level knows it: ``A/B/C``, its parent ``A/B`` (a name without a slash is its own), or nothing."""
+    if depth == "none":
+        return ""
+    return category.rpartition("/")[0] or category if depth == "parent" else category
+
+
+def _answered(levels: Sequence[Level], level: Level, table: SignalTable, at: Indices) -> Indices:
+    """Those of the rows for which this level is the first that knows the category."""
+    first = {
+        category: next(one for one in levels if one.known_as(category) is not None)
+        for category in {table.categories[row] for row in at}
+    }
+    return np.array([row for row in at if first[table.categories[row]] is level], dtype=np.intp)
+
+
+def _mark(finest: Level, table: SignalTable, at: Indices, marks: list[list[Mark]]) -> None:
+    known = set(finest.categories)
+    factors = finest.design.factors
+    may_be_absent = {factor.name for factor in factors if factor.kind == "absent"}
+    needed = [
+        factor.name
+        for factor in factors
+        if factor.kind == "signal" and not factor.name.startswith("peers.") and factor.name not in may_be_absent
+    ]
+    for row in at:
+        if table.categories[row] not in known:
+            marks[row].append(Mark.UNKNOWN_CATEGORY)
+    if may_be_absent:
+        return
+    gone = np.zeros(len(table), dtype=bool)
+    for name in needed:
+        column = table.columns.get(name)
+        gone |= np.ones(len(table), dtype=bool) if column is None else ~column.present
+    for row in at[gone[at]]:
+        marks[row].append(Mark.ABSENT_SIGNAL)
+
+
+def _differences(identity: Identity, table: SignalTable) -> Sequence[str]:
+    problems = []
+    others = sorted(set(table.judges) - set(identity.judges))
+    if others:
+        problems.append(f"judgments by {_named(others)}, but it was fitted on {_named(identity.judges)}")
+    missing = [name for name in identity.signals if name not in table.signals]
+    if missing:
+        problems.append(f"it reads the signals {', '.join(identity.signals)}, and {', '.join(missing)} is not given")
+    scores = table.agent_scores
+    if "agents" in identity.signals and scores is not None:
+        found: Mapping[str, tuple[object, object]] = {
+            "agents": (dict(scores.agents), identity.agents),
+            "rubrics": (scores.rubrics, identity.rubrics),
+            "prompts": (scores.prompts, identity.prompts),
+        }
+        problems += [f"its {what} are {fitted}, here {given}" for what, (given, fitted) in found.items() if given != fitted]
+    return problems
+
+
+def _named(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -1,0 +1,166 @@
+"""The models to choose from, and how each is fitted on some rows of a table.
+
+- ``isotonic``: isotonic regression on one score, the strongest single piece of evidence there is.
+- ``main``: logistic regression on signals and categories.
+- ``moderated``: with products. What evidence is worth depends on the task, and on how the whole item was judged: where
+  many games ended without a verdict or few verdicts are strong, an equal majority says less. Products are shrunk more.
+- ``families``: with each family's own voice, and its product with the categories.
+- ``judges``: with the judge as a feature, and its product with the evidence.
+- ``boosting``: gradient boosted trees on signals, categories and judges.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from metajudge.calibration.design import (
+    BaseMatrix,
+    Bools,
+    Design,
+    Factor,
+    Floats,
+    Indices,
+    Layout,
+    design_of,
+    layout_of,
+    learn,
+    transform,
+)
+from metajudge.calibration.estimators import boosting, isotonic, logistic
+from metajudge.calibration.model import Model
+
+Family = Literal["isotonic", "main", "moderated", "families", "judges", "boosting"]
+
+EVIDENCE = ("order.agree", "peers.votes", "consensus.log_odds", "consensus.sum", "rewards.mean", "agents.mean")
+MODERATED = ("consensus.log_odds", "consensus.sum", "rewards.mean", "agents.mean")
+MODERATORS = ("consensus.missing", "consensus.strong")
+JUDGE_EVIDENCE = ("order.agree", "strength.strong", "consensus.log_odds", "peers.votes")
+SINGLE_SCORES = ("consensus.log_odds", "agents.mean", "rewards.mean", "order.signed", "strength.strong")
+
+PRODUCT_PRIOR = 0.5
+"""Products are scaled to half the size of main effects: the same penalty counts four times for them."""
+
+PENALTIES = (0.03, 0.1, 0.3)
+"""C of the logistic regressions, on standardised columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One model to try: a family of features and, for logistic regression, a penalty."""
+
+    family: Family
+    penalty: float = 0.1
+
+    @property
+    def name(self) -> str:
+        return self.family if self.family in ("isotonic", "boosting") else f"{self.family} C={self.penalty:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A model on its design."""
+
+    design: Design
+    model: Model
+
+
+class Workbench:
+    """The factors of a table's rows, ready for many fits on different parts of them.
+
+    Args:
+        factors: see :func:`~metajudge.calibration.design.varying_factors`.
+        base: their values on all rows.
+        correct: [n].
+    """
+
+    def __init__(self, factors: Sequence[Factor], base: BaseMatrix, correct: Bools) -> None:
+        self.factors, self.base, self.correct = tuple(factors), base, correct
+        self._layouts: dict[Family, tuple[Layout, Indices]] = {}
+
+    def has(self, kind: str, prefix: str = "") -> bool:
+        return any(factor.kind == kind and factor.name.startswith(prefix) for factor in self.factors)
+
+    def fit(self, candidate: Candidate, train: Indices, seed: int = 0) -> Fitted:
+        """Fits a candidate on some rows."""
+        layout, used = self._layout(candidate.family)
+        base = self.base.columns(used).rows(train)
+        fitted = learn(base, layout)
+        model = _fit(candidate, transform(base, layout, fitted), self.correct[train], seed)
+        return Fitted(design_of(layout, fitted), model)
+
+    def fit_predict(self, candidate: Candidate, train: Indices, test: Indices, seed: int = 0) -> Floats:
+        """Probabilities of some rows by a candidate fitted on others; their base rate where one class is missing."""
+        right = self.correct[train]
+        if right.all() or not right.any():
+            return np.full(len(test), (right.sum() + 1) / (len(right) + 2))
+        layout, used = self._layout(candidate.family)
+        base = self.base.columns(used)
+        fitted = learn(base.rows(train), layout)
+        model = _fit(candidate, transform(base.rows(train), layout, fitted), right, seed)
+        return model.probabilities(transform(base.rows(test), layout, fitted))
+
+    def _layout(self, family: Family) -> tuple[Layout, Indices]:
+        if family not in self._layouts:
+            layout = _layout(family, self.factors)
+            place = {factor: at for at, factor in enumerate(self.factors)}
+            self._layouts[family] = layout, np.array([place[factor] for factor in layout.factors], dtype=np.intp)
+        return self._layouts[family]
+
+
+def candidates(bench: Workbench, rows: int) -> list[Candidate]:
+    """What can be tried with these factors; fewer penalties for large tables, where they hardly matter."""
+    penalties = PENALTIES if rows <= 20_000 else (0.1,)
+    found = [Candidate("isotonic")] if _single_score(bench.factors) is not None else []
+    found += [Candidate("main", penalty) for penalty in penalties]
+    if bench.has("signal", MODERATED[0]) or any(bench.has("signal", name) for name in MODERATED):
+        found += [Candidate("moderated", penalty) for penalty in penalties]
+    if bench.has("signal", "peers.of:") and bench.has("category"):
+        found.append(Candidate("families"))
+    if bench.has("judge") and sum(factor.kind == "judge" for factor in bench.factors) <= 20:
+        found.append(Candidate("judges"))
+    found.append(Candidate("boosting"))
+    return found
+
+
+def _fit(candidate: Candidate, matrix: Floats, correct: Bools, seed: int) -> Model:
+    if candidate.family == "isotonic":
+        return isotonic(matrix, correct)
+    if candidate.family == "boosting":
+        return boosting(matrix, correct, seed)
+    return logistic(matrix, correct, candidate.penalty)
+
+
+def _single_score(factors: Sequence[Factor]) -> int | None:
+    names = [factor.name if factor.kind == "signal" else "" for factor in factors]
+    return next((names.index(name) for name in SINGLE_SCORES if name in names), None)
+
+
+def _layout(family: Family, factors: Sequence[Factor]) -> Layout:
+    if family == "isotonic":
+        single = _single_score(factors)
+        assert single is not None
+        return layout_of(factors, [single], {})
+    voices = family in ("families", "boosting")
+    judges = family in ("judges", "boosting")
+    main = [
+        at
+        for at, factor in enumerate(factors)
+        if (judges or factor.kind != "judge") and (voices or not factor.name.startswith("peers.of:"))
+    ]
+    return layout_of(factors, main, {} if family in ("main", "boosting") else _products(family, factors))
+
+
+def _products(family: Family, factors: Sequence[Factor]) -> dict[tuple[int, int], float]:
+    signals = {factor.name: at for at, factor in enumerate(factors) if factor.kind == "signal"}
+    categories = [at for at, factor in enumerate(factors) if factor.kind == "category"]
+    moderators = [signals[name] for name in MODERATORS if name in signals]
+    pairs = [(signals[name], times) for name in MODERATED if name in signals for times in (*categories, *moderators)]
+    if family == "families":
+        evidence = [at for name, at in signals.items() if name in EVIDENCE or name.startswith("peers.of:")]
+        pairs += [(at, times) for at in evidence for times in categories]
+    if family == "judges":
+        judges = [at for at, factor in enumerate(factors) if factor.kind == "judge"]
+        pairs += [(signals[name], times) for name in JUDGE_EVIDENCE if name in signals for times in judges]
+    return dict.fromkeys(pairs, PRODUCT_PRIOR)

@@ -1,0 +1,316 @@
+"""Fitting a calibration: models compared and chosen by log loss on questions they were not fitted on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from metajudge.calibration.calibration import (
+    Calibration,
+    CandidateLoss,
+    Identity,
+    JudgeGroup,
+    JudgeReliability,
+    Level,
+    Provenance,
+    category_at,
+)
+from metajudge.calibration.candidates import Candidate, Workbench, candidates
+from metajudge.calibration.design import BaseMatrix, Floats, Indices, varying_factors
+from metajudge.calibration.folds import question_folds
+from metajudge.calibration.quality import log_losses, quality
+from metajudge.calibration.table import SignalGroup, SignalTable
+from metajudge.errors import InputError
+from metajudge.types import digest
+
+SELECTION_ROWS = 20_000
+"""The choice of a model looks at this many judgments at most; the models themselves are fitted on all."""
+
+REPEATS = 3
+
+
+def fit_calibration(
+    table: SignalTable, *, pooled: bool | None = None, seed: int = 0, folds: int = 5, repeats: int | None = None
+) -> Calibration:
+    """Fits P(judgment correct) out of fold by question.
+
+    For every fold the model is chosen by the log loss on the other folds, each predicted from those that are left
+    (nested cross-validation), and predicts the fold; so the stored out-of-fold probabilities and their quality see
+    neither a question's own label nor a choice made with it. The final model is the one with the lowest out-of-fold
+    log loss, fitted on everything. Signals are standardised and filled in within the training folds; reliabilities of
+    judges and scales of reward models come from all records, without labels, and are stored.
+
+    Args:
+        table: rows without a label are left out.
+        pooled: True for one model for all judges, with the judge as a feature; False for one model a judge; None
+            pools the judges that judged common items.
+        seed: of folds and resampling.
+        folds: at least 2.
+        repeats: divisions into folds to average over; None for 3, or 1 above 20,000 judgments.
+
+    Raises:
+        InputError: no labels, one class only, fewer questions than folds, or a signal that is absent everywhere.
+    """
+    rows = table.select(table.labelled).sorted()
+    check_fittable(table, rows)
+    times = repeats if repeats is not None else (1 if len(rows) > SELECTION_ROWS else REPEATS)
+    if times < 1:
+        raise InputError(f"repeats must be at least 1, not {times}")
+    probabilities = np.zeros(len(rows))
+    groups = []
+    # One thread: sums are made in one order, so equal input gives equal bytes; small problems are faster, too.
+    with threadpool_limits(limits=1, user_api="blas"):
+        for judges in judge_groups(rows, pooled):
+            at = np.flatnonzero(np.isin(np.array(rows.judges), judges))
+            group, out_of_fold = _fit_group(rows.select(at), judges, seed, folds, times)
+            groups.append(group)
+            probabilities[at] = out_of_fold
+    return _calibration(rows, tuple(groups), np.round(probabilities, 9), _Options(seed, folds, times))
+
+
+def out_of_fold(
+    table: SignalTable, *, pooled: bool | None = None, seed: int = 0, folds: int = 5, repeats: int = 1
+) -> Floats:
+    """[n] nested out-of-fold probabilities of a fully labelled table, without the final fits."""
+    check_fittable(table, table)
+    order = np.array(sorted(range(len(table)), key=table.judgment_ids.__getitem__), dtype=np.intp)
+    rows, probabilities = table.select(order), np.zeros(len(table))
+    with threadpool_limits(limits=1, user_api="blas"):
+        for judges in judge_groups(rows, pooled):
+            at = np.flatnonzero(np.isin(np.array(rows.judges), judges))
+            probabilities[order[at]] = _choose(rows.select(at), judges, seed, folds, repeats).probabilities
+    return probabilities
+
+
+def check_fittable(table: SignalTable, rows: SignalTable) -> None:
+    """Raises :class:`InputError` unless the labelled rows of a table can be fitted on; says why."""
+    if not len(table):
+        left = ", ".join(f"{count} x {reason}" for reason, count in table.left_out.items()) or "none given"
+        raise InputError(f"there is no decided pairwise judgment to fit on ({left})")
+    if not len(rows):
+        raise InputError(
+            f"none of the {len(table)} judgments has a label that names a winner: a calibration needs true labels "
+            '(item.label, such as "A>B")'
+        )
+    if rows.correct.all() or not rows.correct.any():
+        which = "right" if rows.correct.all() else "wrong"
+        raise InputError(
+            f"all {len(rows)} labelled judgments are {which}: a calibration learns from both right and wrong ones"
+        )
+    for group in rows.signals:
+        if absent_everywhere(rows, group):
+            raise InputError(
+                f"the signal {group} is absent for every one of the {len(rows)} judgments: leave it out, or give the "
+                "data it is made of"
+            )
+
+
+def absent_everywhere(table: SignalTable, group: SignalGroup) -> bool:
+    """Whether no row has a value of a group of signals."""
+    columns = table.of_group(group)
+    if group == "order":
+        return bool(columns["order.missing"].values.all())
+    key = {"peers": "peers.support", "rewards": "rewards.mean"}.get(group)
+    told = [columns[key]] if key in columns else [] if key else list(columns.values())
+    return not any(column.present.any() for column in told)
+
+
+def judge_groups(table: SignalTable, pooled: bool | None) -> list[tuple[str, ...]]:
+    """Which judges share a fit."""
+    judges = sorted(set(table.judges))
+    if pooled is False:
+        return [(judge,) for judge in judges]
+    if pooled:
+        return [tuple(judges)]
+    root = {judge: judge for judge in judges}
+
+    def find(judge: str) -> str:
+        while root[judge] != judge:
+            judge = root[judge]
+        return judge
+
+    first: dict[str, str] = {}
+    for item, judge in zip(table.item_ids, table.judges, strict=True):
+        one, other = sorted((find(judge), find(first.setdefault(item, judge))))
+        root[other] = one
+    found: dict[str, list[str]] = {}
+    for judge in judges:
+        found.setdefault(find(judge), []).append(judge)
+    return [tuple(members) for members in found.values()]
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    seed: int
+    folds: int
+    repeats: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """Out-of-fold probabilities [n] by nested choice, and the mean log loss of every candidate."""
+
+    probabilities: Floats
+    losses: dict[Candidate, float]
+
+    @property
+    def best(self) -> Candidate:
+        return min(self.losses, key=lambda candidate: (self.losses[candidate], candidate.name))
+
+
+def _fit_group(
+    rows: SignalTable, judges: tuple[str, ...], seed: int, folds: int, repeats: int
+) -> tuple[JudgeGroup, Floats]:
+    choice = _choose(rows, judges, seed, folds, repeats)
+    tried = sorted(choice.losses.items(), key=lambda pair: (pair[1], pair[0].name))
+    group = JudgeGroup(
+        judges=judges,
+        chosen=choice.best.name,
+        tried=tuple(CandidateLoss(name=one.name, log_loss=loss) for one, loss in tried),
+        levels=tuple(_levels(rows, choice.best, seed)),
+    )
+    return group, choice.probabilities
+
+
+def _choose(rows: SignalTable, judges: Sequence[str], seed: int, folds: int, repeats: int) -> _Choice:
+    if rows.correct.all() or not rows.correct.any():
+        raise InputError(f"all {len(rows)} labelled judgments by {', '.join(judges)} are alike: pool more judges")
+    bench = _workbench(rows, rows.categories)
+    tried = candidates(bench, len(rows))
+    probabilities = np.zeros(len(rows))
+    losses = dict.fromkeys(tried, 0.0)
+    for repeat in range(repeats):
+        fold = question_folds(rows.questions, folds, [seed, repeat])
+        outer = {one: _cross_fit(bench, one, fold, seed) for one in tried}
+        chosen = _inner_choice(bench, tried, fold, rows.questions, seed)
+        for part in range(folds):
+            at = fold == part
+            probabilities[at] += outer[chosen[part]][at] / repeats
+        for one in tried:
+            losses[one] += float(log_losses(outer[one], rows.correct).mean()) / repeats
+    return _Choice(probabilities, losses)
+
+
+def _workbench(rows: SignalTable, categories: Sequence[str]) -> Workbench:
+    factors = varying_factors(rows, categories, judges=len(set(rows.judges)) > 1)
+    if not any(factor.kind == "signal" for factor in factors):
+        raise InputError(
+            f"none of the signals {', '.join(rows.signals)} varies over the {len(rows)} judgments by "
+            f"{', '.join(sorted(set(rows.judges)))}: there is nothing to fit; name other signals"
+        )
+    return Workbench(factors, BaseMatrix.of(rows, categories, factors), rows.correct)
+
+
+def _cross_fit(bench: Workbench, candidate: Candidate, fold: Indices, seed: int) -> Floats:
+    found = np.zeros(len(fold))
+    for part in range(fold.max() + 1):
+        train, test = np.flatnonzero(fold != part), np.flatnonzero(fold == part)
+        found[test] = bench.fit_predict(candidate, train, test, seed)
+    return found
+
+
+def _inner_choice(
+    bench: Workbench, tried: Sequence[Candidate], fold: Indices, questions: Sequence[str], seed: int
+) -> list[Candidate]:
+    """For every fold the candidate with the lowest log loss on the others.
+
+    A fit without folds i and j predicts j where i is held out and i where j is: one fit serves two choices.
+    """
+    folds = int(fold.max()) + 1
+    if folds < 3:
+        return [tried[0] if len(tried) == 1 else _safest(tried)] * folds
+    taken = _sampled(fold, questions, seed)
+    losses = {one: np.zeros(folds) for one in tried}
+    for first in range(folds):
+        for second in range(first):
+            train = np.flatnonzero(taken & (fold != first) & (fold != second))
+            for test_fold, held_out in ((first, second), (second, first)):
+                test = np.flatnonzero(taken & (fold == test_fold))
+                for one in tried:
+                    # Both directions share a fit; it is made once and asked twice.
+                    predicted = bench.fit_predict(one, train, test, seed)
+                    losses[one][held_out] += log_losses(predicted, bench.correct[test]).sum()
+    return [min(tried, key=lambda one: (losses[one][part], one.name)) for part in range(folds)]
+
+
+def _safest(tried: Sequence[Candidate]) -> Candidate:
+    """With two folds there is nothing left to choose on."""
+    return next((one for one in tried if one.name == "main C=0.1"), tried[0])
+
+
+def _sampled(fold: Indices, questions: Sequence[str], seed: int) -> Floats:
+    """[n] whether a row takes part in the choice: whole questions, at most so many rows."""
+    if len(fold) <= SELECTION_ROWS:
+        return np.ones(len(fold), dtype=bool)
+    names, place = np.unique(np.array(questions, dtype=str), return_inverse=True)
+    keep = np.random.default_rng([seed, 5]).random(len(names)) < SELECTION_ROWS / len(fold)
+    return keep[place.ravel()]
+
+
+def _levels(rows: SignalTable, candidate: Candidate, seed: int) -> list[Level]:
+    every = np.arange(len(rows))
+    depths = ["full"]
+    if any("/" in category for category in rows.categories):
+        depths.append("parent")
+    levels = []
+    for depth in (*depths, "none"):
+        names = [category_at(category, depth) for category in rows.categories]
+        if depth != "full" and depth != "none" and len(set(names)) == len(set(rows.categories)):
+            continue
+        fitted = _workbench(rows, names).fit(candidate, every, seed)
+        levels.append(
+            Level(depth=depth, categories=tuple(sorted(set(names))), design=fitted.design, model=fitted.model)
+        )
+    return levels
+
+
+def _calibration(
+    rows: SignalTable, groups: tuple[JudgeGroup, ...], probabilities: Floats, options: _Options
+) -> Calibration:
+    scores = rows.agent_scores
+    stored: dict[str, dict[str, float]] = {}
+    for question, judgment, value in zip(rows.questions, rows.judgment_ids, probabilities, strict=True):
+        stored.setdefault(question, {})[judgment] = float(value)
+    judges = tuple(sorted(set(rows.judges)))
+    figures = {"": quality(probabilities, rows.correct, rows.questions, options.seed)}
+    for judge in judges:
+        at = np.flatnonzero(np.array(rows.judges) == judge)
+        questions = [rows.questions[index] for index in at]
+        figures[judge] = quality(probabilities[at], rows.correct[at], questions, options.seed)
+    return Calibration(
+        identity=Identity(
+            judges=judges,
+            signals=rows.signals,
+            agents={} if scores is None else dict(sorted(scores.agents.items())),
+            rubrics=() if scores is None else scores.rubrics,
+            prompts=() if scores is None else scores.prompts,
+        ),
+        provenance=Provenance(
+            data=data_digest(rows),
+            n=len(rows),
+            questions=stored,
+            seed=options.seed,
+            folds=options.folds,
+            repeats=options.repeats,
+        ),
+        reliabilities={
+            name: JudgeReliability(plain=one.plain, strong=one.strong, share=one.share)
+            for name, one in rows.scales.reliabilities.items()
+        },
+        reward_scales=dict(rows.scales.rewards),
+        groups=groups,
+        quality=figures,
+    )
+
+
+def data_digest(rows: SignalTable) -> str:
+    """Digest of judgments' ids, judges, questions and outcomes, whatever their order."""
+    return digest(
+        sorted(
+            [judgment, judge, question, bool(right)]
+            for judgment, judge, question, right in zip(
+                rows.judgment_ids, rows.judges, rows.questions, rows.correct, strict=True
+            )
+        )
+    )

@@ -1,0 +1,168 @@
+"""How good probabilities are: reliability, Brier score, log loss, area under the curve, precision at a coverage."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from metajudge.calibration.design import Bools, Floats
+from metajudge.stats.bootstrap import bootstrap_mean
+from metajudge.stats.intervals import wilson
+
+CLIP = 1e-3
+"""Probabilities nearer to 0 or 1 count as this in the log loss: one bold error must not decide everything."""
+
+BINS = 10
+RESAMPLES = 1000
+_CELLS = 4_000_000
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Figure(_Frozen):
+    """A figure with a 95 % percentile interval over resampled questions; None where there are too few."""
+
+    estimate: float
+    low: float | None = None
+    high: float | None = None
+
+
+class ReliabilityBin(_Frozen):
+    """Judgments with a probability in [low, high): their mean probability, and how many were right (95 % Wilson)."""
+
+    low: float
+    high: float
+    n: int
+    probability: float
+    right: float
+    right_low: float
+    right_high: float
+
+
+class Quality(_Frozen):
+    """Quality of probabilities on n judgments of some questions.
+
+    Attributes:
+        base: share of right judgments.
+        brier: mean squared difference of probability and outcome.
+        log_loss: mean negative log likelihood, probabilities clipped to [.001, .999].
+        auc: probability that a right judgment has the higher score, ties one half; None where one class is missing.
+        precision_at: coverage in percent -> share of right ones among the best so many, ties with their expected share.
+    """
+
+    n: int
+    questions: int
+    base: float
+    brier: Figure
+    log_loss: Figure
+    auc: Figure | None
+    precision_at: dict[str, float]
+    reliability: tuple[ReliabilityBin, ...]
+
+
+def quality(
+    probabilities: Floats, correct: Bools, questions: Sequence[str], seed: int, *, bins: int = BINS
+) -> Quality:
+    """Measures probabilities [n] against outcomes [n]; intervals resample whole questions."""
+    rng = np.random.default_rng([seed, 3])
+    squared = (probabilities - correct) ** 2
+    return Quality(
+        n=len(probabilities),
+        questions=len(set(questions)),
+        base=float(correct.mean()),
+        brier=_mean(squared, questions, rng),
+        log_loss=_mean(log_losses(probabilities, correct), questions, rng),
+        auc=_auc(probabilities, correct, questions, rng),
+        precision_at={str(share): precision_at(probabilities, correct, share / 100) for share in (80, 60, 40)},
+        reliability=reliability_bins(probabilities, correct, bins),
+    )
+
+
+def log_losses(probabilities: Floats, correct: Bools) -> Floats:
+    """[n] negative log likelihood of each outcome."""
+    clipped = np.clip(probabilities, CLIP, 1 - CLIP)
+    return np.asarray(-np.log(np.where(correct, clipped, 1 - clipped)))
+
+
+def precision_at(scores: Floats, correct: Bools, coverage: float) -> float:
+    """Share of right ones among the best ``coverage`` of the scores; a tie at the edge counts with its mean."""
+    count = max(1, round(coverage * len(scores)))
+    rounded = np.round(scores, 9)
+    edge = np.sort(rounded)[::-1][count - 1]
+    above, tied = rounded > edge, rounded == edge
+    return float((correct[above].sum() + (count - above.sum()) * correct[tied].mean()) / count)
+
+
+def reliability_bins(probabilities: Floats, correct: Bools, bins: int = BINS) -> tuple[ReliabilityBin, ...]:
+    """Bins of equal width; empty ones are left out."""
+    place = np.minimum((probabilities * bins).astype(np.intp), bins - 1)
+    found = []
+    for index in np.unique(place):
+        mine = place == index
+        right = wilson(int(correct[mine].sum()), int(mine.sum()))
+        found.append(
+            ReliabilityBin(
+                low=index / bins,
+                high=(index + 1) / bins,
+                n=int(mine.sum()),
+                probability=float(probabilities[mine].mean()),
+                right=right.estimate,
+                right_low=right.low,
+                right_high=right.high,
+            )
+        )
+    return tuple(found)
+
+
+def auc(scores: Floats, correct: Bools) -> float | None:
+    """Area under the ROC curve; None where one class is missing."""
+    found = _weighted_auc(_Ranked(scores, correct), np.ones((1, len(scores))))[0]
+    return float(found) if np.isfinite(found) else None
+
+
+class _Ranked:
+    """Rows sorted by score, with the starts of groups of equal scores."""
+
+    def __init__(self, scores: Floats, correct: Bools) -> None:
+        self.order = np.argsort(scores, kind="stable")
+        ranked = scores[self.order]
+        self.right = correct[self.order].astype(np.float64)
+        self.starts = np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]])
+
+
+def _weighted_auc(ranked: _Ranked, weights: Floats) -> Floats:
+    """AUC under each row of weights [resamples, n]; NaN where a class has no weight."""
+    drawn = weights[:, ranked.order]
+    positive = np.add.reduceat(drawn * ranked.right, ranked.starts, axis=1)
+    negative = np.add.reduceat(drawn * (1 - ranked.right), ranked.starts, axis=1)
+    below = np.cumsum(negative, axis=1) - negative / 2
+    total = positive.sum(axis=1) * negative.sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray((positive * below).sum(axis=1) / total)
+
+
+def _auc(scores: Floats, correct: Bools, questions: Sequence[str], rng: np.random.Generator) -> Figure | None:
+    estimate = auc(scores, correct)
+    if estimate is None:
+        return None
+    names, place = np.unique(np.array(questions, dtype=str), return_inverse=True)
+    if len(names) < 2:
+        return Figure(estimate=estimate)
+    ranked, codes, drawn = _Ranked(scores, correct), place.ravel(), []
+    step = max(1, _CELLS // len(scores))
+    for start in range(0, RESAMPLES, step):
+        size = min(step, RESAMPLES - start)
+        counts = rng.multinomial(len(names), np.full(len(names), 1 / len(names)), size=size)
+        drawn.append(_weighted_auc(ranked, counts[:, codes].astype(np.float64)))
+    values = np.concatenate(drawn)
+    low, high = np.quantile(values[np.isfinite(values)], [0.025, 0.975])
+    return Figure(estimate=estimate, low=float(low), high=float(high))
+
+
+def _mean(values: Floats, questions: Sequence[str], rng: np.random.Generator) -> Figure:
+    if len(set(questions)) < 2:
+        return Figure(estimate=float(values.mean()))
+    found = bootstrap_mean(values, questions, rng=rng, resamples=RESAMPLES)
+    return Figure(estimate=found.estimate, low=found.low, high=found.high)

@@ -1,0 +1,193 @@
+"""All pairwise verdicts of an input as one array: who preferred which response of which pair, in which order.
+
+Evidence over tens of thousands of judgments is arithmetic on this array; one judgment at a time,
+:class:`~metajudge.evidence.index.EvidenceIndex` says the same with a reason in words.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metajudge.errors import InputError
+from metajudge.types import AnyVerdict, Judgment
+
+Floats: TypeAlias = NDArray[np.float64]
+Bools: TypeAlias = NDArray[np.bool_]
+Indices: TypeAlias = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Games:
+    """Verdicts in the frame of each pair: positive where the pair's first response is preferred.
+
+    Attributes:
+        judges: names, sorted.
+        kin: the family of each judge; judges of one family count as one voice where reliability is measured.
+        strength: [pairs, judges, 2] signed strength in -2..2, the mean over repeated games; 0 where there is none.
+            The last axis is the order: 0 where the first response was shown first.
+        given: [pairs, judges, 2] whether there is a verdict.
+        asked: [pairs, judges, 2] whether there is a record, with or without a verdict.
+    """
+
+    judges: tuple[str, ...]
+    kin: tuple[str, ...]
+    strength: Floats
+    given: Bools
+    asked: Bools
+
+    @cached_property
+    def shared(self) -> Bools:
+        """[judges, judges] whether two judges were asked about a common pair."""
+        met = self.asked.any(axis=2).astype(np.float64)
+        return np.asarray(met.T @ met > 0)
+
+
+@dataclass(frozen=True, slots=True)
+class GameRows:
+    """Where decided pairwise judgments stand in :class:`Games`; all [n].
+
+    Attributes:
+        pair: index of the pair.
+        judge: index of the judge.
+        order: 0 or 1, the order shown.
+        sign: 1 where the pair's first response is preferred, else -1.
+        level: 1 for a plain verdict, 2 for a strong one.
+    """
+
+    pair: Indices
+    judge: Indices
+    order: Indices
+    sign: Floats
+    level: Indices
+
+    def __len__(self) -> int:
+        return len(self.pair)
+
+    def select(self, chosen: Indices | Bools) -> "GameRows":
+        return GameRows(
+            self.pair[chosen], self.judge[chosen], self.order[chosen], self.sign[chosen], self.level[chosen]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    judge: str
+    order: tuple[str, ...]
+    verdict: AnyVerdict | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    item: str
+    seen: _Seen
+
+
+class GameCollector:
+    """Collects games one judgment at a time; texts are not kept."""
+
+    def __init__(self) -> None:
+        self._records: defaultdict[str, list[_Seen]] = defaultdict(list)
+        self._digests: dict[str, tuple[str, str]] = {}
+        self._rows: list[_Row] = []
+        self._known: dict[_Seen, _Seen] = {}
+
+    def add(self, judgment: Judgment, *, row: bool) -> None:
+        """Records a judgment; ``row`` asks for its place among the rows (a pairwise verdict that is no tie).
+
+        Raises:
+            InputError: its item id was seen with another content.
+        """
+        item = judgment.item
+        first = self._digests.setdefault(item.id, (item.digest, judgment.id))
+        if first[0] != item.digest:
+            raise InputError(
+                f"item {item.id!r} has two different contents: in judgment {first[1]!r} and in judgment "
+                f"{judgment.id!r}. Give each content its own item id, or repair the record that differs."
+            )
+        seen = _Seen(judgment.judge, judgment.order, judgment.verdict)
+        seen = self._known.setdefault(seen, seen)
+        self._records[item.id].append(seen)
+        if row:
+            self._rows.append(_Row(item.id, seen))
+
+    def games(self, kin: Callable[[str], str]) -> tuple[Games, GameRows]:
+        """The array of all games, and the rows' places in it.
+
+        Args:
+            kin: the family of a judge.
+        """
+        pairs = self._pairs()
+        judges = sorted({seen.judge for seen in self._known})
+        place = {name: index for index, name in enumerate(judges)}
+        count = sum(len(found) for found in pairs.values())
+        total = np.zeros((count, len(judges), 2))
+        given = np.zeros(total.shape, dtype=np.intp)
+        asked = np.zeros(total.shape, dtype=bool)
+        for item, found in pairs.items():
+            for seen in self._records[item]:
+                for (first, second), pair in found.items():
+                    at = _slot(seen.order, first, second)
+                    if at is None:
+                        continue
+                    where = (pair, place[seen.judge], at)
+                    asked[where] = True
+                    support = None if seen.verdict is None else seen.verdict.support(first, second)
+                    if support is not None:
+                        total[where] += support
+                        given[where] += 1
+        games = Games(
+            tuple(judges), tuple(kin(name) for name in judges), total / np.maximum(given, 1), given > 0, asked
+        )
+        return games, self._places(pairs, place)
+
+    def _pairs(self) -> dict[str, dict[tuple[str, str], int]]:
+        """Item -> its compared pairs -> index; the frame of a pair is the order of its ids, which names nobody."""
+        pairs: dict[str, dict[tuple[str, str], int]] = {}
+        count = 0
+        for item in sorted(self._records):
+            found = sorted({_pair(seen.verdict.ids) for seen in self._records[item] if _compares_two(seen.verdict)})
+            pairs[item] = {pair: count + index for index, pair in enumerate(found)}
+            count += len(found)
+        return pairs
+
+    def _places(self, pairs: Mapping[str, Mapping[tuple[str, str], int]], place: Mapping[str, int]) -> GameRows:
+        rows = list(self._row_places(pairs, place))
+        columns = np.array(rows, dtype=np.intp).reshape(len(rows), 5)
+        return GameRows(columns[:, 0], columns[:, 1], columns[:, 2], columns[:, 3].astype(np.float64), columns[:, 4])
+
+    def _row_places(
+        self, pairs: Mapping[str, Mapping[tuple[str, str], int]], place: Mapping[str, int]
+    ) -> Iterator[tuple[int, ...]]:
+        for row in self._rows:
+            verdict = row.seen.verdict
+            assert verdict is not None
+            first, second = _pair(verdict.ids)
+            support = int(verdict.support(first, second) or 0)
+            slot = _slot(row.seen.order, first, second)
+            yield (
+                pairs[row.item][first, second],
+                place[row.seen.judge],
+                0 if slot is None else slot,
+                1 if support > 0 else -1,
+                abs(support),
+            )
+
+
+def _compares_two(verdict: AnyVerdict | None) -> bool:
+    return verdict is not None and len(verdict.ids) == 2
+
+
+def _pair(ids: Sequence[str]) -> tuple[str, str]:
+    first, second = sorted(ids)
+    return first, second
+
+
+def _slot(order: Sequence[str], first: str, second: str) -> int | None:
+    if first not in order or second not in order:
+        return None
+    return 0 if order.index(first) < order.index(second) else 1

@@ -1,0 +1,88 @@
+"""The commands as a user types them."""
+
+import json
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from metajudge.cli import bench as bench_cli
+from metajudge.cli import data as data_cli
+from metajudge.errors import InputError, MetajudgeError
+
+app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None)
+app.command("bench")(bench_cli.bench)
+app.add_typer(data_cli.app, name="data")
+
+
+def run(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def refused(*words):
+    """The message of the error that ends the command with exit code 2."""
+    result = run(*words)
+    if isinstance(result.exception, MetajudgeError):
+        return str(result.exception)
+    assert result.exit_code == 2, result.output
+    return result.output
+
+
+def test_bench_prints_tables_and_writes_every_file(small, tmp_path):
+    out = {name: tmp_path / name for name in ("r.html", "r.md", "f.json", "s.jsonl")}
+    result = run(
+        "bench", "judgebench", "--data", small, "--report", out["r.html"], "--report", out["r.md"], "--json",
+        out["f.json"], "--scores", out["s.jsonl"],
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert "owl: precision in %" in result.output
+    assert "nothing selected" in result.output
+    assert json.loads(out["f.json"].read_text())["benchmark"] == "judgebench"
+    assert len(out["s.jsonl"].read_text().splitlines()) == 36
+    assert all(path.stat().st_size for path in out.values())
+
+
+def test_list_needs_no_data():
+    result = run("bench", "list")
+    assert result.exit_code == 0
+    assert "judgebench" in result.output
+    assert "MIT" in result.output
+
+
+def test_the_published_grid_is_priced_without_a_key_or_a_call(small, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    result = run("bench", "judgebench", "--data", small, "--grid", "published", "--dry-run")
+    assert result.exit_code == 0, result.output
+    assert "21 configurations" in result.output
+    assert "in their place" in result.output
+    assert "$" in result.output
+
+
+def test_a_dry_run_without_agents_says_that_nothing_is_asked(small):
+    assert "nothing would be asked" in run("bench", "judgebench", "--data", small, "--dry-run").output
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["bench", "mmlu", "--data", "."], "no benchmark is named 'mmlu'; there are: judgebench, llmbar"),
+        (["bench", "judgebench"], "give --data DIR"),
+        (["bench", "judgebench", "--data", "SMALL", "--limit", "0"], "--limit"),
+        (["bench", "judgebench", "--data", "SMALL", "--judge", "wren"], "the judges here are hawk, owl"),
+        (["bench", "judgebench", "--data", "SMALL", "--rubric", "long"], "needs agents"),
+        (["bench", "judgebench", "--data", "SMALL", "--report", "r.pdf"], "a report ends in"),
+        (["bench", "judgebench", "--data", "SMALL", "--scores", "no/such/s.jsonl"], "there is no folder"),
+        (["bench", "judgebench", "--data", "SMALL", "--grid", "published"], "no judgments by the grid's judges"),
+        (["bench", "llmbar", "--data", "SMALL"], "use `metajudge bench judgebench`"),
+        (["data", "fetch", "mmlu", "--out", "x"], "no benchmark is named 'mmlu'"),
+    ],
+)
+def test_wrong_input_is_refused_with_exit_code_2_and_what_to_do(small, tmp_path, monkeypatch, words, message):
+    monkeypatch.chdir(tmp_path)
+    assert message in refused(*[small if word == "SMALL" else word for word in words])
+
+
+def test_fetch_without_a_network_leaves_nothing(tmp_path):
+    result = run("data", "fetch", "judgebench", "--out", tmp_path / "jb", "--source", "http://127.0.0.1:9/none")
+    assert isinstance(result.exception, InputError)
+    assert list(tmp_path.iterdir()) == []

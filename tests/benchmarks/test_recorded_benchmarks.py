@@ -1,0 +1,114 @@
+"""The recorded judgments, where METAJUDGE_DATA names their folder: every published cell, time and memory."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from metajudge.benchmarks.bench import ALL_JUDGES, Bench, Request
+from metajudge.benchmarks.benchmark import find_folder, open_recorded
+from metajudge.benchmarks.catalogue import benchmark_named
+from metajudge.benchmarks.findings import OVERALL
+
+DATA = os.environ.get("METAJUDGE_DATA")
+pytestmark = pytest.mark.skipif(DATA is None, reason="METAJUDGE_DATA does not name the folder of recorded data")
+
+CATEGORIES = ("Knowledge", "Reasoning", "Math", "Coding", OVERALL)
+
+NAMES = {
+    ("Qwen-Qwen3-1.7B", "Qwen-Qwen3-8B"): "Qwen3-1.7B/pointwise, Qwen3-8B rubric",
+    ("Qwen-Qwen3-1.7B", "none"): "Qwen3-1.7B/pointwise, no rubric",
+    ("Qwen-Qwen3-8B", "Qwen3-8B"): "Qwen3-8B/pointwise, Qwen3-8B rubric",
+    ("meta-llama-Llama-3.1-8B-Instruct", "Qwen3-8B"): "Llama-3.1-8B-Instruct/pointwise, Qwen3-8B rubric",
+    ("Qwen-Qwen3-1.7B", "gpt-4.1-2025-04-14"): "Qwen3-1.7B/pointwise, gpt-4.1-2025-04-14 rubric",
+}
+"""Judge and rubric model as the table names them -> as the records do."""
+
+AGREEING = {
+    "o1-mini-2024-09-12": (470, 86.4),
+    "claude-3-haiku-20240307": (116, 50.0),
+    "openrouter/inception/mercury": (272, 80.1),
+    "openrouter/inception/mercury-coder": (264, 81.8),
+    "openrouter/minimax/minimax-m2.1": (204, 86.3),
+    "openrouter/z-ai/glm-4.7": (186, 84.9),
+    "openrouter/minimax/minimax-m2": (168, 81.0),
+}
+"""Judge -> judgments (two a pair) of the pairs judged alike in both orders, and their precision in per cent."""
+
+
+def accuracy(name):
+    benchmark = benchmark_named(name)
+    folder = find_folder(benchmark.card, Path(DATA))
+    return {one.judge: one for one in benchmark.accuracy(open_recorded(benchmark.card, folder).all(), folder)}
+
+
+def percent(share):
+    return round(100 * share, 2)
+
+
+def test_every_judgebench_cell_is_the_published_one():
+    found = accuracy("judgebench")
+    table = json.loads((Path(DATA) / "judgebench" / "accuracy.json").read_text())
+    table += json.loads((Path(DATA) / "judgebench" / "accuracy_pairwise.json").read_text())
+    seen = set()
+    for row in table:
+        name = NAMES.get((row["judge_model"], row.get("rubric_model")), row["judge_model"])
+        one = found.get(name) or found[name.replace("_", "/", 1)]
+        seen.add(one.judge)
+        assert {c: percent(one.cells[c].share) for c in CATEGORIES} == {c: row[c] for c in CATEGORIES}, name
+        assert one.games == row["games"], name
+        assert one.decided == row.get("games_decided", row.get("decided")), name
+        agreeing = row.get("pairs_both_orders_agree", row.get("agree"))
+        assert one.agreeing.n == agreeing, name
+        if "games_tie" in row:
+            assert (one.ties, one.without_verdict) == (row["games_tie"], row["games_unparsed"]), name
+            assert percent(one.precision.share) == row["precision_decided_games"], name
+            assert percent(one.agreeing.share) == row["precision_both_orders_agree"], name
+    assert seen == set(found)
+    assert len(seen) == 17
+
+
+def test_every_llmbar_cell_is_the_published_one():
+    found = accuracy("llmbar")
+    table = json.loads((Path(DATA) / "llmbar" / "accuracy.json").read_text())
+    assert len(table) == 404
+    for row in table:
+        one, subset = found[f"{row['judge_model']}/{row['judge_prompt']}"], row["subset"]
+        shares = {name: round(cells[subset].share, 4) for name, cells in one.measures.items()}
+        assert shares["first order"] == row["acc_ab"], row
+        assert shares["swapped order"] == row["acc_ba"], row
+        assert shares["both orders"] == row["acc_both"], row
+        assert shares["orders agree"] == row["agreement"], row
+        assert one.measures["unread"][subset].successes == row["unparsed"], row
+        assert round(one.cells[subset].share, 4) == row["acc_mean"], row
+        assert one.measures["first order"][subset].n == row["n"], row
+    cells = sum(len(one.cells) - 1 for one in found.values())
+    assert cells == 404
+
+
+def test_precision_of_order_consistent_judgments_is_the_recorded_one():
+    bench = Bench(Request(benchmark="judgebench", data=Path(DATA)))
+    found = bench.findings(bench.plan())
+    for judge in found.judges:
+        if judge.judge == ALL_JUDGES:
+            continue
+        cell = {row.name: row for row in judge.rows}["both orders agree"].cells[OVERALL]
+        assert (cell.selected, round(100 * cell.precision.share, 1)) == AGREEING[judge.judge]
+
+
+def test_the_whole_offline_grid_takes_less_than_20_seconds_and_500_megabytes(tmp_path):
+    code = (
+        "from metajudge.cli.bench import bench; import typer; app = typer.Typer(); app.command()(bench); "
+        "app(standalone_mode=False)"
+    )
+    words = ["judgebench", "--data", DATA, "--report", str(tmp_path / "r.html"), "--json", str(tmp_path / "r.json")]
+    words += ["--scores", str(tmp_path / "s.jsonl")]
+    started = time.monotonic()
+    subprocess.run([sys.executable, "-c", code, *words], check=True, capture_output=True, cwd=tmp_path)
+    assert time.monotonic() - started < 20
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 500_000
+    assert len((tmp_path / "s.jsonl").read_text().splitlines()) == 2_369
