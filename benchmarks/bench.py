@@ -216,6 +216,7 @@ class Bench:
             rows=tuple(precision_rows(mine, selections, self._categories(), by_category=by_category)),
             curves=tuple(curve for curve in curves if curve is not None),
             reliability=tuple(series for series in stated if series is not None),
+            notes=() if calibrated is None else calibrated.notes(mine),
             swap=swap_counts([_outcomes(pair) for pair in pairs if len(pair.games) == 2]),
         )
 

@@ -14,7 +14,8 @@ Origin = Literal[
     "none",
     "fixed beforehand",
     "set by coverage, no label used",
-    "guaranteed, set on other questions",
+    "guaranteed, set on labels of its own",
+    "guaranteed, approximate",
 ]
 """Where a selection's threshold comes from."""
 

@@ -23,15 +23,12 @@ def score_lines(bench: "Bench", results: "Sequence[RowResult]", calibrated: "Cal
     ``final_score`` is the agents' where agents were asked, else the uncalibrated score of free evidence. ``accepted``
     is by the guaranteed threshold where the calibration has one, else by the final score. What is absent is null.
     """
-    probabilities = {} if calibrated is None else calibrated.by_judgment(bench.observations)
     for row in bench.observations.rows:
         mine: list[RowResult | None] = [result for result in results if result.row.judge == row.judge]
         for result in mine or [None]:
             data = _line(row, result, bench.request.threshold)
-            data["probability"] = probabilities.get(row.judgment_id)
-            if calibrated is not None and calibrated.threshold is not None:
-                probability = data["probability"]
-                data["accepted"] = None if probability is None else probability >= calibrated.threshold - 1e-9
+            if calibrated is not None:
+                data |= _calibrated(row, calibrated)
             yield orjson.dumps(data).decode() + "\n"
 
 
@@ -53,4 +50,16 @@ def _line(row: Observation, result: "RowResult | None", threshold: float) -> dic
         data["configuration"] = result.row.name
         data["final_score"] = None if said is None else said.final_score
         data["accepted"] = None if said is None else said.accepted
+    return data
+
+
+def _calibrated(row: Observation, calibrated: "Calibrated") -> dict[str, Any]:
+    probability = calibrated.probabilities.get(row.judgment_id)
+    data: dict[str, Any] = {
+        "probability": probability,
+        "probability_marks": [mark.value for mark in calibrated.marks.get(row.judgment_id, ())],
+    }
+    threshold = calibrated.threshold_for(row.judge)
+    if threshold is not None:
+        data["accepted"] = None if probability is None else probability >= threshold - 1e-9
     return data

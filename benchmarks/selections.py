@@ -75,13 +75,6 @@ def keep_above(score: Score, threshold: float, name: str, kind: Kind = "evidence
     return Selection(name, kind, kept, score.present, Threshold(value=threshold, origin="fixed beforehand"))
 
 
-def keep_at_least(score: Score, threshold: float, name: str) -> Selection:
-    """Those at or above a guaranteed threshold, found on other questions."""
-    kept = np.array([value is not None and value >= threshold - 1e-9 for value in score.values], dtype=bool)
-    origin = Threshold(value=threshold, origin="guaranteed, set on other questions")
-    return Selection(name, "calibrated", kept, score.present, origin)
-
-
 def keep_share(score: Score, share: float, kind: Kind) -> Selection | None:
     """The best-scored share of the observations; None where too few of them have a score.
 

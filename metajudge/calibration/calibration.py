@@ -322,7 +322,9 @@ def _differences(identity: Identity, table: SignalTable) -> Sequence[str]:
             "rubrics": (scores.rubrics, identity.rubrics),
             "prompts": (scores.prompts, identity.prompts),
         }
-        problems += [f"its {what} are {fitted}, here {given}" for what, (given, fitted) in found.items() if given != fitted]
+        problems += [
+            f"its {what} are {fitted}, here {given}" for what, (given, fitted) in found.items() if given != fitted
+        ]
     return problems
 
 

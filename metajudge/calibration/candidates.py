@@ -4,7 +4,7 @@
 - ``main``: logistic regression on signals and categories.
 - ``moderated``: with products. What evidence is worth depends on the task, and on how the whole item was judged: where
   many games ended without a verdict or few verdicts are strong, an equal majority says less. Products are shrunk more.
-- ``families``: with each family's own voice, and its product with the categories.
+- ``voices``: with each peer model's own voice, and its product with the categories.
 - ``judges``: with the judge as a feature, and its product with the evidence.
 - ``boosting``: gradient boosted trees on signals, categories and judges.
 """
@@ -31,7 +31,7 @@ from metajudge.calibration.design import (
 from metajudge.calibration.estimators import boosting, isotonic, logistic
 from metajudge.calibration.model import Model
 
-Family = Literal["isotonic", "main", "moderated", "families", "judges", "boosting"]
+Family = Literal["isotonic", "main", "moderated", "voices", "judges", "boosting"]
 
 EVIDENCE = ("order.agree", "peers.votes", "consensus.log_odds", "consensus.sum", "rewards.mean", "agents.mean")
 MODERATED = ("consensus.log_odds", "consensus.sum", "rewards.mean", "agents.mean")
@@ -41,6 +41,9 @@ SINGLE_SCORES = ("consensus.log_odds", "agents.mean", "rewards.mean", "order.sig
 
 PRODUCT_PRIOR = 0.5
 """Products are scaled to half the size of main effects: the same penalty counts four times for them."""
+
+MOST_JUDGES = 20
+"""With more judges than this, the judge is no feature of a pooled model: too many columns of few rows each."""
 
 PENALTIES = (0.03, 0.1, 0.3)
 """C of the logistic regressions, on standardised columns."""
@@ -79,8 +82,9 @@ class Workbench:
         self.factors, self.base, self.correct = tuple(factors), base, correct
         self._layouts: dict[Family, tuple[Layout, Indices]] = {}
 
-    def has(self, kind: str, prefix: str = "") -> bool:
-        return any(factor.kind == kind and factor.name.startswith(prefix) for factor in self.factors)
+    def count(self, kind: str, prefix: str = "") -> int:
+        """How many factors of a kind have a name that starts so."""
+        return sum(factor.kind == kind and factor.name.startswith(prefix) for factor in self.factors)
 
     def fit(self, candidate: Candidate, train: Indices, seed: int = 0) -> Fitted:
         """Fits a candidate on some rows."""
@@ -90,16 +94,21 @@ class Workbench:
         model = _fit(candidate, transform(base, layout, fitted), self.correct[train], seed)
         return Fitted(design_of(layout, fitted), model)
 
-    def fit_predict(self, candidate: Candidate, train: Indices, test: Indices, seed: int = 0) -> Floats:
-        """Probabilities of some rows by a candidate fitted on others; their base rate where one class is missing."""
+    def fit_predict(
+        self, candidate: Candidate, train: Indices, tests: Sequence[Indices], seed: int = 0
+    ) -> list[Floats]:
+        """Probabilities of several sets of rows by a candidate fitted once on others.
+
+        Where the training rows are all right or all wrong there is nothing to fit: their base rate, drawn to 1/2.
+        """
         right = self.correct[train]
         if right.all() or not right.any():
-            return np.full(len(test), (right.sum() + 1) / (len(right) + 2))
+            return [np.full(len(test), (right.sum() + 1) / (len(right) + 2)) for test in tests]
         layout, used = self._layout(candidate.family)
         base = self.base.columns(used)
         fitted = learn(base.rows(train), layout)
         model = _fit(candidate, transform(base.rows(train), layout, fitted), right, seed)
-        return model.probabilities(transform(base.rows(test), layout, fitted))
+        return [model.probabilities(transform(base.rows(test), layout, fitted)) for test in tests]
 
     def _layout(self, family: Family) -> tuple[Layout, Indices]:
         if family not in self._layouts:
@@ -109,16 +118,16 @@ class Workbench:
         return self._layouts[family]
 
 
-def candidates(bench: Workbench, rows: int) -> list[Candidate]:
-    """What can be tried with these factors; fewer penalties for large tables, where they hardly matter."""
-    penalties = PENALTIES if rows <= 20_000 else (0.1,)
+def candidates(bench: Workbench, *, quick: bool = False) -> list[Candidate]:
+    """What can be tried with these factors; ``quick`` tries one penalty, which hardly matters in large tables."""
+    penalties = (0.1,) if quick else PENALTIES
     found = [Candidate("isotonic")] if _single_score(bench.factors) is not None else []
     found += [Candidate("main", penalty) for penalty in penalties]
-    if bench.has("signal", MODERATED[0]) or any(bench.has("signal", name) for name in MODERATED):
+    if any(bench.count("signal", name) for name in MODERATED):
         found += [Candidate("moderated", penalty) for penalty in penalties]
-    if bench.has("signal", "peers.of:") and bench.has("category"):
-        found.append(Candidate("families"))
-    if bench.has("judge") and sum(factor.kind == "judge" for factor in bench.factors) <= 20:
+    if bench.count("signal", "peers.of:") and bench.count("category"):
+        found.append(Candidate("voices"))
+    if 0 < bench.count("judge") <= MOST_JUDGES:
         found.append(Candidate("judges"))
     found.append(Candidate("boosting"))
     return found
@@ -142,8 +151,10 @@ def _layout(family: Family, factors: Sequence[Factor]) -> Layout:
         single = _single_score(factors)
         assert single is not None
         return layout_of(factors, [single], {})
-    voices = family in ("families", "boosting")
-    judges = family in ("judges", "boosting")
+    voices = family in ("voices", "boosting")
+    judges = family == "judges" or (
+        family == "boosting" and sum(factor.kind == "judge" for factor in factors) <= MOST_JUDGES
+    )
     main = [
         at
         for at, factor in enumerate(factors)
@@ -157,7 +168,7 @@ def _products(family: Family, factors: Sequence[Factor]) -> dict[tuple[int, int]
     categories = [at for at, factor in enumerate(factors) if factor.kind == "category"]
     moderators = [signals[name] for name in MODERATORS if name in signals]
     pairs = [(signals[name], times) for name in MODERATED if name in signals for times in (*categories, *moderators)]
-    if family == "families":
+    if family == "voices":
         evidence = [at for name, at in signals.items() if name in EVIDENCE or name.startswith("peers.of:")]
         pairs += [(at, times) for at in evidence for times in categories]
     if family == "judges":

@@ -223,9 +223,7 @@ def _labels(kind: Literal["category", "judge"], values: Sequence[str]) -> list[F
     return [Factor(kind=kind, name=name) for name in names] if len(names) > 1 else []
 
 
-def layout_of(
-    factors: Sequence[Factor], main: Sequence[int], products: Mapping[tuple[int, int], float]
-) -> Layout:
+def layout_of(factors: Sequence[Factor], main: Sequence[int], products: Mapping[tuple[int, int], float]) -> Layout:
     """A layout of main effects and products (pair of factors -> prior); factors that none of them uses are dropped."""
     used = sorted({*main, *(index for pair in products for index in pair)})
     place = {index: at for at, index in enumerate(used)}

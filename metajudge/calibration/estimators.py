@@ -38,8 +38,8 @@ def boosting_estimator(rows: int, seed: int = 0) -> Any:
     """The gradient boosting that :func:`boosting` fits: small trees for small data."""
     large = rows > 10_000
     return HistGradientBoostingClassifier(
-        max_iter=150 if large else 60,
-        learning_rate=0.1 if large else 0.06,
+        max_iter=100 if large else 30,
+        learning_rate=0.1 if large else 0.13,
         max_leaf_nodes=15 if large else 6,
         min_samples_leaf=60 if large else 30,
         l2_regularization=5,

@@ -1,7 +1,9 @@
 """Fitting a calibration: models compared and chosen by log loss on questions they were not fitted on."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -17,7 +19,7 @@ from metajudge.calibration.calibration import (
     category_at,
 )
 from metajudge.calibration.candidates import Candidate, Workbench, candidates
-from metajudge.calibration.design import BaseMatrix, Floats, Indices, varying_factors
+from metajudge.calibration.design import BaseMatrix, Bools, Floats, Indices, varying_factors
 from metajudge.calibration.folds import question_folds
 from metajudge.calibration.quality import log_losses, quality
 from metajudge.calibration.table import SignalGroup, SignalTable
@@ -26,6 +28,9 @@ from metajudge.types import digest
 
 SELECTION_ROWS = 20_000
 """The choice of a model looks at this many judgments at most; the models themselves are fitted on all."""
+
+ENOUGH_ALONE = 500
+"""Judgments from which on a judge is fitted alone where nothing else is said."""
 
 REPEATS = 3
 
@@ -44,7 +49,8 @@ def fit_calibration(
     Args:
         table: rows without a label are left out.
         pooled: True for one model for all judges, with the judge as a feature; False for one model a judge; None
-            pools the judges that judged common items.
+            pools the judges that judged common items, unless half of them have 500 judgments or more each: so many
+            speak for themselves.
         seed: of folds and resampling.
         folds: at least 2.
         repeats: divisions into folds to average over; None for 3, or 1 above 20,000 judgments.
@@ -54,19 +60,17 @@ def fit_calibration(
     """
     rows = table.select(table.labelled).sorted()
     check_fittable(table, rows)
-    times = repeats if repeats is not None else (1 if len(rows) > SELECTION_ROWS else REPEATS)
-    if times < 1:
-        raise InputError(f"repeats must be at least 1, not {times}")
+    options = _Options.of(rows, seed, folds, repeats)
     probabilities = np.zeros(len(rows))
     groups = []
     # One thread: sums are made in one order, so equal input gives equal bytes; small problems are faster, too.
-    with threadpool_limits(limits=1, user_api="blas"):
+    with threadpool_limits(limits=1):
         for judges in judge_groups(rows, pooled):
             at = np.flatnonzero(np.isin(np.array(rows.judges), judges))
-            group, out_of_fold = _fit_group(rows.select(at), judges, seed, folds, times)
+            group, out_of_fold = _fit_group(rows.select(at), judges, options)
             groups.append(group)
             probabilities[at] = out_of_fold
-    return _calibration(rows, tuple(groups), np.round(probabilities, 9), _Options(seed, folds, times))
+    return _calibration(rows, tuple(groups), np.round(probabilities, 9), options)
 
 
 def out_of_fold(
@@ -74,12 +78,13 @@ def out_of_fold(
 ) -> Floats:
     """[n] nested out-of-fold probabilities of a fully labelled table, without the final fits."""
     check_fittable(table, table)
+    options = _Options.of(table, seed, folds, repeats)
     order = np.array(sorted(range(len(table)), key=table.judgment_ids.__getitem__), dtype=np.intp)
     rows, probabilities = table.select(order), np.zeros(len(table))
-    with threadpool_limits(limits=1, user_api="blas"):
+    with threadpool_limits(limits=1):
         for judges in judge_groups(rows, pooled):
             at = np.flatnonzero(np.isin(np.array(rows.judges), judges))
-            probabilities[order[at]] = _choose(rows.select(at), judges, seed, folds, repeats).probabilities
+            probabilities[order[at]] = _choose(rows.select(at), judges, options).probabilities
     return probabilities
 
 
@@ -119,7 +124,8 @@ def absent_everywhere(table: SignalTable, group: SignalGroup) -> bool:
 def judge_groups(table: SignalTable, pooled: bool | None) -> list[tuple[str, ...]]:
     """Which judges share a fit."""
     judges = sorted(set(table.judges))
-    if pooled is False:
+    counts = Counter(table.judges)
+    if pooled is False or (pooled is None and median(counts.values()) >= ENOUGH_ALONE):
         return [(judge,) for judge in judges]
     if pooled:
         return [tuple(judges)]
@@ -145,6 +151,15 @@ class _Options:
     seed: int
     folds: int
     repeats: int
+    quick: bool
+
+    @classmethod
+    def of(cls, rows: SignalTable, seed: int, folds: int, repeats: int | None) -> "_Options":
+        quick = len(rows) > SELECTION_ROWS
+        times = repeats if repeats is not None else (1 if quick else REPEATS)
+        if times < 1:
+            raise InputError(f"repeats must be at least 1, not {times}")
+        return cls(seed, folds, times, quick)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,36 +174,37 @@ class _Choice:
         return min(self.losses, key=lambda candidate: (self.losses[candidate], candidate.name))
 
 
-def _fit_group(
-    rows: SignalTable, judges: tuple[str, ...], seed: int, folds: int, repeats: int
-) -> tuple[JudgeGroup, Floats]:
-    choice = _choose(rows, judges, seed, folds, repeats)
+def _fit_group(rows: SignalTable, judges: tuple[str, ...], options: _Options) -> tuple[JudgeGroup, Floats]:
+    choice = _choose(rows, judges, options)
     tried = sorted(choice.losses.items(), key=lambda pair: (pair[1], pair[0].name))
     group = JudgeGroup(
         judges=judges,
         chosen=choice.best.name,
         tried=tuple(CandidateLoss(name=one.name, log_loss=loss) for one, loss in tried),
-        levels=tuple(_levels(rows, choice.best, seed)),
+        levels=tuple(_levels(rows, choice.best, options.seed)),
     )
     return group, choice.probabilities
 
 
-def _choose(rows: SignalTable, judges: Sequence[str], seed: int, folds: int, repeats: int) -> _Choice:
+def _choose(rows: SignalTable, judges: Sequence[str], options: _Options) -> _Choice:
     if rows.correct.all() or not rows.correct.any():
-        raise InputError(f"all {len(rows)} labelled judgments by {', '.join(judges)} are alike: pool more judges")
+        which = "right" if rows.correct.all() else "wrong"
+        raise InputError(
+            f"all {len(rows)} labelled judgments by {', '.join(judges)} are {which}: fit them with other judges' together"
+        )
     bench = _workbench(rows, rows.categories)
-    tried = candidates(bench, len(rows))
+    tried = candidates(bench, quick=options.quick)
     probabilities = np.zeros(len(rows))
     losses = dict.fromkeys(tried, 0.0)
-    for repeat in range(repeats):
-        fold = question_folds(rows.questions, folds, [seed, repeat])
-        outer = {one: _cross_fit(bench, one, fold, seed) for one in tried}
-        chosen = _inner_choice(bench, tried, fold, rows.questions, seed)
-        for part in range(folds):
+    for repeat in range(options.repeats):
+        fold = question_folds(rows.questions, options.folds, [options.seed, repeat])
+        outer = {one: _cross_fit(bench, one, fold, options.seed) for one in tried}
+        chosen = _inner_choice(bench, tried, fold, rows.questions, options)
+        for part in range(options.folds):
             at = fold == part
-            probabilities[at] += outer[chosen[part]][at] / repeats
+            probabilities[at] += outer[chosen[part]][at] / options.repeats
         for one in tried:
-            losses[one] += float(log_losses(outer[one], rows.correct).mean()) / repeats
+            losses[one] += float(log_losses(outer[one], rows.correct).mean()) / options.repeats
     return _Choice(probabilities, losses)
 
 
@@ -206,31 +222,33 @@ def _cross_fit(bench: Workbench, candidate: Candidate, fold: Indices, seed: int)
     found = np.zeros(len(fold))
     for part in range(fold.max() + 1):
         train, test = np.flatnonzero(fold != part), np.flatnonzero(fold == part)
-        found[test] = bench.fit_predict(candidate, train, test, seed)
+        (found[test],) = bench.fit_predict(candidate, train, [test], seed)
     return found
 
 
 def _inner_choice(
-    bench: Workbench, tried: Sequence[Candidate], fold: Indices, questions: Sequence[str], seed: int
+    bench: Workbench, tried: Sequence[Candidate], fold: Indices, questions: Sequence[str], options: _Options
 ) -> list[Candidate]:
-    """For every fold the candidate with the lowest log loss on the others.
+    """For every fold the candidate with the lowest log loss on others, fitted without either.
 
-    A fit without folds i and j predicts j where i is held out and i where j is: one fit serves two choices.
+    A fit without folds i and j predicts j where i is held out, and i where j is: one fit serves two choices. A quick
+    choice looks at the two neighbours of each fold instead of all others.
     """
-    folds = int(fold.max()) + 1
+    folds = options.folds
     if folds < 3:
-        return [tried[0] if len(tried) == 1 else _safest(tried)] * folds
-    taken = _sampled(fold, questions, seed)
+        return [_safest(tried)] * folds
+    taken = _sampled(fold, questions, options.seed)
     losses = {one: np.zeros(folds) for one in tried}
-    for first in range(folds):
-        for second in range(first):
-            train = np.flatnonzero(taken & (fold != first) & (fold != second))
-            for test_fold, held_out in ((first, second), (second, first)):
-                test = np.flatnonzero(taken & (fold == test_fold))
-                for one in tried:
-                    # Both directions share a fit; it is made once and asked twice.
-                    predicted = bench.fit_predict(one, train, test, seed)
-                    losses[one][held_out] += log_losses(predicted, bench.correct[test]).sum()
+    pairs = [(first, second) for first in range(folds) for second in range(first)]
+    for first, second in pairs:
+        if options.quick and (first - second) not in (1, folds - 1):
+            continue
+        train = np.flatnonzero(taken & (fold != first) & (fold != second))
+        tests = [np.flatnonzero(taken & (fold == part)) for part in (first, second)]
+        for one in tried:
+            predicted = bench.fit_predict(one, train, tests, options.seed)
+            for held_out, test, values in zip((second, first), tests, predicted, strict=True):
+                losses[one][held_out] += log_losses(values, bench.correct[test]).sum()
     return [min(tried, key=lambda one: (losses[one][part], one.name)) for part in range(folds)]
 
 
@@ -239,7 +257,7 @@ def _safest(tried: Sequence[Candidate]) -> Candidate:
     return next((one for one in tried if one.name == "main C=0.1"), tried[0])
 
 
-def _sampled(fold: Indices, questions: Sequence[str], seed: int) -> Floats:
+def _sampled(fold: Indices, questions: Sequence[str], seed: int) -> Bools:
     """[n] whether a row takes part in the choice: whole questions, at most so many rows."""
     if len(fold) <= SELECTION_ROWS:
         return np.ones(len(fold), dtype=bool)

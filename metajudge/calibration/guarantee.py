@@ -7,8 +7,8 @@ Lei, "Learn then Test: Calibrating Predictive Algorithms to Achieve Risk Control
 For each threshold of a grid that was **fixed beforehand**, the hypothesis "precision is below the target" is tested
 by the exact binomial probability of so few errors among so many kept. The hypotheses are tested from the most
 selective threshold to the least under the fallback procedure (Wiens and Dmitrienko, "The Fallback Procedure for
-Evaluating a Single Family of Hypotheses", 2005), a case of the graphical procedures of Bretz, Maurer, Brannath and Posch
-(2009): ``delta`` is split over several starts; a threshold is tested with the share that starts there plus, where
+Evaluating a Single Family of Hypotheses", 2005), a case of the graphical procedures of Bretz, Maurer, Brannath and
+Posch (2009): ``delta`` is split over several starts; a threshold is tested with the share that starts there plus, where
 the one before it was rejected, all that one was tested with. The chance of any false rejection is then at most
 ``delta`` whatever the precisions are and however the tests depend on each other. A single start loses everything
 to one early error; several starts without passing shares on waste what early rejections have earned.
@@ -27,7 +27,8 @@ from scipy.special import bdtr
 
 from metajudge.calibration.design import Bools, Floats, Indices
 from metajudge.errors import InputError
-from metajudge.stats.intervals import clopper_pearson_lower
+from metajudge.stats.estimate import Estimate
+from metajudge.stats.intervals import clopper_pearson_lower, wilson
 
 Counts: TypeAlias = NDArray[np.int64]
 Unit = Literal["one_per_question", "any_wrong"]
@@ -115,6 +116,10 @@ class Guarantee(_Frozen):
             sentence += "; approximate, since the scores were fitted on the same questions"
         return sentence + "."
 
+    def coverage_interval(self, confidence: float = 0.95) -> Estimate:
+        """The share of questions kept, with its Wilson interval."""
+        return wilson(self.kept, self.questions, confidence)
+
 
 class Abstention(_Frozen):
     """Why no threshold can be guaranteed.
@@ -193,6 +198,61 @@ def reference_procedure(
         shares=(1 / len(places),) * len(places),
         origin=f"{len(grid)} quantiles of {len(values)} scores of other questions, {len(places)} starts",
     )
+
+
+def planned_procedure(
+    probabilities: Sequence[float] | Floats,
+    target: float,
+    delta: float,
+    questions: int,
+    *,
+    late_share: float = 0.15,
+    steps: int = 40,
+) -> Procedure:
+    """A procedure that starts where a pass is most probable, judging by the probabilities of other questions.
+
+    Split fixed-sequence testing (Angelopoulos et al., 2022, section 4): the order of the tests is learnt on questions
+    that take no part in them. The mean probability of what a threshold keeps stands for its precision, which gives the
+    power of the exact test there. Most of delta enters at the threshold of the highest power; the rest further down, at
+    the least selective threshold that still has half of the highest power, in case the first one fails by bad luck.
+    Probabilities that are wrong cost power, never validity.
+
+    Args:
+        probabilities: calibrated, of judgments whose questions are **not** those the threshold is sought on.
+        target: precision to guarantee.
+        delta: probability of failure allowed.
+        questions: how many questions the threshold will be sought on.
+        late_share: share of delta for the second start, in (0, 1).
+        steps: quantiles in the grid.
+    """
+    _check(target, delta)
+    values = np.round(np.asarray(probabilities, dtype=np.float64), 9)
+    if not len(values) or questions < 1:
+        raise InputError("a planned procedure needs probabilities and the number of questions to come")
+    if not ((values >= 0) & (values <= 1)).all():
+        raise InputError("a procedure is planned from probabilities between 0 and 1; for scores use their quantiles")
+    if not 0 < late_share < 1:
+        raise InputError(f"the late start's share must lie strictly between 0 and 1, not {late_share:g}")
+    grid = np.unique(np.quantile(values, 1 - np.arange(1, steps + 1) / steps, method="inverted_cdf"))[::-1]
+    above = values >= grid[:, None]
+    kept = np.maximum(1, np.round(above.mean(axis=1) * questions)).astype(np.int64)
+    precision = (above * values).sum(axis=1) / above.sum(axis=1)
+    first = int(np.argmax(_power(kept, precision, target, delta * (1 - late_share))))
+    late = _power(kept, precision, target, delta * late_share)
+    second = int(np.flatnonzero(late >= late.max() / 2)[-1])
+    shares = {first: 1.0} if first == second else {first: 1 - late_share, second: late_share}
+    return Procedure(
+        grid=tuple(float(value) for value in grid),
+        starts=tuple(sorted(shares)),
+        shares=tuple(shares[place] for place in sorted(shares)),
+        origin=f"{len(grid)} quantiles of {len(values)} probabilities of other questions, starts by power",
+    )
+
+
+def _power(kept: Counts, precision: Floats, target: float, level: float) -> Floats:
+    """The probability that so many kept pass the exact test at a level if their precision is as given."""
+    allowed = _errors_allowed(kept, target, level)
+    return np.where(allowed < 0, 0.0, bdtr(np.maximum(allowed, 0), kept, 1 - precision))
 
 
 def guaranteed_threshold(
@@ -414,6 +474,8 @@ def _check(target: float, delta: float) -> None:
 
 def _check_target(target: float) -> None:
     if not 0 < target < 1:
-        why = "no finite number of labels proves that nothing is wrong" if target == 1 else "it is a share of right ones"
+        why = (
+            "no finite number of labels proves that nothing is wrong" if target == 1 else "it is a share of right ones"
+        )
         hint = f"; did you mean {target / 100:g}?" if 1 < target < 100 else ""
         raise InputError(f"target must lie strictly between 0 and 1, not {target:g}: {why}{hint}")

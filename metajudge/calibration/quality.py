@@ -62,9 +62,7 @@ class Quality(_Frozen):
     reliability: tuple[ReliabilityBin, ...]
 
 
-def quality(
-    probabilities: Floats, correct: Bools, questions: Sequence[str], seed: int, *, bins: int = BINS
-) -> Quality:
+def quality(probabilities: Floats, correct: Bools, questions: Sequence[str], seed: int, *, bins: int = BINS) -> Quality:
     """Measures probabilities [n] against outcomes [n]; intervals resample whole questions."""
     rng = np.random.default_rng([seed, 3])
     squared = (probabilities - correct) ** 2

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from metajudge import __version__
-from metajudge.cli import bench, check, data, judge, records, rubric, schema, serve, vet
+from metajudge.cli import bench, calibrate, check, data, judge, records, rubric, schema, serve, vet
 
 app = typer.Typer(
     name="metajudge",
@@ -42,4 +42,5 @@ app.command("check")(check.check)
 app.command("schema")(schema.schema)
 app.command("serve")(serve.serve)
 app.add_typer(rubric.app, name="rubric")
+app.add_typer(calibrate.app, name="calibrate")
 app.add_typer(data.app, name="data")

@@ -37,6 +37,12 @@ def bench(
     calibration: Annotated[
         Path | None, typer.Option(help="A calibration made by `metajudge calibrate fit`.", metavar="FILE")
     ] = None,
+    agent_scores: Annotated[
+        Path | None,
+        typer.Option(
+            help="Assessments of an earlier run, for a calibration that reads agents' scores.", metavar="FILE"
+        ),
+    ] = None,
     limit: Annotated[int | None, typer.Option(help="Report only the first N judgments.", min=1)] = None,
     threshold: Annotated[float | None, typer.Option(help="Keep scores strictly above; default 4.5.")] = None,
     store: StoreOption = None,
@@ -88,11 +94,12 @@ def bench(
     if dry_run:
         _print_prices(work, plan)
         return
-    calibrated = None
-    if calibration is not None:
-        calibrated = import_module("metajudge.benchmarks.calibrated").load_calibrated(calibration, work)
     options = {"store": store_path(store), "concurrency": concurrency, "command": "bench"}
     results = _ask(work, plan, budget_usd, options) if plan.rows else []
+    calibrated = None
+    if calibration is not None:
+        loading: Any = import_module("metajudge.benchmarks.calibrated")
+        calibrated = loading.load_calibrated(calibration, work, results, agent_scores)
     findings = work.findings(plan, results, calibrated)
     _print_findings(findings)
     _write(work, findings, results, calibrated, scores, json_out, report or [])

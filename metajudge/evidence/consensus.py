@@ -119,7 +119,7 @@ def peer_columns(
 
     - ``peers.support``, ``peers.votes``: mean signed strength and mean sign of the peers' games; absent without peers.
     - ``peers.none``: 1 where no peer gave a verdict.
-    - ``peers.of:FAMILY``: mean signed strength of one family; absent where it gave no verdict.
+    - ``peers.of:MODEL``: mean signed strength of one model's judges; absent where they gave no verdict.
     - ``consensus.sum``: summed strengths of peers (times the peers' share), this verdict and the judge's other one.
     - ``consensus.log_odds``: the same with each verdict replaced by its judge's reliability at that strength.
     - ``consensus.missing``: share of the games asked about the pair, this one included, that have no verdict.
@@ -180,12 +180,12 @@ def _peers_of_judge(
     values["consensus.strong"] = strong / verdicts
     there = {name: np.ones(len(rows), dtype=bool) for name in values}
     there["peers.support"] = there["peers.votes"] = count > 0
-    kin = np.array(games.kin)[peers]
-    for family in sorted(set(kin)):
-        theirs = kin == family
+    models = np.array(games.models)[peers]
+    for model in sorted(set(models)):
+        theirs = models == model
         games_of = given[:, theirs].sum(axis=(1, 2))
-        values[f"peers.of:{family}"] = strength[:, theirs].sum(axis=(1, 2)) * sign / np.maximum(games_of, 1)
-        there[f"peers.of:{family}"] = games_of > 0
+        values[f"peers.of:{model}"] = strength[:, theirs].sum(axis=(1, 2)) * sign / np.maximum(games_of, 1)
+        there[f"peers.of:{model}"] = games_of > 0
     return values, there
 
 

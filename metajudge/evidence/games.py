@@ -27,7 +27,8 @@ class Games:
 
     Attributes:
         judges: names, sorted.
-        kin: the family of each judge; judges of one family count as one voice where reliability is measured.
+        kin: the family of each judge; judges of one family have one voice where reliability is measured.
+        models: the model behind each judge: many prompts of one model speak as one.
         strength: [pairs, judges, 2] signed strength in -2..2, the mean over repeated games; 0 where there is none.
             The last axis is the order: 0 where the first response was shown first.
         given: [pairs, judges, 2] whether there is a verdict.
@@ -36,6 +37,7 @@ class Games:
 
     judges: tuple[str, ...]
     kin: tuple[str, ...]
+    models: tuple[str, ...]
     strength: Floats
     given: Bools
     asked: Bools
@@ -43,8 +45,8 @@ class Games:
     @cached_property
     def shared(self) -> Bools:
         """[judges, judges] whether two judges were asked about a common pair."""
-        met = self.asked.any(axis=2).astype(np.float64)
-        return np.asarray(met.T @ met > 0)
+        met: Floats = np.asarray(self.asked.any(axis=2), dtype=np.float64)
+        return np.asarray(np.matmul(met.T, met) > 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +97,12 @@ class GameCollector:
         self._digests: dict[str, tuple[str, str]] = {}
         self._rows: list[_Row] = []
         self._known: dict[_Seen, _Seen] = {}
+        self._models: dict[str, str] = {}
 
     def add(self, judgment: Judgment, *, row: bool) -> None:
         """Records a judgment; ``row`` asks for its place among the rows (a pairwise verdict that is no tie).
+
+        The model behind a judge is ``meta["judge_model"]`` where a reader gives one, else the judge itself.
 
         Raises:
             InputError: its item id was seen with another content.
@@ -109,6 +114,8 @@ class GameCollector:
                 f"item {item.id!r} has two different contents: in judgment {first[1]!r} and in judgment "
                 f"{judgment.id!r}. Give each content its own item id, or repair the record that differs."
             )
+        model = judgment.meta.get("judge_model")
+        self._models.setdefault(judgment.judge, model if isinstance(model, str) and model else judgment.judge)
         seen = _Seen(judgment.judge, judgment.order, judgment.verdict)
         seen = self._known.setdefault(seen, seen)
         self._records[item.id].append(seen)
@@ -141,7 +148,12 @@ class GameCollector:
                         total[where] += support
                         given[where] += 1
         games = Games(
-            tuple(judges), tuple(kin(name) for name in judges), total / np.maximum(given, 1), given > 0, asked
+            tuple(judges),
+            tuple(kin(name) for name in judges),
+            tuple(self._models[name] for name in judges),
+            total / np.maximum(given, 1),
+            given > 0,
+            asked,
         )
         return games, self._places(pairs, place)
 
@@ -150,7 +162,10 @@ class GameCollector:
         pairs: dict[str, dict[tuple[str, str], int]] = {}
         count = 0
         for item in sorted(self._records):
-            found = sorted({_pair(seen.verdict.ids) for seen in self._records[item] if _compares_two(seen.verdict)})
+            verdicts = (seen.verdict for seen in self._records[item])
+            found = sorted(
+                {_pair(verdict.ids) for verdict in verdicts if verdict is not None and len(verdict.ids) == 2}
+            )
             pairs[item] = {pair: count + index for index, pair in enumerate(found)}
             count += len(found)
         return pairs
@@ -176,10 +191,6 @@ class GameCollector:
                 1 if support > 0 else -1,
                 abs(support),
             )
-
-
-def _compares_two(verdict: AnyVerdict | None) -> bool:
-    return verdict is not None and len(verdict.ids) == 2
 
 
 def _pair(ids: Sequence[str]) -> tuple[str, str]:

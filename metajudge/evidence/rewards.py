@@ -56,7 +56,7 @@ def reward_margins(scores: Iterable[RewardScore], preferences: Sequence[Preferen
     columns = {}
     for model in sorted(found):
         margins = [
-            None if (score := found[model].get(seen.item_id)) is None else score.margin(seen.winner, seen.loser)
+            None if (given := found[model].get(seen.item_id)) is None else given.margin(seen.winner, seen.loser)
             for seen in preferences
         ]
         present = np.array([margin is not None for margin in margins], dtype=bool)

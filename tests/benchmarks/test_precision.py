@@ -3,7 +3,7 @@ import pytest
 from metajudge.benchmarks.findings import OVERALL
 from metajudge.benchmarks.observations import Observation, Observations
 from metajudge.benchmarks.precision import coverage_curve, precision_rows, reliability, swap_counts
-from metajudge.benchmarks.selections import Score, Selection, keep_above, keep_all, keep_at_least, keep_share
+from metajudge.benchmarks.selections import Score, Selection, keep_above, keep_all, keep_share
 
 from metajudge.report import Absent
 
@@ -113,11 +113,10 @@ def test_a_share_that_the_scores_cannot_fill_is_no_row():
     assert keep_share(Score("s", [0.9, None, None, None]), 0.8, "evidence") is None
 
 
-def test_exactly_the_threshold_is_not_kept_but_a_guaranteed_one_is():
+def test_exactly_the_threshold_is_not_kept():
     score = Score("s", [4.5, 4.5 + 1e-12, 4.6, None])
     assert keep_above(score, 4.5, "s").kept.tolist() == [False, False, True, False]
     assert keep_above(score, 4.5, "s").scored.tolist() == [True, True, True, False]
-    assert keep_at_least(Score("p", [0.8, 0.79, None]), 0.8, "p").kept.tolist() == [True, False, False]
 
 
 def test_the_curve_falls_from_the_best_scored_and_ends_at_everything():

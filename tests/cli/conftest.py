@@ -23,7 +23,7 @@ class Command:
     def __call__(self, *arguments, stdin=None):
         command = [sys.executable, "-m", "metajudge", *map(str, arguments)]
         return subprocess.run(
-            command, cwd=self.folder, env=self.env, capture_output=True, text=True, timeout=100, input=stdin
+            command, cwd=self.folder, env=self.env, capture_output=True, text=True, timeout=300, input=stdin
         )
 
     def json(self, *arguments):

@@ -1,0 +1,162 @@
+"""A calibration's probabilities for the judgments of a benchmark, and what is kept by them."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from metajudge.calibration.agent_scores import AgentScores
+from metajudge.calibration.calibration import Calibration, Mark, load_calibration
+from metajudge.calibration.table import build_table
+from metajudge.readers.rewards import find_reward_scores, read_reward_scores
+from metajudge.types import text_digest
+
+from .findings import Threshold
+from .observations import Observations
+from .selections import COVERAGES, Score, Selection, keep_share
+
+if TYPE_CHECKING:
+    from .bench import Bench
+    from .grid_run import RowResult
+
+SCORE_NAME = "calibrated probability"
+
+MARKS = {
+    Mark.SEEN: "were fitted on: theirs are the stored out-of-fold probabilities",
+    Mark.SEEN_QUESTION: "share a question with the fit: their probabilities may be too good",
+    Mark.UNKNOWN_CATEGORY: "are of a category the fit does not know: a coarser model answers",
+    Mark.OTHER_JUDGE: "are by a judge the fit does not know",
+    Mark.ABSENT_SIGNAL: "lack a signal that was always there in the fit",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrated:
+    """Probabilities by judgment.
+
+    Attributes:
+        probabilities: judgment id -> P(correct); judgments the calibration cannot speak about are not in it.
+        marks: judgment id -> what is to be known about its probability.
+    """
+
+    calibration: Calibration
+    digest: str
+    probabilities: Mapping[str, float]
+    marks: Mapping[str, tuple[Mark, ...]]
+
+    @property
+    def provenance(self) -> dict[str, str]:
+        """Which calibration, for the report's end."""
+        identity, made_from = self.calibration.identity, self.calibration.provenance
+        return {
+            "calibration": f"digest {self.digest}, signals {', '.join(identity.signals)}, fitted on {made_from.n} "
+            f"judgments of {len(made_from.questions)} questions by {', '.join(identity.judges)}"
+        }
+
+    def score(self, observations: Observations) -> Score:
+        """[n] probabilities of some observations; None where there is none."""
+        values = [self.probabilities.get(row.judgment_id) for row in observations.rows]
+        return Score(SCORE_NAME, values, probability=True)
+
+    def threshold_for(self, judge: str) -> float | None:
+        """At or above what a judge's judgments are kept under its guarantee; None without one."""
+        found = self.calibration.guarantee_for(judge)
+        return None if found is None else found.threshold
+
+    def selections(self, observations: Observations, score: Score) -> list[Selection]:
+        """The rows at given coverage, and the guaranteed one where a guarantee is stored; none without a score."""
+        if not score.present.any():
+            return []
+        shares = [keep_share(score, share, "calibrated") for share in COVERAGES]
+        guaranteed = self._guaranteed(observations, score)
+        return [row for row in (*shares, guaranteed) if row is not None]
+
+    def notes(self, observations: Observations) -> tuple[str, ...]:
+        """How far the probabilities can be trusted, and what a guarantee means."""
+        counts = Counter(mark for row in observations.rows for mark in self.marks.get(row.judgment_id, ()))
+        said = [f"{count} of {len(observations)} judgments {MARKS[mark]}." for mark, count in sorted(counts.items())]
+        without = sum(row.judgment_id not in self.probabilities for row in observations.rows)
+        if without:
+            said.append(f"{without} of {len(observations)} judgments have no calibrated probability.")
+        if without == len(observations):
+            return tuple(said)
+        guarantees = {judge: self.calibration.guarantee_for(judge) for judge in observations.judges}
+        said += dict.fromkeys(found.meaning() for found in guarantees.values() if found is not None)
+        return tuple(said)
+
+    def _guaranteed(self, observations: Observations, score: Score) -> Selection | None:
+        """Each judgment against its judge's guarantee; None where no judge has one."""
+        found = {judge: self.calibration.guarantee_for(judge) for judge in observations.judges}
+        known = {judge: one for judge, one in found.items() if one is not None}
+        if not known:
+            return None
+        kept = [
+            value is not None and row.judge in known and value >= known[row.judge].threshold - 1e-9
+            for row, value in zip(observations.rows, score.values, strict=True)
+        ]
+        targets = sorted({f"{100 * one.target:g} %" for one in known.values()})
+        values = {one.threshold for one in known.values()}
+        return Selection(
+            name=f"guaranteed {', '.join(targets)}",
+            kind="calibrated",
+            kept=np.array(kept, dtype=bool),
+            scored=score.present,
+            threshold=Threshold(
+                value=values.pop() if len(values) == 1 else None,
+                origin="guaranteed, approximate"
+                if any(one.approximate for one in known.values())
+                else "guaranteed, set on labels of its own",
+            ),
+        )
+
+
+def load_calibrated(
+    path: Path, bench: "Bench", results: "Sequence[RowResult]" = (), agent_scores: Path | None = None
+) -> Calibrated:
+    """Applies a calibration file to the judgments reported.
+
+    Where judges were asked for by name, the calibration must be for all of them; else the judges it does not know are
+    left without a probability, as long as it knows any.
+
+    Args:
+        path: as ``metajudge calibrate fit`` writes it.
+        bench: whose records give the evidence.
+        results: configurations run just now, for calibrations that read agents' scores.
+        agent_scores: assessments of an earlier run, in their place.
+
+    Raises:
+        InputError: no calibration, one for something else, or a signal that the data lack.
+    """
+    calibration = load_calibration(path)
+    wanted = {row.judgment_id for row in bench.observations.rows}
+    known = set(calibration.identity.judges)
+    if bench.request.judges is None and known & set(bench.observations.judges):
+        wanted = {row.judgment_id for row in bench.observations.rows if row.judge in known}
+    signals = bench.request.signals or calibration.identity.signals
+    rewards = find_reward_scores(bench.folder)
+    table = build_table(
+        bench.source.all(),
+        signals,
+        report=lambda judgment: judgment.id in wanted,
+        rewards=read_reward_scores(rewards) if rewards is not None and "rewards" in signals else None,
+        agent_scores=_agent_scores(results, agent_scores) if "agents" in signals else None,
+    )
+    found = calibration.probabilities(table)
+    present = ~np.ma.getmaskarray(found.probabilities)
+    values = np.ma.getdata(found.probabilities)
+    return Calibrated(
+        calibration=calibration,
+        digest=text_digest(path.read_text("utf-8")),
+        probabilities={name: float(values[row]) for row, name in enumerate(table.judgment_ids) if present[row]},
+        marks=dict(zip(table.judgment_ids, found.marks, strict=True)),
+    )
+
+
+def _agent_scores(results: "Sequence[RowResult]", path: Path | None) -> AgentScores | None:
+    if path is not None:
+        return AgentScores.read(path)
+    said = [assessment for result in results for assessment in result.assessments.values()]
+    return AgentScores.from_assessments(said) if said else None

@@ -1,0 +1,149 @@
+"""Calibrations on benchmark data, with a real (small) fit."""
+
+import json
+
+import numpy as np
+import pytest
+from metajudge.benchmarks.bench import ALL_JUDGES, Bench, Request
+from metajudge.benchmarks.bench_report import report_of
+from metajudge.benchmarks.calibrated import SCORE_NAME, load_calibrated
+from metajudge.benchmarks.findings import OVERALL
+from metajudge.benchmarks.score_lines import score_lines
+
+from metajudge.calibration.fit import fit_calibration
+from metajudge.calibration.guarantee import Guarantee, default_procedure
+from metajudge.calibration.table import build_table
+from metajudge.errors import InputError
+from metajudge.readers import open_judgments
+from metajudge.report.html import to_html
+from tests.doubles.judgebench import game, pair
+
+PAIRS = 40
+
+
+def records():
+    """The owl is right where it agrees with itself, which is on three pairs of four; the hawk says half of that."""
+    games = []
+    for number in range(PAIRS):
+        stays = number % 4 != 3
+        games.append(game(number, "AB", "A>B"))
+        games.append(game(number, "BA", "B>A" if stays else "A>B", label="B>A"))
+        games.append(game(number, "AB", "A>B" if number % 2 else "B>A", judge="hawk"))
+    return [pair(number) for number in range(PAIRS)], games
+
+
+@pytest.fixture
+def place(folder):
+    return folder(*records())
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory):
+    where = tmp_path_factory.mktemp("fit")
+    for name, rows in zip(("pairs", "judgments"), records(), strict=True):
+        (where / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    judgments = open_judgments([where]).all()
+    table = build_table(judgments, ["order"], report=lambda judgment: judgment.judge == "owl")
+    return fit_calibration(table, folds=2, repeats=1)
+
+
+def guarantee(threshold=0.75, **changes):
+    data = {"threshold": threshold, "target": 0.9, "delta": 0.1, "questions": 40, "kept": 30, "errors": 0}
+    data |= {"precision": 1.0, "lower": 0.92, "coverage": 0.75, "unit": "one_per_question", "seed": 0}
+    return Guarantee.model_validate({**data, "procedure": default_procedure(0.9), **changes})
+
+
+@pytest.fixture
+def file(fitted, tmp_path):
+    def write(*guarantees):
+        path = tmp_path / "cal.json"
+        fitted.model_copy(update={"guarantees": guarantees}).save(path)
+        return path
+
+    return write
+
+
+def bench_of(place, **changes):
+    return Bench(Request(benchmark="judgebench", data=place, **changes))
+
+
+def rows_of(findings, judge):
+    (one,) = [one for one in findings.judges if one.judge == judge]
+    return {row.name: row for row in one.rows}
+
+
+def test_rows_at_given_coverage_and_at_the_guarantee(place, file):
+    bench = bench_of(place, judges=("owl",))
+    findings = bench.findings(bench.plan(), (), load_calibrated(file(guarantee()), bench))
+    rows = rows_of(findings, "owl")
+    guaranteed = rows["guaranteed 90 %"]
+    assert guaranteed.threshold.value == 0.75
+    assert guaranteed.threshold.origin == "guaranteed, set on labels of its own"
+    assert (guaranteed.cells[OVERALL].n, guaranteed.cells[OVERALL].selected) == (80, 60)
+    assert guaranteed.cells[OVERALL].precision.share == 1.0
+    assert f"{SCORE_NAME}, best 60 %" in rows
+    (owl,) = findings.judges
+    assert owl.reliability
+    assert any("out-of-fold" in note for note in owl.notes)
+    assert any("90 % confidence" in note for note in owl.notes)
+    assert "calibration" in findings.provenance
+    assert "reliability" in to_html(report_of(findings))
+
+
+def test_without_a_guarantee_there_is_no_guaranteed_row_and_nothing_is_accepted_by_one(place, file):
+    bench = bench_of(place, judges=("owl",))
+    calibrated = load_calibrated(file(), bench)
+    findings = bench.findings(bench.plan(), (), calibrated)
+    assert not [name for name in rows_of(findings, "owl") if name.startswith("guaranteed")]
+    assert calibrated.threshold_for("owl") is None
+
+
+def test_an_approximate_guarantee_is_called_so(place, file):
+    bench = bench_of(place, judges=("owl",))
+    findings = bench.findings(bench.plan(), (), load_calibrated(file(guarantee(approximate=True)), bench))
+    assert rows_of(findings, "owl")["guaranteed 90 %"].threshold.origin == "guaranteed, approximate"
+
+
+def test_scores_carry_probability_marks_and_acceptance_by_the_guarantee(place, file):
+    bench = bench_of(place, judges=("owl",))
+    lines = [json.loads(line) for line in score_lines(bench, (), load_calibrated(file(guarantee()), bench))]
+    assert len(lines) == 80
+    for line in lines:
+        assert 0 <= line["probability"] <= 1
+        assert line["probability_marks"] == ["seen_in_fit"]
+        assert line["accepted"] is (line["probability"] >= 0.75)
+        assert line["accepted"] is (line["signals"]["order"]["state"] == "agree")
+
+
+def test_a_judge_asked_for_that_the_calibration_does_not_know_is_refused(place, file):
+    with pytest.raises(InputError, match="judgments by hawk, but it was fitted on owl"):
+        load_calibrated(file(), bench_of(place, judges=("owl", "hawk")))
+
+
+def test_without_a_choice_of_judges_others_simply_have_no_probability(place, file):
+    bench = bench_of(place)
+    calibrated = load_calibrated(file(guarantee()), bench)
+    lines = [json.loads(line) for line in score_lines(bench, (), calibrated)]
+    assert {line["probability"] is None for line in lines if line["judge"] == "hawk"} == {True}
+    findings = bench.findings(bench.plan(), (), calibrated)
+    everyone = rows_of(findings, ALL_JUDGES)
+    assert everyone["guaranteed 90 %"].unscored == PAIRS
+    assert "guaranteed 90 %" not in rows_of(findings, "hawk")
+
+
+def test_other_signals_than_the_calibrations_are_refused(place, file):
+    with pytest.raises(InputError, match="order is not given"):
+        load_calibrated(file(), bench_of(place, judges=("owl",), signals=("strength",)))
+
+
+def test_what_is_no_calibration_is_refused(place, tmp_path):
+    (tmp_path / "cal.json").write_text("{}")
+    with pytest.raises(InputError, match="is no calibration"):
+        load_calibrated(tmp_path / "cal.json", bench_of(place))
+
+
+def test_evidence_is_that_of_all_records_whatever_the_limit(place, file):
+    whole = load_calibrated(file(), bench_of(place, judges=("owl",))).probabilities
+    part = load_calibrated(file(), bench_of(place, judges=("owl",), limit=7)).probabilities
+    assert len(part) == 7
+    assert np.allclose([whole[name] for name in part], list(part.values()))

@@ -1,0 +1,382 @@
+"""Guaranteed thresholds: the promise is proven by simulation with known truth."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from metajudge.calibration.guarantee import (
+    Abstention,
+    Guarantee,
+    Procedure,
+    default_procedure,
+    fewest_kept,
+    guaranteed_threshold,
+    least_selective,
+    plan,
+    planned_procedure,
+    reference_procedure,
+)
+from metajudge.errors import InputError
+from metajudge.stats.intervals import clopper_pearson_lower, wilson
+
+DELTA = 0.1
+TARGET = 0.85
+
+
+@dataclass(frozen=True)
+class Population:
+    """Scores in atoms of known mass and precision, so the precision of every threshold is known exactly."""
+
+    scores: np.ndarray
+    mass: np.ndarray
+    right: np.ndarray
+    n: int
+
+    def precision(self, threshold):
+        above = self.scores >= threshold - 1e-9
+        kept = (self.mass * above).sum()
+        return (self.mass * self.right * above).sum() / kept if kept else 1.0
+
+    def coverage(self, threshold):
+        return self.mass[self.scores >= threshold - 1e-9].sum()
+
+    def draw(self, rng, n=None):
+        at = rng.choice(len(self.scores), size=n or self.n, p=self.mass)
+        return self.scores[at], rng.random(len(at)) < self.right[at]
+
+    def tallies(self, procedure, rng, repetitions):
+        """Kept and wrong at each threshold, [repetitions, grid]."""
+        counts = rng.multinomial(self.n, self.mass, size=repetitions)
+        wrong = rng.binomial(counts, 1 - self.right)
+        above = (self.scores[:, None] >= np.array(procedure.grid) - 1e-9).astype(np.int64)
+        return counts @ above, wrong @ above
+
+
+def population(right, n, atoms=60, scores=None):
+    values = (np.arange(atoms) + 0.5) / atoms if scores is None else np.array(scores)
+    chance = np.clip(np.array([right(value) for value in values]), 0, 1)
+    return Population(values, np.full(len(values), 1 / len(values)), chance, n)
+
+
+SHAPES = {
+    "well separated": population(lambda s: 0.98 if s > 0.5 else 0.2, 300),
+    "calibrated": population(lambda s: s, 300),
+    "flat at the target less a hair": population(lambda _: TARGET - 1e-6, 300),
+    "just below the target": population(lambda _: TARGET - 0.01, 1000),
+    "tiny": population(lambda s: 0.84 if s > 0.3 else 0.5, 25),
+    "ties": population(lambda s: {0.2: 0.6, 0.6: 0.8, 0.9: 0.849}[s], 200, scores=[0.2, 0.6, 0.9]),
+    "worst on top": population(lambda s: 0.8 if s > 0.9 else 0.9 if s > 0.7 else 0.83, 400),
+    "waves around the target": population(lambda s: TARGET - 0.002 + 0.08 * math.sin(25 * s), 400),
+    "good until every start, then bad": population(lambda s: 0.95 if s > 0.95 else 0.82, 500),
+}
+
+
+def allowed(repetitions, standard_errors=2):
+    return DELTA + standard_errors * math.sqrt(DELTA * (1 - DELTA) / repetitions)
+
+
+def violations(shape, procedure, rng, repetitions, select=least_selective):
+    kept, errors = shape.tallies(procedure, rng, repetitions)
+    found = select(kept, errors, TARGET, DELTA, procedure)
+    bad = np.array([shape.precision(threshold) < TARGET for threshold in procedure.grid] + [False])
+    return float(bad[found].mean())
+
+
+def uncorrected(kept, errors, target, delta, procedure):
+    """What must not be done: every threshold tested at the whole of delta."""
+    passed = (binom.cdf(errors, np.maximum(kept, 1), 1 - target) <= delta) & (kept > 0)
+    return np.where(passed.any(axis=1), passed.shape[1] - 1 - passed[:, ::-1].argmax(axis=1), -1)
+
+
+def procedures():
+    grid = tuple(float(value) for value in (np.arange(59, -1, -1) + 0.5) / 60)
+    yield "default", default_procedure(TARGET)
+    yield "single start", Procedure(grid=grid, starts=(5,), shares=(1.0,))
+    yield "many unequal starts", Procedure(grid=grid, starts=(2, 8, 20, 40, 59), shares=(0.1, 0.5, 0.2, 0.1, 0.1))
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_guarantee_is_not_broken_more_often_than_delta_fast(name):
+    for _, procedure in procedures():
+        rate = violations(SHAPES[name], procedure, np.random.default_rng(5), 2000)
+        assert rate <= allowed(2000, 3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_guarantee_is_not_broken_more_often_than_delta(name):
+    shape = SHAPES[name]
+    for _, procedure in procedures():
+        assert violations(shape, procedure, np.random.default_rng(17), 2000) <= allowed(2000)
+    rng, broken = np.random.default_rng(23), {"planned": 0, "reference": 0, "itself": 0}
+    for _ in range(2000):
+        scores, correct = shape.draw(rng)
+        other, _ = shape.draw(rng, 150)
+        questions = [str(number) for number in range(len(scores))]
+        for kind, procedure in (
+            ("planned", planned_procedure(other, TARGET, DELTA, shape.n)),
+            ("reference", reference_procedure(other, TARGET, DELTA, shape.n)),
+            ("itself", None),
+        ):
+            found = guaranteed_threshold(scores, correct, questions, target=TARGET, delta=DELTA, procedure=procedure)
+            broken[kind] += isinstance(found, Guarantee) and shape.precision(found.threshold) < TARGET
+    assert {kind: count for kind, count in broken.items() if count / 2000 > allowed(2000)} == {}
+
+
+def test_the_simulation_would_notice_a_procedure_without_control_of_the_family():
+    shape = SHAPES["flat at the target less a hair"]
+    procedure = default_procedure(TARGET)
+    assert violations(shape, procedure, np.random.default_rng(17), 2000, uncorrected) > 2 * DELTA
+
+
+@dataclass(frozen=True)
+class Clustered:
+    """Questions of two kinds with several judgments that share the kind."""
+
+    kinds: tuple[Population, Population]
+    size: int
+    n: int
+
+    def draw(self, rng):
+        kind = rng.integers(0, 2, size=self.n)
+        scores, correct, questions = [], [], []
+        for number, which in enumerate(kind):
+            values, right = self.kinds[which].draw(rng, self.size)
+            scores.append(values)
+            correct.append(right)
+            questions += [f"q{number}"] * self.size
+        return np.concatenate(scores), np.concatenate(correct), questions
+
+    def precision(self, threshold, unit):
+        kept, wrong = np.zeros(2), np.zeros(2)
+        for at, kind in enumerate(self.kinds):
+            above = kind.scores >= threshold - 1e-9
+            kept[at] = (kind.mass * above).sum()
+            wrong[at] = (kind.mass * (1 - kind.right) * above).sum()
+        if unit == "one_per_question":
+            return 1 - wrong.sum() / kept.sum() if kept.sum() else 1.0
+        some = 1 - (1 - kept) ** self.size
+        bad = 1 - (1 - wrong) ** self.size
+        return 1 - bad.sum() / some.sum() if some.sum() else 1.0
+
+
+def clustered(low, high, size):
+    return Clustered((population(lambda _: low, 1), population(lambda _: high, 1)), size, 60)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", ["one_per_question", "any_wrong"])
+def test_clustered_judgments_do_not_break_the_guarantee(unit):
+    # Mean precision a hair below the target for each unit: a question's judgments are all but alike.
+    middle = clustered(0.70, 0.99, 6) if unit == "one_per_question" else clustered(0.93, 0.985, 4)
+    rng, repetitions, broken, pooled = np.random.default_rng(31), 2000, 0, 0
+    procedure = Procedure(grid=(0.9, 0.7, 0.5, 0.3, 0.1), starts=(1, 3), shares=(0.5, 0.5))
+    truth = [middle.precision(threshold, unit) for threshold in procedure.grid]
+    assert min(truth) < TARGET  # there is something to get wrong
+    for _ in range(repetitions):
+        scores, correct, questions = middle.draw(rng)
+        asked = {"target": TARGET, "delta": DELTA, "procedure": procedure}
+        found = guaranteed_threshold(scores, correct, questions, unit=unit, **asked)
+        broken += isinstance(found, Guarantee) and middle.precision(found.threshold, unit) < TARGET
+        alone = [str(number) for number in range(len(scores))]
+        naive = guaranteed_threshold(scores, correct, alone, **asked)
+        pooled += isinstance(naive, Guarantee) and middle.precision(naive.threshold, unit) < TARGET
+    assert broken / repetitions <= allowed(repetitions)
+    assert pooled / repetitions > allowed(repetitions)  # judgments taken for independent do break it
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_exact_bound_holds_where_a_threshold_is_selected(seed):
+    scores, correct = SHAPES["well separated"].draw(np.random.default_rng(seed))
+    found = guaranteed_threshold(scores, correct, [str(i) for i in range(len(scores))], target=TARGET, delta=DELTA)
+    assert isinstance(found, Guarantee)
+    assert clopper_pearson_lower(found.kept - found.errors, found.kept, 1 - DELTA).low >= TARGET
+    assert found.kept == int((scores >= found.threshold).sum())
+    assert found.errors == int((~correct[scores >= found.threshold]).sum())
+    assert found.coverage_interval() == wilson(found.kept, 300)
+
+
+def test_batched_counts_agree_with_one_by_one():
+    procedure, rng = default_procedure(TARGET), np.random.default_rng(3)
+    kept, errors = SHAPES["calibrated"].tallies(procedure, rng, 50)
+    together = least_selective(kept, errors, TARGET, DELTA, procedure)
+    single = [int(least_selective(k, e, TARGET, DELTA, procedure)) for k, e in zip(kept, errors, strict=True)]
+    assert together.tolist() == single
+
+
+def test_equal_scores_are_kept_together():
+    scores = [0.9] * 60 + [0.1] * 40
+    found = guaranteed_threshold(
+        scores, [True] * 60 + [False] * 40, [str(i) for i in range(100)], target=0.85, delta=0.1
+    )
+    assert isinstance(found, Guarantee)
+    assert (found.kept, found.errors) == (60, 0)
+
+
+def test_one_early_error_does_not_lose_everything_with_a_later_start():
+    kept = np.array([10, 30, 60, 120])
+    errors = np.array([4, 4, 4, 4])
+    one = Procedure(grid=(0.9, 0.8, 0.7, 0.6), starts=(0,), shares=(1.0,))
+    two = Procedure(grid=(0.9, 0.8, 0.7, 0.6), starts=(0, 2), shares=(0.5, 0.5))
+    assert int(least_selective(kept, errors, 0.85, 0.1, one)) == -1
+    assert int(least_selective(kept, errors, 0.85, 0.1, two)) == 3
+
+
+def test_a_passing_start_hands_its_share_on():
+    # The last passes only at the sum of both shares.
+    kept, errors = np.array([60, 60]), np.array([0, 4])
+    p_value = float(binom.cdf(4, 60, 0.15))
+    shares = (0.9 * p_value / 0.1, 0.3 * p_value / 0.1)
+    passing = Procedure(grid=(0.9, 0.8), starts=(0, 1), shares=shares)
+    assert int(least_selective(kept, errors, 0.85, 0.1, passing)) == 1
+    alone = Procedure(grid=(0.9, 0.8), starts=(1,), shares=shares[1:])
+    assert int(least_selective(kept, errors, 0.85, 0.1, alone)) == -1
+
+
+def test_abstains_and_never_accepts_all_when_nothing_passes():
+    n = 400
+    found = guaranteed_threshold(
+        np.linspace(0.01, 0.99, n), np.arange(n) % 2 == 0, [str(i) for i in range(n)], target=0.9, delta=0.1
+    )
+    assert isinstance(found, Abstention)
+    assert found.labels_needed is None
+    assert "No threshold can be guaranteed" in found.meaning()
+
+
+def test_abstention_names_labels_that_then_suffice():
+    scores, correct = np.full(30, 0.95), np.arange(30) != 0
+    found = guaranteed_threshold(scores, correct, [str(i) for i in range(30)], target=0.9, delta=0.1)
+    assert isinstance(found, Abstention)
+    assert found.labels_needed
+    total = 30 + found.labels_needed
+    more = np.ones(total, dtype=bool)
+    more[: math.ceil(total / 30)] = False  # the observed error rate
+    again = guaranteed_threshold(np.full(total, 0.95), more, [str(i) for i in range(total)], target=0.9, delta=0.1)
+    assert isinstance(again, Guarantee)
+
+
+def test_order_of_rows_changes_nothing():
+    rng = np.random.default_rng(8)
+    scores, correct = SHAPES["calibrated"].draw(rng, 400)
+    questions = np.array([f"q{i // 2}" for i in range(400)])
+    shuffled = rng.permutation(400)
+    for unit in ("one_per_question", "any_wrong"):
+        first = guaranteed_threshold(scores, correct, questions.tolist(), target=0.8, delta=0.1, unit=unit)
+        second = guaranteed_threshold(
+            scores[shuffled], correct[shuffled], questions[shuffled].tolist(), target=0.8, delta=0.1, unit=unit
+        )
+        assert first == second
+
+
+def test_any_wrong_counts_a_question_once_and_wrong_by_its_worst():
+    scores, correct = [0.99, 0.99] * 50, [True, True] * 49 + [True, False]
+    questions = [f"q{i // 2}" for i in range(100)]
+    found = guaranteed_threshold(scores, correct, questions, target=0.85, delta=0.1, unit="any_wrong")
+    assert isinstance(found, Guarantee)
+    assert (found.questions, found.kept, found.errors) == (50, 50, 1)
+
+
+def test_the_meaning_says_what_is_promised_and_when_it_is_only_approximate():
+    scores, correct = [0.95] * 80, [True] * 80
+    asked = {"questions": [str(i) for i in range(80)], "target": 0.9, "delta": 0.1}
+    plain = guaranteed_threshold(scores, correct, **asked)
+    crossed = guaranteed_threshold(scores, correct, approximate=True, **asked)
+    assert "with 90 % confidence at least 90 %" in plain.meaning()
+    assert "approximate" not in plain.meaning()
+    assert "approximate" in crossed.meaning()
+
+
+@pytest.mark.parametrize("share", [0.1, 0.025])
+def test_the_fewest_kept_is_the_first_number_that_passes_without_errors(share):
+    n = fewest_kept(0.9, share)
+    assert binom.cdf(0, n, 0.1) <= share < binom.cdf(0, n - 1, 0.1)
+
+
+def test_a_plan_has_the_power_it_claims():
+    n = plan(0.85, 0.1, 0.95, starts=4)
+    rng = np.random.default_rng(2)
+    procedure = Procedure(grid=(0.5,), starts=(0,), shares=(0.25,))
+    for number, enough in ((n, True), (n // 2, False)):
+        errors = rng.binomial(number, 0.05, size=(4000, 1))
+        passed = least_selective(np.full((4000, 1), number), errors, 0.85, 0.1, procedure) == 0
+        assert (passed.mean() >= 0.78) == enough
+
+
+def test_a_planned_procedure_looks_at_no_label_and_starts_where_a_pass_is_likely():
+    probabilities = np.linspace(0.4, 0.99, 200)
+    procedure = planned_procedure(probabilities, 0.85, 0.1, 100)
+    assert sum(procedure.shares) == pytest.approx(1)
+    kept = (probabilities >= procedure.grid[procedure.starts[0]]).mean() * 100
+    assert kept >= fewest_kept(0.85, 0.1)
+    assert procedure == planned_procedure(probabilities[::-1], 0.85, 0.1, 100)
+
+
+@pytest.mark.parametrize("probabilities", [[], [0.5, 1.5], [0.5, float("nan")]])
+def test_a_planned_procedure_refuses_what_is_no_probability(probabilities):
+    with pytest.raises(InputError):
+        planned_procedure(probabilities, 0.85, 0.1, 100)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"target": 1.0}, "target must lie strictly between"),
+        ({"target": 0.0}, "target must lie strictly between"),
+        ({"target": 85}, "did you mean 0.85"),
+        ({"delta": 0.0}, "infinitely many labels"),
+        ({"delta": 1.0}, "delta must lie strictly between"),
+        ({"delta": float("nan")}, "delta must lie strictly between"),
+        ({"scores": [0.5]}, "match one to one"),
+        ({"scores": [0.5, float("nan")]}, "not a finite number"),
+        ({"scores": [0.5, 4.5]}, "no probabilities"),
+        ({"scores": [], "correct": [], "questions": []}, "no labelled judgment"),
+    ],
+)
+def test_bad_input_is_refused_with_what_to_do(changes, said):
+    given = {"scores": [0.5, 0.9], "correct": [True, False], "questions": ["a", "b"], "target": 0.9, "delta": 0.1}
+    with pytest.raises(InputError, match=said):
+        guaranteed_threshold(**{**given, **changes})
+
+
+@pytest.mark.parametrize("rate", [0.9, 0.5, 1.1])
+def test_a_plan_for_a_precision_not_above_the_target_is_refused(rate):
+    with pytest.raises(InputError, match="above the target"):
+        plan(0.9, 0.1, rate)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"grid": (0.5, 0.9)},
+        {"starts": (2,)},
+        {"starts": ()},
+        {"shares": (1.2,)},
+        {"shares": (0.0,)},
+    ],
+)
+def test_a_procedure_that_would_not_be_valid_is_refused(wrong):
+    with pytest.raises(InputError):
+        Procedure(**{"grid": (0.9, 0.5), "starts": (0,), "shares": (1.0,), **wrong})
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_coverage_is_at_least_that_of_the_reference_implementation():
+    control = pytest.importorskip("mapie.risk_control", reason="MAPIE, the reference, is not installed")
+    shape = population(lambda s: 0.3 + 0.69 * s**0.7, 250)
+    ours, theirs = [], []
+    for seed in range(40):
+        scores, correct = shape.draw(np.random.default_rng(seed))
+        found = guaranteed_threshold(scores, correct, [str(i) for i in range(len(scores))], target=TARGET, delta=DELTA)
+        ours.append(shape.coverage(found.threshold) if isinstance(found, Guarantee) else 0.0)
+        mapie = control.BinaryClassificationController(
+            lambda x: np.column_stack([1 - x[:, 0], x[:, 0]]), "precision", TARGET, confidence_level=1 - DELTA
+        ).calibrate(scores[:, None], correct.astype(int))
+        best = mapie.best_predict_param
+        theirs.append(shape.coverage(float(best)) if best is not None else 0.0)
+        if isinstance(found, Guarantee):  # never where the exact bound fails
+            assert clopper_pearson_lower(found.kept - found.errors, found.kept, 1 - DELTA).low >= TARGET
+    assert np.mean(theirs) > 0  # the comparison is one
+    assert np.mean(ours) >= np.mean(theirs)
