@@ -190,7 +190,7 @@ def _choose(rows: SignalTable, judges: Sequence[str], options: _Options) -> _Cho
     if rows.correct.all() or not rows.correct.any():
         which = "right" if rows.correct.all() else "wrong"
         raise InputError(
-            f"all {len(rows)} labelled judgments by {', '.join(judges)} are {which}: fit them with other judges' together"
+            f"all {len(rows)} labelled judgments by {', '.join(judges)} are {which}: fit them together with others"
         )
     bench = _workbench(rows, rows.categories)
     tried = candidates(bench, quick=options.quick)
