@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from metajudge.calibration.design import Design, Floats, Indices
 from metajudge.calibration.guarantee import Guarantee
 from metajudge.calibration.model import Model
+from metajudge.calibration.profiles import Profile
 from metajudge.calibration.quality import Quality
 from metajudge.calibration.table import EvidenceScales, SignalGroup, SignalTable
 from metajudge.errors import InputError
@@ -141,7 +142,8 @@ class Predictions(NamedTuple):
 class Calibration(_Frozen):
     """P(judgment correct) from signals, with its identity, provenance and out-of-fold quality.
 
-    ``quality`` holds the figures over all judges under ``""`` and those of each judge under its name.
+    ``quality`` holds the figures over all judges under ``""`` and those of each judge under its name; ``profiles`` and
+    ``categories`` say how signals and categories were distributed in the fit.
     """
 
     identity: Identity
@@ -150,6 +152,8 @@ class Calibration(_Frozen):
     reward_scales: dict[str, float]
     groups: tuple[JudgeGroup, ...]
     quality: dict[str, Quality]
+    profiles: dict[str, Profile]
+    categories: dict[str, int]
     guarantees: tuple[Guarantee, ...] = ()
 
     @cached_property

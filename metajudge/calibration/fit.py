@@ -21,6 +21,7 @@ from metajudge.calibration.calibration import (
 from metajudge.calibration.candidates import Candidate, Workbench, candidates
 from metajudge.calibration.design import BaseMatrix, Bools, Floats, Indices, varying_factors
 from metajudge.calibration.folds import question_folds
+from metajudge.calibration.profiles import profiles_of
 from metajudge.calibration.quality import log_losses, quality
 from metajudge.calibration.table import SignalGroup, SignalTable
 from metajudge.errors import InputError
@@ -319,6 +320,8 @@ def _calibration(
         reward_scales=dict(rows.scales.rewards),
         groups=groups,
         quality=figures,
+        profiles=profiles_of(rows),
+        categories=dict(sorted(Counter(rows.categories).items())),
     )
 
 

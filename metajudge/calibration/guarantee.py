@@ -150,27 +150,26 @@ def fewest_kept(target: float, share: float) -> int:
     return math.ceil(math.log(share) / math.log(target) - TOLERANCE)
 
 
-def default_procedure(target: float, starts: int = 4) -> Procedure:
+def default_procedure(target: float) -> Procedure:
     """A procedure for calibrated probabilities, fixed by the target alone.
 
-    The grid is even in log-odds (steps of 0.25). Starts lie where the local probability of being right is well above,
-    above, at and below the target: a calibrated score keeps more than the target at the target itself.
+    The grid is even in log-odds (steps of 1/4) down to a probability of 12 %. Half of delta starts where the
+    probability equals the target: a calibrated score keeps more than the target there, and enough to prove it. The
+    other half starts one unit of log-odds higher, in case the scores promise too much.
     """
     _check_target(target)
     centre = math.log(target / (1 - target))
-    logits = np.arange(centre + 3.0, -2.0, -0.25)
-    places = sorted({int(np.argmin(np.abs(logits - (centre + shift)))) for shift in (2.0, 1.0, 0.0, -1.0)[:starts]})
-    grid = tuple(float(value) for value in 1 / (1 + np.exp(-logits)))
+    logits = np.arange(centre + 1, min(-2.0, centre - 1), -0.25)
     return Procedure(
-        grid=grid,
-        starts=tuple(places),
-        shares=(1 / len(places),) * len(places),
-        origin=f"even in log-odds around the target, {len(places)} starts",
+        grid=tuple(float(value) for value in 1 / (1 + np.exp(-logits))),
+        starts=(0, 4),
+        shares=(0.5, 0.5),
+        origin="even in log-odds, starts at the target and one unit above",
     )
 
 
 def reference_procedure(
-    scores: Sequence[float] | Floats, target: float, delta: float, questions: int, *, starts: int = 4, steps: int = 40
+    scores: Sequence[float] | Floats, target: float, delta: float, questions: int, *, starts: int = 2, steps: int = 40
 ) -> Procedure:
     """A procedure whose grid is made of quantiles of other scores, such as those of the questions fitted on.
 
@@ -339,7 +338,7 @@ def least_selective(kept: Counts, errors: Counts, target: float, delta: float, p
 
 
 def plan(
-    target: float, delta: float, rate: float, *, coverage: float = 1.0, power: float = 0.8, starts: int = 4
+    target: float, delta: float, rate: float, *, coverage: float = 1.0, power: float = 0.8, starts: int = 2
 ) -> int:
     """How many labelled questions a guarantee will take.
 

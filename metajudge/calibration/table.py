@@ -86,6 +86,11 @@ class SignalTable:
     def __len__(self) -> int:
         return len(self.judgment_ids)
 
+    @property
+    def known_judges(self) -> tuple[str, ...]:
+        """Every judge of the input, with rows here or not."""
+        return self._games.judges
+
     def select(self, chosen: Bools | Indices | Sequence[bool]) -> "SignalTable":
         """The chosen rows, with their evidence as it is: it was computed over all records."""
         at = np.asarray(chosen)

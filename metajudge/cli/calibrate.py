@@ -1,127 +1,245 @@
-"""``metajudge calibrate``: probabilities that a judgment is correct, and thresholds that carry a guarantee."""
+"""``metajudge calibrate``: from signals to probabilities, and to thresholds that carry a guarantee."""
 
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from metajudge.calibration.calibration import Calibration
+    from metajudge.calibration.table import SignalTable
+
 app = typer.Typer(
-    help="Fit P(judgment correct) from labelled judgments, and find thresholds that carry a guarantee.",
+    help="Fit probabilities of being correct to labelled judgments, and thresholds with a guarantee.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 
+SIGNALS_HELP = "Signals, separated by commas: order, strength, peers, rewards, rationale, format, agents."
+
 DataOption = Annotated[
-    list[str],
-    typer.Option("--data", help="Labelled judgments: a file or folder `vet` reads. Repeatable.", metavar="DIR"),
+    list[Path],
+    typer.Option("--data", help="Labelled judgments: a file or folder that `vet` reads. Repeatable.", metavar="DIR"),
 ]
-JudgeOption = Annotated[list[str] | None, typer.Option("--judge", help="Only this judge's judgments. Repeatable.")]
-ScoresOption = Annotated[
+JudgeOption = Annotated[list[str] | None, typer.Option("--judge", help="Only this judge. Repeatable.", metavar="NAME")]
+AgentScoresOption = Annotated[
     Path | None,
-    typer.Option("--agent-scores", help="Assessments of `vet --out`, for the signal agents.", metavar="FILE"),
+    typer.Option("--agent-scores", help="Assessments with agents' scores (`vet --out`).", metavar="FILE"),
 ]
+CalibrationOption = Annotated[Path, typer.Option("--calibration", help="A calibration file.", metavar="FILE")]
+
+
+class Questions(StrEnum):
+    """Which questions a threshold is sought on."""
+
+    new = "new"
+    all = "all"
+
+
+class UnitChoice(StrEnum):
+    """What stands for a question."""
+
+    one_per_question = "one_per_question"
+    any_wrong = "any_wrong"
 
 
 @app.command("fit")
 def fit(
     data: DataOption,
-    out: Annotated[Path, typer.Option(help="Where to write the calibration (JSON).", metavar="FILE")],
-    signals: Annotated[
-        str, typer.Option(help="order, strength, peers, rewards, rationale, format, agents; separated by commas.")
-    ] = "order,strength,peers,rationale",
+    out: Annotated[Path, typer.Option("--out", help="Where to write the calibration (JSON).", metavar="FILE")],
+    signals: Annotated[str, typer.Option(help=SIGNALS_HELP, metavar="NAMES")] = "order,strength,peers,rationale",
     judge: JudgeOption = None,
-    agent_scores: ScoresOption = None,
-    per_judge: Annotated[
-        bool, typer.Option("--per-judge", help="One model a judge; default: one for judges with common items.")
-    ] = False,
-    seed: Annotated[int, typer.Option(help="Of folds and resampling.")] = 0,
+    agent_scores: AgentScoresOption = None,
+    pooled: Annotated[
+        bool | None,
+        typer.Option(
+            "--pooled/--per-judge", help="One model for all judges, or one each; default by how much each judged."
+        ),
+    ] = None,
+    share: Annotated[
+        float | None,
+        typer.Option(help="Fit on this share of the questions only, and leave the others for `threshold`."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of folds, split and resampling.")] = 0,
+    folds: Annotated[int, typer.Option(help="By question.", min=2)] = 5,
 ) -> None:
-    """Fit a calibration, out of fold by question, and write it as JSON (the same input gives the same bytes)."""
-    from metajudge.calibration.fit import fit_calibration
+    """Fit P(judgment correct) out of fold by question, and write it as JSON with its identity and quality.
 
+    Evidence (peers, the other order) is computed over all records of DIR before --judge chooses.
+    """
+    from metajudge.calibration.fit import fit_calibration
+    from metajudge.calibration.folds import question_split
+    from metajudge.cli.calibrate_report import fit_lines
+    from metajudge.report.files import check_writable
+
+    check_writable(out)
     table = _table(data, _names(signals), judge, agent_scores)
-    calibration = fit_calibration(table, pooled=False if per_judge else None, seed=seed)
+    if share is not None:
+        table = table.select(question_split(table.questions, share, seed) == 0)
+    calibration = fit_calibration(table, pooled=pooled, seed=seed, folds=folds)
     calibration.save(out)
-    typer.echo(_described(calibration))
-    typer.echo(f"Written to {out}.")
+    for line in fit_lines(calibration):
+        typer.echo(line)
+    typer.echo(f"Written: {out}")
 
 
 @app.command("show")
-def show(calibration: Annotated[Path, typer.Argument(help="A calibration file.", metavar="FILE")]) -> None:
-    """Show what a calibration was fitted on, how good it is, and what it guarantees."""
+def show(
+    file: Annotated[Path, typer.Argument(help="A calibration file.")],
+    data: Annotated[
+        list[Path] | None, typer.Option("--data", help="New judgments: how far are their signals?", metavar="DIR")
+    ] = None,
+    agent_scores: AgentScoresOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print quality and identity as one JSON object.")] = False,
+) -> None:
+    """Show what a calibration is for, how good it is out of fold, and its guarantees; with --data, drift."""
     from metajudge.calibration.calibration import load_calibration
+    from metajudge.cli.calibrate_report import drift_lines, show_json, show_lines
 
-    typer.echo(_described(load_calibration(calibration)))
+    calibration = load_calibration(file)
+    if as_json:
+        typer.echo(show_json(calibration))
+    else:
+        for line in show_lines(calibration):
+            typer.echo(line)
+    if data:
+        from metajudge.calibration.profiles import drift
+
+        table = _table(data, calibration.identity.signals, list(calibration.identity.judges), agent_scores)
+        found = drift(calibration.profiles, calibration.categories, table.with_scales(calibration.scales))
+        for line in drift_lines(found):
+            typer.echo(line)
 
 
 @app.command("threshold")
 def threshold(
-    calibration: Annotated[Path, typer.Option(help="A calibration file.", metavar="FILE")],
+    calibration: CalibrationOption,
     data: DataOption,
-    target: Annotated[float, typer.Option(help="Precision to guarantee, e.g. 0.9.")],
-    delta: Annotated[float, typer.Option(help="Probability that the guarantee may fail, e.g. 0.1.")] = 0.1,
+    target: Annotated[float, typer.Option(help="Precision to guarantee, such as .9.")],
+    delta: Annotated[float, typer.Option(help="Probability that the guarantee may fail.")] = 0.1,
     judge: JudgeOption = None,
-    agent_scores: ScoresOption = None,
+    agent_scores: AgentScoresOption = None,
+    questions: Annotated[
+        Questions | None,
+        typer.Option(
+            help="`new`: only questions that were not fitted on; `all`: approximate. Default: new if there are any."
+        ),
+    ] = None,
+    unit: Annotated[
+        UnitChoice, typer.Option(help="One seeded judgment a question, or any kept one wrong makes it wrong.")
+    ] = UnitChoice.one_per_question,
     seed: Annotated[int, typer.Option(help="Of the choice of one judgment a question.")] = 0,
     out: Annotated[
-        Path | None, typer.Option(help="Write the calibration here; default: where it was read.", metavar="FILE")
+        Path | None, typer.Option("--out", help="Write here instead of into the calibration.", metavar="FILE")
     ] = None,
 ) -> None:
-    """Find the least selective threshold with a guaranteed precision, and store it in the calibration.
+    """Find the least selective threshold whose precision is guaranteed, and store it in the calibration.
 
-    Judgments of questions the calibration was fitted on make the threshold approximate; on questions of its own it
-    is exact. Where none can be guaranteed, this says how many more labels are needed and exits with 1.
+    With --judge the guarantee is for these judges' judgments together, else for all. Exit codes: 0 found, 1 none can be
+    guaranteed (nothing is stored, and the labels still needed are said), 2 usage.
     """
     from metajudge.calibration.calibration import load_calibration
-    from metajudge.calibration.guarantee import Abstention, guaranteed_threshold
+    from metajudge.calibration.guarantee import Guarantee, guaranteed_threshold
+    from metajudge.report.files import check_writable
 
+    check_writable(out or calibration)
     fitted = load_calibration(calibration)
-    judges = tuple(judge) if judge else fitted.identity.judges
-    table = _table(data, fitted.identity.signals, judges, agent_scores)
+    table = _table(data, fitted.identity.signals, judge or list(fitted.identity.judges), agent_scores)
     table = table.select(table.labelled)
-    values, _marks = fitted.probabilities(table)
-    known = {question for question in table.questions if question in set(fitted.provenance.questions)}
+    table, approximate = _for_threshold(fitted, table, questions)
     found = guaranteed_threshold(
-        values.filled(0.0),
+        fitted.probabilities(table).probabilities.filled(),
         table.correct,
         table.questions,
         target=target,
         delta=delta,
+        unit=unit.value,
         seed=seed,
-        approximate=bool(known),
-        judges=judge or (),
+        approximate=approximate,
+        judges=sorted(judge or ()),
     )
     typer.echo(found.meaning())
-    if isinstance(found, Abstention):
+    if not isinstance(found, Guarantee):
         raise typer.Exit(1)
-    others = tuple(one for one in fitted.guarantees if (one.judges, one.target) != (found.judges, found.target))
-    fitted.model_copy(update={"guarantees": (*others, found)}).save(out or calibration)
-    typer.echo(f"Stored in {out or calibration}.")
+    fitted.with_guarantee(found).save(out or calibration)
+    typer.echo(f"Written: {out or calibration}")
 
 
 @app.command("plan")
 def plan(
-    target: Annotated[float, typer.Option(help="Precision to guarantee.")],
-    rate: Annotated[float, typer.Option(help="Precision expected of what is kept; above the target.")],
+    target: Annotated[float, typer.Option(help="Precision to guarantee, such as .9.")],
+    rate: Annotated[float, typer.Option(help="Precision you expect of what is kept, such as .95.")],
     delta: Annotated[float, typer.Option(help="Probability that the guarantee may fail.")] = 0.1,
-    coverage: Annotated[float, typer.Option(help="Share of the questions expected to be kept.")] = 1.0,
+    coverage: Annotated[float, typer.Option(help="Share you expect to keep.")] = 1.0,
+    power: Annotated[float, typer.Option(help="Probability with which the threshold is to pass.")] = 0.8,
 ) -> None:
-    """Say how many labelled questions a guarantee will take, before labelling any."""
-    from metajudge.calibration.guarantee import plan as labels_needed
+    """Say how many labelled questions a guarantee will take, before any is labelled."""
+    from metajudge.calibration.guarantee import plan as labels_for
 
-    count = labels_needed(target, delta, rate, coverage=coverage)
+    number = labels_for(target, delta, rate, coverage=coverage, power=power)
     typer.echo(
-        f"About {count} labelled questions: then a threshold whose kept judgments are right in {100 * rate:g} % passes "
-        f"the test for {100 * target:g} % at confidence {100 * (1 - delta):g} % in four of five cases."
+        f"About {number} labelled questions: with {100 * rate:g} % of the kept right and {100 * coverage:g} % kept, "
+        f"a precision of {100 * target:g} % is then guaranteed at {100 * (1 - delta):g} % confidence with probability "
+        f"{power:g} or more."
     )
+
+
+@app.command("weights")
+def weights(
+    data: DataOption,
+    agent_scores: Annotated[
+        Path, typer.Option("--agent-scores", help="Assessments with agents' scores (`vet --out`).", metavar="FILE")
+    ],
+    judge: JudgeOption = None,
+    seed: Annotated[int, typer.Option(help="Of the folds.")] = 0,
+    folds: Annotated[int, typer.Option(help="By question.", min=2)] = 5,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Write here instead of printing.", metavar="FILE.toml")
+    ] = None,
+) -> None:
+    """Fit weights of a panel's agents by category, out of fold, and print them as TOML for a panel file."""
+    from metajudge.calibration.weights import fit_weights, to_toml
+    from metajudge.report.files import check_writable, write_text
+
+    if out is not None:
+        check_writable(out)
+    text = to_toml(fit_weights(_table(data, ["agents"], judge, agent_scores), seed=seed, folds=folds))
+    if out is None:
+        typer.echo(text, nl=False)
+        return
+    write_text(out, text)
+    typer.echo(f"Written: {out}")
+
+
+@app.command("diagnose")
+def diagnose(
+    data: DataOption,
+    signals: Annotated[str, typer.Option(help=SIGNALS_HELP, metavar="NAMES")] = "order,strength,peers",
+    judge: JudgeOption = None,
+    agent_scores: AgentScoresOption = None,
+    pooled: Annotated[bool | None, typer.Option("--pooled/--per-judge", help="As for `fit`.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the folds.")] = 0,
+) -> None:
+    """Say how many independent judges the panel is worth, what unanimity is worth, and which signals matter."""
+    from metajudge.calibration.fit import check_fittable
+    from metajudge.cli.calibrate_report import diagnosis_lines
+
+    table = _table(data, _names(signals), judge, agent_scores)
+    rows = table.select(table.labelled)
+    check_fittable(table, rows)
+    for line in diagnosis_lines(rows, pooled=pooled, seed=seed):
+        typer.echo(line)
 
 
 def _names(signals: str) -> list[str]:
     return [name.strip() for name in signals.split(",") if name.strip()]
 
 
-def _table(data: list[str], signals: Any, judges: Any, agent_scores: Path | None) -> Any:
-    """The decided judgments asked for, with evidence over all records given."""
+def _table(data: list[Path], signals: "Sequence[str]", judges: list[str] | None, scores: Path | None) -> "SignalTable":
+    """All records of an input as evidence, the judgments by some judges as rows; bad lines are said."""
     from metajudge.calibration.agent_scores import AgentScores
     from metajudge.calibration.table import build_table
     from metajudge.errors import InputError
@@ -129,43 +247,38 @@ def _table(data: list[str], signals: Any, judges: Any, agent_scores: Path | None
     from metajudge.readers.rewards import find_reward_scores, read_reward_scores
 
     source = open_judgments(data)
-    chosen = set(judges or ())
-    rewards = None
-    if "rewards" in signals:
-        files = [found for path in data if (found := find_reward_scores(Path(path))) is not None]
-        rewards = [score for file in files for score in read_reward_scores(file)] if files else None
-    scores = None if agent_scores is None else AgentScores.read(agent_scores)
+    files = [found for path in data if (found := find_reward_scores(path)) is not None]
     table = build_table(
         source.all(),
         signals,
-        report=(lambda judgment: judgment.judge in chosen) if chosen else None,
-        rewards=rewards,
-        agent_scores=scores,
+        report=None if judges is None else lambda judgment: judgment.judge in judges,
+        rewards=[one for file in files for one in read_reward_scores(file)] if "rewards" in signals and files else None,
+        agent_scores=AgentScores.read(scores) if scores is not None and "agents" in signals else None,
     )
-    missing = sorted(chosen - set(table.judges))
+    if source.rejects:
+        typer.echo(f"{source.rejects} bad lines were left out; `metajudge vet` writes them to a file.", err=True)
+    missing = sorted(set(judges or ()) - set(table.known_judges))
     if missing:
-        there = ", ".join(sorted({judgment.judge for judgment in source.all()}))
-        raise InputError(f"no decided pairwise judgment by {', '.join(missing)}; the judges here are {there}")
+        there = ", ".join(table.known_judges[:20]) + (", ..." if len(table.known_judges) > 20 else "")
+        raise InputError(f"no judgment by {', '.join(map(repr, missing))}; the judges here are {there}")
     return table
 
 
-def _described(calibration: Any) -> str:
-    identity, provenance = calibration.identity, calibration.provenance
-    lines = [
-        f"P(correct) from {', '.join(identity.signals)}",
-        f"{provenance.n} judgments of {len(provenance.questions)} questions\n",
-        f"{'judge':40} {'n':>6}"
-        + "".join(f" {name:>6}" for name in ("raw %", "80 %", "60 %", "40 %", "AUC"))
-        + f" {'log loss':>9} {'Brier':>6}",
-    ]
-    for name, quality in calibration.quality.items():
-        kept = "".join(f" {100 * quality.precision_at[share]:6.1f}" for share in ("80", "60", "40"))
-        area = "     -" if quality.auc is None else f"{quality.auc.estimate:6.3f}"
-        lines.append(
-            f"{name or 'all judges':40} {quality.n:6} {100 * quality.base:6.1f}{kept} {area} "
-            f"{quality.log_loss.estimate:9.3f} {quality.brier.estimate:6.3f}"
+def _for_threshold(
+    fitted: "Calibration", table: "SignalTable", questions: Questions | None
+) -> "tuple[SignalTable, bool]":
+    """The rows to seek a threshold on, and whether they were fitted on."""
+    from metajudge.errors import InputError
+
+    new = [question not in fitted.provenance.questions for question in table.questions]
+    if questions is Questions.new and not any(new):
+        raise InputError(
+            "every question was fitted on: give other data, fit with --share .5, or take --questions all and an "
+            "approximate threshold"
         )
-    lines.append("Precision of the best 80, 60 and 40 %; all figures out of fold by question.")
-    lines += [f"Model for {', '.join(group.judges)}: {group.chosen}" for group in calibration.groups]
-    lines += [f"Guarantee: {one.meaning()}" for one in calibration.guarantees] or ["No guaranteed threshold stored."]
-    return "\n".join(lines)
+    if questions is Questions.all or not any(new):
+        return table, not all(new)
+    if not all(new):
+        count = len({question for question, fresh in zip(table.questions, new, strict=True) if fresh})
+        typer.echo(f"Sought on the {count} of {len(set(table.questions))} questions that were not fitted on.", err=True)
+    return table.select(new), False

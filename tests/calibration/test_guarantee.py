@@ -111,19 +111,12 @@ def test_a_guarantee_is_not_broken_more_often_than_delta(name):
     shape = SHAPES[name]
     for _, procedure in procedures():
         assert violations(shape, procedure, np.random.default_rng(17), 2000) <= allowed(2000)
-    rng, broken = np.random.default_rng(23), {"planned": 0, "reference": 0, "itself": 0}
-    for _ in range(2000):
-        scores, correct = shape.draw(rng)
-        other, _ = shape.draw(rng, 150)
-        questions = [str(number) for number in range(len(scores))]
-        for kind, procedure in (
-            ("planned", planned_procedure(other, TARGET, DELTA, shape.n)),
-            ("reference", reference_procedure(other, TARGET, DELTA, shape.n)),
-            ("itself", None),
-        ):
-            found = guaranteed_threshold(scores, correct, questions, target=TARGET, delta=DELTA, procedure=procedure)
-            broken[kind] += isinstance(found, Guarantee) and shape.precision(found.threshold) < TARGET
-    assert {kind: count for kind, count in broken.items() if count / 2000 > allowed(2000)} == {}
+    # Given the other questions the procedure is fixed, so each draw of them can serve many repetitions.
+    rng = np.random.default_rng(23)
+    for make in (planned_procedure, reference_procedure):
+        made = [make(shape.draw(rng, 150)[0], TARGET, DELTA, shape.n) for _ in range(40)]
+        rates = [violations(shape, procedure, rng, 50) for procedure in made]
+        assert np.mean(rates) <= allowed(2000)
 
 
 def test_the_simulation_would_notice_a_procedure_without_control_of_the_family():
@@ -134,48 +127,38 @@ def test_the_simulation_would_notice_a_procedure_without_control_of_the_family()
 
 @dataclass(frozen=True)
 class Clustered:
-    """Questions of two kinds with several judgments that share the kind."""
+    """Hard and easy questions; the judgments of one share its chance of being right, whatever their scores."""
 
-    kinds: tuple[Population, Population]
+    hard: float
+    right: tuple[float, float]
     size: int
     n: int
+    atoms: int = 20
 
     def draw(self, rng):
-        kind = rng.integers(0, 2, size=self.n)
-        scores, correct, questions = [], [], []
-        for number, which in enumerate(kind):
-            values, right = self.kinds[which].draw(rng, self.size)
-            scores.append(values)
-            correct.append(right)
-            questions += [f"q{number}"] * self.size
-        return np.concatenate(scores), np.concatenate(correct), questions
+        right = np.where(rng.random(self.n) < self.hard, *self.right)
+        scores = (rng.integers(0, self.atoms, size=self.n * self.size) + 0.5) / self.atoms
+        correct = rng.random(self.n * self.size) < np.repeat(right, self.size)
+        return scores, correct, [f"q{number // self.size}" for number in range(self.n * self.size)]
 
     def precision(self, threshold, unit):
-        kept, wrong = np.zeros(2), np.zeros(2)
-        for at, kind in enumerate(self.kinds):
-            above = kind.scores >= threshold - 1e-9
-            kept[at] = (kind.mass * above).sum()
-            wrong[at] = (kind.mass * (1 - kind.right) * above).sum()
+        above = ((np.arange(self.atoms) + 0.5) / self.atoms >= threshold - 1e-9).mean()
+        share, wrong = np.array([self.hard, 1 - self.hard]), 1 - np.array(self.right)
         if unit == "one_per_question":
-            return 1 - wrong.sum() / kept.sum() if kept.sum() else 1.0
-        some = 1 - (1 - kept) ** self.size
-        bad = 1 - (1 - wrong) ** self.size
-        return 1 - bad.sum() / some.sum() if some.sum() else 1.0
-
-
-def clustered(low, high, size):
-    return Clustered((population(lambda _: low, 1), population(lambda _: high, 1)), size, 60)
+            return 1 - share @ wrong
+        return 1 - share @ (1 - (1 - above * wrong) ** self.size) / (1 - (1 - above) ** self.size)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", ["one_per_question", "any_wrong"])
 def test_clustered_judgments_do_not_break_the_guarantee(unit):
-    # Mean precision a hair below the target for each unit: a question's judgments are all but alike.
-    middle = clustered(0.70, 0.99, 6) if unit == "one_per_question" else clustered(0.93, 0.985, 4)
+    # Precision a hair below the target, and the judgments of a question are all but alike.
+    middle = Clustered(0.17, (0.1, 1.0), 6, 60)
     rng, repetitions, broken, pooled = np.random.default_rng(31), 2000, 0, 0
     procedure = Procedure(grid=(0.9, 0.7, 0.5, 0.3, 0.1), starts=(1, 3), shares=(0.5, 0.5))
     truth = [middle.precision(threshold, unit) for threshold in procedure.grid]
-    assert min(truth) < TARGET  # there is something to get wrong
+    assert min(truth) > TARGET - 0.03  # close, and
+    assert max(truth) < TARGET  # any threshold selected would be wrong
     for _ in range(repetitions):
         scores, correct, questions = middle.draw(rng)
         asked = {"target": TARGET, "delta": DELTA, "procedure": procedure}

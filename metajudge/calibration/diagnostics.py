@@ -1,0 +1,171 @@
+"""What a set of judges is worth together, and which signals a calibration lives on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from metajudge.calibration.design import Floats
+from metajudge.calibration.fit import out_of_fold
+from metajudge.calibration.quality import log_losses
+from metajudge.calibration.table import SignalGroup, SignalTable
+from metajudge.errors import InputError
+from metajudge.stats.estimate import Estimate
+from metajudge.stats.intervals import wilson
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorCorrelation:
+    """How alike two judges err: the correlation of their errors over the items both decided."""
+
+    first: str
+    second: str
+    correlation: float
+    items: int
+
+
+@dataclass(frozen=True, slots=True)
+class Independence:
+    """How many independent judges a panel is worth.
+
+    Attributes:
+        judges: members whose errors vary.
+        effective: ``M^2 / sum of all correlations`` (the design effect of a mean): M for independent members, 1 for
+            copies of one; negative correlations count as 0.
+        mean_correlation: over the pairs of members.
+        pairs: every pair.
+        left_out: judges that are always right, always wrong, or share too few items with another one.
+    """
+
+    judges: tuple[str, ...]
+    effective: float
+    mean_correlation: float
+    pairs: tuple[ErrorCorrelation, ...]
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Unanimity:
+    """How often judgments are right by how the peers stand to them."""
+
+    peers: str
+    n: int
+    right: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Importance:
+    """Out-of-fold log loss without a group of signals, less the loss with all: above 0 the group helps."""
+
+    group: SignalGroup
+    loss: float
+    without: float
+
+    @property
+    def gain(self) -> float:
+        return self.without - self.loss
+
+
+MIN_SHARED = 10
+"""Items that two judges must both have decided for a correlation."""
+
+_STANDS = ("all for", "most for", "balanced", "most against", "all against", "no peers")
+
+
+def panel_independence(table: SignalTable) -> Independence:
+    """Correlates judges' errors over items; an item judged in both orders counts with its mean error.
+
+    Raises:
+        InputError: fewer than two judges with errors that vary on shared items.
+    """
+    judges = sorted(set(table.judges))
+    errors = _errors(table, judges)
+    # The one that shares items with the fewest others leaves first.
+    usable = [index for index in range(len(judges)) if np.nanstd(errors[index]) > 0]
+    while usable:
+        missing = [sum(_correlation(errors[a], errors[b]) is None for b in usable if b != a) for a in usable]
+        if not max(missing):
+            break
+        usable.pop(missing.index(max(missing)))
+    if len(usable) < 2:
+        raise InputError("independence takes two judges at least that both err at times on shared, labelled items")
+    pairs = []
+    total = float(len(usable))
+    for place, a in enumerate(usable):
+        for b in usable[:place]:
+            found = _correlation(errors[a], errors[b])
+            assert found is not None
+            pairs.append(ErrorCorrelation(judges[b], judges[a], *found))
+            total += 2 * max(found[0], 0.0)
+    names = tuple(judges[index] for index in usable)
+    mean = sum(pair.correlation for pair in pairs) / len(pairs)
+    return Independence(names, len(usable) ** 2 / total, mean, tuple(pairs), tuple(sorted(set(judges) - set(names))))
+
+
+def unanimity(table: SignalTable) -> list[Unanimity]:
+    """Share of right judgments by how their peers stand: all for, most for, balanced, most or all against.
+
+    Intervals are Wilson's and treat judgments as independent.
+
+    Raises:
+        InputError: the table has no signal peers.
+    """
+    votes = table.columns.get("peers.votes")
+    if votes is None:
+        raise InputError("unanimity needs the signal peers")
+    found = []
+    stands = np.array([_stand(value, present) for value, present in zip(votes.values, votes.present, strict=True)])
+    for name in _STANDS:
+        mine = (stands == name) & table.labelled
+        if mine.any():
+            count = int(mine.sum())
+            found.append(Unanimity(name, count, wilson(int(table.correct[mine].sum()), count)))
+    return found
+
+
+def importances(table: SignalTable, *, pooled: bool | None = None, seed: int = 0, folds: int = 5) -> list[Importance]:
+    """Fits without each group of signals in turn; the most important first.
+
+    Raises:
+        InputError: as for :func:`~metajudge.calibration.fit.fit_calibration`; or one group only.
+    """
+    rows = table.select(table.labelled)
+    if len(rows.signals) < 2:
+        raise InputError("the importance of signals takes two groups at least: one cannot be left out")
+
+    def loss(of: SignalTable) -> float:
+        return float(log_losses(out_of_fold(of, pooled=pooled, seed=seed, folds=folds), of.correct).mean())
+
+    full = loss(rows)
+    found = [Importance(group, full, loss(rows.without(group))) for group in rows.signals]
+    return sorted(found, key=lambda one: (-one.gain, one.group))
+
+
+def _errors(table: SignalTable, judges: Sequence[str]) -> Floats:
+    """[judges, items] mean error, NaN where a judge decided nothing."""
+    items = {name: place for place, name in enumerate(sorted(set(table.item_ids)))}
+    place = {name: at for at, name in enumerate(judges)}
+    wrong, count = np.zeros((len(judges), len(items))), np.zeros((len(judges), len(items)))
+    for row in np.flatnonzero(table.labelled):
+        at = place[table.judges[row]], items[table.item_ids[row]]
+        wrong[at] += not table.correct[row]
+        count[at] += 1
+    return np.where(count > 0, wrong / np.maximum(count, 1), np.nan)
+
+
+def _correlation(first: Floats, second: Floats) -> tuple[float, int] | None:
+    both = np.isfinite(first) & np.isfinite(second)
+    a, b = first[both], second[both]
+    if len(a) < MIN_SHARED or a.std() == 0 or b.std() == 0:
+        return None
+    return float(np.corrcoef(a, b)[0, 1]), len(a)
+
+
+def _stand(votes: float, present: bool) -> str:
+    if not present:
+        return "no peers"
+    if abs(votes) > 1 - 1e-9:
+        return "all for" if votes > 0 else "all against"
+    if abs(votes) < 1e-9:
+        return "balanced"
+    return "most for" if votes > 0 else "most against"

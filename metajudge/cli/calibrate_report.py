@@ -1,0 +1,127 @@
+"""What ``metajudge calibrate`` prints."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import orjson
+
+if TYPE_CHECKING:
+    from metajudge.calibration.calibration import Calibration
+    from metajudge.calibration.profiles import Drift
+    from metajudge.calibration.quality import Figure, Quality
+    from metajudge.calibration.table import SignalTable
+
+
+def fit_lines(calibration: "Calibration") -> Iterator[str]:
+    """What was fitted, which models were tried, and how good the probabilities are out of fold."""
+    made = calibration.provenance
+    yield (
+        f"Fitted on {made.n} judgments of {len(made.questions)} questions by {len(calibration.identity.judges)} "
+        f"judge(s); signals {', '.join(calibration.identity.signals)}"
+    )
+    for group in calibration.groups:
+        who = group.judges[0] if len(group.judges) == 1 else f"{len(group.judges)} judges together"
+        tried = ", ".join(f"{one.name} {one.log_loss:.3f}" for one in group.tried[:4])
+        yield f"  {who}: {group.chosen} (out-of-fold log loss: {tried}{', ...' if len(group.tried) > 4 else ''})"
+    yield ""
+    yield from quality_lines(calibration.quality)
+
+
+def show_lines(calibration: "Calibration") -> Iterator[str]:
+    """The same with identity, reliability and guarantees."""
+    identity, made = calibration.identity, calibration.provenance
+    yield f"For judgments by {', '.join(identity.judges)}"
+    if identity.agents:
+        agents = ", ".join(f"{name} ({model})" for name, model in identity.agents.items())
+        yield f"Agents {agents}; rubrics {', '.join(identity.rubrics)}; prompts {', '.join(identity.prompts)}"
+    yield f"Data digest {made.data}, seed {made.seed}, {made.folds} folds by question, {made.repeats} time(s)"
+    yield from fit_lines(calibration)
+    yield ""
+    yield "Reliability out of fold: of the judgments with a probability in a bin, how many were right (95 % Wilson)"
+    for one in calibration.quality[""].reliability:
+        yield (
+            f"  {one.low:.1f} to {one.high:.1f}  n {one.n:>6}  mean probability {100 * one.probability:5.1f}  "
+            f"right {100 * one.right:5.1f} ({100 * one.right_low:.1f} to {100 * one.right_high:.1f})"
+        )
+    yield ""
+    if not calibration.guarantees:
+        yield "No guaranteed threshold stored; `metajudge calibrate threshold` seeks one."
+    for guarantee in calibration.guarantees:
+        who = f" for {', '.join(guarantee.judges)}" if guarantee.judges else ""
+        yield f"Guarantee{who}: {guarantee.meaning()}"
+
+
+def show_json(calibration: "Calibration") -> str:
+    """Identity, quality, models tried and guarantees, without coefficients and stored probabilities."""
+    data = calibration.model_dump(mode="json", include={"identity", "quality", "guarantees"})
+    made = calibration.provenance
+    data["provenance"] = made.model_dump(exclude={"questions"}) | {"questions": len(made.questions)}
+    data["groups"] = [group.model_dump(mode="json", exclude={"levels"}) for group in calibration.groups]
+    return orjson.dumps(data, option=orjson.OPT_INDENT_2).decode()
+
+
+def quality_lines(figures: "dict[str, Quality]") -> Iterator[str]:
+    """One line for all judges and one for each."""
+    width = max(len(name) for name in (*figures, "all judges"))
+    head = f"{'out of fold':<{width}} {'n':>6} {'right':>6} {'best 80 %':>9} {'60 %':>6} {'40 %':>6}"
+    yield f"{head}  AUC, log loss, Brier (95 %, questions resampled)"
+    for name, found in figures.items():
+        best = [100 * found.precision_at[share] for share in ("80", "60", "40")]
+        measures = ", ".join(_figure(one) for one in (found.auc, found.log_loss, found.brier))
+        yield (
+            f"{name or 'all judges':<{width}} {found.n:>6} {100 * found.base:>6.1f} {best[0]:>9.1f} {best[1]:>6.1f} "
+            f"{best[2]:>6.1f}  {measures}"
+        )
+
+
+def drift_lines(found: "Sequence[Drift]") -> Iterator[str]:
+    """Signals by population stability index, those that shifted first."""
+    shifted = [one for one in found if one.shifted]
+    yield ""
+    yield (
+        f"Drift against the fit: {len(shifted)} of {len(found)} signals shifted (population stability index above .25 "
+        f"beyond chance; fit n {found[0].n}, here n {found[0].m})"
+    )
+    for one in found[:12]:
+        yield f"  {one.signal:<40} {one.psi:7.3f}  by chance {one.expected:.3f}{'  SHIFTED' if one.shifted else ''}"
+
+
+def diagnosis_lines(table: "SignalTable", *, pooled: bool | None, seed: int) -> Iterator[str]:
+    """Independence of the judges, unanimity, importance of signals; what cannot be said says why."""
+    from metajudge.calibration.diagnostics import importances, panel_independence, unanimity
+    from metajudge.errors import InputError
+
+    try:
+        panel = panel_independence(table)
+        yield (
+            f"{len(panel.judges)} judges are worth {panel.effective:.2f} independent ones (mean correlation of their "
+            f"errors {panel.mean_correlation:.2f})"
+        )
+        for pair in sorted(panel.pairs, key=lambda one: -one.correlation)[:5]:
+            yield f"  {pair.first} and {pair.second}: {pair.correlation:.2f} over {pair.items} items"
+        if panel.left_out:
+            yield f"  left out: {', '.join(panel.left_out)}"
+    except InputError as error:
+        yield f"Independence: {error}"
+    if "peers" in table.signals:
+        yield ""
+        yield "Right by how the peers stand to the verdict (95 % Wilson, judgments taken as independent)"
+        for one in unanimity(table):
+            right = one.right
+            yield (
+                f"  {one.peers:<13} n {one.n:>6}  right {100 * right.estimate:5.1f} ({100 * right.low:.1f} to "
+                f"{100 * right.high:.1f})"
+            )
+    if len(table.signals) > 1:
+        yield ""
+        yield "Out-of-fold log loss without each group of signals, less that with all (above 0 the group helps)"
+        for group in importances(table, pooled=pooled, seed=seed):
+            yield f"  {group.group:<10} {group.gain:+.4f}  ({group.without:.4f} against {group.loss:.4f})"
+
+
+def _figure(found: "Figure | None") -> str:
+    if found is None:
+        return "-"
+    if found.low is None:
+        return f"{found.estimate:.3f}"
+    return f"{found.estimate:.3f} ({found.low:.3f} to {found.high:.3f})"

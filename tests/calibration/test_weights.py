@@ -1,0 +1,119 @@
+"""Agents' weights: fitted per category, out of fold, kept equal where fitting does not help."""
+
+import tomllib
+
+import numpy as np
+import pytest
+
+from metajudge.calibration.agent_scores import AgentScores
+from metajudge.calibration.table import build_table
+from metajudge.calibration.weights import fit_weights, to_toml
+from metajudge.errors import InputError
+from metajudge.panel_file import panel_config
+from metajudge.types import Item, Judgment, Pairwise
+
+NOISE = {"a": 0.3, "b": 2.0, "c": 2.0}
+
+
+def scored(n=240, noise=NOISE, seed=1, category="Math", prefix="j", signal=1.0):
+    """Judgments right in 60 %, and agents' scores that say so with a noise of their own."""
+    rng = np.random.default_rng(seed)
+    judgments, scores = [], {}
+    for number in range(n):
+        right = rng.random() < 0.6
+        item = Item(
+            id=f"{prefix}{number}",
+            question=f"{prefix} question {number // 2}",
+            responses={"A": "x", "B": "y"},
+            category=category,
+            label=Pairwise("A", "B", 1),
+        )
+        verdict = Pairwise("A", "B", 1) if right else Pairwise("B", "A", 1)
+        judgments.append(Judgment(id=f"{prefix}{number}", item=item, judge="owl", verdict=verdict))
+        scores[f"{prefix}{number}"] = {agent: 3 + signal * right + rng.normal() * by for agent, by in noise.items()}
+    return judgments, scores
+
+
+def table_of(*parts):
+    judgments = [judgment for part in parts for judgment in part[0]]
+    scores = {name: said for part in parts for name, said in part[1].items()}
+    agents = {agent: f"model {agent}" for said in scores.values() for agent in said}
+    return build_table(judgments, ["agents"], agent_scores=AgentScores(scores, agents))
+
+
+def test_the_better_agent_weighs_more_and_helps_out_of_fold():
+    (found,) = fit_weights(table_of(scored()))
+    assert found.weights["a"] > 0.6
+    assert sum(found.weights.values()) == pytest.approx(1)
+    assert found.fitted
+    assert found.log_loss < found.equal_log_loss
+    assert found.auc > found.equal_auc
+    assert (found.n, found.questions) == (240, 120)
+
+
+def test_scores_that_say_nothing_change_the_weights_only_where_held_out_loss_falls():
+    for seed in range(4):
+        (found,) = fit_weights(table_of(scored(seed=seed, signal=0.0)))
+        assert found.log_loss <= found.equal_log_loss
+        if not found.fitted:
+            assert set(found.weights.values()) == {1 / 3}
+
+
+def test_a_contrary_agent_gets_a_small_positive_weight():
+    judgments, scores = scored(noise={"a": 0.5, "b": 0.5, "c": 0.5})
+    contrary = {name: {**said, "c": 7 - said["c"]} for name, said in scores.items()}
+    (found,) = fit_weights(table_of((judgments, contrary)))
+    assert 0 < found.weights["c"] < 0.1
+
+
+def test_each_category_gets_its_own_weights():
+    other = scored(noise={"a": 2.0, "b": 2.0, "c": 0.3}, seed=2, category="Code", prefix="k")
+    found = {one.category: one for one in fit_weights(table_of(scored(), other))}
+    assert found["Math"].weights["a"] > found["Math"].weights["c"]
+    assert found["Code"].weights["c"] > found["Code"].weights["a"]
+
+
+def test_a_category_with_too_few_judgments_gets_no_weights_of_its_own():
+    few = scored(n=10, seed=2, category="Code", prefix="k")
+    assert [one.category for one in fit_weights(table_of(scored(), few))] == [None, "Math"]
+
+
+def test_judgments_not_scored_by_every_agent_are_left_out():
+    judgments, scores = scored()
+    del scores["j0"]["a"]
+    (found,) = fit_weights(table_of((judgments, scores)))
+    assert found.n == 239
+
+
+def test_the_same_input_gives_the_same_weights():
+    assert fit_weights(table_of(scored())) == fit_weights(table_of(scored()))
+
+
+def test_the_toml_is_read_back_as_part_of_a_panel_file():
+    other = scored(seed=2, category='a "b" é', prefix="k")
+    found = fit_weights(table_of(scored(), other))
+    config = panel_config(tomllib.loads(to_toml(found)))
+    for one in found[1:]:
+        assert config.routes[one.category].agent_weights == pytest.approx(one.weights, abs=1e-4)
+    assert "# all categories" in to_toml(found)
+
+
+def test_a_single_agent_has_nothing_to_share():
+    with pytest.raises(InputError, match="two agents at least"):
+        fit_weights(table_of(scored(noise={"a": 1.0})))
+
+
+def test_no_judgment_scored_by_all_is_refused():
+    judgments, scores = scored()
+    half = {name: {"ab"[number % 2]: 3.0} for number, name in enumerate(scores)}
+    with pytest.raises(InputError, match="no labelled judgment was scored by every agent"):
+        fit_weights(table_of((judgments, half)))
+
+
+def test_one_class_only_and_too_few_questions_are_refused():
+    judgments, scores = scored()
+    table = table_of((judgments, scores))
+    with pytest.raises(InputError, match="are right"):
+        fit_weights(table.select(table.correct))
+    with pytest.raises(InputError, match="questions for 5 folds"):
+        fit_weights(table_of(scored(n=8)))
