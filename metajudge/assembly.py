@@ -147,14 +147,12 @@ class _Assembly:
         return StrategyName(given or self.config.strategy_for(agents))
 
     def _chosen(self, category: str | None, route: Route) -> list[AgentConfig]:
-        if route.agents is None:
-            return list(self.config.agents)
         by_name = {self._name(agent): agent for agent in self.config.agents}
-        unknown = [name for name in (*route.agents, *(route.agent_weights or {})) if name not in by_name]
+        unknown = [name for name in (*(route.agents or ()), *(route.agent_weights or ())) if name not in by_name]
         if unknown:
             there = ", ".join(by_name) or "none"
             raise ConfigurationError(f"routes.{category}: no agent is named {', '.join(unknown)}; there are: {there}")
-        return [by_name[name] for name in route.agents]
+        return list(self.config.agents) if route.agents is None else [by_name[name] for name in route.agents]
 
     def _agent(self, agent: AgentConfig, route: Route, built: Mapping[str, Model]) -> Agent:
         name = self._name(agent)

@@ -221,6 +221,7 @@ class TestConfiguration:
             ),
             ({"strategy": "majority_vote"}, "at least one agent"),
             ({"routes": {"math": {"agents": ["nobody"]}}}, "no agent is named nobody"),
+            ({"routes": {"math": {"agent_weights": {"mispelt": 2.0}}}}, "no agent is named mispelt"),
             ({"limits": {"nowhere": {"concurrency": 1}}}, "unknown provider 'nowhere'"),
             ({"agents": [{"model": "openai:m"}]}, "OPENAI_API_KEY"),
             ({"agents": [{"model": "openai:m", "api_key_env": "MY_OWN_KEY"}]}, "MY_OWN_KEY, which is not set"),
