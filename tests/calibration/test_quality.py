@@ -1,0 +1,45 @@
+"""Quality of probabilities, on hand-computed examples and against scikit-learn."""
+
+import math
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from metajudge.calibration.quality import auc, log_losses, precision_at, quality, reliability_bins
+
+
+def test_precision_at_a_coverage_counts_a_tie_at_the_edge_with_its_mean():
+    scores, correct = np.array([0.9, 0.8, 0.8, 0.1]), np.array([True, True, False, False])
+    assert precision_at(scores, correct, 0.25) == 1.0
+    assert precision_at(scores, correct, 0.5) == pytest.approx((1 + 0.5) / 2)
+    assert precision_at(scores, correct, 1.0) == 0.5
+
+
+def test_auc_equals_scikit_learn_with_ties_and_is_absent_for_one_class():
+    rng = np.random.default_rng(0)
+    scores, correct = np.round(rng.random(300), 1), rng.random(300) < 0.4
+    assert auc(scores, correct) == pytest.approx(roc_auc_score(correct, scores))
+    assert auc(scores, np.ones(300, dtype=bool)) is None
+
+
+def test_log_loss_is_clipped_so_that_one_bold_error_does_not_decide_everything():
+    assert log_losses(np.array([0.5, 0.0]), np.array([True, True])) == pytest.approx([math.log(2), -math.log(1e-3)])
+
+
+def test_reliability_bins_hold_every_row_once():
+    found = reliability_bins(np.array([0.0, 0.05, 0.95, 1.0]), np.array([False, True, True, True]))
+    assert [(one.low, one.high, one.n, one.right) for one in found] == [(0.0, 0.1, 2, 0.5), (0.9, 1.0, 2, 1.0)]
+
+
+def test_intervals_resample_questions_and_not_judgments():
+    rng = np.random.default_rng(1)
+    truth = rng.random(40)
+    correct = np.repeat(rng.random(40) < truth, 10)
+    values = np.repeat(np.clip(truth, 0.05, 0.95), 10)
+    clustered = quality(values, correct, [f"q{n // 10}" for n in range(400)], 0)
+    single = quality(values, correct, [f"q{n}" for n in range(400)], 0)
+    assert clustered.brier.estimate == pytest.approx(single.brier.estimate)
+    width = clustered.auc.high - clustered.auc.low
+    assert width > 2 * (single.auc.high - single.auc.low)
+    assert (clustered.n, clustered.questions) == (400, 40)

@@ -1,0 +1,172 @@
+"""The table of signals: what becomes a row, what evidence sees, what must not matter."""
+
+import numpy as np
+import pytest
+
+from metajudge.calibration.agent_scores import AgentScores
+from metajudge.calibration.table import build_table
+from metajudge.errors import InputError
+from metajudge.evidence import EvidenceIndex
+from metajudge.evidence.rewards import RewardScore
+from metajudge.types import Judgment
+from tests.doubles.crowds import crowd, relabelled
+from tests.doubles.judgments import judgment
+
+FREE = ["order", "strength", "peers"]
+
+
+def columns(table):
+    ordered = table.sorted()
+    return {name: (column.values.tolist(), column.present.tolist()) for name, column in ordered.columns.items()}
+
+
+def test_only_decided_pairwise_verdicts_are_rows_and_the_others_are_counted():
+    records = [
+        judgment("kept", item_id="i"),
+        judgment("tie", item_id="i", question="What is 2 + 2? (kept)", verdict="A=B", judge="wren"),
+        judgment("none", verdict=None, no_verdict="cut off"),
+        judgment("ranking", verdict=[["A"], ["B"]]),
+    ]
+    records[1] = records[1].model_copy(update={"item": records[0].item})
+    table = build_table(records, FREE)
+    assert table.judgment_ids == ("kept",)
+    assert table.left_out == {"no verdict": 1, "ranking": 1, "tie": 1}
+
+
+def test_order_and_peers_say_what_the_evidence_index_says():
+    records = crowd(20)
+    table, index = build_table(records, FREE), EvidenceIndex.build(records)
+    order = {"agree": "order.agree", "other_tied": "order.tie", "missing": "order.missing"}
+    for row, one in enumerate(records):
+        signals = index.signals(one)
+        for state, column in order.items():
+            assert table.columns[column].values[row] == (signals["order"].state == state)
+        # Every judge gave two verdicts, so a mean over games is the mean over voices.
+        assert table.columns["peers.support"].values[row] / 2 == pytest.approx(signals["peers"].value)
+
+
+def test_evidence_is_computed_over_all_records_and_report_chooses_rows():
+    records = crowd(12)
+    table, whole = build_table(records, FREE, report=lambda one: one.judge == "owl"), build_table(records, FREE)
+    assert set(table.judges) == {"owl"}
+    assert table.known_judges == ("jay", "owl", "wren")
+    mine = np.array(whole.judges) == "owl"
+    assert np.array_equal(whole.columns["peers.votes"].values[mine], table.columns["peers.votes"].values)
+
+
+def test_no_signal_sees_a_label():
+    assert columns(build_table(crowd(15), FREE)) == columns(build_table(crowd(15, labelled=False), FREE))
+
+
+def test_swapping_the_responses_labels_changes_no_signal():
+    records = crowd(15)
+    first, second = columns(build_table(records, FREE)), columns(build_table(relabelled(records), FREE))
+    assert first.keys() == second.keys()
+    for name, (values, present) in first.items():
+        assert second[name][1] == present
+        assert second[name][0] == pytest.approx(values, abs=1e-12), name
+
+
+def test_the_order_of_the_lines_changes_no_signal():
+    records = crowd(15)
+    shuffled = [records[at] for at in np.random.default_rng(1).permutation(len(records))]
+    assert columns(build_table(records, FREE)) == columns(build_table(shuffled, FREE))
+
+
+def test_an_absent_signal_is_masked_and_not_zero():
+    table = build_table([judgment("alone")], FREE)
+    assert table.columns["order.missing"].values.tolist() == [1.0]
+    assert not table.columns["peers.support"].present[0]
+    assert table.columns["peers.none"].values.tolist() == [1.0]
+
+
+def test_a_judge_that_agrees_with_the_others_weighs_more():
+    weights = build_table(crowd(80), FREE).scales.reliabilities
+    assert weights["owl"].plain > weights["jay"].plain
+    assert weights["owl"].strong > weights["owl"].plain
+
+
+def test_judges_of_one_family_have_one_voice_in_the_majority():
+    """Five copies of one bad judge must not make the one good judge look unreliable against the others."""
+    skills = {"owl": 0.95, "wren": 0.95, "lark": 0.95} | {f"jay/{number}": 0.5 for number in range(5)}
+    apart = build_table(crowd(60, skills=skills), FREE).scales.reliabilities
+    family = {name: name.partition("/")[0] for name in skills}
+    together = build_table(crowd(60, skills=skills), FREE, families=family).scales.reliabilities
+    assert together["owl"].plain > apart["jay/0"].plain
+
+
+def test_named_families_are_no_peers():
+    records = crowd(10)
+    table = build_table(records, FREE, families={"owl": "birds", "wren": "birds", "jay": "crows"})
+    owl = table.select(np.array(table.judges) == "owl")
+    assert not owl.columns["peers.of:wren"].present.any()
+    assert owl.columns["peers.of:jay"].present.all()
+
+
+def test_a_tie_of_the_other_order_is_kept_apart_from_a_missing_one():
+    item = judgment("x").item
+    records = [
+        judgment("x"),
+        judgment("y", order=("B", "A"), verdict="A=B").model_copy(update={"item": item}),
+    ]
+    table = build_table(records, ["order"])
+    assert [table.columns[name].values[0] for name in ("order.agree", "order.tie", "order.missing")] == [0, 1, 0]
+
+
+def test_rankings_of_more_responses_support_a_pairwise_verdict():
+    responses = {"A": "1", "B": "2", "C": "3"}
+    item = {"id": "i", "question": "?", "responses": responses, "label": None}
+    records = [
+        Judgment.model_validate({"id": "p", "item": item, "judge": "owl", "verdict": "A>C", "order": ["A", "C"]}),
+        Judgment.model_validate({"id": "r", "item": item, "judge": "wren", "verdict": [["C"], ["B"], ["A"]]}),
+    ]
+    table = build_table(records, FREE)
+    assert table.judgment_ids == ("p",)
+    assert table.columns["peers.votes"].values.tolist() == [-1.0]
+
+
+def test_reward_margins_are_relative_to_the_verdict_and_absent_where_there_is_no_score():
+    records = [judgment("a"), judgment("b", verdict="B>A"), judgment("c")]
+    scores = [RewardScore(f"item-{name}", "rm", {"A": 3.0, "B": 1.0}) for name in "ab"]
+    table = build_table(records, ["rewards"], rewards=scores)
+    column = table.columns["rewards.rm"]
+    assert column.present.tolist() == [True, True, False]
+    assert column.values[:2] == pytest.approx([np.tanh(1.0), -np.tanh(1.0)])
+    assert table.columns["rewards.votes"].values.tolist() == [1.0, -1.0, 0.0]
+
+
+def test_agents_scores_are_masked_where_an_agent_is_silent():
+    scores = AgentScores({"a": {"x": 4.0}, "b": {"x": 2.0, "y": 3.0}}, {"x": "m", "y": "n"})
+    table = build_table([judgment("a"), judgment("b"), judgment("c")], ["agents"], agent_scores=scores)
+    assert table.columns["agents.y"].present.tolist() == [False, True, False]
+    assert table.columns["agents.mean"].values.tolist() == [4.0, 2.5, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("signals", "message"),
+    [
+        (["astrology"], "no such signal"),
+        ([], "no signal is named"),
+        (["rewards"], "needs reward"),
+        (["agents"], "agents"),
+    ],
+)
+def test_signals_that_cannot_be_made_are_refused(signals, message):
+    with pytest.raises(InputError, match=message):
+        build_table([judgment("a")], signals)
+
+
+def test_one_id_with_two_contents_is_refused():
+    with pytest.raises(InputError, match="two different contents"):
+        build_table([judgment("a", item_id="i"), judgment("b", item_id="i")], FREE)
+
+
+def test_a_judgment_twice_is_refused():
+    with pytest.raises(InputError, match="stands there twice"):
+        build_table([judgment("a"), judgment("a")], FREE)
+
+
+def test_a_reward_model_that_contradicts_itself_is_refused():
+    scores = [RewardScore("item-a", "rm", {"A": 1.0, "B": 0.0}), RewardScore("item-a", "rm", {"A": 2.0, "B": 0.0})]
+    with pytest.raises(InputError, match="two different scores"):
+        build_table([judgment("a")], ["rewards"], rewards=scores)
