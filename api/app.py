@@ -29,6 +29,7 @@ class ServiceOptions:
         store: the store's file, None to keep nothing.
         api_key: what callers must present, None for no check (loopback only).
         concurrency: calls to models in flight at most.
+        calibration: a file of ``metajudge calibrate fit`` that gives every assessment its probability.
         max_body_bytes: larger requests are refused with 413.
     """
 
@@ -37,6 +38,7 @@ class ServiceOptions:
     api_key: str | None = field(default=None, repr=False)
     concurrency: int = 64
     max_body_bytes: int = 4_000_000
+    calibration: Path | None = None
 
 
 def create_app(options: ServiceOptions) -> FastAPI:
@@ -45,7 +47,13 @@ def create_app(options: ServiceOptions) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         default = next(iter(options.panels.values()))
-        engine = Engine(panel=default, store=options.store, concurrency=options.concurrency, command="serve")
+        engine = Engine(
+            panel=default,
+            store=options.store,
+            concurrency=options.concurrency,
+            calibration=options.calibration,
+            command="serve",
+        )
         async with engine:
             app.state.panels = Panels(engine, options.panels)
             yield

@@ -1,6 +1,6 @@
 """Panels by name, each built once over the one shared engine."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from metajudge.engine import Engine
 from metajudge.errors import ConfigurationError
@@ -21,13 +21,16 @@ class Panels:
         for name in panels:  # a panel that cannot be built stops the start, not the first request
             self._vetter(name, None)
 
-    async def vet(self, judgment: Judgment, panel: str | None, rubric: str | None) -> Assessment:
-        """Vets one judgment by a panel, with its own rubric or another built-in one.
+    async def vet(
+        self, judgment: Judgment, panel: str | None, rubric: str | None, others: Sequence[Judgment] = ()
+    ) -> Assessment:
+        """Vets one judgment by a panel, with its own rubric or another built-in one; ``others`` are evidence.
 
         Raises:
             ConfigurationError: an unknown panel or rubric.
         """
-        return await self._engine.vet(judgment, vetter=self._vetter(panel or self._default, rubric))
+        vetter = self._vetter(panel or self._default, rubric)
+        return await self._engine.vet(judgment, others=others, vetter=vetter)
 
     def _vetter(self, name: str, rubric: str | None) -> Vetter:
         if name not in self._panels:

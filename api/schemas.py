@@ -31,6 +31,10 @@ class VetRequest(BaseModel):
     rubric: str | None = Field(
         default=None, description="A built-in rubric in place of the panel's.", examples=["short"]
     )
+    others: list[Judgment] = Field(
+        default=[],
+        description="Judgments that are evidence, such as the other order or other judges of the item; not vetted.",
+    )
 
 
 def _kind(body: Any) -> str:

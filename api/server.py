@@ -20,6 +20,7 @@ def run(
     store: Path | None,
     concurrency: int,
     max_body_bytes: int,
+    calibration: Path | None = None,
 ) -> None:
     """Serves until it is told to stop (SIGINT or SIGTERM).
 
@@ -36,7 +37,7 @@ def run(
         ) from None
 
     key = checked_key(Settings.load().service_key, host)
-    options = ServiceOptions(panels, store, key, concurrency, max_body_bytes)
+    options = ServiceOptions(panels, store, key, concurrency, max_body_bytes, calibration)
     uvicorn.run(create_app(options), host=host, port=port, log_level="info", timeout_graceful_shutdown=10)
 
 

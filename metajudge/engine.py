@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from metajudge.assembly import build_vetter, endpoint_limits, key_lookup
 from metajudge.errors import BudgetExceeded, ConfigurationError, FailureKind
@@ -28,6 +28,11 @@ from metajudge.strategies import Panel, SignalEvidence, StrategyName, Vetter
 from metajudge.summary import VetSummary
 from metajudge.types import Assessment, Judgment, Status, digest
 
+if TYPE_CHECKING:
+    from metajudge.calibration.calibration import Calibration
+    from metajudge.evidence.rewards import RewardScore
+    from metajudge.strategies.probability import Probabilities
+
 Agents = Sequence[str | Model]
 
 
@@ -40,6 +45,9 @@ class Engine:
         panel: a whole configuration; the other arguments are laid over it.
         store: a path, an open store (left open), or None to keep nothing.
         early_exit: stop asking once the decision is settled; None means off, unless the panel says otherwise.
+        calibration: a calibration or its file: assessments get a probability and, where a guaranteed threshold is
+            stored, its decision. One that reads agents' scores switches early exit off.
+        allow_other_calibration: apply it although judges, agents, rubrics or prompts differ from those fitted on.
         concurrency: calls in flight at most.
         budget_usd: dollars this engine may spend; a model without a known price is refused then.
         settings: where keys come from; read from the environment by default.
@@ -64,6 +72,8 @@ class Engine:
         threshold: float | None = None,
         seed: int | None = None,
         early_exit: bool | None = None,
+        calibration: "str | Path | Calibration | None" = None,
+        allow_other_calibration: bool = False,
         store: str | Path | Store | None = None,
         concurrency: int = 64,
         budget_usd: float | None = None,
@@ -84,6 +94,10 @@ class Engine:
         config = with_flags(panel or PanelConfig(), [a for a in agents if isinstance(a, str)], **flags)
         given = tuple(AgentConfig(name=name, model=f"object:{name}") for name in self.models)
         self.config = config.model_copy(update={"agents": (*config.agents, *given)}) if given else config
+        self.calibration = _calibration(calibration)
+        self._allow_other = allow_other_calibration
+        if self._reads_agents:  # an agent that was not asked has no score
+            self.config = self.config.model_copy(update={"early_exit": False})
         self.command = command
         self.run_id = uuid.uuid4().hex[:12]
         self.settings = settings
@@ -110,6 +124,10 @@ class Engine:
         await self._close()
 
     @property
+    def _reads_agents(self) -> bool:
+        return self.calibration is not None and "agents" in self.calibration.identity.signals
+
+    @property
     def vetter(self) -> Vetter:
         """The panels, once the engine is entered."""
         if self._vetter is None:
@@ -132,29 +150,47 @@ class Engine:
         return self._notices.lines
 
     def variant(self, panel: PanelConfig) -> Vetter:
-        """Another panel over the same connections, limits, budget and store."""
+        """Another panel over the same connections, limits, budget and store.
+
+        Raises:
+            ConfigurationError: a panel that cannot be built, or an engine that is not open.
+            InputError: the engine's calibration is for other agents.
+        """
         if self._resources is None:
             raise ConfigurationError("the engine is not open: use it as `async with Engine(...) as engine`")
-        return build_vetter(panel, self._resources, early_exit=False, models=self.models)
+        vetter = build_vetter(panel, self._resources, early_exit=False, models=self.models)
+        self._probabilities((), vetter, strict=False)  # a calibration for other agents is an error now, not later
+        return vetter
 
     async def vet(
-        self, judgment: Judgment, *, evidence: EvidenceIndex | None = None, vetter: Vetter | None = None
+        self,
+        judgment: Judgment,
+        *,
+        others: Sequence[Judgment] = (),
+        evidence: EvidenceIndex | None = None,
+        vetter: Vetter | None = None,
     ) -> Assessment:
         """Vets one judgment; one that was assessed before under the same panel is taken from the store.
 
         Args:
-            evidence: the judgments around it, for strategy ``signals``; default: this judgment alone.
+            others: judgments that are evidence (the other order, other judges of the item), for strategy ``signals``
+                and a calibration; they are not vetted.
+            evidence: the same, indexed already, for strategy ``signals``.
             vetter: a :meth:`variant` to vet by in place of the engine's own panel.
 
         Raises:
             BudgetExceeded: nothing more may be spent.
+            InputError: the calibration is not for these agents.
         """
         vetter = vetter or self.vetter
+        around = [judgment, *(one for one in others if one.id != judgment.id)]
+        probabilities = self._probabilities(around, vetter, wanted=lambda one: one.id == judgment.id, strict=False)
         key = vetter.key(judgment)
         earlier = (await self._find_done([key])).get(key)
-        if earlier is not None and earlier.status is Status.ASSESSED:
-            return earlier
-        return await self._work(vetter, Job(0, key, judgment, earlier), evidence or EvidenceIndex.build([judgment]))
+        if earlier is None or earlier.status is not Status.ASSESSED:
+            index = evidence or EvidenceIndex.build(around)
+            earlier = await self._work(vetter, Job(0, key, judgment, earlier), index)
+        return await self._complete(key, judgment, earlier, probabilities)
 
     def output_mode(self, spec: AgentSpec) -> str:
         """How a model is asked for structured output, as found out so far: json_schema, json_object or text."""
@@ -168,6 +204,7 @@ class Engine:
         keep_failures: bool = False,
         stop: Stop | None = None,
         summary: VetSummary | None = None,
+        rewards: "Iterable[RewardScore] | None" = None,
     ) -> VetSummary:
         """Vets every judgment of a source, several at once, going on where an earlier run stopped.
 
@@ -176,24 +213,34 @@ class Engine:
             keep_failures: whether judgments that ended unscored or failed before are left so.
             stop: lets the caller stop the run; what is done is kept.
             summary: counted into as results come, for progress displays.
+            rewards: reward models' scores, for a calibration that reads them.
         """
         summary = summary or VetSummary()
         summary.run_id = self.run_id
         index = self._evidence(source)
+        probabilities = self._probabilities_of(source, rewards)
+        if self.calibration is not None:
+            summary.calibrated = True
+            summary.guarantees = [one.meaning() for one in self.calibration.guarantees]
         durable_at: float | None = None
+        known: set[int] = set()
 
         async def work(job: Job[Judgment, Assessment]) -> Assessment:
             nonlocal durable_at
+            if job.earlier is not None and stands(job.earlier):
+                known.add(job.index)
+                return await self._complete(job.key, job.record, job.earlier, probabilities)
             assessment = await self._work(self.vetter, job, index)
+            assessment = await self._complete(job.key, job.record, assessment, probabilities)
             durable_at = time.monotonic()
             return assessment
 
         def finished(job: Job[Judgment, Assessment], assessment: Assessment, reused: bool) -> None:
-            summary.add(assessment, reused)
+            summary.add(assessment, reused or job.index in known)
             if on_result is not None:
                 on_result(job.index, job.record, assessment)
 
-        def keep(assessment: Assessment) -> bool:
+        def stands(assessment: Assessment) -> bool:
             hopeless = assessment.failure is not None and assessment.failure.kind is FailureKind.NO_VERDICT
             return keep_failures or hopeless or assessment.status is Status.ASSESSED
 
@@ -203,7 +250,8 @@ class Engine:
                 work,
                 key=self.vetter.key,
                 find_done=self._find_done,
-                keep=keep,
+                # With a calibration earlier results are completed anew: their evidence may have changed.
+                keep=lambda earlier: probabilities is None and stands(earlier),
                 finished=finished,
                 workers=self._concurrency,
                 stop=stop,
@@ -247,6 +295,8 @@ class Engine:
         self._vetter = build_vetter(self.config, resources, early_exit=False, models=self.models)
         if self._store is not None:
             config = {"panel": self.config.model_dump(mode="json"), "panel_digest": self._vetter.default.digest}
+            if self.calibration is not None:
+                config["calibration"] = self.calibration.digest
             await self._store.start_run(RunRecord(self.run_id, self.command, time.time(), "running", config))
 
     async def _close(self) -> None:
@@ -274,6 +324,20 @@ class Engine:
             await self._store.save_assessment(key, job.record, assessment, self.run_id)
         return assessment
 
+    async def _complete(
+        self, key: str, judgment: Judgment, assessment: Assessment, probabilities: "Probabilities | None"
+    ) -> Assessment:
+        """Adds the probability and keeps that, too: what vetting found stays as it was, under its own key."""
+        if probabilities is None:
+            return assessment
+        completed = probabilities.complete(judgment, assessment)
+        if self._store is not None:
+            said = [completed.calibration, completed.probability, completed.probability_marks, completed.accepted]
+            key = digest([key, *said])
+            if not await self._store.find_assessments([key]):
+                await self._store.save_assessment(key, judgment, completed, self.run_id)
+        return completed
+
     async def _find_done(self, keys: Sequence[str]) -> Mapping[str, Assessment]:
         return {} if self._store is None else await self._store.find_assessments(keys)
 
@@ -282,6 +346,38 @@ class Engine:
         if not any(panel.strategy is StrategyName.SIGNALS for panel in panels):
             return None
         return EvidenceIndex.build(source.all() if isinstance(source, JudgmentSource) else source)
+
+    def _probabilities(
+        self,
+        judgments: Iterable[Judgment],
+        vetter: Vetter,
+        *,
+        wanted: Callable[[Judgment], bool] | None = None,
+        rewards: "Iterable[RewardScore] | None" = None,
+        strict: bool = True,
+    ) -> "Probabilities | None":
+        if self.calibration is None:
+            return None
+        from metajudge.strategies.probability import Probabilities
+
+        return Probabilities.build(
+            self.calibration,
+            judgments,
+            panels=(vetter.default, *vetter.routes.values()),
+            wanted=wanted,
+            rewards=rewards,
+            allow_other_identity=self._allow_other,
+            judges_must_be_known=strict,
+        )
+
+    def _probabilities_of(
+        self, source: JudgmentSource | Sequence[Judgment], rewards: "Iterable[RewardScore] | None"
+    ) -> "Probabilities | None":
+        if not isinstance(source, JudgmentSource):
+            return self._probabilities(source, self.vetter, rewards=rewards)
+        judges = source.judges
+        wanted = None if judges is None else lambda judgment: judgment.judge in judges
+        return self._probabilities(source.all(), self.vetter, wanted=wanted, rewards=rewards)
 
     def _account(self, summary: VetSummary, durable_at: float | None) -> None:
         meter = self.meter
@@ -292,6 +388,14 @@ class Engine:
         summary.notices = list(self.notices)
         if meter.first_sent_at is not None and durable_at is not None:
             summary.wall_s = durable_at - meter.first_sent_at
+
+
+def _calibration(given: "str | Path | Calibration | None") -> "Calibration | None":
+    if not isinstance(given, str | Path):
+        return given
+    from metajudge.calibration.calibration import load_calibration
+
+    return load_calibration(given)
 
 
 def vet(

@@ -16,6 +16,9 @@ class VetSummary:
         judgments: judgments that reached a result; what a budget or an interruption left is not counted.
         reused: assessments found in the store, for which nothing was asked.
         accepted, rejected: of the assessed ones.
+        calibrated: whether a calibration was applied; ``with_probability`` counts what it could speak about,
+            ``probability_marks`` what is to be known about these or why there is none, and ``guarantees`` says what
+            a guaranteed threshold in it promises.
         failures: unscored and failed judgments by kind; ``agent_failures``: single agents' failures by kind.
         calls: HTTP requests sent in this run, retries and repairs included.
         cached_calls: replies taken from the store instead.
@@ -49,6 +52,9 @@ class VetSummary:
     store: str | None = None
     out: str | None = None
     calibrated: bool = False
+    with_probability: int = 0
+    probability_marks: Counter[str] = field(default_factory=Counter)
+    guarantees: list[str] = field(default_factory=list)
 
     def add(self, assessment: Assessment, reused: bool) -> None:
         """Counts one assessment."""
@@ -64,6 +70,8 @@ class VetSummary:
                 self.unscored += 1
             case Status.FAILED:
                 self.failed += 1
+        self.with_probability += assessment.probability is not None
+        self.probability_marks.update(assessment.probability_marks)
         if assessment.failure is not None:
             self.failures[assessment.failure.kind.value] += 1
         for result in assessment.agents:
@@ -86,6 +94,7 @@ class VetSummary:
         data = asdict(self)
         data["end"] = self.end.value
         data["failures"] = dict(sorted(self.failures.items()))
+        data["probability_marks"] = dict(sorted(self.probability_marks.items()))
         data["agent_failures"] = dict(sorted(self.agent_failures.items()))
         for name in ("wall_s", "total_s", "known_cost_usd", "cost_usd"):
             data[name] = None if data[name] is None else round(data[name], 6)

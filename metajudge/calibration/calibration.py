@@ -19,6 +19,7 @@ from metajudge.calibration.quality import Quality
 from metajudge.calibration.table import EvidenceScales, SignalGroup, SignalTable
 from metajudge.errors import InputError
 from metajudge.evidence.consensus import Reliability
+from metajudge.types import text_digest
 
 CALIBRATION_VERSION = 1
 """Version of the file's format and of the definitions of its signals."""
@@ -162,6 +163,11 @@ class Calibration(_Frozen):
         weights = {name: Reliability(one.plain, one.strong, one.share) for name, one in self.reliabilities.items()}
         return EvidenceScales(weights, self.reward_scales)
 
+    @property
+    def digest(self) -> str:
+        """Digest of the file's content."""
+        return text_digest(self.to_json().decode())
+
     def guarantee_for(self, judge: str) -> Guarantee | None:
         """The guarantee for one judge's judgments: its own if there is one, else one that includes the judge."""
         mine = [one for one in self.guarantees if not one.judges or judge in one.judges]
@@ -182,7 +188,7 @@ class Calibration(_Frozen):
         """
         if not allow_other_identity:
             self._check_identity(table)
-        scaled = table.with_scales(self.scales)
+        scaled = table if table.scales is self.scales else table.with_scales(self.scales)
         values, found = np.zeros(len(table)), np.zeros(len(table), dtype=bool)
         marks: list[list[Mark]] = [[] for _ in range(len(table))]
         judges = np.array(table.judges, dtype=object)

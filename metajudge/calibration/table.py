@@ -125,6 +125,12 @@ class SignalTable:
         kept = {name: column for name, column in self.columns.items() if _group(name) not in ("peers", "rewards")}
         return replace(self, columns=kept | fresh, scales=scales)
 
+    def with_agent_scores(self, scores: AgentScores) -> "SignalTable":
+        """The same rows with agents' scores as further evidence."""
+        groups = tuple(group for group in SIGNAL_GROUPS if group == "agents" or group in self.signals)
+        columns = {**self.columns, **_agent_columns(self.judgment_ids, scores)}
+        return replace(self, signals=groups, columns=columns, agent_scores=scores)
+
     def without(self, group: SignalGroup) -> "SignalTable":
         """The same table without one group of signals."""
         kept = {name: column for name, column in self.columns.items() if _group(name) != group}
@@ -283,12 +289,15 @@ def _plain_columns(
         columns["strength.strong"] = Column.full(places.level == 2)
     columns |= {name: _column(values) for name, values in rows.text.items()}
     if "agents" in groups and agents is not None:
-        said = [agents.scores.get(name, {}) for name in rows.judgment_ids]
-        for agent in sorted(agents.agents):
-            columns[f"agents.{agent}"] = _column([scores.get(agent) for scores in said])
-        means = [sum(scores.values()) / len(scores) if scores else None for scores in said]
-        columns["agents.mean"] = _column(means)
+        columns |= _agent_columns(rows.judgment_ids, agents)
     return columns
+
+
+def _agent_columns(judgment_ids: Sequence[str], agents: AgentScores) -> dict[str, Column]:
+    said = [agents.scores.get(name, {}) for name in judgment_ids]
+    columns = {f"agents.{agent}": _column([scores.get(agent) for scores in said]) for agent in sorted(agents.agents)}
+    means = [sum(scores.values()) / len(scores) if scores else None for scores in said]
+    return columns | {"agents.mean": _column(means)}
 
 
 def _scaled_columns(

@@ -17,6 +17,9 @@ def serve(
         typer.Option("--config", help="Panel file (TOML); repeat to offer several by name.", metavar="FILE"),
     ] = None,
     store: StoreOption = None,
+    calibration: Annotated[
+        Path | None, typer.Option(help="A file of `calibrate fit`: adds probabilities.", metavar="FILE")
+    ] = None,
     concurrency: Annotated[int, typer.Option(help="Calls to models in flight at most.", min=1)] = 64,
     max_body_mb: Annotated[float, typer.Option(help="Largest request body, in megabytes.", min=0.001)] = 4.0,
 ) -> None:
@@ -40,4 +43,5 @@ def serve(
         store=store_path(store),
         concurrency=concurrency,
         max_body_bytes=int(max_body_mb * 1_000_000),
+        calibration=calibration,
     )

@@ -47,6 +47,18 @@ def vet(
     out: Annotated[Path | None, typer.Option(help="Write one assessment a line (JSONL).", metavar="FILE")] = None,
     judge: Annotated[list[str] | None, typer.Option(help="Vet only this judge's judgments. Repeatable.")] = None,
     limit: Annotated[int | None, typer.Option(help="Vet only the first N.", min=1)] = None,
+    calibration: Annotated[
+        Path | None,
+        typer.Option(
+            help="A file of `calibrate fit`: adds each judgment's probability; where it holds a guaranteed threshold, "
+            "that decides what is kept.",
+            metavar="FILE",
+        ),
+    ] = None,
+    allow_other_calibration: Annotated[
+        bool,
+        typer.Option("--allow-other-calibration", help="Apply it to other judges or agents than it was fitted on."),
+    ] = False,
     families: Annotated[
         str | None,
         typer.Option(help="Meta-judges of the judge's or a candidate's family: warn (default), forbid or ignore."),
@@ -88,9 +100,14 @@ def vet(
     if dry_run:
         _print_estimate(panel, source, as_json)
         return
-    options = {"concurrency": concurrency, "budget_usd": budget_usd}
+    options = {
+        "concurrency": concurrency,
+        "budget_usd": budget_usd,
+        "calibration": calibration,
+        "allow_other_calibration": allow_other_calibration,
+    }
     where = store_path(store)
-    summary, labels = run(_vet(panel, source, where, out, keep_failures, options))
+    summary, labels = run(_vet(panel, source, inputs, where, out, keep_failures, options))
     summary.bad_lines, summary.duplicates = source.rejects, source.duplicates
     rejects = Path(f"{out or where}.rejects.jsonl")
     source.write_rejects(rejects)
@@ -106,7 +123,13 @@ def vet(
 
 
 async def _vet(
-    panel: Any, source: Any, store: Path, out: Path | None, keep_failures: bool, options: dict[str, Any]
+    panel: Any,
+    source: Any,
+    inputs: list[str],
+    store: Path,
+    out: Path | None,
+    keep_failures: bool,
+    options: dict[str, Any],
 ) -> tuple[Any, LabelCount]:
     from metajudge.assessment_file import AssessmentFile
     from metajudge.cli.progress import Progress
@@ -116,6 +139,7 @@ async def _vet(
 
     stop, labels, summary = Stop(), LabelCount(), VetSummary()
     engine = Engine(panel=panel, store=store, command="vet", notify=say, **options)
+    rewards = _rewards(inputs, engine.calibration)
     async with contextlib.AsyncExitStack() as stack:
         await stack.enter_async_context(engine)
         stop_on_interrupt(stop, RunEnd.INTERRUPTED)
@@ -128,8 +152,20 @@ async def _vet(
                 file.write(index, assessment)
             progress.update()
 
-        await engine.vet_all(source, on_result=on_result, keep_failures=keep_failures, stop=stop, summary=summary)
+        await engine.vet_all(
+            source, on_result=on_result, keep_failures=keep_failures, stop=stop, summary=summary, rewards=rewards
+        )
     return summary, labels
+
+
+def _rewards(inputs: list[str], calibration: Any) -> Any:
+    """Reward models' scores beside the input, where the calibration reads them."""
+    if calibration is None or "rewards" not in calibration.identity.signals:
+        return None
+    from metajudge.readers.rewards import find_reward_scores, read_reward_scores
+
+    files = [found for found in map(find_reward_scores, map(Path, inputs)) if found is not None]
+    return [score for file in files for score in read_reward_scores(file)] or None
 
 
 def _total(source: Any) -> int:

@@ -12,14 +12,27 @@ from metajudge.runs import RunEnd
 from metajudge.stats.intervals import wilson
 from metajudge.summary import VetSummary
 
+MARKS = {
+    "seen_in_fit": "were fitted on: theirs are the stored out-of-fold probabilities",
+    "question_seen_in_fit": "share a question with the fit: their probabilities may be too good",
+    "unknown_category": "are of a category the fit does not know: a coarser model answers",
+    "other_judge": "are by a judge the fit does not know",
+    "absent_signal": "lack a signal that was always there in the fit",
+    "undecided_verdict": "have no probability: a tie, a ranking, a grade or no verdict",
+    "no_agent_scores": "have no probability: no agent gave a score",
+}
+"""What the marks of probabilities mean, as counts are printed."""
+
 
 def print_report(summary: VetSummary, labels: LabelCount, panel: PanelConfig, rejects: Path) -> None:
     """Prints counts, what the labels say, what it took and how to go on."""
     console = Console(highlight=False)
-    by = "free evidence alone, uncalibrated" if panel.chosen_strategy == "signals" else _agents(panel)
-    console.print(f"Vetted by {by}; kept above {panel.threshold:g}", soft_wrap=True, markup=False)
+    evidence = "free evidence alone" if summary.guarantees else "free evidence alone, uncalibrated"
+    by = evidence if panel.chosen_strategy == "signals" else _agents(panel)
+    kept = "the guaranteed probability" if summary.guarantees else f"{panel.threshold:g}"
+    console.print(f"Vetted by {by}; kept above {kept}", soft_wrap=True, markup=False)
     console.print(_counts(summary))
-    for line in (*_label_lines(labels), *_cost_lines(summary), *_where(summary, rejects)):
+    for line in (*_calibration_lines(summary), *_label_lines(labels), *_cost_lines(summary), *_where(summary, rejects)):
         console.print(line, soft_wrap=True, markup=False)
     for line in _how_to_go_on(summary, panel):
         console.print(line, soft_wrap=True, markup=False)
@@ -32,7 +45,8 @@ def _counts(summary: VetSummary) -> Table:
     table.add_column("", overflow="fold")
     table.add_row("kept", str(summary.accepted), "")
     table.add_row("discarded", str(summary.rejected), "")
-    table.add_row("unscored", str(summary.unscored), "too few valid answers for a decision" if summary.unscored else "")
+    why = "too few valid answers for a decision" + (", or no probability" if summary.guarantees else "")
+    table.add_row("unscored", str(summary.unscored), why if summary.unscored else "")
     table.add_row("failed", str(summary.failed), _kinds(summary.failures) if summary.failed else "")
     if summary.reused:
         table.add_row("of these, known before", str(summary.reused), "taken from the store, nothing asked")
@@ -68,6 +82,15 @@ def _label_lines(labels: LabelCount) -> list[str]:
         wrong = labels.kept - labels.kept_correct
         more = " ..." if wrong > len(labels.wrongly_kept) else ""
         lines.append(f"  kept although wrong: {', '.join(labels.wrongly_kept)}{more}")
+    return lines
+
+
+def _calibration_lines(summary: VetSummary) -> list[str]:
+    if not summary.calibrated:
+        return []
+    lines = ["", f"{summary.with_probability} of {summary.judgments} judgments have a calibrated probability."]
+    lines += [f"  {count} {MARKS.get(mark, mark)}" for mark, count in sorted(summary.probability_marks.items())]
+    lines += summary.guarantees or ["No guaranteed threshold is stored in the calibration: kept by the score alone."]
     return lines
 
 
@@ -112,7 +135,7 @@ def _how_to_go_on(summary: VetSummary, panel: PanelConfig) -> list[str]:
         return ["Interrupted. Give the same command again to go on from here."]
     if summary.end is RunEnd.BUDGET:
         return ["The budget is reached. Give the same command with a larger --budget-usd to go on from here."]
-    if panel.chosen_strategy == "signals":
+    if panel.chosen_strategy == "signals" and not summary.guarantees:
         return [
             "These scores are a heuristic over free evidence, not calibrated. To have models score the judgments,",
             "add meta-judges: metajudge vet INPUT --agent openai:gpt-4o-mini --agent anthropic:claude-sonnet-4-5",

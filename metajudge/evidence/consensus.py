@@ -63,6 +63,8 @@ def reliabilities(games: Games) -> dict[str, Reliability]:
     The weight at a strength is ``log((a + 2) / (b + 2))`` with a the games that agree and b those that disagree with
     the sign of the summed voices of the other families (a family's voice is the mean sign of its games on the pair).
     """
+    if not games.judges:
+        return {}
     signs = np.sign(games.strength) * games.given
     families = sorted(set(games.kin))
     member = np.array([[kin == family for kin in games.kin] for family in families], dtype=np.float64)

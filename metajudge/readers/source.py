@@ -102,6 +102,11 @@ class JudgmentSource:
         return self._tally.judgments
 
     @property
+    def judges(self) -> frozenset[str] | None:
+        """The judges asked for, None for all."""
+        return self._judges
+
+    @property
     def rejects(self) -> int:
         """Number of rejects: bad lines, and ids that stand for two different judgments."""
         return self._tally.rejects

@@ -79,6 +79,19 @@ class SignalValue(_Frozen):
     detail: str = ""
 
 
+class GuaranteedThreshold(_Frozen):
+    """A threshold on the probability whose precision is guaranteed (see :mod:`metajudge.calibration.guarantee`)."""
+
+    threshold: float
+    target: float = Field(description="Precision guaranteed of what is kept.")
+    delta: float = Field(description="Probability, over the draw of the labelled questions, that the guarantee fails.")
+    approximate: bool = Field(default=False, description="Scores and threshold came from the same questions.")
+
+    def keeps(self, probability: float) -> bool:
+        """Whether a probability reaches the threshold, compared after rounding to 1e-9."""
+        return round(probability, 9) >= round(self.threshold, 9)
+
+
 class Assessment(_Frozen):
     """Whether one judgment is to be trusted, and why.
 
@@ -101,7 +114,17 @@ class Assessment(_Frozen):
     agents: tuple[AgentResult, ...] = ()
     summariser: AgentResult | None = None
     signals: dict[str, SignalValue] | None = None
-    calibrated: bool = Field(default=False, description="Whether a calibration stands behind the score.")
+    probability: float | None = Field(
+        default=None, description="Calibrated probability that the judgment is correct, in [0, 1]."
+    )
+    probability_marks: tuple[str, ...] = Field(
+        default=(), description="What is to be known about the probability, or why there is none."
+    )
+    calibrated: bool = Field(default=False, description="Whether there is a calibrated probability.")
+    calibration: str | None = Field(default=None, description="Digest of the calibration applied.")
+    guarantee: GuaranteedThreshold | None = Field(
+        default=None, description="The guaranteed threshold that ``accepted`` follows, in place of the score's."
+    )
     strategy: str
     threshold: float
     category: str | None = None

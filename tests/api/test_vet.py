@@ -2,8 +2,11 @@
 
 import pytest
 
+from metajudge.calibration.fit import fit_calibration
+from metajudge.calibration.table import build_table
 from metajudge.panel_file import panel_config
 from metajudge.types import Assessment
+from tests.doubles.crowds import crowd
 from tests.doubles.judgments import judgment
 from tests.doubles.llm_server import LLMServer, score_answer
 
@@ -90,3 +93,26 @@ def test_half_a_json(serve):
 def test_every_field_of_a_missing_record_is_named(serve):
     problem = serve().post("/v1/vet", json={}).json()
     assert len(problem["errors"]) >= 4
+
+
+class TestCalibration:
+    @pytest.fixture
+    def calibration(self, tmp_path):
+        path = tmp_path / "calibration.json"
+        fit_calibration(build_table(crowd(60), ["order", "strength", "peers"]), repeats=1).save(path)
+        return path
+
+    def test_evidence_in_the_request_changes_the_probability(self, serve, calibration):
+        client = serve(panels={"default": panel_config({})}, calibration=calibration)
+        fresh = [one.model_dump(mode="json") for one in crowd(1, seed=9, prefix="new")]
+        alone = client.post("/v1/vet", json=fresh[0]).json()
+        among = client.post("/v1/vet", json={"judgment": fresh[0], "others": fresh[1:]}).json()
+        assert 0 < alone["probability"] < 1
+        assert 0 < among["probability"] < 1
+        assert alone["probability"] != among["probability"]
+
+    def test_an_unknown_judge_has_no_probability_and_is_no_error(self, serve, calibration):
+        client = serve(panels={"default": panel_config({})}, calibration=calibration)
+        response = client.post("/v1/vet", json=record(judge="stork"))
+        assert response.status_code == 200
+        assert (response.json()["probability"], response.json()["probability_marks"]) == (None, ["other_judge"])

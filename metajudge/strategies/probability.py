@@ -1,0 +1,188 @@
+"""The probability that a judgment is correct, by a calibration, laid over what vetting found."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from metajudge.calibration.agent_scores import AgentScores
+from metajudge.calibration.calibration import Calibration, Mark, Predictions
+from metajudge.calibration.table import SignalTable, build_table
+from metajudge.errors import FailureKind, InputError
+from metajudge.evidence.rewards import RewardScore
+from metajudge.strategies.panel import Panel
+from metajudge.types import Assessment, Failure, GuaranteedThreshold, Judgment, Status
+
+
+class NoProbability(StrEnum):
+    """Why a judgment has no probability."""
+
+    UNDECIDED = "undecided_verdict"
+    """A tie, a ranking, a grade or no verdict: calibrations speak about decided pairwise verdicts."""
+    OTHER_JUDGE = "other_judge"
+    """The calibration was not fitted on this judge's judgments."""
+    NO_AGENT_SCORES = "no_agent_scores"
+    """It reads agents' scores, and no agent gave one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Probabilities:
+    """P(correct) for the judgments of one input.
+
+    Evidence (peers, the other order) is taken from all the judgments given to :meth:`build`.
+
+    Attributes:
+        digest: of the calibration, recorded with every assessment.
+    """
+
+    calibration: Calibration
+    digest: str
+    _table: SignalTable | None
+    _row: Mapping[str, int]
+    _known: Predictions | None
+    _allow_other: bool
+
+    @classmethod
+    def build(
+        cls,
+        calibration: Calibration,
+        judgments: Iterable[Judgment],
+        *,
+        panels: Sequence[Panel] = (),
+        wanted: Callable[[Judgment], bool] | None = None,
+        rewards: Iterable[RewardScore] | None = None,
+        allow_other_identity: bool = False,
+        judges_must_be_known: bool = True,
+    ) -> "Probabilities":
+        """Collects the evidence in one pass; without agents' scores among the signals, all is known then.
+
+        Args:
+            judgments: all records of the input.
+            panels: those that vet, for calibrations that read agents' scores.
+            wanted: which judgments are vetted; None for all.
+            rewards: reward models' scores, for calibrations that read them.
+            allow_other_identity: whether judges, agents, rubrics or prompts may differ from the fit's.
+            judges_must_be_known: whether an input by unknown judges alone is an error; if not, its judgments have no
+                probability, as those of an unknown judge among others never have one.
+
+        Raises:
+            InputError: the calibration is for other judges, agents, rubrics or prompts, or lacks its signals.
+        """
+        identity = calibration.identity
+        reads_agents = "agents" in identity.signals
+        if reads_agents and not allow_other_identity:
+            _check_agents(calibration, panels)
+        known, others = set(identity.judges), set[str]()
+
+        def report(judgment: Judgment) -> bool:
+            if wanted is not None and not wanted(judgment):
+                return False
+            if judgment.judge not in known and not allow_other_identity:
+                others.add(judgment.judge)
+                return False
+            return True
+
+        signals = [name for name in identity.signals if name != "agents"] or ["strength"]
+        table = build_table(judgments, signals, report=report, rewards=rewards)
+        if judges_must_be_known and not len(table) and others:
+            raise InputError(
+                f"this calibration was fitted on judgments by {', '.join(identity.judges)}, and the input's are by "
+                f"{', '.join(sorted(others))}: fit one for them with `metajudge calibrate fit`"
+            )
+        scaled = table.with_scales(calibration.scales)
+        found = None if reads_agents or not len(table) else calibration.probabilities(scaled, allow_other_identity)
+        rows = {name: row for row, name in enumerate(table.judgment_ids)}
+        return cls(calibration, calibration.digest, scaled if reads_agents else None, rows, found, allow_other_identity)
+
+    def complete(self, judgment: Judgment, assessment: Assessment) -> Assessment:
+        """Adds probability and, where the calibration holds a guaranteed threshold for the judge, its decision.
+
+        Under a guarantee ``accepted`` is the guaranteed threshold's word, not the score's; what has no probability is
+        then unscored.
+        """
+        probability, marks = self._probability(judgment, assessment)
+        found = self.calibration.guarantee_for(judgment.judge)
+        guarantee = None
+        if found is not None:
+            guarantee = GuaranteedThreshold(
+                threshold=found.threshold, target=found.target, delta=found.delta, approximate=found.approximate
+            )
+        completed = assessment.model_copy(
+            update={
+                "probability": probability,
+                "probability_marks": marks,
+                "calibration": self.digest,
+                "calibrated": probability is not None,
+                "guarantee": guarantee,
+            }
+        )
+        return completed if guarantee is None else _decided(completed, guarantee)
+
+    def _probability(self, judgment: Judgment, assessment: Assessment) -> tuple[float | None, tuple[str, ...]]:
+        row = self._row.get(judgment.id)
+        if row is None:
+            fitted = self._allow_other or judgment.judge in self.calibration.identity.judges
+            return None, ((NoProbability.UNDECIDED if fitted else NoProbability.OTHER_JUDGE).value,)
+        found = self._known
+        if self._table is not None:
+            scores = self._agent_scores(assessment)
+            if scores is None:
+                return None, (NoProbability.NO_AGENT_SCORES.value,)
+            one = self._table.select(np.array([row])).with_agent_scores(scores)
+            found, row = self.calibration.probabilities(one, self._allow_other), 0
+        assert found is not None
+        marks = tuple(mark.value for mark in found.marks[row])
+        if np.ma.getmaskarray(found.probabilities)[row]:
+            return None, marks or (Mark.OTHER_JUDGE.value,)
+        return round(float(found.probabilities[row]), 9), marks
+
+    def _agent_scores(self, assessment: Assessment) -> AgentScores | None:
+        """This assessment's scores under the calibration's identity, which was compared with the panel before."""
+        said = AgentScores.from_assessments([assessment])
+        if not said.scores.get(assessment.judgment_id):
+            return None
+        if self._allow_other:
+            return said
+        identity = self.calibration.identity
+        return AgentScores(said.scores, identity.agents, identity.rubrics, identity.prompts)
+
+
+def _decided(assessment: Assessment, guarantee: GuaranteedThreshold) -> Assessment:
+    if assessment.status is not Status.ASSESSED:
+        return assessment
+    if assessment.probability is None:
+        message = f"no probability to hold against the guaranteed threshold: {', '.join(assessment.probability_marks)}"
+        return assessment.model_copy(
+            update={
+                "status": Status.UNSCORED,
+                "accepted": None,
+                "failure": Failure(kind=FailureKind.NO_EVIDENCE, message=message),
+            }
+        )
+    return assessment.model_copy(update={"accepted": guarantee.keeps(assessment.probability)})
+
+
+def _check_agents(calibration: Calibration, panels: Sequence[Panel]) -> None:
+    """Compares agents, rubrics and prompts with those fitted on."""
+    identity = calibration.identity
+    agents = {agent.name: agent.model.name for panel in panels for agent in panel.members}
+    rubrics = {panel.rubric_digest for panel in panels} - {None}
+    prompts = {panel.prompt_digest for panel in panels} - {None}
+    problems = []
+    if agents != identity.agents:
+        problems.append(f"its agents are {_listed(identity.agents)}, here {_listed(agents)}")
+    if not rubrics <= set(identity.rubrics):
+        problems.append("its agents used another rubric")
+    if not prompts <= set(identity.prompts):
+        problems.append("its agents were asked with other prompts")
+    if problems:
+        raise InputError(
+            f"this calibration is for something else: {'; '.join(problems)}. Vet with the agents it was fitted on, "
+            "fit one for these with `metajudge calibrate fit --signals ...,agents --agent-scores FILE`, or allow "
+            "another identity on purpose"
+        )
+
+
+def _listed(agents: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} ({model})" for name, model in sorted(agents.items())) or "none"
