@@ -8,6 +8,7 @@
     │   ├── RubricError            a rubric that is malformed or unknown
     │   ├── PromptError            a template with a missing or unused variable
     │   ├── ConfigurationError     agents, panel, threshold, keys, budget
+    │   ├── ReviewError            a review that is unknown, decided or in other hands
     │   └── StoreError             the store cannot be used
     │       └── StoreLockedError   another process owns the file
     ├── BudgetExceeded             the run's budget is spent; nothing more is sent
@@ -73,6 +74,18 @@ class PromptError(UserError):
 
 class ConfigurationError(UserError):
     """Agents, panel, threshold, keys or budget that make no sense together."""
+
+
+class ReviewError(UserError):
+    """A review that is unknown, was decided, or is in other hands.
+
+    Attributes:
+        reason: ``unknown``, ``decided``, ``not_claimed``, ``claimed_by_other`` or ``lease_expired``.
+    """
+
+    def __init__(self, message: str, reason: str) -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class StoreError(UserError):

@@ -10,14 +10,16 @@ from typing import Any, Final, TypeVar
 import duckdb
 import orjson
 
-from metajudge.errors import StoreError
+from metajudge.errors import StoreError, UserError
 from metajudge.store import forgetting, queries
+from metajudge.store.audit_log import DuckDBAuditLog
 from metajudge.store.database import Database
 from metajudge.store.gathered_reads import GatheredReads
 from metajudge.store.group_commit import GroupCommit
 from metajudge.store.journal import Journal, Record
 from metajudge.store.lookups import KnownKeys, RecentReplies, key_hash
 from metajudge.store.protocol import RunRecord
+from metajudge.store.reviews import DuckDBReviews
 from metajudge.store.rows import AssessmentWrite, decode, encode, item_row, judgment_row, reply_of_call
 from metajudge.store.write_ahead import WriteAhead
 from metajudge.types import Assessment, CallRecord, Judgment, Reply
@@ -62,6 +64,8 @@ class DuckDBStore:
         self._reply_keys = KnownKeys(lambda: self._ask(queries.reply_hashes))
         self._assessment_keys = KnownKeys(lambda: self._ask(queries.assessment_hashes))
         self._saved: set[str] = set()
+        self.reviews = DuckDBReviews(self._change, self._ask_after_writes)
+        self.audit_log = DuckDBAuditLog(self._change, self._ask_after_writes)
         atexit.register(self._close)  # a script that ends without closing loses nothing either
 
     @property
@@ -235,6 +239,18 @@ class DuckDBStore:
             log.drop(segment.number)
         return log
 
+    async def _change(self, change: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
+        """Runs a change in the writer thread."""
+        try:
+            result: T = await self._writer.run(lambda: _told(change, self._database.writer))
+        except _Refused as refused:
+            raise refused.error from None
+        return result
+
+    async def _ask_after_writes(self, question: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
+        await self._writer.flush()
+        return await self._read(lambda: self._ask(question))
+
     def _ask(self, question: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
         with self._database.reading() as cursor:
             return question(cursor)
@@ -244,6 +260,21 @@ class DuckDBStore:
             return await asyncio.get_running_loop().run_in_executor(self._readers, question)
         except RuntimeError as error:  # the pool is shut down
             raise StoreError(f"the store {self.path} is closed; open it again to read from it") from error
+
+
+class _Refused(StoreError):  # noqa: N818 - a carrier, never seen outside
+    """Carries a caller's own mistake out of the writer thread, which only a StoreError does not end."""
+
+    def __init__(self, error: UserError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+def _told(change: Callable[[duckdb.DuckDBPyConnection], T], connection: duckdb.DuckDBPyConnection) -> T:
+    try:
+        return change(connection)
+    except UserError as error:
+        raise _Refused(error) from error
 
 
 _ADD_EVENT: Final = "INSERT INTO run_events (event_id, run_id, status, occurred_at, summary)"

@@ -9,7 +9,14 @@ import duckdb
 from metajudge.errors import StoreError
 from metajudge.store.database import STORAGE_VERSION, Database, only_row
 from metajudge.store.migrating import migrate
-from metajudge.store.redaction import FORGOTTEN, redact_assessment, redact_item, redact_judgment
+from metajudge.store.redaction import (
+    FORGOTTEN,
+    redact_assessment,
+    redact_decision,
+    redact_item,
+    redact_judgment,
+    redact_review,
+)
 
 Connection = duckdb.DuckDBPyConnection
 
@@ -18,6 +25,7 @@ _DIGESTS: Final = """
 """
 _JUDGED: Final = f"SELECT judgment_digest FROM judgments WHERE item_digest IN ({_DIGESTS}) OR item_id = $1"  # noqa: S608
 _ASSESSED: Final = f"item_id = $1 OR judgment_digest IN ({_JUDGED})"
+_REVIEWED: Final = "review_id IN (SELECT review_id FROM reviews WHERE item_id = $1)"
 _LINKED: Final = f"""
     SELECT request_key FROM agent_scores JOIN assessments USING (assessment_id)
     WHERE ({_ASSESSED}) AND request_key IS NOT NULL
@@ -29,7 +37,8 @@ def known(connection: Connection, item_id: str) -> bool:
     """Whether anything is kept about an item."""
     (count,) = only_row(
         connection,
-        f"SELECT (SELECT count(*) FROM ({_JUDGED})) + (SELECT count(*) FROM assessments WHERE {_ASSESSED})",  # noqa: S608
+        f"SELECT (SELECT count(*) FROM ({_JUDGED})) + (SELECT count(*) FROM assessments WHERE {_ASSESSED}) "  # noqa: S608
+        "+ (SELECT count(*) FROM reviews WHERE item_id = $1)",
         [item_id],
     )
     return bool(count)
@@ -50,6 +59,8 @@ def redact(connection: Connection, item_id: str) -> int:
             ("assessments", "assessment_id", _ASSESSED, redact_assessment),
             ("items", "item_digest", f"item_digest IN ({_DIGESTS})", redact_item),
             ("judgments", "judgment_digest", f"judgment_digest IN ({_JUDGED})", redact_judgment),
+            ("reviews", "review_id", "item_id = $1", redact_review),
+            ("review_decisions", "decision_id", _REVIEWED, redact_decision),
         ):
             count += _redact_payloads(connection, table, key, condition, redacted, item_id)
         (calls,) = only_row(

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from metajudge.reviews.queue import ReviewQueue
 from metajudge.types import Assessment, CallRecord, Judgment, Reply
 
 
@@ -27,12 +28,39 @@ class RunRecord:
     summary: Mapping[str, Any] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """One record of the audit log; ``recorded_at`` in seconds since the epoch."""
+
+    entry_id: int
+    kind: str
+    subject: str
+    recorded_at: float
+    payload: Mapping[str, Any]
+
+
+class AuditLog(Protocol):
+    """Append-only entries by kind and subject: policies, snapshots, proposals, backtests, activations."""
+
+    async def append(self, kind: str, subject: str, payload: Mapping[str, Any], *, now: float) -> AuditEntry:
+        """Adds an entry, durable when this returns."""
+
+    async def entries(self, kind: str, subject: str | None = None, limit: int | None = None) -> list[AuditEntry]:
+        """The entries of a kind (about one subject), oldest first; ``limit`` keeps the newest."""
+
+
 class Store(Protocol):
     """Append-only memory of judgments, calls, assessments and runs.
 
     Satisfies :class:`~metajudge.providers.model.CallCache` and :class:`~metajudge.providers.model.Ledger` too.
     Whatever is awaited is durable when the await returns.
     """
+
+    @property
+    def reviews(self) -> ReviewQueue: ...
+
+    @property
+    def audit_log(self) -> AuditLog: ...
 
     async def find_reply(self, key: str) -> Reply | None: ...
 

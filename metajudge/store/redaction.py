@@ -30,6 +30,21 @@ def redact_judgment(payload: str) -> str:
     return orjson.dumps(judgment).decode()
 
 
+def redact_review(payload: str) -> str:
+    """A review without what there was to see."""
+    review: dict[str, Any] = orjson.loads(payload)
+    if review.get("content") is not None:
+        review["content"] = {}
+    return orjson.dumps(review).decode()
+
+
+def redact_decision(payload: str) -> str:
+    """A human decision without the reviewer's reason, which may quote."""
+    decision: dict[str, Any] = orjson.loads(payload)
+    decision["reason"] = FORGOTTEN if decision.get("reason") else ""
+    return orjson.dumps(decision).decode()
+
+
 def redact_assessment(payload: str) -> str:
     """An assessment without explanations, messages of failures (they may quote) and details of signals."""
     a = Assessment.model_validate_json(payload)

@@ -203,6 +203,7 @@ async def test_awaited_writes_wait_outside_a_full_queue(writer, disk, monkeypatc
     monkeypatch.setattr(f"metajudge.store.group_commit.{bound}", room)
     disk.gate.clear()
     tasks = [asyncio.create_task(writer.write(n)) for n in range(50)]
+    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED, timeout=20)
     await asyncio.sleep(0.1)
     assert 0 < sum(task.done() for task in tasks) <= 12
     disk.gate.set()

@@ -12,7 +12,7 @@ REVIEWED = {
     AgentResult: "agent model role weight score criteria failure skipped opening calls cached_calls cost_usd usage "
     "latency_s prompt_digest reported_model",
     Assessment: "version judgment_id item_id judge status final_score score_bounds accepted renormalised failure "
-    "agents summariser signals calibrated strategy threshold category route rubric rubric_digest prompt_digest "
+    "agents summariser signals probability probability_marks calibrated calibration guarantee strategy threshold category route rubric rubric_digest prompt_digest "
     "panel_digest judgment_digest seed calls cached_calls cost_usd usage metajudge_version",
 }
 

@@ -1,0 +1,86 @@
+"""The queue's contract, and the rules that need no store."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from metajudge.reviews.review import HumanDecision, Review, ReviewState, ReviewStatus
+
+LEASE_S = 900.0
+"""How long a claim lasts where nothing else is said."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewFilter:
+    """Which reviews; None for all of a kind."""
+
+    status: ReviewStatus | None = None
+    judge: str | None = None
+    category: str | None = None
+    policy_digest: str | None = None
+    reviewer: str | None = None
+    """Those this person has in hand or has decided."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of the queue, in its order, and the cursor that continues it (None at the end)."""
+
+    reviews: tuple[ReviewState, ...]
+    next_cursor: str | None
+
+
+class ReviewQueue(Protocol):
+    """Reviews in a store: append-only, every change atomic among all who use the store.
+
+    The order is priority, then smallest margin (absent ones last), then age. ``now`` is seconds since the epoch and is
+    given by the caller.
+    """
+
+    async def open(self, reviews: Sequence[Review]) -> int:
+        """Adds reviews; one that is there already stays as it is. Returns how many are new."""
+
+    async def claim(
+        self,
+        reviewer: str,
+        *,
+        now: float,
+        lease_s: float = LEASE_S,
+        review_id: str | None = None,
+        wanted: ReviewFilter | None = None,
+    ) -> ReviewState | None:
+        """Takes the next review this person can decide, or a given one; None where there is none.
+
+        What the person has in hand already comes first, with a new lease. A review that several people are to decide
+        can be in as many hands.
+
+        Raises:
+            ReviewError: the given review is unknown, decided, or in somebody else's hands.
+        """
+
+    async def release(self, review_id: str, reviewer: str, *, now: float) -> None:
+        """Gives a claimed review back.
+
+        Raises:
+            ReviewError: the person does not have it.
+        """
+
+    async def decide(self, decision: HumanDecision, *, now: float) -> ReviewState:
+        """Records a decision by somebody who has the review in hand; saying the same again changes nothing.
+
+        Raises:
+            ReviewError: the review is unknown, was decided, is not in this person's hands, or the lease has expired.
+        """
+
+    async def import_decisions(self, decisions: Sequence[HumanDecision]) -> int:
+        """Adds decisions made elsewhere, all or none, without claims; those already there are skipped.
+
+        Raises:
+            ReviewError: a review is unknown, was decided, or by the same person differently; nothing is added.
+        """
+
+    async def get(self, review_id: str, *, now: float) -> ReviewState | None: ...
+
+    async def page(self, wanted: ReviewFilter, *, now: float, limit: int = 50, cursor: str | None = None) -> Page: ...
+
+    async def counts(self, *, now: float) -> dict[ReviewStatus, int]: ...

@@ -1,0 +1,155 @@
+"""What is reviewed, who has it, and what was decided."""
+
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from metajudge.types import Verdict, digest
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+
+class ReviewOrigin(StrEnum):
+    """Why something is reviewed."""
+
+    POLICY = "policy"
+    """A policy decided on review."""
+    AUDIT = "audit"
+    """Drawn at random from what a policy approved or rejected."""
+    REQUEST = "request"
+    """Somebody asked for it."""
+
+
+class PolicyUsed(_Frozen):
+    """The policy version a decision was made with."""
+
+    name: str
+    digest: str
+
+
+class Review(_Frozen):
+    """One verdict, or one case, that people are asked about.
+
+    Attributes:
+        subject_id: the judgment's or the case's id; ``subject_digest`` that of its content.
+        action: what the policy decided, such as REVIEW_PRIORITY; APPROVE or REJECT for an audit.
+        priority: 0 first.
+        margin: distance of the deciding value to the nearest boundary of the policy, None where it has none; the
+            smallest is asked first.
+        origin: why it is here.
+        inclusion: probability with which a record such as this one was sent here: 1 by policy, the audited share for
+            an audit. Statistics weigh by its inverse.
+        score, probability, confidence: the machine's, None where absent.
+        opened_at: seconds since the epoch.
+        reviewers: how many different people are to decide.
+        content: what there is to see, where the store holds it nowhere else (cases).
+    """
+
+    review_id: str
+    subject: Literal["judgment", "case"] = "judgment"
+    subject_id: str
+    subject_digest: str
+    item_id: str
+    judge: str | None = None
+    category: str | None = None
+    action: str
+    priority: Annotated[int, Field(ge=0, le=9)] = 1
+    margin: float | None = None
+    origin: ReviewOrigin = ReviewOrigin.POLICY
+    inclusion: Annotated[float, Field(gt=0, le=1)] = 1.0
+    policy: PolicyUsed | None = None
+    score: float | None = None
+    probability: Probability | None = None
+    confidence: Probability | None = None
+    opened_at: float
+    reviewers: Annotated[int, Field(ge=1, le=20)] = 1
+    content: dict[str, Any] | None = None
+
+    @staticmethod
+    def id_for(subject_digest: str, policy: PolicyUsed | None) -> str:
+        """One review a content and policy version: the same decision made again opens nothing new."""
+        return digest(["review", subject_digest, None if policy is None else policy.digest])[:16]
+
+
+class Claim(_Frozen):
+    """Who has a review in hand, and until when (seconds since the epoch)."""
+
+    review_id: str
+    reviewer: Name
+    claimed_at: float
+    expires_at: float
+
+
+class Outcome(StrEnum):
+    """What a person decided about a judgment."""
+
+    APPROVE = "approve"
+    """The verdict is right."""
+    MODIFY = "modify"
+    """Another verdict, or other scores, would have been right."""
+    REJECT = "reject"
+    """The verdict is wrong."""
+    CANNOT_TELL = "cannot_tell"
+    """Nothing can be said; this is no label."""
+
+
+class HumanDecision(_Frozen):
+    """One person's decision on one review.
+
+    Attributes:
+        verdict: the corrected verdict, for MODIFY.
+        scores: corrected scores by criterion, for MODIFY; for cases by ``STAGE.CRITERION``.
+        reason: in the reviewer's words.
+        decided_at: seconds since the epoch.
+        blind: whether the machine's verdict was hidden until the outcome was chosen.
+        policy: the policy version whose decision was judged.
+        origin: ``review`` from the queue, ``import`` from a file.
+    """
+
+    review_id: str
+    reviewer: Name
+    outcome: Outcome
+    verdict: Verdict | None = None
+    scores: dict[str, Annotated[float, Field(allow_inf_nan=False)]] | None = None
+    reason: str = ""
+    decided_at: float
+    blind: bool = False
+    policy: PolicyUsed | None = None
+    origin: Literal["review", "import"] = "review"
+
+    @model_validator(mode="after")
+    def _check(self) -> "HumanDecision":
+        corrected = self.verdict is not None or bool(self.scores)
+        if self.outcome is Outcome.MODIFY and not corrected:
+            raise ValueError("a decision to modify needs the corrected verdict or scores")
+        if self.outcome is not Outcome.MODIFY and corrected:
+            raise ValueError(f"a decision to {self.outcome} cannot carry a corrected verdict or scores; modify can")
+        return self
+
+    def same_as(self, other: "HumanDecision") -> bool:
+        """Whether two decisions say the same, whenever they were made."""
+        return self.model_copy(update={"decided_at": other.decided_at}) == other
+
+
+class ReviewStatus(StrEnum):
+    """How far a review has come."""
+
+    OPEN = "open"
+    CLAIMED = "claimed"
+    DECIDED = "decided"
+
+
+class ReviewState(_Frozen):
+    """A review with all that happened to it so far."""
+
+    review: Review
+    status: ReviewStatus
+    claims: tuple[Claim, ...] = Field(default=(), description="Leases in force.")
+    decisions: tuple[HumanDecision, ...] = ()
