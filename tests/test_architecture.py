@@ -23,6 +23,7 @@ SIDEWAYS = {
     ("rubric", "rubric_model"),
     ("prompts", "rubric"),
     ("agents", "concurrency"),
+    ("reviews", "readers"),
     ("estimate", "assembly"),
     ("__main__", "cli"),
 }

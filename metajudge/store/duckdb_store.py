@@ -133,6 +133,10 @@ class DuckDBStore:
         probable = [key for key in keys if self._assessment_keys.may_contain(key_hash(key))]
         return self._ask(lambda cursor: queries.find_assessments(cursor, probable)) if probable else {}
 
+    async def find_judgment(self, judgment_digest: str) -> Judgment | None:
+        """A judgment by the digest of its content, None where it is unknown or was forgotten."""
+        return await self._ask_after_writes(lambda cursor: queries.find_judgment(cursor, judgment_digest))
+
     async def start_run(self, run: RunRecord) -> None:
         """Keeps a run's beginning.
 

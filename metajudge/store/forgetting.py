@@ -65,7 +65,7 @@ def redact(connection: Connection, item_id: str) -> int:
             count += _redact_payloads(connection, table, key, condition, redacted, item_id)
         (calls,) = only_row(
             connection,
-            f"""UPDATE calls SET redacted = true,
+            f"""UPDATE calls SET redacted = true, token_probabilities = NULL,
                 reply_text = CASE WHEN reply_text IS NULL THEN NULL ELSE '{FORGOTTEN}' END,
                 failure_message = CASE WHEN failure_message IS NULL THEN NULL ELSE '{FORGOTTEN}' END
             WHERE NOT redacted AND (key IN ({_LINKED}) OR key NOT IN ({_UNLINKED}))""",  # noqa: S608

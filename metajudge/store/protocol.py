@@ -72,6 +72,9 @@ class Store(Protocol):
     async def find_assessments(self, keys: Sequence[str]) -> dict[str, Assessment]:
         """The newest assessment per key, for the keys that have one."""
 
+    async def find_judgment(self, judgment_digest: str) -> Judgment | None:
+        """A judgment by the digest of its content, None where it is unknown or was forgotten."""
+
     async def start_run(self, run: RunRecord) -> None: ...
 
     async def finish_run(self, run_id: str, status: str, finished_at: float, summary: Mapping[str, Any]) -> None: ...

@@ -12,7 +12,7 @@ from metajudge.store.database import only_row
 from metajudge.store.lookups import MAX_KEYS, key_hash
 from metajudge.store.protocol import RunRecord
 from metajudge.store.rows import REPLY_COLUMNS, reply_of_row
-from metajudge.types import Assessment, Reply
+from metajudge.types import Assessment, Judgment, Reply
 
 Cursor = duckdb.DuckDBPyConnection
 
@@ -151,6 +151,19 @@ def _judgments(cursor: Cursor, name: str) -> list[dict[str, Any]]:
         }
         for judgment_digest, payload, item_id, item, redacted in rows
     ]
+
+
+def find_judgment(cursor: Cursor, judgment_digest: str) -> Judgment | None:
+    """A judgment with its item, None where it is unknown or its texts were forgotten."""
+    rows = cursor.execute(
+        "SELECT j.payload, j.item_id, i.payload FROM judgments j JOIN items i USING (item_digest) "
+        "WHERE j.judgment_digest = $1 AND NOT j.redacted AND NOT i.redacted",
+        [judgment_digest],
+    ).fetchall()
+    if not rows:
+        return None
+    payload, item_id, item = rows[0]
+    return Judgment.model_validate({**orjson.loads(payload), "item": {"id": item_id, **orjson.loads(item)}})
 
 
 def _newest(cursor: Cursor, table: str, number: str, condition: str, name: str) -> list[dict[str, Any]]:

@@ -68,5 +68,6 @@ def _redact_result(r: AgentResult) -> AgentResult:
             else {name: c.model_copy(update={"explanation": FORGOTTEN}) for name, c in r.criteria.items()},
             "failure": None if r.failure is None else r.failure.model_copy(update={"message": FORGOTTEN}),
             "opening": None if r.opening is None else _redact_result(r.opening),
+            "draws": tuple(_redact_result(draw) for draw in r.draws),
         }
     )

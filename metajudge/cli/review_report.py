@@ -1,0 +1,90 @@
+"""Reviews, for people."""
+
+from typing import Any
+
+from rich.console import Console
+
+from metajudge.reviews import ReviewState, ReviewStatus
+from metajudge.reviews.agreement import ReviewerAgreement
+from metajudge.stats.agreement import landis_koch
+from metajudge.types import Judgment
+
+
+def print_review(state: ReviewState, judgment: Judgment | None, *, blind: bool) -> None:
+    """Prints what there is to see, judged text as it is."""
+    console = Console(highlight=False)
+    review = state.review
+
+    def say(text: str = "") -> None:
+        console.print(text, markup=False, soft_wrap=True)
+
+    said = "" if blind else f": {review.action}"
+    say(f"Review {review.review_id} ({state.status.value}), {review.subject} {review.subject_id}{said}")
+    if judgment is not None:
+        _print_judgment(say, judgment, blind)
+    elif review.content is not None:
+        for name, value in review.content.items():
+            say(f"\n{name}: {value}")
+    else:
+        say("\nIts texts are not in the store (forgotten, or vetted without keeping them).")
+    if not blind:
+        numbers = {"score": review.score, "probability": review.probability, "confidence": review.confidence}
+        given = [f"{name} {value:.4g}" for name, value in numbers.items() if value is not None]
+        say(f"\nMachine: {review.action}{', ' if given else ''}{', '.join(given)}")
+        for one in state.decisions:
+            say(f"Decided: {one.outcome.value} by {one.reviewer}{': ' if one.reason else ''}{one.reason}")
+    say(f"\nDecide: metajudge review decide {review.review_id} --reviewer NAME " + _how(blind))
+
+
+def _print_judgment(say: Any, judgment: Judgment, blind: bool) -> None:
+    say(f"\nQuestion\n{judgment.item.question}")
+    for name in judgment.order:
+        say(f"\nResponse {name}\n{judgment.item.responses[name]}")
+    if judgment.item.reference:
+        say(f"\nReference\n{judgment.item.reference}")
+    if not blind:
+        say(f"\nVerdict of {judgment.judge}: {judgment.verdict}\n{judgment.rationale}")
+
+
+def _how(blind: bool) -> str:
+    return '--verdict "A>B"' if blind else "--outcome approve|modify|reject|cannot_tell [--reason TEXT]"
+
+
+def print_stats(counts: dict[ReviewStatus, int], found: ReviewerAgreement) -> None:
+    """Prints counts and agreement."""
+    console = Console(highlight=False)
+    for status, count in counts.items():
+        console.print(f"{status.value:<9}{count:>7}", markup=False)
+    for name, outcomes in found.by_reviewer.items():
+        said = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())
+        console.print(f"{name}: {said}", markup=False)
+    console.print(f"Reviews with several decisions: {found.shared}, unanimous: {found.unanimous}", markup=False)
+    if found.alpha is not None:
+        console.print(f"Krippendorff's alpha: {_agreement(found.alpha)}", markup=False)
+    for (first, second), kappa in found.pairs.items():
+        console.print(f"Cohen's kappa {first}, {second}: {_agreement(kappa)}", markup=False)
+
+
+def agreement_data(found: ReviewerAgreement) -> dict[str, Any]:
+    """The same as plain data."""
+
+    def data(one: Any) -> dict[str, Any] | None:
+        if one is None:
+            return None
+        kept = ("estimate", "low", "high", "n", "confidence", "method", "reason")
+        return {name: getattr(one, name) for name in kept}
+
+    return {
+        "shared": found.shared,
+        "unanimous": found.unanimous,
+        "alpha": data(found.alpha),
+        "kappa": [{"first": a, "second": b, **(data(one) or {})} for (a, b), one in found.pairs.items()],
+        "by_reviewer": found.by_reviewer,
+    }
+
+
+def _agreement(one: Any) -> str:
+    if one.estimate is None:
+        return f"undefined ({one.reason}), n {one.n}"
+    interval = "" if one.low is None else f", {100 * one.confidence:g} % interval {one.low:.2f} to {one.high:.2f}"
+    return f"{one.estimate:.2f} ({landis_koch(one.estimate)}{interval}), n {one.n}"

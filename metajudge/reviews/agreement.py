@@ -1,0 +1,76 @@
+"""What reviewers' decisions say together: a label for each review, and how far reviewers agree."""
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+
+from metajudge.reviews.review import HumanDecision, Outcome, ReviewState
+from metajudge.stats.agreement import Agreement, cohen_kappa, krippendorff_alpha
+from metajudge.types import AnyVerdict
+
+
+def verdict_is_right(decision: HumanDecision, verdict: AnyVerdict | None) -> bool | None:
+    """Whether a person holds a judge's verdict to be right; None where the decision does not say.
+
+    A corrected verdict speaks through its winner: another winner makes the judge's verdict wrong, the same one (with
+    another strength) leaves it right. Corrected scores alone, and ``cannot_tell``, say nothing about the verdict.
+    """
+    match decision.outcome:
+        case Outcome.APPROVE:
+            return True
+        case Outcome.REJECT:
+            return False
+        case Outcome.MODIFY if decision.verdict is not None and verdict is not None:
+            return decision.verdict.winner == verdict.winner
+        case _:
+            return None
+
+
+def label_of(decisions: Iterable[HumanDecision], verdict: AnyVerdict | None) -> bool | None:
+    """The majority's word on a verdict; None without one, and where as many say yes as no."""
+    said = Counter(verdict_is_right(one, verdict) for one in decisions)
+    return None if said[True] == said[False] else said[True] > said[False]
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewerAgreement:
+    """Agreement of reviewers on reviews that several decided.
+
+    Attributes:
+        alpha: Krippendorff's alpha over outcomes, all reviewers together; None where no review has two decisions.
+        pairs: (first, second) -> Cohen's kappa on the reviews both decided.
+        unanimous: reviews with at least two decisions that are all the same.
+        shared: reviews with at least two decisions.
+        by_reviewer: reviewer -> outcome -> how often.
+    """
+
+    alpha: Agreement | None
+    pairs: dict[tuple[str, str], Agreement]
+    unanimous: int
+    shared: int
+    by_reviewer: dict[str, dict[str, int]]
+
+
+def reviewer_agreement(states: Sequence[ReviewState]) -> ReviewerAgreement:
+    """Agreement on outcomes; ``cannot_tell`` is an outcome like the others."""
+    said = [{one.reviewer: one.outcome.value for one in state.decisions} for state in states]
+    shared = [outcomes for outcomes in said if len(outcomes) > 1]
+    reviewers = sorted({name for outcomes in said for name in outcomes})
+    counts: dict[str, Counter[str]] = {name: Counter() for name in reviewers}
+    for outcomes in said:
+        for name, outcome in outcomes.items():
+            counts[name][outcome] += 1
+    pairs = {}
+    for index, first in enumerate(reviewers):
+        for second in reviewers[index + 1 :]:
+            both = [outcomes for outcomes in shared if first in outcomes and second in outcomes]
+            if both:
+                pairs[first, second] = cohen_kappa([one[first] for one in both], [one[second] for one in both])
+    ratings: list[list[Hashable | None]] = [[outcomes.get(name) for name in reviewers] for outcomes in shared]
+    return ReviewerAgreement(
+        alpha=krippendorff_alpha(ratings) if shared else None,
+        pairs=pairs,
+        unanimous=sum(len(set(outcomes.values())) == 1 for outcomes in shared),
+        shared=len(shared),
+        by_reviewer={name: dict(sorted(count.items())) for name, count in counts.items()},
+    )

@@ -1,0 +1,89 @@
+"""From what a reviewer says to a decision record."""
+
+from collections.abc import Sequence
+
+from pydantic import ValidationError
+
+from metajudge.errors import InputError
+from metajudge.reviews.review import HumanDecision, Outcome, Review
+from metajudge.types import AnyVerdict, Judgment, parse_verdict
+
+
+def decision_from(
+    review: Review,
+    judgment: Judgment | None,
+    reviewer: str,
+    outcome: str | None,
+    verdict: str | None = None,
+    scores: Sequence[str] = (),
+    *,
+    reason: str = "",
+    decided_at: float,
+    blind: bool = False,
+) -> HumanDecision:
+    """A decision record.
+
+    A verdict without an outcome is a blind one, given before the judge's was seen: with the same winner it approves,
+    with another one it modifies.
+
+    Args:
+        scores: corrected scores, ``CRITERION=NUMBER`` each.
+
+    Raises:
+        InputError: an unknown outcome, a verdict on other responses, a score that is no number; with what to write.
+    """
+    corrected = _verdict(verdict, judgment)
+    if outcome is None:
+        outcome, corrected, blind = _compared(review, judgment, corrected), corrected, True
+        if outcome == Outcome.APPROVE:
+            corrected = None
+    if outcome not in list(Outcome):
+        raise InputError(f"no such outcome {outcome!r}: one of {', '.join(Outcome)}")
+    try:
+        return HumanDecision(
+            review_id=review.review_id,
+            reviewer=reviewer,
+            outcome=Outcome(outcome),
+            verdict=corrected,
+            scores=dict(map(_score, scores)) or None,
+            reason=reason,
+            decided_at=decided_at,
+            blind=blind,
+            policy=review.policy,
+        )
+    except ValidationError as error:
+        raise InputError(error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")) from None
+
+
+def _verdict(text: str | None, judgment: Judgment | None) -> AnyVerdict | None:
+    if text is None:
+        return None
+    try:
+        found = parse_verdict(text)
+    except (ValueError, ValidationError) as error:
+        raise InputError(f"{text!r} is no verdict: write one such as A>B, A=B or B>>A ({error})") from None
+    if judgment is not None:
+        unknown = [name for name in found.ids if name not in judgment.item.responses]
+        if unknown:
+            there = ", ".join(judgment.item.responses)
+            raise InputError(f"the verdict {text!r} names {', '.join(unknown)}; the responses are {there}")
+    return found
+
+
+def _compared(review: Review, judgment: Judgment | None, verdict: AnyVerdict | None) -> Outcome:
+    if verdict is None:
+        raise InputError(f"say --outcome ({', '.join(Outcome)}), or your own --verdict to decide blind")
+    if judgment is None or judgment.verdict is None:
+        raise InputError(f"review {review.review_id} has no verdict to compare yours with: say --outcome")
+    return Outcome.APPROVE if verdict.winner == judgment.verdict.winner else Outcome.MODIFY
+
+
+def _score(text: str) -> tuple[str, float]:
+    name, sign, value = text.rpartition("=")
+    try:
+        number = float(value)
+    except ValueError:
+        number = float("nan")
+    if not sign or not name or number != number:
+        raise InputError(f"{text!r} is no score: write CRITERION=NUMBER, such as accuracy=2")
+    return name, number
