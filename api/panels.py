@@ -8,6 +8,7 @@ from metajudge.panel_file import PanelConfig
 from metajudge.rubric import BUILTIN_RUBRICS
 from metajudge.strategies import Vetter
 from metajudge.types import Assessment, Judgment
+from metajudge.yaml_documents import looks_like_path
 
 
 class Panels:
@@ -22,15 +23,27 @@ class Panels:
             self._vetter(name, None)
 
     async def vet(
-        self, judgment: Judgment, panel: str | None, rubric: str | None, others: Sequence[Judgment] = ()
+        self,
+        judgment: Judgment,
+        panel: str | None,
+        rubric: str | None,
+        others: Sequence[Judgment] = (),
+        policy: str | None = None,
     ) -> Assessment:
         """Vets one judgment by a panel, with its own rubric or another built-in one; ``others`` are evidence.
 
+        Args:
+            policy: the name of a policy that decides, in the version in force; never a file.
+
         Raises:
             ConfigurationError: an unknown panel or rubric.
+            PolicyError: an unknown policy.
         """
         vetter = self._vetter(panel or self._default, rubric)
-        return await self._engine.vet(judgment, others=others, vetter=vetter)
+        if policy is not None and looks_like_path(policy):
+            raise ConfigurationError(f"policy {policy!r}: this service takes policies by name alone")
+        chosen = None if policy is None else await self._engine.policy_in_force(policy)
+        return await self._engine.vet(judgment, others=others, vetter=vetter, policy=chosen)
 
     def _vetter(self, name: str, rubric: str | None) -> Vetter:
         if name not in self._panels:

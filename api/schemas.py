@@ -31,6 +31,11 @@ class VetRequest(BaseModel):
     rubric: str | None = Field(
         default=None, description="A built-in rubric in place of the panel's.", examples=["short"]
     )
+    policy: str | None = Field(
+        default=None,
+        description="A decision policy by name: the assessment gets its decision.",
+        examples=["verdict_score"],
+    )
     others: list[Judgment] = Field(
         default=[],
         description="Judgments that are evidence, such as the other order or other judges of the item; not vetted.",

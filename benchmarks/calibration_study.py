@@ -3,32 +3,38 @@
     python benchmarks/calibration_study.py DATA_DIR [--seeds 5] [--held-out 20] [--json OUT]
 
 DATA_DIR holds the folders ``judgebench`` and ``llmbar`` (either may be missing). Printed for each judge and pooled:
-precision of the best 80, 60 and 40 %, area under the curve and log loss, as mean and standard deviation over seeds of
-the folds. The model is chosen anew inside every fold (nested), as ``metajudge calibrate fit`` does it.
+precision of the best 80, 60 and 40 %, with the mean over seeds of 95 % intervals from resampled questions, area under
+the curve and log loss, as mean and standard deviation over seeds of the folds; then the same as Markdown. The model is
+chosen anew inside every fold (nested), as ``metajudge calibrate fit`` does it.
 
 ``--held-out N`` imitates a set of questions that come later: the calibration is fitted on all but 80 questions of the
 Claude pairs, drawn N times, saved nowhere, and applied to the 80 with evidence computed over these alone.
 
 For LLMBar one line a judge that asks for an explanation: raw precision, that of judgments whose two orders agree, and
-that of as many judgments kept by the calibration; and the weight of order agreement on the adversarial subsets, as the
-difference of the share of right ones between agreeing and other judgments.
+that of as many judgments kept by the calibration. And what the two orders' agreement weighs: the difference of the
+share of right ones between agreeing and other judgments, and the fitted log-odds that agreement adds over disagreement
+with all other signals as they are (mean over the judgments).
 """
 
 import argparse
 import json
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.special import logit
 
 from metajudge.calibration.design import Bools, Floats
 from metajudge.calibration.fit import fit_calibration, out_of_fold
 from metajudge.calibration.quality import auc, log_losses, precision_at
 from metajudge.calibration.table import SignalTable, build_table
+from metajudge.evidence.consensus import Column
 from metajudge.readers import open_judgments
 from metajudge.readers.rewards import find_reward_scores, read_reward_scores
+from metajudge.stats.bootstrap import bootstrap_precision
 from metajudge.types import Judgment
 
 HELD_OUT_QUESTIONS = 80
@@ -36,9 +42,19 @@ COVERAGES = (0.8, 0.6, 0.4)
 POOLED = "all together"
 
 
-def measures(probabilities: Floats, correct: Bools) -> dict[str, float]:
-    """Precision at each coverage in per cent, area under the curve, log loss."""
-    found = {f"best {100 * share:.0f} %": 100 * precision_at(probabilities, correct, share) for share in COVERAGES}
+def measures(probabilities: Floats, correct: Bools, questions: Sequence[str]) -> dict[str, float]:
+    """Precision at each coverage in per cent with its interval's ends, area under the curve, log loss."""
+    found: dict[str, float] = {"raw": 100 * float(correct.mean())}
+    for share in COVERAGES:
+        title = f"best {100 * share:.0f} %"
+        edge = np.sort(probabilities)[::-1][max(1, round(share * len(probabilities))) - 1]
+        kept = probabilities >= edge - 1e-9
+        interval = bootstrap_precision(correct, kept, questions, rng=np.random.default_rng(0), resamples=2000)
+        found |= {
+            title: 100 * precision_at(probabilities, correct, share),
+            f"{title} low": 100 * interval.low,
+            f"{title} high": 100 * interval.high,
+        }
     area = auc(probabilities, correct)
     return found | {
         "AUC": float("nan") if area is None else area,
@@ -48,11 +64,13 @@ def measures(probabilities: Floats, correct: Bools) -> dict[str, float]:
 
 def by_judge(table: SignalTable, probabilities: Floats) -> dict[str, dict[str, float]]:
     """The measures of every judge, and of all judgments together."""
-    judges = np.array(table.judges)
+    judges, questions = np.array(table.judges), np.array(table.questions)
     found = {
-        name: measures(probabilities[judges == name], table.correct[judges == name]) for name in sorted(set(judges))
+        name: measures(probabilities[mine], table.correct[mine], questions[mine].tolist())
+        for name in sorted(set(judges))
+        for mine in [judges == name]
     }
-    return found | ({POOLED: measures(probabilities, table.correct)} if len(found) > 1 else {})
+    return found | ({POOLED: measures(probabilities, table.correct, table.questions)} if len(found) > 1 else {})
 
 
 def over_seeds(runs: Sequence[dict[str, dict[str, float]]]) -> dict[str, dict[str, dict[str, float]]]:
@@ -126,15 +144,36 @@ def llmbar(folder: Path) -> dict[str, Any]:
     table = build_table(source.all(), ["order", "strength", "peers", "rationale"]).sorted()
     read = time.perf_counter() - started
     probabilities = out_of_fold(table)
+    weight = _order_weights(table)
     judges, agree = np.array(table.judges), table.columns["order.agree"].values > 0
     adversarial = np.array(["Adversarial" in name for name in table.categories])
     found: dict[str, Any] = {"read seconds": read, "fit seconds": time.perf_counter() - started - read}
     for subset, mask in (("all subsets", np.ones(len(table), dtype=bool)), ("adversarial subsets", adversarial)):
         found[subset] = {
             judge: _against_order(probabilities[mine], table.correct[mine], agree[mine])
+            | {"fitted weight": float(weight[mine].mean())}
             for judge in sorted({name for name in judges if name.endswith("/CoT")})
             for mine in [mask & (judges == judge)]
         }
+    return found
+
+
+def _order_weights(table: SignalTable) -> Floats:
+    """[n] log-odds that agreement of the orders adds over disagreement, other signals as they are; 0 where unasked."""
+    found = np.zeros(len(table))
+    asked = np.array([name.endswith("/CoT") for name in table.judges])
+    rows = table.select(asked)
+    calibration = fit_calibration(rows, pooled=False, repeats=1)
+    odds = []
+    for agree in (1.0, 0.0):
+        order = {"order.agree": agree, "order.signed": 2 * agree - 1, "order.tie": 0.0, "order.missing": 0.0}
+        columns = {name: Column.full(np.full(len(rows), value)) for name, value in order.items()}
+        # Ids of no judgment fitted on, so that the model answers and not the stored probabilities.
+        fresh = tuple(f"new {question}" for question in rows.questions)
+        turned = replace(rows, columns={**rows.columns, **columns}, questions=fresh)
+        turned = replace(turned, scales=calibration.scales)
+        odds.append(logit(np.ma.getdata(calibration.probabilities(turned).probabilities)))
+    found[asked] = odds[0] - odds[1]
     return found
 
 
@@ -155,12 +194,27 @@ def _against_order(probabilities: Floats, correct: Bools, agree: Bools) -> dict[
 def show(title: str, rows: dict[str, Any]) -> None:
     """Prints a table: a line a judge, mean and standard deviation where there are several runs."""
     print(f"\n{title}")
+    rows = {
+        judge: {name: value for name, value in found.items() if not name.endswith((" low", " high"))}
+        for judge, found in rows.items()
+    }
     first = next(iter(rows.values()))
     width = max(map(len, rows))
     print(f"{'':{width}}  " + "  ".join(f"{name:>18}" for name in first))
     for judge, values in rows.items():
         cells = (_cell(value) for value in values.values())
         print(f"{judge:{width}}  " + "  ".join(f"{cell:>18}" for cell in cells))
+
+
+def markdown(rows: dict[str, Any]) -> str:
+    """A table for a README: precision at each coverage with its interval, and the area under the curve."""
+    titles = [f"best {100 * share:.0f} %" for share in COVERAGES]
+    lines = [f"| judge | raw | {' | '.join(titles)} | AUC |", "| --- |" + " --- |" * (len(titles) + 2)]
+    for judge, found in rows.items():
+        mean = {name: value["mean"] for name, value in found.items()}
+        cells = [f"{mean[title]:.1f} ({mean[f'{title} low']:.1f} to {mean[f'{title} high']:.1f})" for title in titles]
+        lines.append(f"| {judge} | {mean['raw']:.1f} | {' | '.join(cells)} | {mean['AUC']:.3f} |")
+    return "\n".join(lines)
 
 
 def _cell(value: Any) -> str:
@@ -192,6 +246,8 @@ def main() -> None:
         for title, rows in tables.items():
             if isinstance(rows, dict):
                 show(f"{name}: {title}", rows)
+                if name == "judgebench":
+                    print(f"\n{markdown(rows)}")
             else:
                 print(f"\n{name}: {title} {rows:.1f}")
     if arguments.json is not None:

@@ -1,5 +1,7 @@
 """The benchmarks there are."""
 
+from dataclasses import dataclass
+
 from metajudge.errors import InputError
 
 from .benchmark import Benchmark
@@ -9,6 +11,40 @@ from .llmbar import LLMBar
 BENCHMARKS: dict[str, Benchmark] = {benchmark.card.name: benchmark for benchmark in (JudgeBench(), LLMBar())}
 
 
+@dataclass(frozen=True, slots=True)
+class Study:
+    """A benchmark of judge panels, with a command path of its own.
+
+    Attributes:
+        name: as on the command line.
+        title: what it computes, in a sentence.
+        source: citation and licence of its data.
+    """
+
+    name: str
+    title: str
+    source: str
+
+
+STUDIES: dict[str, Study] = {
+    study.name: study
+    for study in (
+        Study(
+            "agent_clash",
+            "recomputes a published study of a judge panel from its raw judgments",
+            "Boisbouvier and Claude Opus 4.5, Multi-Agent Judging for LLM Evaluation; data CC-BY-4.0 "
+            "(github.com/anthonyboisbouvier-paris/agent-clash-paper)",
+        ),
+        Study(
+            "reliability",
+            "runs a panel of yours over labelled pairs, again with fresh seeds, and writes its reliability",
+            "any file of labelled pairs; MT-Bench human judgments (lmsys/mt_bench_human_judgments) and Arena-100k "
+            "(lmarena-ai/arena-human-preference-100k), both CC-BY-4.0, are read as published",
+        ),
+    )
+}
+
+
 def benchmark_named(name: str) -> Benchmark:
     """Finds a benchmark.
 
@@ -16,5 +52,5 @@ def benchmark_named(name: str) -> Benchmark:
         InputError: there is none of that name, with those there are.
     """
     if name not in BENCHMARKS:
-        raise InputError(f"no benchmark is named {name!r}; there are: {', '.join(BENCHMARKS)}")
+        raise InputError(f"no benchmark is named {name!r}; there are: {', '.join([*BENCHMARKS, *STUDIES])}")
     return BENCHMARKS[name]

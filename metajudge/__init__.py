@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from metajudge.decision import Decision, Policy, load_policy
     from metajudge.engine import Engine, vet
     from metajudge.errors import MetajudgeError
     from metajudge.rubric import Rubric, load_rubric
@@ -12,23 +13,29 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Assessment",
+    "Decision",
     "Engine",
     "Item",
     "Judgment",
     "MetajudgeError",
+    "Policy",
     "Rubric",
     "__version__",
+    "load_policy",
     "load_rubric",
     "vet",
 ]
 
 _HOMES = {
     "Assessment": "metajudge.types",
+    "Decision": "metajudge.decision",
     "Engine": "metajudge.engine",
     "Item": "metajudge.types",
     "Judgment": "metajudge.types",
     "MetajudgeError": "metajudge.errors",
+    "Policy": "metajudge.decision",
     "Rubric": "metajudge.rubric",
+    "load_policy": "metajudge.decision",
     "load_rubric": "metajudge.rubric",
     "vet": "metajudge.engine",
 }

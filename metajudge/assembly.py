@@ -8,6 +8,7 @@ from metajudge.errors import ConfigurationError
 from metajudge.panel_file import AgentConfig, PanelConfig, Route, Weights
 from metajudge.providers.limits import LimitSettings
 from metajudge.providers.model import Endpoint, Model, Parameters
+from metajudge.providers.notices import NO_LOGPROBS, not_sent
 from metajudge.providers.prices import FlatPrice
 from metajudge.providers.spec import AgentSpec, check_provider, parse_agent_spec
 from metajudge.providers.stack import Resources, build_model, wrap_model
@@ -63,6 +64,14 @@ def key_lookup(config: PanelConfig, settings: Settings) -> Callable[[AgentSpec],
         return settings.key_for(spec) if variable is None else settings.key_in(variable, spec)
 
     return key_for
+
+
+def build_answering_model(agent: AgentConfig, resources: Resources) -> Model:
+    """A model that answers freely, as a stream; see :func:`~metajudge.providers.streaming.build_streaming_model`."""
+    from metajudge.providers.streaming import build_streaming_model
+
+    price = None if agent.price is None else FlatPrice.of(agent.price.input, agent.price.output)
+    return build_streaming_model(parse_agent_spec(agent.spec()), resources=resources, price=price)
 
 
 def _all_agents(config: PanelConfig) -> tuple[AgentConfig, ...]:
@@ -157,6 +166,7 @@ class _Assembly:
     def _agent(self, agent: AgentConfig, route: Route, built: Mapping[str, Model]) -> Agent:
         name = self._name(agent)
         weights = (route.agent_weights or {}).get(name, agent.weight)
+        self._say_what_is_dropped(agent, name, built[name])
         return Agent(
             name=name,
             model=built[name],
@@ -165,7 +175,18 @@ class _Assembly:
             weight=weights,
             parameters=self._parameters(agent),
             explanations_first=agent.explanations_first,
+            scoring=agent.score,
+            samples=agent.samples,
         )
+
+    def _say_what_is_dropped(self, agent: AgentConfig, name: str, model: Model) -> None:
+        if agent.score == "expected" and model.endpoint.protocol == "anthropic":
+            self.resources.notices.say(not_sent(model.name, "logprobs", NO_LOGPROBS))
+        if agent.samples > 1 and agent.temperature == 0:
+            self.resources.notices.say(
+                f"agent {name}: samples = {agent.samples} at temperature 0 asks for one answer {agent.samples} times; "
+                "leave temperature out, or raise it"
+            )
 
     def _rubric(self, agent: AgentConfig, route: Route) -> Rubric:
         """The agent's own rubric, else the route's, else the panel's; weights likewise."""

@@ -8,7 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from metajudge.assembly import build_vetter, endpoint_limits, key_lookup
+from metajudge.assembly import build_answering_model, build_vetter, endpoint_limits, key_lookup
+from metajudge.completion import Completion
 from metajudge.errors import BudgetExceeded, ConfigurationError, FailureKind
 from metajudge.evidence.index import EvidenceIndex
 from metajudge.panel_file import AgentConfig, PanelConfig, with_flags
@@ -30,8 +31,8 @@ from metajudge.types import Assessment, Judgment, Status, digest
 
 if TYPE_CHECKING:
     from metajudge.calibration.calibration import Calibration
+    from metajudge.decision import Policy
     from metajudge.evidence.rewards import RewardScore
-    from metajudge.strategies.probability import Probabilities
 
 Agents = Sequence[str | Model]
 
@@ -43,6 +44,10 @@ class Engine:
         agents: ``[NAME=]PROVIDER:MODEL[@BASE_URL]`` or :class:`~metajudge.providers.model.Model` objects; none
             for the strategy ``signals``, which asks no model.
         panel: a whole configuration; the other arguments are laid over it.
+        policy: a decision policy, its file or its name: assessments get its decision on top, and what it sends to
+            people is queued for review in the store. Switches early exit off.
+        audit_share: probability with which what the policy approves or rejects is reviewed all the same.
+        reviewers: how many people are to decide each review.
         store: a path, an open store (left open), or None to keep nothing.
         early_exit: stop asking once the decision is settled; None means off, unless the panel says otherwise.
         calibration: a calibration or its file: assessments get a probability and, where a guaranteed threshold is
@@ -74,6 +79,9 @@ class Engine:
         early_exit: bool | None = None,
         calibration: "str | Path | Calibration | None" = None,
         allow_other_calibration: bool = False,
+        policy: "str | Path | Policy | None" = None,
+        audit_share: float = 0.0,
+        reviewers: int = 1,
         store: str | Path | Store | None = None,
         concurrency: int = 64,
         budget_usd: float | None = None,
@@ -94,9 +102,10 @@ class Engine:
         config = with_flags(panel or PanelConfig(), [a for a in agents if isinstance(a, str)], **flags)
         given = tuple(AgentConfig(name=name, model=f"object:{name}") for name in self.models)
         self.config = config.model_copy(update={"agents": (*config.agents, *given)}) if given else config
-        self.calibration = _calibration(calibration)
-        self._allow_other = allow_other_calibration
-        if self._reads_agents:  # an agent that was not asked has no score
+        self._completion = Completion(
+            calibration, allow_other_calibration, policy, audit_share=audit_share, reviewers=reviewers
+        )
+        if self._completion.needs_every_score:
             self.config = self.config.model_copy(update={"early_exit": False})
         self.command = command
         self.run_id = uuid.uuid4().hex[:12]
@@ -124,8 +133,14 @@ class Engine:
         await self._close()
 
     @property
-    def _reads_agents(self) -> bool:
-        return self.calibration is not None and "agents" in self.calibration.identity.signals
+    def calibration(self) -> "Calibration | None":
+        """What gives assessments their probability."""
+        return self._completion.calibration
+
+    @property
+    def policy(self) -> "Policy | None":
+        """What decides on assessments, once the engine is entered."""
+        return self._completion.policy
 
     @property
     def vetter(self) -> Vetter:
@@ -159,8 +174,23 @@ class Engine:
         if self._resources is None:
             raise ConfigurationError("the engine is not open: use it as `async with Engine(...) as engine`")
         vetter = build_vetter(panel, self._resources, early_exit=False, models=self.models)
-        self._probabilities((), vetter, strict=False)  # a calibration for other agents is an error now, not later
+        self._completion.evidence((), vetter, strict=False)  # a calibration for other agents is an error now, not later
         return vetter
+
+    def connect(self) -> None:
+        """Imports the providers' SDKs and opens their clients now, rather than while the first call waits."""
+        if self._resources is not None:
+            self._resources.clients.open()
+
+    def answering_model(self, agent: AgentConfig) -> Model:
+        """A model that answers freely and as a stream, over the same connections, limits, budget and store.
+
+        Raises:
+            ConfigurationError: no key, no price under a budget, or an engine that is not open.
+        """
+        if self._resources is None:
+            raise ConfigurationError("the engine is not open: use it as `async with Engine(...) as engine`")
+        return build_answering_model(agent, self._resources)
 
     async def vet(
         self,
@@ -169,6 +199,7 @@ class Engine:
         others: Sequence[Judgment] = (),
         evidence: EvidenceIndex | None = None,
         vetter: Vetter | None = None,
+        policy: "Policy | None" = None,
     ) -> Assessment:
         """Vets one judgment; one that was assessed before under the same panel is taken from the store.
 
@@ -177,20 +208,33 @@ class Engine:
                 and a calibration; they are not vetted.
             evidence: the same, indexed already, for strategy ``signals``.
             vetter: a :meth:`variant` to vet by in place of the engine's own panel.
+            policy: decides in place of the engine's own.
 
         Raises:
             BudgetExceeded: nothing more may be spent.
             InputError: the calibration is not for these agents.
         """
-        vetter = vetter or self.vetter
+        vetter, policy = vetter or self.vetter, policy or self.policy
+        if policy is not None:
+            self._completion.check(policy, vetter, self._notices.say)
         around = [judgment, *(one for one in others if one.id != judgment.id)]
-        probabilities = self._probabilities(around, vetter, wanted=lambda one: one.id == judgment.id, strict=False)
+        probabilities = self._completion.evidence(
+            around, vetter, wanted=lambda one: one.id == judgment.id, strict=False
+        )
         key = vetter.key(judgment)
         earlier = (await self._find_done([key])).get(key)
         if earlier is None or earlier.status is not Status.ASSESSED:
             index = evidence or EvidenceIndex.build(around)
             earlier = await self._work(vetter, Job(0, key, judgment, earlier), index)
-        return await self._complete(key, judgment, earlier, probabilities)
+        assessment = await self._completion.complete(key, judgment, earlier, probabilities, vetter, policy)
+        await self._completion.open_reviews()
+        return assessment
+
+    async def policy_in_force(self, given: "str | Path | Policy") -> "Policy":
+        """A policy as given, or by its name: the version last activated in the store; its content is kept there."""
+        from metajudge.policies import policy_in_force
+
+        return await policy_in_force(given, self._store)
 
     def output_mode(self, spec: AgentSpec) -> str:
         """How a model is asked for structured output, as found out so far: json_schema, json_object or text."""
@@ -218,10 +262,8 @@ class Engine:
         summary = summary or VetSummary()
         summary.run_id = self.run_id
         index = self._evidence(source)
-        probabilities = self._probabilities_of(source, rewards)
-        if self.calibration is not None:
-            summary.calibrated = True
-            summary.guarantees = [one.meaning() for one in self.calibration.guarantees]
+        probabilities = self._completion.evidence_of(source, self.vetter, rewards)
+        self._completion.describe(summary)
         durable_at: float | None = None
         known: set[int] = set()
 
@@ -229,9 +271,9 @@ class Engine:
             nonlocal durable_at
             if job.earlier is not None and stands(job.earlier):
                 known.add(job.index)
-                return await self._complete(job.key, job.record, job.earlier, probabilities)
+                return await self._completion.complete(job.key, job.record, job.earlier, probabilities, self.vetter)
             assessment = await self._work(self.vetter, job, index)
-            assessment = await self._complete(job.key, job.record, assessment, probabilities)
+            assessment = await self._completion.complete(job.key, job.record, assessment, probabilities, self.vetter)
             durable_at = time.monotonic()
             return assessment
 
@@ -250,8 +292,8 @@ class Engine:
                 work,
                 key=self.vetter.key,
                 find_done=self._find_done,
-                # With a calibration earlier results are completed anew: their evidence may have changed.
-                keep=lambda earlier: probabilities is None and stands(earlier),
+                # What is laid over results is laid over earlier ones anew; nobody is asked again for it.
+                keep=lambda earlier: not self._completion.active and stands(earlier),
                 finished=finished,
                 workers=self._concurrency,
                 stop=stop,
@@ -260,6 +302,8 @@ class Engine:
             summary.end = RunEnd.INTERRUPTED
             raise
         finally:
+            await self._completion.open_reviews()
+            summary.reviews = self._completion.opened
             self._account(summary, durable_at)
             await self.finish(summary.end.value, summary.to_json())
         return summary
@@ -292,11 +336,12 @@ class Engine:
             notices=self._notices,
         )
         self._resources = resources
-        self._vetter = build_vetter(self.config, resources, early_exit=False, models=self.models)
+        vetter = build_vetter(self.config, resources, early_exit=False, models=self.models)
+        await self._completion.start(self._store, self.run_id, vetter, self._notices.say)
+        self._vetter = vetter
         if self._store is not None:
             config = {"panel": self.config.model_dump(mode="json"), "panel_digest": self._vetter.default.digest}
-            if self.calibration is not None:
-                config["calibration"] = self.calibration.digest
+            config |= self._completion.config()
             await self._store.start_run(RunRecord(self.run_id, self.command, time.time(), "running", config))
 
     async def _close(self) -> None:
@@ -324,20 +369,6 @@ class Engine:
             await self._store.save_assessment(key, job.record, assessment, self.run_id)
         return assessment
 
-    async def _complete(
-        self, key: str, judgment: Judgment, assessment: Assessment, probabilities: "Probabilities | None"
-    ) -> Assessment:
-        """Adds the probability and keeps that, too: what vetting found stays as it was, under its own key."""
-        if probabilities is None:
-            return assessment
-        completed = probabilities.complete(judgment, assessment)
-        if self._store is not None:
-            said = [completed.calibration, completed.probability, completed.probability_marks, completed.accepted]
-            key = digest([key, *said])
-            if not await self._store.find_assessments([key]):
-                await self._store.save_assessment(key, judgment, completed, self.run_id)
-        return completed
-
     async def _find_done(self, keys: Sequence[str]) -> Mapping[str, Assessment]:
         return {} if self._store is None else await self._store.find_assessments(keys)
 
@@ -346,38 +377,6 @@ class Engine:
         if not any(panel.strategy is StrategyName.SIGNALS for panel in panels):
             return None
         return EvidenceIndex.build(source.all() if isinstance(source, JudgmentSource) else source)
-
-    def _probabilities(
-        self,
-        judgments: Iterable[Judgment],
-        vetter: Vetter,
-        *,
-        wanted: Callable[[Judgment], bool] | None = None,
-        rewards: "Iterable[RewardScore] | None" = None,
-        strict: bool = True,
-    ) -> "Probabilities | None":
-        if self.calibration is None:
-            return None
-        from metajudge.strategies.probability import Probabilities
-
-        return Probabilities.build(
-            self.calibration,
-            judgments,
-            panels=(vetter.default, *vetter.routes.values()),
-            wanted=wanted,
-            rewards=rewards,
-            allow_other_identity=self._allow_other,
-            judges_must_be_known=strict,
-        )
-
-    def _probabilities_of(
-        self, source: JudgmentSource | Sequence[Judgment], rewards: "Iterable[RewardScore] | None"
-    ) -> "Probabilities | None":
-        if not isinstance(source, JudgmentSource):
-            return self._probabilities(source, self.vetter, rewards=rewards)
-        judges = source.judges
-        wanted = None if judges is None else lambda judgment: judgment.judge in judges
-        return self._probabilities(source.all(), self.vetter, wanted=wanted, rewards=rewards)
 
     def _account(self, summary: VetSummary, durable_at: float | None) -> None:
         meter = self.meter
@@ -388,14 +387,6 @@ class Engine:
         summary.notices = list(self.notices)
         if meter.first_sent_at is not None and durable_at is not None:
             summary.wall_s = durable_at - meter.first_sent_at
-
-
-def _calibration(given: "str | Path | Calibration | None") -> "Calibration | None":
-    if not isinstance(given, str | Path):
-        return given
-    from metajudge.calibration.calibration import load_calibration
-
-    return load_calibration(given)
 
 
 def vet(

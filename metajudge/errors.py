@@ -8,10 +8,12 @@
     │   ├── RubricError            a rubric that is malformed or unknown
     │   ├── PromptError            a template with a missing or unused variable
     │   ├── ConfigurationError     agents, panel, threshold, keys, budget
+    │   ├── PolicyError            a decision policy that is malformed or unknown
     │   ├── ReviewError            a review that is unknown, decided or in other hands
     │   └── StoreError             the store cannot be used
     │       └── StoreLockedError   another process owns the file
     ├── BudgetExceeded             the run's budget is spent; nothing more is sent
+    ├── UnprovenError              a search's time limit came before the proof of its result
     └── ProviderError              a model could not be asked or did not answer usably
         ├── AuthError              401, 403
         ├── NotFoundError          404: no such model or path
@@ -30,6 +32,10 @@ A message says what is wrong, where, and what to do next. HTTP statuses of our o
 """
 
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from metajudge.types.calls import Usage
 
 
 class FailureKind(StrEnum):
@@ -76,6 +82,10 @@ class ConfigurationError(UserError):
     """Agents, panel, threshold, keys or budget that make no sense together."""
 
 
+class PolicyError(UserError):
+    """A decision policy that is malformed, or a name that no policy has."""
+
+
 class ReviewError(UserError):
     """A review that is unknown, was decided, or is in other hands.
 
@@ -100,6 +110,23 @@ class BudgetExceeded(MetajudgeError):  # noqa: N818 - a stop, not a fault
     """The run's budget is spent; the call was not sent."""
 
 
+class UnprovenError(MetajudgeError):
+    """A search's time limit came before the proof of its result.
+
+    Args:
+        message: how far the bound is from the best result.
+        cost: what the best result found costs.
+        bound: no result costs less.
+        best: the best result found.
+    """
+
+    def __init__(self, message: str, *, cost: float, bound: float, best: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.cost = cost
+        self.bound = bound
+        self.best = best
+
+
 class ProviderError(MetajudgeError):
     """A model could not be asked, or did not answer usably.
 
@@ -108,18 +135,29 @@ class ProviderError(MetajudgeError):
         status: HTTP status of the answer, None where there was none.
         retry_after: seconds the provider asked us to wait, None where it did not.
         sent: False where the request certainly never left (it is then not counted as a call).
+        usage: tokens of an answer that was billed although it is of no use, None where none were reported.
 
     Attributes:
-        attempts: HTTP requests sent for this call before it was given up; set by the retry layer.
+        attempts: HTTP requests sent for this call before it was given up; set by the retry layer, which also adds
+            up usage and cost.
+        cost_usd: dollars of the answers in ``usage``, None where the price is unknown; set by metering.
     """
 
     kind: FailureKind = FailureKind.SERVER_ERROR
     retryable: bool = False
 
     def __init__(
-        self, message: str, *, status: int | None = None, retry_after: float | None = None, sent: bool = True
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        retry_after: float | None = None,
+        sent: bool = True,
+        usage: "Usage | None" = None,
     ) -> None:
         super().__init__(message)
+        self.usage = usage
+        self.cost_usd: float | None = 0.0 if usage is None else None
         self.status = status
         self.retry_after = retry_after
         self.sent = sent

@@ -1,17 +1,22 @@
 """What a run would take, without sending anything: calls, tokens, dollars."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from metajudge.agents import Agent
 from metajudge.assembly import build_vetter
+from metajudge.decision import Policy
+from metajudge.judging.case import Case
+from metajudge.judging.case_judge import CaseJudge
+from metajudge.judging.grading import GradingJudge
 from metajudge.judging.pairwise import Order, Orders, PairwiseJudge, orders_of
 from metajudge.panel_file import AgentConfig, PanelConfig
 from metajudge.providers.model import ModelRequest
 from metajudge.providers.prices import FlatPrice, Price, find_price
 from metajudge.providers.spec import parse_agent_spec
 from metajudge.providers.stack import Resources
+from metajudge.rubric import Rubric
 from metajudge.strategies import Panel, StrategyName
 from metajudge.strategies.rejudge import judge_of
 from metajudge.types import Item, Judgment, Usage
@@ -21,6 +26,9 @@ CHARACTERS_PER_TOKEN = 4.0
 
 EXPLANATION_TOKENS = 60
 """Assumed output for one score with its explanation."""
+
+CRITERION_TOKENS = 120
+"""Assumed output for one criterion of a case: comment, quotes, weaknesses, score, confidence."""
 
 REASONING_TOKENS = 500
 """Assumed output for one comparison of two responses: an answer of the judge's own, and what it finds."""
@@ -65,8 +73,15 @@ def estimate_run(config: PanelConfig, judgments: Iterable[Judgment]) -> Estimate
     return _priced(estimate)
 
 
-def estimate_judging(config: PanelConfig, items: Iterable[Item], orders: Orders = "both") -> Estimate:
-    """What it takes to have a panel's agents judge items as pairwise judges.
+def estimate_judging(
+    config: PanelConfig,
+    items: Iterable[Item],
+    orders: Orders = "both",
+    *,
+    grade: bool = False,
+    with_reference: bool = False,
+) -> Estimate:
+    """What it takes to have a panel's agents judge items as pairwise judges, or grade each response alone.
 
     Raises:
         ConfigurationError: as for :func:`estimate_run`; the panel's strategy must be ``rejudge``.
@@ -76,10 +91,40 @@ def estimate_judging(config: PanelConfig, items: Iterable[Item], orders: Orders 
     estimate = Estimate(unpriced=sorted(name for name, price in prices.items() if price is None))
     for item in items:
         for agent in panel.agents:
-            judge = PairwiseJudge(agent.name, agent.model, agent.parameters)
+            if grade:
+                grader = GradingJudge(agent.name, agent.model, agent.parameters, with_reference)
+                for name in item.responses:
+                    estimate.judgments += 1
+                    _add_call(estimate, agent, _size(grader.request(item, name)), prices, REASONING_TOKENS)
+                continue
+            judge = PairwiseJudge(agent.name, agent.model, agent.parameters, with_reference)
             for order in orders_of(item, orders):
                 estimate.judgments += 1
                 _add_game(estimate, agent, judge, item, order, prices)
+    return _priced(estimate)
+
+
+def estimate_cases(config: PanelConfig, policy: Policy, rubric: Rubric, cases: Sequence[Case]) -> Estimate:
+    """What it takes to have a panel's agents judge cases, should no gate end one.
+
+    Raises:
+        ConfigurationError: as for :func:`estimate_run`.
+    """
+    agents = build_vetter(config, Resources(key_for=lambda _spec: "not-sent"), early_exit=False).default.agents
+    prices = _prices(config)
+    estimate = Estimate(unpriced=sorted(name for name, price in prices.items() if price is None))
+    plan = policy.cases
+    assert plan is not None, "checked when the policy was chosen"
+    for case in cases:
+        estimate.judgments += 1
+        for stage in plan.stages:
+            given = case.stage(stage.name)
+            if given is None:
+                continue
+            for agent in agents:
+                judge = CaseJudge(agent.name, agent.model, agent.parameters)
+                size = _size(judge.request(case, given, stage, rubric.only(stage.criteria)))
+                _add_call(estimate, agent, size, prices, CRITERION_TOKENS * len(stage.criteria))
     return _priced(estimate)
 
 
@@ -99,14 +144,14 @@ def _add_panel(estimate: Estimate, panel: Panel, judgment: Judgment, prices: dic
     for position, agent in enumerate(panel.agents):
         alone = _input_tokens(agent, judgment)
         if not discussing:
-            _add_call(estimate, agent, alone, prices)
+            _add_draws(estimate, agent, alone, prices)
         elif panel.rounds == "sequential":
-            _add_call(estimate, agent, alone + said * position // agents, prices)
+            _add_draws(estimate, agent, alone + said * position // agents, prices)
         else:
-            _add_call(estimate, agent, alone, prices)
-            _add_call(estimate, agent, alone + said, prices)
+            _add_draws(estimate, agent, alone, prices)
+            _add_draws(estimate, agent, alone + said, prices)
     if panel.summariser is not None:
-        _add_call(estimate, panel.summariser, _input_tokens(panel.summariser, judgment) + said, prices)
+        _add_draws(estimate, panel.summariser, _input_tokens(panel.summariser, judgment) + said, prices)
 
 
 def _add_rejudging(estimate: Estimate, panel: Panel, judgment: Judgment, prices: dict[str, Price | None]) -> None:
@@ -123,6 +168,12 @@ def _add_game(
     estimate: Estimate, agent: Agent, judge: PairwiseJudge, item: Item, order: Order, prices: dict[str, Price | None]
 ) -> None:
     _add_call(estimate, agent, _size(judge.request(item, order)), prices, REASONING_TOKENS)
+
+
+def _add_draws(estimate: Estimate, agent: Agent, input_tokens: int, prices: dict[str, Price | None]) -> None:
+    """One call a draw; token probabilities cost nothing."""
+    for _ in range(agent.samples):
+        _add_call(estimate, agent, input_tokens, prices)
 
 
 def _add_call(

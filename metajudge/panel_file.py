@@ -3,12 +3,13 @@
 A panel file holds no secrets: a key is named by the environment variable that holds it.
 """
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, ValidationError, field_validator
 
 from metajudge.errors import ConfigurationError
 from metajudge.families import FamilyPolicy
@@ -16,6 +17,10 @@ from metajudge.families import FamilyPolicy
 Weights = str | dict[str, float]
 Rounds = Literal["independent_first", "sequential"]
 Strategy = Literal["single", "weighted_average", "majority_vote", "panel_discussion", "rejudge", "signals"]
+
+
+_SECRET = re.compile(r"(authorization|api[-_]?key|cookie)$", re.IGNORECASE)
+"""Names of headers that carry a secret, such as Authorization, Proxy-Authorization, x-api-key, api-key, Cookie."""
 
 
 class _Table(BaseModel):
@@ -40,6 +45,8 @@ class AgentConfig(_Table):
     rubric: str | None = None
     weights: Weights | None = None
     explanations_first: bool = True
+    score: Literal["reported", "expected"] = "reported"
+    samples: Annotated[int, Field(ge=1, le=100)] = 1
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     top_p: Annotated[float, Field(gt=0, le=1)] | None = None
     max_tokens: PositiveInt | None = None
@@ -49,6 +56,17 @@ class AgentConfig(_Table):
     timeout_s: PositiveFloat = 120.0
     api_key_env: str | None = None
     price: Price | None = None
+
+    @field_validator("headers")
+    @classmethod
+    def _no_secrets(cls, headers: dict[str, str]) -> dict[str, str]:
+        secret = sorted(name for name in headers if _SECRET.search(name))
+        if secret:
+            raise ValueError(
+                f"{', '.join(secret)} would hold a secret, and panel files, which are recorded, hold none: put the "
+                "key into the provider's environment variable, or name another variable with api_key_env"
+            )
+        return headers
 
     def spec(self) -> str:
         """The agent as it would be given on the command line."""
@@ -189,10 +207,11 @@ def _lines(error: ValidationError) -> list[str]:
     lines = []
     for found in error.errors(include_url=False, include_context=False):
         where = ".".join(str(part) for part in found["loc"]) or "the file"
-        message = found["msg"]
+        message = found["msg"].removeprefix("Value error, ")
         if found["type"] == "extra_forbidden":
             message = "no such setting"
         value = repr(found.get("input"))
-        shown = f" (found {value})" if found["type"] != "extra_forbidden" and len(value) <= 60 else ""
+        private = found["type"] == "extra_forbidden" or "headers" in found["loc"]  # may be a secret
+        shown = f" (found {value})" if len(value) <= 60 and not private else ""
         lines.append(f"{where}: {message}{shown}")
     return lines

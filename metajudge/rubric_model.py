@@ -25,6 +25,9 @@ _BRIEF.maxlevel, _BRIEF.maxstring, _BRIEF.maxother = 2, 60, 60
 
 RubricKind: TypeAlias = Literal["criteria", "holistic", "binary"]
 
+Aside: TypeAlias = Literal["confidence", "evidence", "weaknesses"]
+"""What may be asked for beside a criterion's score: how sure, quotes that bear it out, what is lacking."""
+
 
 def _finite(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
@@ -121,7 +124,8 @@ class Rubric(_Frozen):
 
     ``kind`` says what is asked: a score for each criterion (``criteria``), one score for the whole
     (``holistic``, without criteria), or correct or wrong with the criteria as guidance (``binary``;
-    correct counts as the scale's high end, wrong as its low end).
+    correct counts as the scale's high end, wrong as its low end). ``subject`` says what is scored: a judge's
+    ``judgment``, or the stages of a ``case``. ``asks`` is for cases: what is wanted beside each score.
     """
 
     version: Literal[1] = Field(default=1, description="Version of this file format.")
@@ -134,6 +138,8 @@ class Rubric(_Frozen):
     weight_sets: dict[Name, dict[str, Weight]] = Field(
         default_factory=dict, description="Named alternatives to the criteria's own weights."
     )
+    subject: Literal["judgment", "case"] = "judgment"
+    asks: tuple[Aside, ...] = ()
 
     @field_validator("criteria", mode="before")
     @classmethod
@@ -148,6 +154,12 @@ class Rubric(_Frozen):
             raise ValueError("criteria: a rubric of kind 'criteria' needs at least one")
         if self.kind == "holistic" and self.criteria:
             raise ValueError("criteria: a holistic rubric has none; use kind 'criteria' or 'binary'")
+        if self.asks and self.subject != "case":
+            raise ValueError("asks: only a rubric with subject 'case' may ask for more than scores")
+        if self.subject == "case" and self.kind != "criteria":
+            raise ValueError("kind: a rubric with subject 'case' is of kind 'criteria'")
+        if len(set(self.asks)) != len(self.asks):
+            raise ValueError("asks: name each of confidence, evidence and weaknesses at most once")
         _check_names(self.criteria)
         for index, criterion in enumerate(self.criteria):
             _check_levels(criterion, f"criteria[{index}]", self.kind, self.scale)
@@ -159,6 +171,8 @@ class Rubric(_Frozen):
     def digest(self) -> str:
         """Identity of the content with the weights in force; weight sets not in use do not enter."""
         data = self.model_dump(mode="json", exclude={"weight_sets"})
+        if self.subject == "judgment":  # as rubrics were before they could be for cases: their digests stay
+            del data["subject"], data["asks"]
         for criterion in data["criteria"]:
             criterion["weight"] = round(self.weights[criterion["name"]], 12)
         return digest(data)
@@ -208,6 +222,21 @@ class Rubric(_Frozen):
         except ValueError as error:
             raise RubricError(f"{where}: {error}") from None
         return self.model_copy(update={"criteria": tuple(criteria)})
+
+    def only(self, names: Iterable[str]) -> "Rubric":
+        """The same rubric with some of its criteria alone, in the order given, and without weight sets.
+
+        Raises:
+            RubricError: a criterion it does not have.
+        """
+        known = {criterion.name: criterion for criterion in self.criteria}
+        chosen = []
+        for name in names:
+            if name not in known:
+                hint = did_you_mean(name, known)
+                raise RubricError(f"rubric {self.name!r} has no criterion {name!r}; it has {name_list(known)}{hint}")
+            chosen.append(known[name])
+        return self.model_copy(update={"criteria": tuple(chosen), "weight_sets": {}})
 
     def _weight_set(self, name: str) -> Mapping[str, float]:
         if name not in self.weight_sets:

@@ -23,7 +23,7 @@ from metajudge.errors import ConfigurationError
 from metajudge.providers.spec import PROVIDERS, AgentSpec, check_provider
 
 DEFAULT_STORE = Path("metajudge.duckdb")
-_KNOWN = ("store", "keys", "service_key")
+_KNOWN = ("store", "keys", "service_key", "webhook_secret")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +35,16 @@ class Settings:
         file: the settings file that was read, or would be.
         warnings: what the user should know, for instance that others can read the file.
         service_key: the key that callers of our own service must present, None for none.
+        webhook_secret: what decisions sent out are signed with, None for none.
+        webhook_private: whether they may go to a private network (METAJUDGE_WEBHOOK_PRIVATE=1).
     """
 
     store: Path
     file: Path
     warnings: tuple[str, ...] = ()
     service_key: str | None = field(default=None, repr=False)
+    webhook_secret: str | None = field(default=None, repr=False)
+    webhook_private: bool = False
     _keys: Mapping[str, str] = field(default_factory=dict, repr=False)
     _environ: Mapping[str, str] = field(default_factory=dict, repr=False)
 
@@ -69,8 +73,12 @@ class Settings:
         return cls(
             store=Path(env.get("METAJUDGE_STORE") or _text(data, "store", path) or DEFAULT_STORE),
             file=path,
-            warnings=_warnings(path) if found and (data.get("keys") or data.get("service_key")) else (),
+            warnings=_warnings(path)
+            if found and any(data.get(name) for name in ("keys", "service_key", "webhook_secret"))
+            else (),
             service_key=env.get("METAJUDGE_API_KEY") or _text(data, "service_key", path),
+            webhook_secret=env.get("METAJUDGE_WEBHOOK_SECRET") or _text(data, "webhook_secret", path),
+            webhook_private=env.get("METAJUDGE_WEBHOOK_PRIVATE") == "1",
             _keys=keys,
             _environ=env,
         )

@@ -19,6 +19,8 @@ class VetSummary:
         calibrated: whether a calibration was applied; ``with_probability`` counts what it could speak about,
             ``probability_marks`` what is to be known about these or why there is none, and ``guarantees`` says what
             a guaranteed threshold in it promises.
+        policy: the policy that decided, with its digest; None for none. ``decisions`` counts its actions.
+        reviews: reviews that were queued for people and were not there before.
         failures: unscored and failed judgments by kind; ``agent_failures``: single agents' failures by kind.
         calls: HTTP requests sent in this run, retries and repairs included.
         cached_calls: replies taken from the store instead.
@@ -54,7 +56,10 @@ class VetSummary:
     calibrated: bool = False
     with_probability: int = 0
     probability_marks: Counter[str] = field(default_factory=Counter)
+    reviews: int = 0
     guarantees: list[str] = field(default_factory=list)
+    policy: str | None = None
+    decisions: Counter[str] = field(default_factory=Counter)
 
     def add(self, assessment: Assessment, reused: bool) -> None:
         """Counts one assessment."""
@@ -72,6 +77,8 @@ class VetSummary:
                 self.failed += 1
         self.with_probability += assessment.probability is not None
         self.probability_marks.update(assessment.probability_marks)
+        if assessment.decision is not None:
+            self.decisions[assessment.decision.action.value] += 1
         if assessment.failure is not None:
             self.failures[assessment.failure.kind.value] += 1
         for result in assessment.agents:
@@ -95,6 +102,7 @@ class VetSummary:
         data["end"] = self.end.value
         data["failures"] = dict(sorted(self.failures.items()))
         data["probability_marks"] = dict(sorted(self.probability_marks.items()))
+        data["decisions"] = dict(sorted(self.decisions.items()))
         data["agent_failures"] = dict(sorted(self.agent_failures.items()))
         for name in ("wall_s", "total_s", "known_cost_usd", "cost_usd"):
             data[name] = None if data[name] is None else round(data[name], 6)

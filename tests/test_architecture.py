@@ -8,22 +8,39 @@ ROOT = Path(__file__).parents[1] / "metajudge"
 LAYERS = [
     {"errors"},
     {"types"},
-    {"providers", "prompts", "rubric", "rubric_model", "scoring", "stats", "concurrency", "families"},
+    {
+        "providers",
+        "prompts",
+        "rubric",
+        "rubric_model",
+        "yaml_documents",
+        "webhook",
+        "scoring",
+        "stats",
+        "concurrency",
+        "families",
+    },
     {"settings", "panel_file", "agents", "evidence", "decision", "voting"},
     {"judging", "reviews", "calibration", "readers"},
     {"strategies", "peers", "feedback", "preferences", "report", "store"},
     {"runs"},
-    {"assembly", "summary", "assessment_file"},
+    {"assembly", "summary", "assessment_file", "policies"},
+    {"completion"},
     {"engine", "estimate"},
+    {"clash_run"},
     {"cli", "api", "benchmarks", "client", "__init__", "__main__"},
 ]
 """Bottom first. A module may import from lower layers; within a layer only what SIDEWAYS declares."""
 
 SIDEWAYS = {
+    ("preferences", "store"),
     ("rubric", "rubric_model"),
+    ("rubric", "yaml_documents"),
+    ("yaml_documents", "rubric_model"),
     ("prompts", "rubric"),
     ("agents", "concurrency"),
     ("reviews", "readers"),
+    ("feedback", "store"),
     ("estimate", "assembly"),
     ("__main__", "cli"),
 }

@@ -125,6 +125,28 @@ def test_digest_changes_with_content_and_weights_in_force_but_not_with_unused_se
     assert base.digest != base.with_weights({"first": 3, "second": 1}).digest
 
 
+@pytest.mark.parametrize(
+    ("name", "digest"),
+    [
+        ("short", "4eb959e65059829dd0a141863ff8cee2"),
+        ("long", "66feb7b6e8dd9f0aa8f281cf06b5f5e7"),
+        ("binary", "4e4c49b85292ebd6096961184bc25a74"),
+        ("baseline", "2256a77be76924bd0c376f48ba01f023"),
+    ],
+)
+def test_digests_of_stored_results_stay_as_they_are(name, digest):
+    """A field added to rubrics must not give the rubrics of earlier results another identity."""
+    assert load_rubric(name).digest == digest
+
+
+def test_what_a_rubric_of_cases_asks_for_is_part_of_its_digest():
+    cases = load_rubric("risk_analysis")
+    assert cases.subject == "case"
+    assert cases.digest != cases.model_copy(update={"asks": ()}).digest
+    with pytest.raises(RubricError, match="only a rubric with subject 'case' may ask"):
+        read(document(asks=["confidence"]))
+
+
 def test_weights_that_normalise_alike_give_one_digest():
     base = read(document())
     assert base.with_weights({"first": 20, "second": 20}).digest == base.digest

@@ -30,4 +30,4 @@ async def vet(panels: PanelsDep, body: Annotated[VetBody, Body(openapi_examples=
     """
     if isinstance(body, Judgment):
         return await panels.vet(body, None, None)
-    return await panels.vet(body.judgment, body.panel, body.rubric, body.others)
+    return await panels.vet(body.judgment, body.panel, body.rubric, body.others, body.policy)

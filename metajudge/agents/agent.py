@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from metajudge.agents.finer import MAX_SAMPLES, Scoring, mean_of_draws, scored, with_expected_scores
 from metajudge.agents.parse import ReplyProblemsError, parse_reply
 from metajudge.agents.schema import output_schema
+from metajudge.concurrency import all_of
 from metajudge.errors import ConfigurationError, FailureKind, ProviderError
 from metajudge.prompts import meta_judge as prompts
 from metajudge.prompts.fences import neutralise
@@ -12,7 +14,6 @@ from metajudge.prompts.meta_judge import Statement
 from metajudge.providers.model import Message, Model, ModelRequest, OutputSchema, Parameters
 from metajudge.providers.wrapper import CallAttempt
 from metajudge.rubric import Rubric
-from metajudge.scoring import agent_scores
 from metajudge.types import AgentResult, CriterionScore, Failure, Judgment, Reply, TokenUsage, Usage
 
 
@@ -25,6 +26,10 @@ class Agent:
         role: a built-in role's name or a text of one's own; None for none.
         weight: positive; relative to the other agents' weights.
         explanations_first: whether explanations are asked for before the scores they explain.
+        scoring: ``expected`` takes the expected score over the probabilities of the score's tokens, where the provider
+            returns them, in place of the reported point (:mod:`metajudge.agents.expected`).
+        samples: how often the agent is asked about each judgment; the draws' mean is its score
+            (:func:`metajudge.agents.finer.mean_of_draws`).
     """
 
     name: str
@@ -34,12 +39,22 @@ class Agent:
     weight: float = 1.0
     parameters: Parameters = field(default_factory=Parameters)
     explanations_first: bool = True
+    scoring: Scoring = "reported"
+    samples: int = 1
     system: str = field(init=False, repr=False)
     schema: OutputSchema = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not 0 < self.weight < float("inf"):
             raise ConfigurationError(f"agent {self.name!r}: the weight must be a positive number, not {self.weight}")
+        if self.rubric.subject != "judgment":
+            raise ConfigurationError(
+                f"agent {self.name!r}: rubric {self.rubric.name!r} is for cases (`metajudge case`), not for judgments"
+            )
+        if not 1 <= self.samples <= MAX_SAMPLES:
+            raise ConfigurationError(
+                f"agent {self.name!r}: samples must be a whole number from 1 to {MAX_SAMPLES}, not {self.samples}"
+            )
         system = prompts.render_system(self.rubric, role=self.role, explanations_first=self.explanations_first)
         schema = output_schema(self.rubric, explanations_first=self.explanations_first)
         object.__setattr__(self, "system", system)
@@ -62,18 +77,36 @@ class Agent:
         Raises:
             BudgetExceeded: the run's budget is spent.
         """
-        request = CallAttempt.of(self.model, self.request(judgment, earlier=earlier, summarise=summarise))
-        return await _Exchange(self, request, retry).result()
+        first = self.request(judgment, earlier=earlier, summarise=summarise)
+        exchanges = [
+            _Exchange(self, CallAttempt.of(self.model, _drawn(first, draw)), retry) for draw in range(self.samples)
+        ]
+        if len(exchanges) == 1:
+            return await exchanges[0].result()
+        return mean_of_draws(await all_of(exchange.result() for exchange in exchanges), self.rubric)
 
     def request(
         self, judgment: Judgment, *, earlier: Sequence[Statement] = (), summarise: bool = False
     ) -> ModelRequest:
-        """The first request :meth:`assess` sends: the same bytes for the same input."""
+        """The first request :meth:`assess` sends: the same bytes for the same input.
+
+        Further draws differ in the draw's index and, where there is a seed, in the seed, which goes up by one.
+        """
         text = prompts.render_judgment(judgment)
         if earlier:
             render = prompts.render_summary if summarise else prompts.render_discussion
             text += "\n\n" + render(earlier, self.rubric)
-        return ModelRequest(self.system, (Message("user", text),), self.schema, self.parameters)
+        expected = self.scoring == "expected"
+        return ModelRequest(self.system, (Message("user", text),), self.schema, self.parameters, logprobs=expected)
+
+
+def _drawn(request: ModelRequest, draw: int) -> ModelRequest:
+    """The same request for another draw: with the same seed a provider would give the same answer."""
+    if draw == 0:
+        return request
+    seed = request.parameters.seed
+    parameters = request.parameters if seed is None else replace(request.parameters, seed=seed + draw)
+    return replace(request, draw=draw, parameters=parameters)
 
 
 class _Exchange:
@@ -98,7 +131,12 @@ class _Exchange:
             bad = Message("assistant", neutralise(self.last.text).strip() or "(empty reply)")
             first = self.request
             again = ModelRequest(
-                first.system, (*first.messages, bad, repair), first.schema, first.parameters, first.draw
+                first.system,
+                (*first.messages, bad, repair),
+                first.schema,
+                first.parameters,
+                first.draw,
+                logprobs=first.logprobs,
             )
             return self._scored(await self._scores(again))
         except ReplyProblemsError as found:
@@ -107,6 +145,7 @@ class _Exchange:
             return self._failed(FailureKind.REFUSED, str(refusal))
         except ProviderError as error:
             self.calls += error.attempts
+            self._count(error.usage, error.cost_usd)
             return self._failed(error.kind, str(error))
 
     async def _scores(self, request: ModelRequest) -> dict[str, CriterionScore]:
@@ -125,15 +164,20 @@ class _Exchange:
         self.reported_model = reply.model
         self.latency += reply.latency_s
         if not reply.cached:
-            self.usage += reply.usage or Usage()
-            known = self.cost is not None and reply.cost_usd is not None
-            self.cost = (self.cost or 0.0) + (reply.cost_usd or 0.0) if known else None
+            self._count(reply.usage, reply.cost_usd)
         if reply.finish == "refusal":
             raise _Refusal(f"{self.agent.name} declined to answer: {reply.text[:200]}")
-        return parse_reply(reply.text, self.agent.rubric)
+        criteria = parse_reply(reply.text, self.agent.rubric)
+        if self.agent.scoring == "expected":
+            return with_expected_scores(criteria, reply, self.agent.rubric)
+        return criteria
+
+    def _count(self, usage: Usage | None, cost_usd: float | None) -> None:
+        self.usage += usage or Usage()
+        self.cost = None if self.cost is None or cost_usd is None else self.cost + cost_usd
 
     def _scored(self, criteria: dict[str, CriterionScore]) -> AgentResult:
-        return self._result(score=score_of(criteria, self.agent.rubric), criteria=criteria)
+        return scored(self._result(), criteria, self.agent.rubric)
 
     def _unusable(self, found: ReplyProblemsError) -> AgentResult:
         if self.last.finish == "length":
@@ -145,21 +189,13 @@ class _Exchange:
     def _failed(self, kind: FailureKind, message: str) -> AgentResult:
         return self._result(failure=Failure(kind=kind, message=message))
 
-    def _result(
-        self,
-        *,
-        score: float | None = None,
-        criteria: dict[str, CriterionScore] | None = None,
-        failure: Failure | None = None,
-    ) -> AgentResult:
+    def _result(self, failure: Failure | None = None) -> AgentResult:
         agent, usage = self.agent, self.usage
         return AgentResult(
             agent=agent.name,
             model=agent.model.name,
             role=agent.role,
             weight=agent.weight,
-            score=score,
-            criteria=criteria,
             failure=failure,
             calls=self.calls,
             cached_calls=self.cached_calls,
@@ -173,18 +209,9 @@ class _Exchange:
             latency_s=round(self.latency, 6),
             prompt_digest=self.request.key,
             reported_model=self.reported_model,
+            scoring="expected" if agent.scoring == "expected" else None,
         )
 
 
 class _Refusal(Exception):  # noqa: N818 - control flow within one exchange
     """The model declined."""
-
-
-def score_of(criteria: dict[str, CriterionScore], rubric: Rubric) -> float:
-    """One agent's score from its criterion scores (equation 3, by :mod:`metajudge.scoring`)."""
-    weights = rubric.score_weights
-    names = list(criteria)
-    values = [[[criteria[name].score or 0.0 for name in names]]]
-    applicable = [[[criteria[name].score is not None for name in names]]]
-    row = [weights[name] for name in names]
-    return float(agent_scores(values, row, applicable)[0, 0])

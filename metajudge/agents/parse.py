@@ -1,15 +1,12 @@
 """From an agent's reply to criterion scores, strictly: no score is ever guessed."""
 
 import json
-import re
 from typing import Any, NoReturn
 
 from metajudge.agents.schema import VOTES
+from metajudge.providers.json_spans import body_span
 from metajudge.rubric import Rubric
-from metajudge.types import CriterionScore
-
-_FENCED = re.compile(r"\A```(?:json|JSON)?\s*\n(.*)\n\s*```\Z", re.DOTALL)
-_THOUGHT = re.compile(r"\A<think>.*?</think>", re.DOTALL)
+from metajudge.types import CriterionScore, valid_text
 
 
 class ReplyProblemsError(ValueError):
@@ -56,9 +53,8 @@ def load_object(text: str) -> dict[str, Any]:
     Raises:
         ReplyProblemsError: it is something else, or gives a name twice.
     """
-    body = _THOUGHT.sub("", text.strip(), count=1).strip()
-    if fenced := _FENCED.match(body):
-        body = fenced.group(1)
+    span = body_span(text)
+    body = text[span.start : span.end]
     if not body:
         raise ReplyProblemsError(["the reply is empty"])
     try:
@@ -100,7 +96,7 @@ def _entry(name: str, entry: Any, rubric: Rubric, optional: bool) -> CriterionSc
     if problems:
         raise ReplyProblemsError(problems)
     value = _vote(name, entry[field], rubric) if field == "verdict" else _score(name, entry[field], rubric, optional)
-    return CriterionScore(score=value, explanation=str(explanation))
+    return CriterionScore(score=value, explanation=valid_text(str(explanation)))
 
 
 def _score(name: str, value: Any, rubric: Rubric, optional: bool) -> float | None:

@@ -15,16 +15,18 @@ class AgentScores:
     """Scores by judgment and agent.
 
     Attributes:
-        scores: judgment id -> agent name -> score.
-        agents: agent name -> model.
+        scores: judgment id -> agent name -> score; of a vote by an agent with finer scores, what is behind the vote.
+        agents: agent name -> model, with how it scores where that is not one reported point.
         rubrics: digests of the rubrics used.
         prompts: digests of the prompt templates used.
+        spreads: judgment id -> agent name -> standard deviation of the draws' scores, where several were made.
     """
 
     scores: Mapping[str, Mapping[str, float]]
     agents: Mapping[str, str] = field(default_factory=dict)
     rubrics: tuple[str, ...] = ()
     prompts: tuple[str, ...] = ()
+    spreads: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @classmethod
     def from_assessments(cls, assessments: Iterable[Assessment]) -> "AgentScores":
@@ -34,6 +36,7 @@ class AgentScores:
             InputError: one agent name stands for two models, or a judgment was scored twice by an agent.
         """
         scores: dict[str, dict[str, float]] = {}
+        spreads: dict[str, dict[str, float]] = {}
         agents: dict[str, str] = {}
         rubrics, prompts = set(), set()
         for assessment in assessments:
@@ -42,19 +45,23 @@ class AgentScores:
             for result in (*assessment.agents, *summariser):
                 if result.score is None:
                     continue
-                if agents.setdefault(result.agent, result.model) != result.model:
+                score = result.score if result.fine_score is None else result.fine_score
+                model = scoring_model(result.model, result.scoring == "expected", result.samples or 1)
+                if agents.setdefault(result.agent, model) != model:
                     raise InputError(
-                        f"agent {result.agent!r} is {agents[result.agent]} in one assessment and {result.model} in "
+                        f"agent {result.agent!r} is {agents[result.agent]} in one assessment and {model} in "
                         f"another (judgment {assessment.judgment_id!r}): give each model a name of its own"
                     )
-                if said.setdefault(result.agent, result.score) != result.score:
+                if said.setdefault(result.agent, score) != score:
                     raise InputError(
                         f"agent {result.agent!r} scored judgment {assessment.judgment_id!r} twice and differently: "
                         "give the assessments of one run only"
                     )
+                if result.spread is not None:
+                    spreads.setdefault(assessment.judgment_id, {})[result.agent] = result.spread
             rubrics |= {assessment.rubric_digest} - {None}
             prompts |= {assessment.prompt_digest} - {None}
-        return cls(scores, agents, tuple(sorted(map(str, rubrics))), tuple(sorted(map(str, prompts))))
+        return cls(scores, agents, tuple(sorted(map(str, rubrics))), tuple(sorted(map(str, prompts))), spreads)
 
     @classmethod
     def read(cls, path: Path | str) -> "AgentScores":
@@ -78,6 +85,12 @@ class AgentScores:
                 "`metajudge vet ... --agent ... --no-early-exit --out FILE`"
             )
         return found
+
+
+def scoring_model(model: str, expected: bool, samples: int) -> str:
+    """A model as part of a calibration's identity: its finer scores are other evidence than its reported ones."""
+    how = [*(["expected scores"] if expected else []), *([f"mean of {samples} draws"] if samples > 1 else [])]
+    return f"{model} ({', '.join(how)})" if how else model
 
 
 def _assessment(line: bytes, where: str) -> Assessment:

@@ -5,13 +5,14 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from metajudge.calibration.design import Design, Floats, Indices
+from metajudge.calibration.fallback import draw_in
 from metajudge.calibration.guarantee import Guarantee
 from metajudge.calibration.model import Model
 from metajudge.calibration.profiles import Profile
@@ -23,6 +24,9 @@ from metajudge.types import text_digest
 
 CALIBRATION_VERSION = 1
 """Version of the file's format and of the definitions of its signals."""
+
+
+Depth: TypeAlias = Literal["full", "parent", "none"]
 
 
 class _Frozen(BaseModel):
@@ -59,6 +63,7 @@ class Provenance(_Frozen):
         seed: of folds and resampling.
         folds: by question.
         repeats: out-of-fold probabilities are means over so many divisions into folds.
+        selection: how it came that just these judgments have a label, where that is not by chance.
     """
 
     data: str
@@ -67,6 +72,7 @@ class Provenance(_Frozen):
     seed: int
     folds: int
     repeats: int
+    selection: str | None = Field(default=None, exclude_if=lambda given: given is None)
 
 
 class JudgeReliability(_Frozen):
@@ -78,12 +84,25 @@ class JudgeReliability(_Frozen):
 
 
 class Level(_Frozen):
-    """A model that knows categories to some depth: ``full`` names, their ``parent`` (``A/B`` of ``A/B/C``), or none."""
+    """A model that knows categories to some depth: ``full`` names, their ``parent`` (``A/B`` of ``A/B/C``), or none.
 
-    depth: Literal["full", "parent", "none"]
+    The coarser ones answer for categories that were not fitted on, with log-odds drawn to ``centre`` by ``slope`` (see
+    :mod:`metajudge.calibration.fallback`).
+    """
+
+    depth: Depth
     categories: tuple[str, ...]
     design: Design
     model: Model
+    slope: float = 1.0
+    centre: float = 0.0
+
+    @model_validator(mode="after")
+    def _check_shapes(self) -> "Level":
+        """A file that was cut or edited must not fail later, or worse: answer."""
+        if not self.model.takes(len(self.design.features)):
+            raise ValueError(f"the model does not fit its design of {len(self.design.features)} features")
+        return self
 
     def known_as(self, category: str) -> str | None:
         """The name under which this level knows a category, None where it does not."""
@@ -92,7 +111,7 @@ class Level(_Frozen):
 
     def probabilities(self, table: SignalTable) -> Floats:
         names = [category_at(category, self.depth) for category in table.categories]
-        return self.model.probabilities(self.design.matrix(table, names))
+        return draw_in(self.model.probabilities(self.design.matrix(table, names)), self.slope, self.centre)
 
 
 class CandidateLoss(_Frozen):
@@ -247,7 +266,7 @@ class Calibration(_Frozen):
         if problems:
             raise InputError(
                 f"this calibration is for something else: {'; '.join(problems)}. Fit one for these data with "
-                "`metajudge calibrate fit`, or allow another identity on purpose"
+                "`metajudge calibrate fit`, or apply it all the same with --allow-other-calibration"
             )
 
 
@@ -268,7 +287,7 @@ def load_calibration(path: Path | str) -> Calibration:
         raise InputError(f"{path} is no calibration: make one with `metajudge calibrate fit ... --out {path}`")
     if identity["version"] != CALIBRATION_VERSION:
         raise InputError(
-            f"{path} is a calibration of version {identity['version']}, this metajudge reads version "
+            f"{path} is a calibration of version {identity['version']!r}, this metajudge reads version "
             f"{CALIBRATION_VERSION}: fit it again with `metajudge calibrate fit`"
         )
     try:
@@ -276,7 +295,8 @@ def load_calibration(path: Path | str) -> Calibration:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
-        raise InputError(f"{path} is a damaged calibration: {where}: {first['msg']}; fit it again") from None
+        what = first["msg"].removeprefix("Value error, ")
+        raise InputError(f"{path} is a damaged calibration: {where}: {what}; fit it again") from None
 
 
 def category_at(category: str, depth: str) -> str:

@@ -76,10 +76,14 @@ class Workbench:
         factors: see :func:`~metajudge.calibration.design.varying_factors`.
         base: their values on all rows.
         correct: [n].
+        weights: [n] what rows count for; None for all alike.
     """
 
-    def __init__(self, factors: Sequence[Factor], base: BaseMatrix, correct: Bools) -> None:
+    def __init__(
+        self, factors: Sequence[Factor], base: BaseMatrix, correct: Bools, weights: Floats | None = None
+    ) -> None:
         self.factors, self.base, self.correct = tuple(factors), base, correct
+        self.weights = None if weights is None else weights / weights.mean()
         self._layouts: dict[Family, tuple[Layout, Indices]] = {}
 
     def count(self, kind: str, prefix: str = "") -> int:
@@ -91,7 +95,7 @@ class Workbench:
         layout, used = self._layout(candidate.family)
         base = self.base.columns(used).rows(train)
         fitted = learn(base, layout)
-        model = _fit(candidate, transform(base, layout, fitted), self.correct[train], seed)
+        model = _fit(candidate, transform(base, layout, fitted), self.correct[train], seed, self._weights(train))
         return Fitted(design_of(layout, fitted), model)
 
     def fit_predict(
@@ -107,8 +111,15 @@ class Workbench:
         layout, used = self._layout(candidate.family)
         base = self.base.columns(used)
         fitted = learn(base.rows(train), layout)
-        model = _fit(candidate, transform(base.rows(train), layout, fitted), right, seed)
+        model = _fit(candidate, transform(base.rows(train), layout, fitted), right, seed, self._weights(train))
         return [model.probabilities(transform(base.rows(test), layout, fitted)) for test in tests]
+
+    def loss(self, losses: Floats, rows: Indices | slice = slice(None)) -> float:
+        """The sum of some rows' losses, as they count."""
+        return float(losses.sum() if self.weights is None else (losses * self.weights[rows]).sum())
+
+    def _weights(self, rows: Indices) -> Floats | None:
+        return None if self.weights is None else self.weights[rows]
 
     def _layout(self, family: Family) -> tuple[Layout, Indices]:
         if family not in self._layouts:
@@ -133,12 +144,12 @@ def candidates(bench: Workbench, *, quick: bool = False) -> list[Candidate]:
     return found
 
 
-def _fit(candidate: Candidate, matrix: Floats, correct: Bools, seed: int) -> Model:
+def _fit(candidate: Candidate, matrix: Floats, correct: Bools, seed: int, weights: Floats | None) -> Model:
     if candidate.family == "isotonic":
-        return isotonic(matrix, correct)
+        return isotonic(matrix, correct, weights)
     if candidate.family == "boosting":
-        return boosting(matrix, correct, seed)
-    return logistic(matrix, correct, candidate.penalty)
+        return boosting(matrix, correct, seed, weights)
+    return logistic(matrix, correct, candidate.penalty, weights)
 
 
 def _single_score(factors: Sequence[Factor]) -> int | None:

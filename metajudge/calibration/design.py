@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from metajudge.calibration.table import SignalTable
 
@@ -65,6 +65,13 @@ class Design(_Frozen):
 
     factors: tuple[Factor, ...]
     features: tuple[Feature, ...]
+
+    @model_validator(mode="after")
+    def _check_places(self) -> "Design":
+        places = [place for one in self.features for place in (one.factor, one.times) if place is not None]
+        if not all(0 <= place < len(self.factors) for place in places):
+            raise ValueError(f"a feature points beyond the {len(self.factors)} factors")
+        return self
 
     def matrix(self, table: SignalTable, categories: Sequence[str]) -> Floats:
         """[n, features] for a table; ``categories`` [n] as the model knows them."""

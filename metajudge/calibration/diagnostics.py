@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metajudge.calibration.design import Floats
+from metajudge.calibration.design import Floats, Indices
 from metajudge.calibration.fit import out_of_fold
 from metajudge.calibration.quality import log_losses
 from metajudge.calibration.table import SignalGroup, SignalTable
@@ -34,6 +34,8 @@ class Independence:
             copies of one; negative correlations count as 0.
         mean_correlation: over the pairs of members.
         pairs: every pair.
+        interval: of ``effective`` at 95 %, percentiles over resampled questions; None where in half of the resamples or
+            more some judge never erred, or always.
         left_out: judges that are always right, always wrong, or share too few items with another one.
     """
 
@@ -41,6 +43,7 @@ class Independence:
     effective: float
     mean_correlation: float
     pairs: tuple[ErrorCorrelation, ...]
+    interval: tuple[float, float] | None = None
     left_out: tuple[str, ...] = ()
 
 
@@ -66,14 +69,20 @@ class Importance:
         return self.without - self.loss
 
 
+RESAMPLES = 500
+
 MIN_SHARED = 10
 """Items that two judges must both have decided for a correlation."""
 
 _STANDS = ("all for", "most for", "balanced", "most against", "all against", "no peers")
 
 
-def panel_independence(table: SignalTable) -> Independence:
+def panel_independence(table: SignalTable, seed: int = 0) -> Independence:
     """Correlates judges' errors over items; an item judged in both orders counts with its mean error.
+
+    Args:
+        table: labelled rows count.
+        seed: of the resampling.
 
     Raises:
         InputError: fewer than two judges with errors that vary on shared items.
@@ -99,7 +108,14 @@ def panel_independence(table: SignalTable) -> Independence:
             total += 2 * max(found[0], 0.0)
     names = tuple(judges[index] for index in usable)
     mean = sum(pair.correlation for pair in pairs) / len(pairs)
-    return Independence(names, len(usable) ** 2 / total, mean, tuple(pairs), tuple(sorted(set(judges) - set(names))))
+    return Independence(
+        judges=names,
+        effective=len(usable) ** 2 / total,
+        mean_correlation=mean,
+        pairs=tuple(pairs),
+        interval=_effective_interval(errors[usable], _questions_of_items(table), seed),
+        left_out=tuple(sorted(set(judges) - set(names))),
+    )
 
 
 def unanimity(table: SignalTable) -> list[Unanimity]:
@@ -139,6 +155,40 @@ def importances(table: SignalTable, *, pooled: bool | None = None, seed: int = 0
     full = loss(rows)
     found = [Importance(group, full, loss(rows.without(group))) for group in rows.signals]
     return sorted(found, key=lambda one: (-one.gain, one.group))
+
+
+def _questions_of_items(table: SignalTable) -> Indices:
+    """[items] the number of each item's question; items in the order of :func:`_errors`."""
+    question = dict(zip(table.item_ids, table.questions, strict=True))
+    return np.unique([question[item] for item in sorted(question)], return_inverse=True)[1].ravel()
+
+
+def _effective_interval(errors: Floats, questions: Indices, seed: int) -> tuple[float, float] | None:
+    """95 % percentile interval of the effective number of members, over resampled questions.
+
+    Args:
+        errors: [judges, items], NaN where a judge decided nothing.
+        questions: [items] the question of each.
+        seed: of the resampling.
+    """
+    present = np.isfinite(errors).astype(np.float64)
+    wrong = np.nan_to_num(errors)
+    rng, count = np.random.default_rng([seed, 17]), int(questions.max(initial=0)) + 1
+    found = []
+    for _ in range(RESAMPLES):
+        drawn = np.bincount(rng.integers(0, count, size=count), minlength=count)[questions].astype(np.float64)
+        both = (present * drawn) @ present.T
+        first = (wrong * drawn) @ present.T  # [a, b]: sum of a's errors where b decided too
+        squares = (wrong**2 * drawn) @ present.T
+        covariance = both * ((wrong * drawn) @ wrong.T) - first * first.T
+        spread = np.maximum(both * squares - first**2, 0.0)
+        scale = np.sqrt(spread * spread.T)
+        if (scale > 1e-9).all():
+            found.append(len(errors) ** 2 / np.maximum(covariance / scale, 0.0).sum())
+    if len(found) <= RESAMPLES / 2:
+        return None
+    low, high = np.quantile(found, [0.025, 0.975])
+    return float(low), float(high)
 
 
 def _errors(table: SignalTable, judges: Sequence[str]) -> Floats:

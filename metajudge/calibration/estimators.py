@@ -14,9 +14,11 @@ FLOOR = 0.02
 """Isotonic regression says nothing more extreme than this: a pure block of few rows is no certainty."""
 
 
-def logistic(matrix: Floats, correct: Bools, penalty: float) -> Logistic:
+def logistic(matrix: Floats, correct: Bools, penalty: float, weights: Floats | None = None) -> Logistic:
     """Fits an L2-penalised logistic regression on standardised columns."""
-    fitted = LogisticRegression(C=penalty, max_iter=1000, tol=1e-6).fit(matrix, correct)
+    # A few exact Newton steps: faster than many approximate ones where there are far more rows than columns.
+    fitted = LogisticRegression(C=penalty, solver="newton-cholesky", max_iter=1000, tol=1e-6)
+    fitted.fit(matrix, correct, sample_weight=weights)
     return Logistic(
         penalty=penalty,
         intercept=float(fitted.intercept_[0]),
@@ -24,10 +26,10 @@ def logistic(matrix: Floats, correct: Bools, penalty: float) -> Logistic:
     )
 
 
-def isotonic(matrix: Floats, correct: Bools) -> Isotonic:
+def isotonic(matrix: Floats, correct: Bools, weights: Floats | None = None) -> Isotonic:
     """Fits an isotonic regression on the first column."""
     fitted = IsotonicRegression(y_min=FLOOR, y_max=1 - FLOOR, out_of_bounds="clip").fit(
-        matrix[:, 0], correct.astype(np.float64)
+        matrix[:, 0], correct.astype(np.float64), sample_weight=weights
     )
     return Isotonic(
         x=tuple(float(value) for value in fitted.X_thresholds_), y=tuple(float(value) for value in fitted.y_thresholds_)
@@ -48,9 +50,9 @@ def boosting_estimator(rows: int, seed: int = 0) -> Any:
     )
 
 
-def boosting(matrix: Floats, correct: Bools, seed: int = 0) -> Boosting:
+def boosting(matrix: Floats, correct: Bools, seed: int = 0, weights: Floats | None = None) -> Boosting:
     """Fits gradient boosted trees."""
-    fitted = boosting_estimator(len(matrix), seed).fit(matrix, correct)
+    fitted = boosting_estimator(len(matrix), seed).fit(matrix, correct, sample_weight=weights)
     # There is no public view of the fitted trees; tests compare the probabilities with scikit-learn's own.
     trees = tuple(_tree(predictors[0].nodes) for predictors in fitted._predictors)
     return Boosting(baseline=float(np.ravel(fitted._baseline_prediction)[0]), trees=trees)

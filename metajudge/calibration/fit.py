@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 from metajudge.calibration.calibration import (
     Calibration,
     CandidateLoss,
+    Depth,
     Identity,
     JudgeGroup,
     JudgeReliability,
@@ -20,6 +21,7 @@ from metajudge.calibration.calibration import (
 )
 from metajudge.calibration.candidates import Candidate, Workbench, candidates
 from metajudge.calibration.design import BaseMatrix, Bools, Floats, Indices, varying_factors
+from metajudge.calibration.fallback import Fallback, FallbackLosses, base_odds
 from metajudge.calibration.folds import question_folds
 from metajudge.calibration.profiles import profiles_of
 from metajudge.calibration.quality import log_losses, quality
@@ -35,9 +37,18 @@ ENOUGH_ALONE = 500
 
 REPEATS = 3
 
+FALLBACK_GROUPS = 10
+"""About so many groups of judges are asked which model answers for categories not fitted on."""
+
 
 def fit_calibration(
-    table: SignalTable, *, pooled: bool | None = None, seed: int = 0, folds: int = 5, repeats: int | None = None
+    table: SignalTable,
+    *,
+    pooled: bool | None = None,
+    seed: int = 0,
+    folds: int = 5,
+    repeats: int | None = None,
+    selection: str | None = None,
 ) -> Calibration:
     """Fits P(judgment correct) out of fold by question.
 
@@ -55,6 +66,8 @@ def fit_calibration(
         seed: of folds and resampling.
         folds: at least 2.
         repeats: divisions into folds to average over; None for 3, or 1 above 20,000 judgments.
+        selection: how it came that just these rows have a label, where that is not by chance; recorded. Rows with
+            weights count for them in fit and choice, not in the figures of quality.
 
     Raises:
         InputError: no labels, one class only, fewer questions than folds, or a signal that is absent everywhere.
@@ -63,15 +76,17 @@ def fit_calibration(
     check_fittable(table, rows)
     options = _Options.of(rows, seed, folds, repeats)
     probabilities = np.zeros(len(rows))
-    groups = []
     # One thread: sums are made in one order, so equal input gives equal bytes; small problems are faster, too.
     with threadpool_limits(limits=1):
+        parts, names = [], np.array(rows.judges)
         for judges in judge_groups(rows, pooled):
-            at = np.flatnonzero(np.isin(np.array(rows.judges), judges))
-            group, out_of_fold = _fit_group(rows.select(at), judges, options)
-            groups.append(group)
-            probabilities[at] = out_of_fold
-    return _calibration(rows, tuple(groups), np.round(probabilities, 9), options)
+            at = np.flatnonzero(np.isin(names, judges))
+            part = rows.select(at)
+            parts.append(_Part(judges, part, _choose(part, judges, options)))
+            probabilities[at] = parts[-1].choice.probabilities
+        fallbacks = {depth: _fallback(parts, depth, options) for depth in _depths(rows)}
+        groups = [_group(part, fallbacks, options) for part in parts]
+    return _calibration(rows, tuple(groups), np.round(probabilities, 9), options, selection)
 
 
 def out_of_fold(
@@ -82,9 +97,10 @@ def out_of_fold(
     options = _Options.of(table, seed, folds, repeats)
     order = np.array(sorted(range(len(table)), key=table.judgment_ids.__getitem__), dtype=np.intp)
     rows, probabilities = table.select(order), np.zeros(len(table))
+    names = np.array(rows.judges)
     with threadpool_limits(limits=1):
         for judges in judge_groups(rows, pooled):
-            at = np.flatnonzero(np.isin(np.array(rows.judges), judges))
+            at = np.flatnonzero(np.isin(names, judges))
             probabilities[order[at]] = _choose(rows.select(at), judges, options).probabilities
     return probabilities
 
@@ -175,16 +191,23 @@ class _Choice:
         return min(self.losses, key=lambda candidate: (self.losses[candidate], candidate.name))
 
 
-def _fit_group(rows: SignalTable, judges: tuple[str, ...], options: _Options) -> tuple[JudgeGroup, Floats]:
-    choice = _choose(rows, judges, options)
-    tried = sorted(choice.losses.items(), key=lambda pair: (pair[1], pair[0].name))
-    group = JudgeGroup(
-        judges=judges,
-        chosen=choice.best.name,
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Judges that share a fit, their rows and the choice of their model."""
+
+    judges: tuple[str, ...]
+    rows: SignalTable
+    choice: _Choice
+
+
+def _group(part: _Part, fallbacks: dict[Depth, Fallback], options: _Options) -> JudgeGroup:
+    tried = sorted(part.choice.losses.items(), key=lambda pair: (pair[1], pair[0].name))
+    return JudgeGroup(
+        judges=part.judges,
+        chosen=part.choice.best.name,
         tried=tuple(CandidateLoss(name=one.name, log_loss=loss) for one, loss in tried),
-        levels=tuple(_levels(rows, choice.best, options.seed)),
+        levels=tuple(_levels(part, fallbacks, options)),
     )
-    return group, choice.probabilities
 
 
 def _choose(rows: SignalTable, judges: Sequence[str], options: _Options) -> _Choice:
@@ -199,13 +222,18 @@ def _choose(rows: SignalTable, judges: Sequence[str], options: _Options) -> _Cho
     losses = dict.fromkeys(tried, 0.0)
     for repeat in range(options.repeats):
         fold = question_folds(rows.questions, options.folds, [options.seed, repeat])
-        outer = {one: _cross_fit(bench, one, fold, options.seed) for one in tried}
-        chosen = _inner_choice(bench, tried, fold, rows.questions, options)
+        chosen, inner = _inner_choice(bench, tried, fold, rows.questions, options)
+        if options.quick and options.folds > 2:
+            # The winners alone predict their folds; the losers' losses are those of the choice, on smaller fits.
+            outer = {one: _cross_fit(bench, one, fold, options, chosen) for one in set(chosen)}
+        else:
+            outer = {one: _cross_fit(bench, one, fold, options) for one in tried}
+            inner = {one: bench.loss(log_losses(values, rows.correct)) / len(rows) for one, values in outer.items()}
         for part in range(options.folds):
             at = fold == part
             probabilities[at] += outer[chosen[part]][at] / options.repeats
         for one in tried:
-            losses[one] += float(log_losses(outer[one], rows.correct).mean()) / options.repeats
+            losses[one] += inner[one] / options.repeats
     return _Choice(probabilities, losses)
 
 
@@ -214,43 +242,55 @@ def _workbench(rows: SignalTable, categories: Sequence[str]) -> Workbench:
     if not any(factor.kind == "signal" for factor in factors):
         raise InputError(
             f"none of the signals {', '.join(rows.signals)} varies over the {len(rows)} judgments by "
-            f"{', '.join(sorted(set(rows.judges)))}: there is nothing to fit; name other signals"
+            f"{', '.join(sorted(set(rows.judges)))}: there is nothing to fit; name other signals, or fit "
+            "them together with others (--pooled)"
         )
-    return Workbench(factors, BaseMatrix.of(rows, categories, factors), rows.correct)
+    return Workbench(factors, BaseMatrix.of(rows, categories, factors), rows.correct, rows.weights)
 
 
-def _cross_fit(bench: Workbench, candidate: Candidate, fold: Indices, seed: int) -> Floats:
+def _cross_fit(
+    bench: Workbench,
+    candidate: Candidate,
+    fold: Indices,
+    options: "_Options",
+    chosen: Sequence[Candidate] | None = None,
+) -> Floats:
+    """[n] each fold predicted from the others; given the choice for every fold, only where it is this candidate."""
     found = np.zeros(len(fold))
     for part in range(fold.max() + 1):
-        train, test = np.flatnonzero(fold != part), np.flatnonzero(fold == part)
-        (found[test],) = bench.fit_predict(candidate, train, [test], seed)
+        if chosen is None or chosen[part] == candidate:
+            train, test = np.flatnonzero(fold != part), np.flatnonzero(fold == part)
+            (found[test],) = bench.fit_predict(candidate, train, [test], options.seed)
     return found
 
 
 def _inner_choice(
     bench: Workbench, tried: Sequence[Candidate], fold: Indices, questions: Sequence[str], options: _Options
-) -> list[Candidate]:
-    """For every fold the candidate with the lowest log loss on others, fitted without either.
+) -> tuple[list[Candidate], dict[Candidate, float]]:
+    """For every fold the candidate with the lowest log loss on others, fitted without either; and all mean log losses.
 
     A fit without folds i and j predicts j where i is held out, and i where j is: one fit serves two choices. A quick
     choice looks at the two neighbours of each fold instead of all others.
     """
     folds = options.folds
     if folds < 3:
-        return [_safest(tried)] * folds
+        return [_safest(tried)] * folds, dict.fromkeys(tried, 0.0)
     taken = _sampled(fold, questions, options.seed)
     losses = {one: np.zeros(folds) for one in tried}
+    predicted_rows = 0
     pairs = [(first, second) for first in range(folds) for second in range(first)]
     for first, second in pairs:
         if options.quick and (first - second) not in (1, folds - 1):
             continue
         train = np.flatnonzero(taken & (fold != first) & (fold != second))
         tests = [np.flatnonzero(taken & (fold == part)) for part in (first, second)]
+        predicted_rows += len(tests[0]) + len(tests[1])
         for one in tried:
             predicted = bench.fit_predict(one, train, tests, options.seed)
             for held_out, test, values in zip((second, first), tests, predicted, strict=True):
-                losses[one][held_out] += log_losses(values, bench.correct[test]).sum()
-    return [min(tried, key=lambda one: (losses[one][part], one.name)) for part in range(folds)]
+                losses[one][held_out] += bench.loss(log_losses(values, bench.correct[test]), test)
+    chosen = [min(tried, key=lambda one: (losses[one][part], one.name)) for part in range(folds)]
+    return chosen, {one: float(losses[one].sum()) / predicted_rows for one in tried}
 
 
 def _safest(tried: Sequence[Candidate]) -> Candidate:
@@ -267,25 +307,54 @@ def _sampled(fold: Indices, questions: Sequence[str], seed: int) -> Bools:
     return keep[place.ravel()]
 
 
-def _levels(rows: SignalTable, candidate: Candidate, seed: int) -> list[Level]:
-    every = np.arange(len(rows))
-    depths = ["full"]
-    if any("/" in category for category in rows.categories):
-        depths.append("parent")
+def _depths(rows: SignalTable) -> list[Depth]:
+    """How coarsely categories can be known, besides by their full names."""
+    return ["parent", "none"] if any("/" in category for category in rows.categories) else ["none"]
+
+
+def _fallback(parts: Sequence[_Part], depth: Depth, options: _Options) -> Fallback:
+    """What answers for unknown categories at a depth, chosen on categories left out."""
+    losses = FallbackLosses()
+    for part in parts[:: max(1, len(parts) // FALLBACK_GROUPS)]:
+        bench, names = _known_as(part.rows, depth)
+        models: dict[Candidate | None, Candidate] = {None: part.choice.best}
+        models |= {one: one for one in candidates(bench, quick=True) if one.family in ("main", "boosting")}
+        losses.measure(bench, models, part.rows.categories, names, seed=options.seed, quick=options.quick)
+    return losses.best()
+
+
+def _known_as(rows: SignalTable, depth: Depth) -> tuple[Workbench, list[str]]:
+    names = [category_at(category, depth) for category in rows.categories]
+    return _workbench(rows, names), names
+
+
+def _levels(part: _Part, fallbacks: dict[Depth, Fallback], options: _Options) -> list[Level]:
     levels = []
-    for depth in (*depths, "none"):
-        names = [category_at(category, depth) for category in rows.categories]
-        if depth != "full" and depth != "none" and len(set(names)) == len(set(rows.categories)):
+    answers: dict[Depth, Fallback] = {"full": Fallback(), **fallbacks}
+    for depth, fallback in answers.items():
+        bench, names = _known_as(part.rows, depth)
+        if depth == "parent" and len(set(names)) == len(set(part.rows.categories)):
             continue
-        fitted = _workbench(rows, names).fit(candidate, every, seed)
+        fitted = bench.fit(fallback.candidate or part.choice.best, np.arange(len(names)), options.seed)
         levels.append(
-            Level(depth=depth, categories=tuple(sorted(set(names))), design=fitted.design, model=fitted.model)
+            Level(
+                depth=depth,
+                categories=tuple(sorted(set(names))),
+                design=fitted.design,
+                model=fitted.model,
+                slope=fallback.slope,
+                centre=base_odds(part.rows.correct),
+            )
         )
     return levels
 
 
 def _calibration(
-    rows: SignalTable, groups: tuple[JudgeGroup, ...], probabilities: Floats, options: _Options
+    rows: SignalTable,
+    groups: tuple[JudgeGroup, ...],
+    probabilities: Floats,
+    options: _Options,
+    selection: str | None,
 ) -> Calibration:
     scores = rows.agent_scores
     stored: dict[str, dict[str, float]] = {}
@@ -293,8 +362,9 @@ def _calibration(
         stored.setdefault(question, {})[judgment] = float(value)
     judges = tuple(sorted(set(rows.judges)))
     figures = {"": quality(probabilities, rows.correct, rows.questions, options.seed)}
+    names = np.array(rows.judges)
     for judge in judges:
-        at = np.flatnonzero(np.array(rows.judges) == judge)
+        at = np.flatnonzero(names == judge)
         questions = [rows.questions[index] for index in at]
         figures[judge] = quality(probabilities[at], rows.correct[at], questions, options.seed)
     return Calibration(
@@ -312,6 +382,7 @@ def _calibration(
             seed=options.seed,
             folds=options.folds,
             repeats=options.repeats,
+            selection=selection,
         ),
         reliabilities={
             name: JudgeReliability(plain=one.plain, strong=one.strong, share=one.share)

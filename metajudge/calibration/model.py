@@ -21,6 +21,10 @@ class Logistic(_Frozen):
     intercept: float
     coefficients: tuple[float, ...]
 
+    def takes(self, features: int) -> bool:
+        """Whether a matrix with so many columns fits."""
+        return len(self.coefficients) == features
+
     def probabilities(self, matrix: Floats) -> Floats:
         return np.asarray(expit(self.intercept + matrix @ np.array(self.coefficients)))
 
@@ -31,6 +35,10 @@ class Isotonic(_Frozen):
     kind: Literal["isotonic"] = "isotonic"
     x: tuple[float, ...]
     y: tuple[float, ...]
+
+    def takes(self, features: int) -> bool:
+        """Whether a matrix with so many columns fits."""
+        return features > 0 and len(self.x) == len(self.y) > 0
 
     def probabilities(self, matrix: Floats) -> Floats:
         return np.asarray(np.interp(matrix[:, 0], self.x, self.y))
@@ -44,6 +52,16 @@ class Tree(_Frozen):
     left: tuple[int, ...]
     right: tuple[int, ...]
     value: tuple[float, ...]
+
+    def takes(self, features: int) -> bool:
+        """Whether every way ends in a leaf: children stand behind their parents, and features exist."""
+        nodes = len(self.value)
+        if not nodes or {len(self.feature), len(self.threshold), len(self.left), len(self.right)} != {nodes}:
+            return False
+        return all(
+            feature < 0 or (feature < features and node < left < nodes and node < right < nodes)
+            for node, (feature, left, right) in enumerate(zip(self.feature, self.left, self.right, strict=True))
+        )
 
     def values(self, matrix: Floats) -> Floats:
         """[n] the value of the leaf that each row ends in."""
@@ -65,6 +83,10 @@ class Boosting(_Frozen):
     kind: Literal["boosting"] = "boosting"
     baseline: float
     trees: tuple[Tree, ...]
+
+    def takes(self, features: int) -> bool:
+        """Whether a matrix with so many columns fits."""
+        return all(tree.takes(features) for tree in self.trees)
 
     def probabilities(self, matrix: Floats) -> Floats:
         total = np.full(len(matrix), self.baseline)

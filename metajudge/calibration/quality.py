@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
+from scipy.sparse import coo_array
 
-from metajudge.calibration.design import Bools, Floats
+from metajudge.calibration.design import Bools, Floats, Indices
 from metajudge.stats.bootstrap import bootstrap_mean
 from metajudge.stats.intervals import wilson
 
@@ -116,29 +117,39 @@ def reliability_bins(probabilities: Floats, correct: Bools, bins: int = BINS) ->
 
 def auc(scores: Floats, correct: Bools) -> float | None:
     """Area under the ROC curve; None where one class is missing."""
-    found = _weighted_auc(_Ranked(scores, correct), np.ones((1, len(scores))))[0]
+    ranked = _Ranked(scores, correct, np.zeros(len(scores), dtype=np.intp))
+    found = ranked.area(np.ones((1, 1)))[0]
     return float(found) if np.isfinite(found) else None
 
 
 class _Ranked:
-    """Rows sorted by score, with the starts of groups of equal scores."""
+    """How many right and wrong rows each cluster has at each distinct score, from the lowest score up.
 
-    def __init__(self, scores: Floats, correct: Bools) -> None:
-        self.order = np.argsort(scores, kind="stable")
-        ranked = scores[self.order]
-        self.right = correct[self.order].astype(np.float64)
-        self.starts = np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]])
+    Args:
+        scores: [n].
+        correct: [n].
+        clusters: [n] number of each row's cluster, from 0.
+    """
 
+    def __init__(self, scores: Floats, correct: Bools, clusters: Indices) -> None:
+        distinct, rank = np.unique(scores, return_inverse=True)
+        shape = (len(distinct), int(clusters.max(initial=0)) + 1)
+        self.groups = len(distinct)
+        self.right, self.wrong = (
+            coo_array((np.ones(chosen.sum()), (rank.ravel()[chosen], clusters[chosen])), shape=shape).tocsr()
+            for chosen in (correct, ~correct)
+        )
 
-def _weighted_auc(ranked: _Ranked, weights: Floats) -> Floats:
-    """AUC under each row of weights [resamples, n]; NaN where a class has no weight."""
-    drawn = weights[:, ranked.order]
-    positive = np.add.reduceat(drawn * ranked.right, ranked.starts, axis=1)
-    negative = np.add.reduceat(drawn * (1 - ranked.right), ranked.starts, axis=1)
-    below = np.cumsum(negative, axis=1) - negative / 2
-    total = positive.sum(axis=1) * negative.sum(axis=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray((positive * below).sum(axis=1) / total)
+    def area(self, weights: Floats) -> Floats:
+        """AUC under each row of cluster weights [resamples, clusters]; NaN where a class has no weight."""
+        drawn = np.ascontiguousarray(weights.T)
+        positive, negative = self.right @ drawn, self.wrong @ drawn
+        total = positive.sum(axis=0) * negative.sum(axis=0)
+        below = np.cumsum(negative, axis=0)
+        negative /= 2
+        below -= negative
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(np.einsum("gr,gr->r", positive, below) / total)
 
 
 def _auc(scores: Floats, correct: Bools, questions: Sequence[str], rng: np.random.Generator) -> Figure | None:
@@ -148,15 +159,20 @@ def _auc(scores: Floats, correct: Bools, questions: Sequence[str], rng: np.rando
     names, place = np.unique(np.array(questions, dtype=str), return_inverse=True)
     if len(names) < 2:
         return Figure(estimate=estimate)
-    ranked, codes, drawn = _Ranked(scores, correct), place.ravel(), []
-    step = max(1, _CELLS // len(scores))
+    ranked, drawn = _Ranked(scores, correct, place.ravel()), []
+    step = max(1, _CELLS // ranked.groups)
     for start in range(0, RESAMPLES, step):
         size = min(step, RESAMPLES - start)
-        counts = rng.multinomial(len(names), np.full(len(names), 1 / len(names)), size=size)
-        drawn.append(_weighted_auc(ranked, counts[:, codes].astype(np.float64)))
+        drawn.append(ranked.area(_drawn_counts(rng, size, len(names))))
     values = np.concatenate(drawn)
     low, high = np.quantile(values[np.isfinite(values)], [0.025, 0.975])
     return Figure(estimate=estimate, low=float(low), high=float(high))
+
+
+def _drawn_counts(rng: np.random.Generator, resamples: int, clusters: int) -> Floats:
+    """[resamples, clusters] how often each cluster is drawn when as many as there are come with replacement."""
+    drawn = rng.integers(0, clusters, size=(resamples, clusters)) + clusters * np.arange(resamples)[:, None]
+    return np.bincount(drawn.ravel(), minlength=resamples * clusters).reshape(resamples, clusters).astype(np.float64)
 
 
 def _mean(values: Floats, questions: Sequence[str], rng: np.random.Generator) -> Figure:

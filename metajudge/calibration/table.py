@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from metajudge.calibration.agent_scores import AgentScores
 from metajudge.errors import InputError
@@ -30,6 +31,10 @@ SIGNAL_GROUPS: tuple[SignalGroup, ...] = get_args(SignalGroup)
 
 The category is no signal: it is part of every model, since what a signal is worth differs between task families.
 """
+
+
+SPREAD = "~spread"
+"""Ends the name of a column that holds the spread of an agent's draws instead of its score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,8 @@ class SignalTable:
     scales: EvidenceScales
     agent_scores: AgentScores | None
     left_out: Mapping[str, int]
+    weights: NDArray[np.float64] | None = field(default=None, kw_only=True)
+    """[n] what rows count for in a fit, where they were not all equally likely to be labelled; None for all alike."""
     _games: Games = field(repr=False)
     _rows: GameRows = field(repr=False)
     _margins: Mapping[str, Column] = field(repr=False)
@@ -109,6 +116,7 @@ class SignalTable:
             orders=pick(self.orders),
             correct=self.correct[at],
             labelled=self.labelled[at],
+            weights=None if self.weights is None else self.weights[at],
             columns=_picked(self.columns, at),
             left_out={},
             _rows=self._rows.select(at),
@@ -124,6 +132,20 @@ class SignalTable:
         fresh = _scaled_columns(self.signals, self._games, self._rows, self._margins, scales, self._leave_out_kin)
         kept = {name: column for name, column in self.columns.items() if _group(name) not in ("peers", "rewards")}
         return replace(self, columns=kept | fresh, scales=scales)
+
+    def with_labels(self, right: Mapping[str, bool], weights: Mapping[str, float]) -> "SignalTable":
+        """The same rows with labels from elsewhere, such as human reviews; rows that are not named lose theirs.
+
+        Args:
+            right: judgment id -> whether its verdict is right.
+            weights: judgment id -> what it counts for in a fit.
+        """
+        return replace(
+            self,
+            correct=np.array([right.get(name, False) for name in self.judgment_ids], dtype=bool),
+            labelled=np.array([name in right for name in self.judgment_ids], dtype=bool),
+            weights=np.array([weights.get(name, 1.0) for name in self.judgment_ids], dtype=np.float64),
+        )
 
     def with_agent_scores(self, scores: AgentScores) -> "SignalTable":
         """The same rows with agents' scores as further evidence."""
@@ -297,6 +319,9 @@ def _agent_columns(judgment_ids: Sequence[str], agents: AgentScores) -> dict[str
     said = [agents.scores.get(name, {}) for name in judgment_ids]
     columns = {f"agents.{agent}": _column([scores.get(agent) for scores in said]) for agent in sorted(agents.agents)}
     means = [sum(scores.values()) / len(scores) if scores else None for scores in said]
+    spread = [agents.spreads.get(name, {}) for name in judgment_ids]
+    for agent in sorted({agent for one in agents.spreads.values() for agent in one}):
+        columns[f"agents.{agent}{SPREAD}"] = _column([one.get(agent) for one in spread])
     return columns | {"agents.mean": _column(means)}
 
 

@@ -5,7 +5,26 @@ from typing import Annotated
 import typer
 
 from metajudge import __version__
-from metajudge.cli import bench, calibrate, check, data, judge, records, rubric, schema, serve, vet
+from metajudge.cli import (
+    bench,
+    calibrate,
+    case,
+    check,
+    clash,
+    data,
+    export,
+    feedback,
+    judge,
+    peers,
+    policy,
+    rank,
+    records,
+    review,
+    rubric,
+    schema,
+    serve,
+    vet,
+)
 
 app = typer.Typer(
     name="metajudge",
@@ -34,6 +53,10 @@ def _root(
 
 app.command("vet")(vet.vet)
 app.command("judge")(judge.judge)
+app.command("clash")(clash.clash)
+app.command("case")(case.case)
+app.command("peers")(peers.peers)
+app.command("rank")(rank.rank)
 app.command("bench")(bench.bench)
 app.command("show")(records.show)
 app.command("runs")(records.runs)
@@ -42,5 +65,9 @@ app.command("check")(check.check)
 app.command("schema")(schema.schema)
 app.command("serve")(serve.serve)
 app.add_typer(rubric.app, name="rubric")
+app.add_typer(policy.app, name="policy")
 app.add_typer(calibrate.app, name="calibrate")
 app.add_typer(data.app, name="data")
+app.add_typer(export.app, name="export")
+app.add_typer(review.app, name="review")
+app.add_typer(feedback.app, name="feedback")

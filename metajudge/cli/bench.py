@@ -16,12 +16,18 @@ SIGNALS_HELP = (
 
 
 def bench(
-    name: Annotated[str, typer.Argument(help="judgebench or llmbar; `list` says what there is.", metavar="NAME|list")],
+    name: Annotated[
+        str,
+        typer.Argument(help="judgebench, llmbar, agent_clash or reliability; `list` says more.", metavar="NAME|list"),
+    ],
     data: Annotated[
         Path | None,
         typer.Option("--data", help="Folder of the benchmark's records, or its repository.", metavar="DIR"),
     ] = None,
-    judge: Annotated[list[str] | None, typer.Option(help="Report only this judge. Repeatable.")] = None,
+    judge: Annotated[
+        list[str] | None,
+        typer.Option(help="Report only this judge; for reliability: a judge, PROVIDER:MODEL. Repeatable."),
+    ] = None,
     agent: AgentOption = None,
     rubric: Annotated[str | None, typer.Option(help="short, long, binary, baseline or a YAML file.")] = None,
     strategy: Annotated[str | None, typer.Option(help="How agents' scores become one, as for `vet`.")] = None,
@@ -60,16 +66,78 @@ def bench(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Estimate calls, tokens and dollars; send nothing.")
     ] = False,
+    runs: Annotated[int, typer.Option(help="reliability: full runs, each with labels and replies of its own.")] = 2,
+    targeted_third: Annotated[
+        bool,
+        typer.Option(
+            "--targeted-third",
+            help="reliability: one more run of all stable-wrong, all unstable and the least confident stable-right.",
+        ),
+    ] = False,
+    third_size: Annotated[
+        int | None, typer.Option(help="reliability: pairs of the third run; default 60 % of all.", metavar="N")
+    ] = None,
+    criteria_model: Annotated[
+        str | None, typer.Option(help="reliability: names criteria for each question; default the generic four.")
+    ] = None,
+    sample: Annotated[
+        int | None, typer.Option(help="reliability: draw N of the eligible pairs, with seed 42.", metavar="N")
+    ] = None,
+    records: Annotated[
+        Path | None,
+        typer.Option(help="reliability: append every attempt, and go on from those there.", metavar="OUT.jsonl"),
+    ] = None,
 ) -> None:
     """Measure judges, and what is kept of their judgments, against true labels.
 
-    Without agents nothing is asked: accuracy of judges, and precision of what free evidence keeps. Exit codes: 0 done,
-    1 some judgments have no score, 2 usage, 3 budget reached, 130 interrupted.
+    Without agents nothing is asked: accuracy of judges, and precision of what free evidence keeps. `agent_clash`
+    recomputes a published study of a judge panel, `reliability` runs a panel of yours again and again. Exit codes: 0
+    done, 1 some judgments have no score, 2 usage, 3 budget reached, 130 interrupted.
     """
     if name == "list":
         _print_list()
         return
-    _check_outputs(scores, json_out, report or [])
+    _check_outputs(scores, records, json_out, report or [])
+    of_agents: dict[str, Any] = {
+        "--agent": agent,
+        "--rubric": rubric,
+        "--strategy": strategy,
+        "--baseline": baseline,
+        "--grid": grid,
+    }
+    of_agents |= {"--signals": signals, "--calibration": calibration, "--agent-scores": agent_scores}
+    of_agents |= {"--threshold": threshold, "--scores": scores}
+    of_panels: dict[str, Any] = {"--targeted-third": targeted_third, "--third-size": third_size, "--sample": sample}
+    of_panels |= {"--criteria-model": criteria_model, "--records": records}
+    if name == "agent_clash":
+        _refuse(name, of_agents | of_panels | {"--judge": judge, "--limit": limit, "--config": config})
+        from metajudge.cli.bench_studies import agent_clash
+
+        agent_clash(_folder(name, data), json_out, report or [])
+        return
+    if name == "reliability":
+        _refuse(name, of_agents)
+        from metajudge.cli.bench_studies import PanelOptions, reliability
+
+        panel_options = PanelOptions(
+            data=_folder(name, data),
+            judges=judge or [],
+            config=config,
+            criteria_model=criteria_model,
+            runs=runs,
+            targeted_third=targeted_third,
+            third_size=third_size,
+            sample=sample,
+            limit=limit,
+            seed=seed or 0,
+            records=records,
+            store=store_path(store),
+            concurrency=concurrency,
+            budget_usd=budget_usd,
+            dry_run=dry_run,
+        )
+        raise typer.Exit(reliability(panel_options, json_out, report or []))
+    _refuse(name, of_panels)
     benching: Any = import_module("metajudge.benchmarks.bench")
     panel = None
     if agent or config is not None:
@@ -106,6 +174,13 @@ def bench(
     raise typer.Exit(_exit_code(results))
 
 
+def _refuse(name: str, options: dict[str, Any]) -> None:
+    """An option that would be ignored is a mistake worth knowing of."""
+    given = [option for option, value in options.items() if value is not None and value is not False]
+    if given:
+        raise typer.BadParameter(f"{', '.join(given)} is not for `bench {name}`: leave it out")
+
+
 def _print_list() -> None:
     catalogue: Any = import_module("metajudge.benchmarks.catalogue")
     for benchmark in catalogue.BENCHMARKS.values():
@@ -113,20 +188,28 @@ def _print_list() -> None:
         typer.echo(f"{card.name:<12} {card.citation}")
         typer.echo(f"{'':<12} labels: {card.label_rule}; licence: {card.licence}")
         typer.echo(f"{'':<12} {card.repository}")
+    for study in catalogue.STUDIES.values():
+        typer.echo(f"{study.name:<12} {study.title}")
+        typer.echo(f"{'':<12} {study.source}")
 
 
 def _folder(name: str, data: Path | None) -> Path:
-    import_module("metajudge.benchmarks.catalogue").benchmark_named(name)
+    catalogue: Any = import_module("metajudge.benchmarks.catalogue")
+    if name in catalogue.STUDIES:
+        if data is None:
+            raise typer.BadParameter(f"give --data: {catalogue.STUDIES[name].source}")
+        return data
+    catalogue.benchmark_named(name)
     if data is None:
         raise typer.BadParameter(f"give --data DIR; `metajudge data fetch {name} --out DIR` gets the public data")
     return data
 
 
-def _check_outputs(scores: Path | None, json_out: Path | None, reports: list[Path]) -> None:
+def _check_outputs(scores: Path | None, records: Path | None, json_out: Path | None, reports: list[Path]) -> None:
     """Before any work: nothing is worse than an hour of calls and no place for the result."""
     from metajudge.report.files import check_report_path, check_writable
 
-    for path in (scores, json_out):
+    for path in (scores, records, json_out):
         if path is not None:
             check_writable(path)
     for path in reports:

@@ -6,11 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from metajudge.cli.options import StoreOption, store_path
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from metajudge.calibration.calibration import Calibration
     from metajudge.calibration.table import SignalTable
+    from metajudge.feedback.labels import ReviewLabels
+    from metajudge.types import Judgment
 
 app = typer.Typer(
     help="Fit probabilities of being correct to labelled judgments, and thresholds with a guarantee.",
@@ -48,8 +52,20 @@ class UnitChoice(StrEnum):
 
 @app.command("fit")
 def fit(
-    data: DataOption,
     out: Annotated[Path, typer.Option("--out", help="Where to write the calibration (JSON).", metavar="FILE")],
+    data: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--data",
+            help="Labelled judgments: a file or folder that `vet` reads. Repeatable. With --reviews, default: the "
+            "store's.",
+            metavar="DIR",
+        ),
+    ] = None,
+    reviews: Annotated[
+        bool, typer.Option("--reviews", help="Take people's decisions in the store as the labels, and no others.")
+    ] = False,
+    store: StoreOption = None,
     signals: Annotated[str, typer.Option(help=SIGNALS_HELP, metavar="NAMES")] = "order,strength,peers,rationale",
     judge: JudgeOption = None,
     agent_scores: AgentScoresOption = None,
@@ -63,7 +79,7 @@ def fit(
         float | None,
         typer.Option(help="Fit on this share of the questions only, and leave the others for `threshold`."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of folds, split and resampling.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of folds, split and resampling.", min=0)] = 0,
     folds: Annotated[int, typer.Option(help="By question.", min=2)] = 5,
 ) -> None:
     """Fit P(judgment correct) out of fold by question, and write it as JSON with its identity and quality.
@@ -76,10 +92,12 @@ def fit(
     from metajudge.report.files import check_writable
 
     check_writable(out)
-    table = _table(data, _names(signals), judge, agent_scores)
+    table, selection = _labelled_table(
+        data or [], _names(signals), judge, agent_scores, store if reviews else None, reviews
+    )
     if share is not None:
         table = table.select(question_split(table.questions, share, seed) == 0)
-    calibration = fit_calibration(table, pooled=pooled, seed=seed, folds=folds)
+    calibration = fit_calibration(table, pooled=pooled, seed=seed, folds=folds, selection=selection)
     calibration.save(out)
     for line in fit_lines(calibration):
         typer.echo(line)
@@ -131,7 +149,11 @@ def threshold(
     unit: Annotated[
         UnitChoice, typer.Option(help="One seeded judgment a question, or any kept one wrong makes it wrong.")
     ] = UnitChoice.one_per_question,
-    seed: Annotated[int, typer.Option(help="Of the choice of one judgment a question.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of the choice of one judgment a question.", min=0)] = 0,
+    allow_other: Annotated[
+        bool,
+        typer.Option("--allow-other-calibration", help="Apply it to other judges or agents than it was fitted on."),
+    ] = False,
     out: Annotated[
         Path | None, typer.Option("--out", help="Write here instead of into the calibration.", metavar="FILE")
     ] = None,
@@ -141,17 +163,28 @@ def threshold(
     With --judge the guarantee is for these judges' judgments together, else for all. Exit codes: 0 found, 1 none can be
     guaranteed (nothing is stored, and the labels still needed are said), 2 usage.
     """
+    import numpy as np
+
     from metajudge.calibration.calibration import load_calibration
     from metajudge.calibration.guarantee import Guarantee, guaranteed_threshold
+    from metajudge.calibration.procedures import check_promise
     from metajudge.report.files import check_writable
 
+    check_promise(target, delta)
     check_writable(out or calibration)
     fitted = load_calibration(calibration)
     table = _table(data, fitted.identity.signals, judge or list(fitted.identity.judges), agent_scores)
     table = table.select(table.labelled)
     table, approximate = _for_threshold(fitted, table, questions)
+    predicted = fitted.probabilities(table, allow_other).probabilities
+    answered = ~np.ma.getmaskarray(predicted)
+    if not answered.all():
+        typer.echo(
+            f"{int((~answered).sum())} judgments have no probability: more than one model could answer.", err=True
+        )
+    table = table.select(answered)
     found = guaranteed_threshold(
-        fitted.probabilities(table).probabilities.filled(),
+        np.ma.getdata(predicted)[answered],
         table.correct,
         table.questions,
         target=target,
@@ -177,7 +210,7 @@ def plan(
     power: Annotated[float, typer.Option(help="Probability with which the threshold is to pass.")] = 0.8,
 ) -> None:
     """Say how many labelled questions a guarantee will take, before any is labelled."""
-    from metajudge.calibration.guarantee import plan as labels_for
+    from metajudge.calibration.planning import plan as labels_for
 
     number = labels_for(target, delta, rate, coverage=coverage, power=power)
     typer.echo(
@@ -194,19 +227,21 @@ def weights(
         Path, typer.Option("--agent-scores", help="Assessments with agents' scores (`vet --out`).", metavar="FILE")
     ],
     judge: JudgeOption = None,
-    seed: Annotated[int, typer.Option(help="Of the folds.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of the folds.", min=0)] = 0,
     folds: Annotated[int, typer.Option(help="By question.", min=2)] = 5,
     out: Annotated[
         Path | None, typer.Option("--out", help="Write here instead of printing.", metavar="FILE.toml")
     ] = None,
 ) -> None:
-    """Fit weights of a panel's agents by category, out of fold, and print them as TOML for a panel file."""
+    """Fit weights of a panel's agents by category, out of fold, and print them as TOML: a panel file to paste."""
     from metajudge.calibration.weights import fit_weights, to_toml
     from metajudge.report.files import check_writable, write_text
 
     if out is not None:
         check_writable(out)
-    text = to_toml(fit_weights(_table(data, ["agents"], judge, agent_scores), seed=seed, folds=folds))
+    table = _table(data, ["agents"], judge, agent_scores)
+    models = dict(table.agent_scores.agents) if table.agent_scores is not None else None
+    text = to_toml(fit_weights(table, seed=seed, folds=folds), models)
     if out is None:
         typer.echo(text, nl=False)
         return
@@ -221,7 +256,7 @@ def diagnose(
     judge: JudgeOption = None,
     agent_scores: AgentScoresOption = None,
     pooled: Annotated[bool | None, typer.Option("--pooled/--per-judge", help="As for `fit`.")] = None,
-    seed: Annotated[int, typer.Option(help="Of the folds.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of the folds.", min=0)] = 0,
 ) -> None:
     """Say how many independent judges the panel is worth, what unanimity is worth, and which signals matter."""
     from metajudge.calibration.fit import check_fittable
@@ -238,25 +273,99 @@ def _names(signals: str) -> list[str]:
     return [name.strip() for name in signals.split(",") if name.strip()]
 
 
-def _table(data: list[Path], signals: "Sequence[str]", judges: list[str] | None, scores: Path | None) -> "SignalTable":
+def _labelled_table(
+    data: list[Path],
+    signals: "Sequence[str]",
+    judges: list[str] | None,
+    scores: Path | None,
+    store: Path | None,
+    reviews: bool,
+) -> "tuple[SignalTable, str | None]":
+    """The records with the labels they carry; or with people's decisions in their place, and how these came about."""
+    from metajudge.errors import InputError
+
+    if not reviews:
+        if not data:
+            raise InputError("give labelled judgments with --data DIR, or --reviews to learn from people's decisions")
+        return _table(data, signals, judges, scores), None
+    said, kept = _reviewed(store_path(store))
+    by_id: dict[str, str] = {}
+    table = _table(data, signals, judges, scores, records=None if data else kept, seen=by_id)
+    right = {name: said.right[content] for name, content in by_id.items() if content in said.right}
+    if not right:
+        raise InputError(
+            f"none of the {len(said.right)} judgments that people decided is among these records: give those that were "
+            "vetted with --data, or leave it out"
+        )
+    weights = {name: said.weights[content] for name, content in by_id.items() if content in said.weights}
+    return table.with_labels(right, weights), said.selection
+
+
+def _reviewed(path: Path) -> "tuple[ReviewLabels, list[Judgment]]":
+    """People's labels and all judgments of a store."""
+    import time
+
+    from metajudge.cli.loop import run
+    from metajudge.errors import StoreError
+    from metajudge.feedback.labels import review_labels
+    from metajudge.store import open_store
+
+    if not path.exists():
+        raise StoreError(f"{path}: no such store; name it with --store, or make one with `metajudge vet --policy ...`")
+
+    async def main() -> "tuple[ReviewLabels, list[Judgment]]":
+        opened = await open_store(path)
+        try:
+            return await review_labels(opened, now=time.time()), await opened.judgments()
+        finally:
+            await opened.close()
+
+    return run(main())
+
+
+def _table(
+    data: list[Path],
+    signals: "Sequence[str]",
+    judges: list[str] | None,
+    scores: Path | None,
+    *,
+    records: "list[Judgment] | None" = None,
+    seen: dict[str, str] | None = None,
+) -> "SignalTable":
     """All records of an input as evidence, the judgments by some judges as rows; bad lines are said."""
     from metajudge.calibration.agent_scores import AgentScores
     from metajudge.calibration.table import build_table
     from metajudge.errors import InputError
-    from metajudge.readers import open_judgments
+    from metajudge.readers import Reject, open_judgments
     from metajudge.readers.rewards import find_reward_scores, read_reward_scores
+    from metajudge.types import Judgment as Record
 
-    source = open_judgments(data)
+    source = open_judgments(data) if records is None else None
+    rejects: list[Reject] = []
+
+    def readable() -> "Iterator[Judgment]":
+        for record in source.scan() if source is not None else records or ():
+            if isinstance(record, Record):
+                if seen is not None:
+                    seen[record.id] = record.digest
+                yield record
+            elif not rejects:
+                rejects.append(record)
+
     files = [found for path in data if (found := find_reward_scores(path)) is not None]
     table = build_table(
-        source.all(),
+        readable(),
         signals,
         report=None if judges is None else lambda judgment: judgment.judge in judges,
         rewards=[one for file in files for one in read_reward_scores(file)] if "rewards" in signals and files else None,
         agent_scores=AgentScores.read(scores) if scores is not None and "agents" in signals else None,
     )
-    if source.rejects:
-        typer.echo(f"{source.rejects} bad lines were left out; `metajudge vet` writes them to a file.", err=True)
+    if rejects and source is not None:
+        typer.echo(
+            f"{source.rejects} bad line{'s were' if source.rejects > 1 else ' was'} left out, the first at "
+            f"{rejects[0]}; `metajudge vet` writes them to a file.",
+            err=True,
+        )
     missing = sorted(set(judges or ()) - set(table.known_judges))
     if missing:
         there = ", ".join(table.known_judges[:20]) + (", ..." if len(table.known_judges) > 20 else "")

@@ -19,6 +19,8 @@ def fit_lines(calibration: "Calibration") -> Iterator[str]:
         f"Fitted on {made.n} judgments of {len(made.questions)} questions by {len(calibration.identity.judges)} "
         f"judge(s); signals {', '.join(calibration.identity.signals)}"
     )
+    if made.selection is not None:
+        yield f"  {made.selection}"
     for group in calibration.groups:
         who = group.judges[0] if len(group.judges) == 1 else f"{len(group.judges)} judges together"
         tried = ", ".join(f"{one.name} {one.log_loss:.3f}" for one in group.tried[:4])
@@ -92,10 +94,13 @@ def diagnosis_lines(table: "SignalTable", *, pooled: bool | None, seed: int) -> 
     from metajudge.errors import InputError
 
     try:
-        panel = panel_independence(table)
+        panel = panel_independence(table, seed)
+        spread = (
+            "" if panel.interval is None else f"95 % {panel.interval[0]:.2f} to {panel.interval[1]:.2f}, questions "
+        )
         yield (
-            f"{len(panel.judges)} judges are worth {panel.effective:.2f} independent ones (mean correlation of their "
-            f"errors {panel.mean_correlation:.2f})"
+            f"{len(panel.judges)} judges are worth {panel.effective:.2f} independent ones ({spread}"
+            f"{'resampled; ' if spread else ''}mean correlation of their errors {panel.mean_correlation:.2f})"
         )
         for pair in sorted(panel.pairs, key=lambda one: -one.correlation)[:5]:
             yield f"  {pair.first} and {pair.second}: {pair.correlation:.2f} over {pair.items} items"
@@ -115,8 +120,11 @@ def diagnosis_lines(table: "SignalTable", *, pooled: bool | None, seed: int) -> 
     if len(table.signals) > 1:
         yield ""
         yield "Out-of-fold log loss without each group of signals, less that with all (above 0 the group helps)"
-        for group in importances(table, pooled=pooled, seed=seed):
-            yield f"  {group.group:<10} {group.gain:+.4f}  ({group.without:.4f} against {group.loss:.4f})"
+        try:
+            for group in importances(table, pooled=pooled, seed=seed):
+                yield f"  {group.group:<10} {group.gain:+.4f}  ({group.without:.4f} against {group.loss:.4f})"
+        except InputError as error:
+            yield f"  cannot be said: {error}"
 
 
 def _figure(found: "Figure | None") -> str:

@@ -1,4 +1,4 @@
-"""``metajudge judge``: which of two responses is better? Judgments for ``metajudge vet``."""
+"""``metajudge judge``: which of two responses is better, or how good is each? Judgments for ``metajudge vet``."""
 
 import contextlib
 import time
@@ -13,6 +13,14 @@ from metajudge.cli.loop import run, say, stop_on_interrupt
 from metajudge.cli.options import JsonOption, StoreOption, panel_from, store_path
 
 STARTED = time.monotonic()
+
+
+class CombiningRule(StrEnum):
+    """How the two games of a pair become one verdict."""
+
+    AGREE = "agree"
+    SUM = "sum"
+    STRENGTH = "strength"
 
 
 class Orders(StrEnum):
@@ -42,6 +50,20 @@ def judge(
     orders: Annotated[
         Orders, typer.Option(help="Show each pair in both orders, as two judgments, or as given.")
     ] = Orders.BOTH,
+    grade: Annotated[
+        bool, typer.Option("--grade", help="Grade every response alone from 1 to 10, instead of comparing two.")
+    ] = False,
+    with_reference: Annotated[
+        bool, typer.Option("--with-reference", help="Judges see an item's reference answer, where it has one.")
+    ] = False,
+    combined: Annotated[
+        Path | None,
+        typer.Option(help="Write one judgment a pair and judge as well, made of both orders.", metavar="FILE"),
+    ] = None,
+    rule: Annotated[
+        CombiningRule,
+        typer.Option(help="With --combined: both must agree, the sum of wins decides, or that of strengths."),
+    ] = CombiningRule.AGREE,
     limit: Annotated[int | None, typer.Option(help="Judge only the first N items.", min=1)] = None,
     store: StoreOption = None,
     concurrency: Annotated[int, typer.Option(help="Calls in flight at most.", min=1)] = 64,
@@ -52,7 +74,7 @@ def judge(
         bool, typer.Option("--dry-run", help="Estimate calls, tokens and dollars; send nothing.")
     ] = False,
 ) -> None:
-    """Judge pairs of responses: each judge answers the question itself, then says which response is better.
+    """Judge pairs of responses, or grade them: each judge answers the question itself, then judges.
 
     A judge that refuses, or answers without a verdict, makes a judgment without one. One that cannot be asked
     (a time-out, a wrong key) makes none: it is counted, listed in FILE.failures.jsonl and asked again by the next
@@ -65,15 +87,34 @@ def judge(
     from metajudge.readers.items import open_items
 
     panel = _judges(config, judge, seed)
-    source = open_items(inputs, responses=2, limit=limit)
+    if combined is not None and (grade or orders is not Orders.BOTH):
+        raise typer.BadParameter(
+            "it needs both games of a pair: leave out --grade and --orders given", param_hint="--combined"
+        )
+    source = open_items(inputs, responses=None if grade else 2, limit=limit)
     _require_items(source)
     if dry_run:
-        _print_estimate(panel, source, orders, as_json)
+        _print_estimate(panel, source, orders, as_json, grade=grade, with_reference=with_reference)
         return
     where = store_path(store)
     rejects = source.rejects
     summary = JudgeSummary(items=source.items, bad_lines=len(rejects))
-    run(_run(panel, source, orders, where, out, summary, concurrency=concurrency, budget_usd=budget_usd))
+    run(
+        _run(
+            panel,
+            source,
+            orders,
+            where,
+            out,
+            summary,
+            concurrency=concurrency,
+            budget_usd=budget_usd,
+            grade=grade,
+            with_reference=with_reference,
+            combined=combined,
+            rule=rule,
+        )
+    )
     write_lines(Path(f"{out}.rejects.jsonl"), (asdict(reject) for reject in rejects))
     write_lines(Path(f"{out}.failures.jsonl"), summary.failed_games)
     summary.store, summary.out = str(where), str(out)
@@ -112,14 +153,19 @@ async def _run(
     *,
     concurrency: int,
     budget_usd: float | None,
+    grade: bool,
+    with_reference: bool,
+    combined: Path | None,
+    rule: CombiningRule,
 ) -> None:
-    from metajudge.cli.judge_run import JudgmentFile, judge_items
+    from metajudge.cli.judge_run import JudgmentFile, PairedGames, judge_items
     from metajudge.cli.progress import Progress
     from metajudge.engine import Engine
     from metajudge.runs import RunEnd, Stop
 
     stop = Stop()
-    total = source.items * len(panel.agents) * (2 if orders is Orders.BOTH else 1)
+    shown = source.responses if grade else source.items * (2 if orders is Orders.BOTH else 1)
+    total = shown * len(panel.agents)
     engine = Engine(
         panel=panel, store=store, command="judge", notify=say, concurrency=concurrency, budget_usd=budget_usd
     )
@@ -127,6 +173,10 @@ async def _run(
         await stack.enter_async_context(engine)
         stop_on_interrupt(stop, RunEnd.INTERRUPTED)
         file = stack.enter_context(JudgmentFile(out))
+        paired = None
+        if combined is not None:
+            summary.combined = 0
+            paired = PairedGames(stack.enter_context(JudgmentFile(combined)), rule.value, summary)
         progress = stack.enter_context(Progress(summary, engine, total))
         await judge_items(
             engine,
@@ -137,15 +187,20 @@ async def _run(
             workers=concurrency,
             progress=progress.update,
             stop=stop,
+            grade=grade,
+            with_reference=with_reference,
+            paired=paired,
         )
 
 
-def _print_estimate(panel: Any, source: Any, orders: Orders, as_json: bool) -> None:
+def _print_estimate(
+    panel: Any, source: Any, orders: Orders, as_json: bool, *, grade: bool, with_reference: bool
+) -> None:
     import orjson
 
     from metajudge.estimate import estimate_judging
 
-    estimate = estimate_judging(panel, source, orders.value)
+    estimate = estimate_judging(panel, source, orders.value, grade=grade, with_reference=with_reference)
     if as_json:
         typer.echo(orjson.dumps({"items": source.items, **estimate.to_json()}).decode())
         return

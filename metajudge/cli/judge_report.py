@@ -21,16 +21,20 @@ def print_report(summary: JudgeSummary) -> None:
 def _counts(summary: JudgeSummary) -> Table:
     table = Table(box=None)
     table.add_column("judge", overflow="fold")
-    for heading in ("preferences", "ties", "no verdict", "not asked"):
+    graded = any(count.grades for count in summary.by_judge.values())
+    for heading in (*(["grades"] if graded else ["preferences", "ties"]), "no verdict", "not asked"):
         table.add_column(heading, justify="right")
     for name, count in summary.by_judge.items():
-        numbers = (count.preferences, count.ties, count.no_verdict, count.failed)
+        given = (count.grades,) if graded else (count.preferences, count.ties)
+        numbers = (*given, count.no_verdict, count.failed)
         table.add_row(name, *(str(number) for number in numbers))
     return table
 
 
 def _problems(summary: JudgeSummary) -> list[str]:
     lines = []
+    if summary.combined is not None:
+        lines.append(f"{summary.combined} verdicts were made of the games of both orders.")
     if summary.no_verdict:
         lines.append(f"Without a verdict, recorded with the reason: {_kinds(summary.no_verdict)}.")
     if summary.failures:

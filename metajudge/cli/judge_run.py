@@ -15,8 +15,10 @@ import orjson
 
 from metajudge.engine import Engine
 from metajudge.errors import InputError
-from metajudge.judging import Game, PairwiseJudge, game_id, judgment_of
-from metajudge.judging.pairwise import Order, Orders, orders_of
+from metajudge.judging.combining import Rule
+from metajudge.judging.grading import Grading, GradingJudge
+from metajudge.judging.pairwise import Game, Orders, PairwiseJudge, orders_of
+from metajudge.judging.records import combined_judgment, game_id, judgment_of
 from metajudge.readers.jsonl import to_line
 from metajudge.runs import Job, RunEnd, Stop, run_all
 from metajudge.types import Item, Usage
@@ -24,8 +26,9 @@ from metajudge.types import Item, Usage
 
 @dataclass(slots=True)
 class JudgeCount:
-    """What came of one judge's games."""
+    """What came of one judge's games, or of its gradings."""
 
+    grades: int = 0
     preferences: int = 0
     ties: int = 0
     no_verdict: int = 0
@@ -41,6 +44,7 @@ class JudgeSummary:
         no_verdict: judges who answered without a verdict, by kind of reason.
         failed: games in which the judge could not be asked: no record is made of them, and the next run with
             the same store asks again.
+        combined: verdicts made of the games of both orders; None where none were asked for.
         failures: those by kind; ``failed_games`` says which.
         calls: HTTP requests sent in this run, retries and repairs included.
         cached_calls: replies taken from the store instead.
@@ -58,6 +62,7 @@ class JudgeSummary:
     no_verdict: Counter[str] = field(default_factory=Counter)
     failures: Counter[str] = field(default_factory=Counter)
     failed_games: list[dict[str, Any]] = field(default_factory=list)
+    combined: int | None = None
     bad_lines: int = 0
     calls: int = 0
     cached_calls: int = 0
@@ -70,8 +75,8 @@ class JudgeSummary:
     store: str | None = None
     out: str | None = None
 
-    def add(self, game: Game) -> None:
-        """Counts one game."""
+    def add(self, game: Game | Grading) -> None:
+        """Counts one game or grading."""
         count = self.by_judge[game.judge]
         self.cached_calls += game.spent.cached_calls
         if game.failure is not None and not game.replied:
@@ -82,12 +87,14 @@ class JudgeSummary:
             count.no_verdict += 1
             self.unscored += 1
             self.no_verdict[game.failure.kind.value if game.failure else "unknown"] += 1
+        elif isinstance(game, Grading):
+            count.grades += 1
         elif game.verdict.is_tie:
             count.ties += 1
         else:
             count.preferences += 1
 
-    def _fail(self, game: Game, count: JudgeCount) -> None:
+    def _fail(self, game: Game | Grading, count: JudgeCount) -> None:
         assert game.failure is not None
         count.failed += 1
         self.failed += 1
@@ -119,15 +126,46 @@ class JudgeSummary:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """One game to be played."""
+    """One game to be played, or one response to be graded."""
 
     item: Item
-    judge: PairwiseJudge
-    order: Order
+    judge: PairwiseJudge | GradingJudge
+    order: tuple[str, ...]
 
     @property
     def key(self) -> str:
         return game_id(self.item, self.judge.name, self.order)
+
+    async def work(self) -> Game | Grading:
+        """Asks the judge."""
+        if isinstance(self.judge, GradingJudge):
+            return await self.judge.grade(self.item, self.order[0])
+        first, second = self.order
+        return await self.judge.compare(self.item, (first, second))
+
+
+class PairedGames:
+    """Gathers the games of each judge and pair, and writes the verdict they make together, in input order."""
+
+    def __init__(self, file: "JudgmentFile", rule: Rule, summary: JudgeSummary) -> None:
+        self._file, self._rule, self._summary = file, rule, summary
+        self._waiting: dict[int, Game | None] = {}
+
+    def add(self, index: int, game: Game | Grading) -> None:
+        """Takes a game; the two of a pair follow each other in the input."""
+        assert isinstance(game, Game)
+        asked = game.failure is None or game.replied
+        other = index ^ 1
+        if other not in self._waiting:
+            self._waiting[index] = game if asked else None
+            return
+        first, second = (self._waiting.pop(other), game if asked else None)
+        games = [one for one in ((first, second) if other < index else (second, first)) if one is not None]
+        line = b""
+        if len(games) == 2:
+            line = to_line(combined_judgment(games, self._rule))
+            self._summary.combined = (self._summary.combined or 0) + 1
+        self._file.write(index // 2, line)
 
 
 class JudgmentFile:
@@ -178,27 +216,38 @@ async def judge_items(
     workers: int,
     progress: Callable[[], None],
     stop: Stop | None = None,
+    grade: bool = False,
+    with_reference: bool = False,
+    paired: PairedGames | None = None,
 ) -> None:
-    """Has the agents of an engine's default panel judge items; an interrupted run goes on from the stored replies."""
-    judges = [PairwiseJudge(a.name, a.model, a.parameters) for a in engine.vetter.default.agents]
+    """Has the agents of an engine's default panel judge items; an interrupted run goes on from the stored replies.
+
+    Args:
+        grade: grade every response alone, instead of comparing two.
+        with_reference: judges see an item's reference answer.
+        paired: told every game, to combine those of a pair.
+    """
+    kind = GradingJudge if grade else PairwiseJudge
+    judges = [kind(a.name, a.model, a.parameters, with_reference) for a in engine.vetter.default.agents]
     summary.run_id = engine.run_id
     summary.by_judge = {judge.name: JudgeCount() for judge in judges}
     ended_at: float | None = None
 
-    async def work(job: Job[Assignment, Game]) -> Game:
+    async def work(job: Job[Assignment, Game | Grading]) -> Game | Grading:
         nonlocal ended_at
-        one = job.record
-        game = await one.judge.compare(one.item, one.order)
+        game = await job.record.work()
         ended_at = time.monotonic()
         return game
 
-    def finished(job: Job[Assignment, Game], game: Game, _reused: bool) -> None:
+    def finished(job: Job[Assignment, Game | Grading], game: Game | Grading, _reused: bool) -> None:
         summary.add(game)
+        if paired is not None:
+            paired.add(job.index, game)
         asked = game.failure is None or game.replied
         file.write(job.index, to_line(judgment_of(game)) if asked else b"")
         progress()
 
-    async def none_done(_keys: object) -> dict[str, Game]:
+    async def none_done(_keys: object) -> dict[str, Game | Grading]:
         return {}  # what was done before is found call by call: the store keeps every reply
 
     try:
@@ -217,12 +266,16 @@ async def judge_items(
         await engine.finish(summary.end.value, summary.to_json())
 
 
-def assignments(items: Iterable[Item], judges: Iterable[PairwiseJudge], orders: Orders) -> Iterator[Assignment]:
-    """All games, item by item, so that prompts of one item follow each other."""
+def assignments(
+    items: Iterable[Item], judges: Iterable[PairwiseJudge | GradingJudge], orders: Orders
+) -> Iterator[Assignment]:
+    """All games or gradings, item by item, so that prompts of one item follow each other."""
     judges = list(judges)
     for item in items:
         for judge in judges:
-            for order in orders_of(item, orders):
+            shown: Iterable[tuple[str, ...]]
+            shown = ((name,) for name in item.responses) if isinstance(judge, GradingJudge) else orders_of(item, orders)
+            for order in shown:
                 yield Assignment(item, judge, order)
 
 

@@ -156,7 +156,10 @@ def list_reviews(
 
     page = _with_store(store, main)
     if as_json:
-        data = {"reviews": [one.model_dump(mode="json") for one in page.reviews], "next_cursor": page.next_cursor}
+        data = {
+            "reviews": [one.model_dump(mode="json", exclude={"review": {"truth"}}) for one in page.reviews],
+            "next_cursor": page.next_cursor,
+        }
         typer.echo(orjson.dumps(data).decode())
         return
     for state in page.reviews:

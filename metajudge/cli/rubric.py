@@ -1,7 +1,7 @@
 """``metajudge rubric``: list, show and validate rubrics."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,12 +11,13 @@ app = typer.Typer(help="List, show and validate rubrics.", no_args_is_help=True,
 @app.command("list")
 def list_all() -> None:
     """List the built-in rubrics."""
-    from metajudge.rubric import list_rubrics
+    from metajudge.rubric import list_case_rubrics, list_rubrics
 
-    for rubric in list_rubrics():
+    for rubric in (*list_rubrics(), *list_case_rubrics()):
         criteria = f"{len(rubric.criteria)} criteria, " if rubric.criteria else ""
-        typer.echo(f"{rubric.name:<10} {rubric.kind:<9} {criteria}{rubric.scale}  {rubric.digest}")
-        typer.echo(f"{'':<10} {' '.join(rubric.description.split())}")
+        kind = "cases" if rubric.subject == "case" else rubric.kind
+        typer.echo(f"{rubric.name:<13} {kind:<9} {criteria}{rubric.scale}  {rubric.digest}")
+        typer.echo(f"{'':<13} {' '.join(rubric.description.split())}")
 
 
 @app.command("show")
@@ -30,9 +31,7 @@ def show(
 
     rubric = load_rubric(name, weights)
     if prompt:
-        from metajudge.prompts.meta_judge import render_system
-
-        typer.echo(render_system(rubric))
+        typer.echo(_system_prompt(rubric))
         return
     typer.echo(f"{rubric.title} ({rubric.name}, {rubric.kind}, {rubric.scale})\ndigest {rubric.digest}\n")
     typer.echo(rubric.description.strip())
@@ -42,6 +41,16 @@ def show(
         typer.echo(f"\n{criterion.name}: {criterion.title}{weight}\n  {criterion.description.strip()}")
         for point, text in sorted(criterion.levels.items()):
             typer.echo(f"  {point:g}: {text.strip()}")
+
+
+def _system_prompt(rubric: Any) -> str:
+    if rubric.subject == "case":
+        from metajudge.prompts.case import render_case_system
+
+        return render_case_system(rubric)
+    from metajudge.prompts.meta_judge import render_system
+
+    return render_system(rubric)
 
 
 @app.command("validate")

@@ -1,7 +1,7 @@
 """``metajudge schema``: the JSON Schema of a record."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -11,15 +11,35 @@ class Record(StrEnum):
 
     JUDGMENT = "judgment"
     ASSESSMENT = "assessment"
+    CASE = "case"
+    CASE_RESULT = "case_result"
+    POLICY = "policy"
 
 
 def schema(record: Annotated[Record, typer.Argument(help="Which record.")]) -> None:
-    """Print the JSON Schema of a judgment (what vet reads) or an assessment (what it writes)."""
+    """Print the JSON Schema of a record.
+
+    A judgment is what vet reads, an assessment what it writes; a case is what `case` reads, a case_result what it
+    writes; a policy is what decides.
+    """
     import json
 
+    from pydantic import BaseModel
+
+    from metajudge.decision import Policy
+    from metajudge.judging.case import Case
+    from metajudge.judging.case_result import CaseResult
     from metajudge.types import Assessment, Judgment
 
-    model = Judgment if record is Record.JUDGMENT else Assessment
-    mode = "validation" if record is Record.JUDGMENT else "serialization"
-    document = {"$schema": "https://json-schema.org/draft/2020-12/schema", **model.model_json_schema(mode=mode)}  # type: ignore[arg-type]
+    models: dict[Record, type[BaseModel]] = {
+        Record.JUDGMENT: Judgment,
+        Record.ASSESSMENT: Assessment,
+        Record.CASE: Case,
+        Record.CASE_RESULT: CaseResult,
+        Record.POLICY: Policy,
+    }
+    model = models[record]
+    written = record in (Record.ASSESSMENT, Record.CASE_RESULT)
+    mode: Literal["serialization", "validation"] = "serialization" if written else "validation"
+    document = {"$schema": "https://json-schema.org/draft/2020-12/schema", **model.model_json_schema(mode=mode)}
     typer.echo(json.dumps(document, indent=2))

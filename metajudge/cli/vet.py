@@ -59,6 +59,19 @@ def vet(
         bool,
         typer.Option("--allow-other-calibration", help="Apply it to other judges or agents than it was fitted on."),
     ] = False,
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            help="Add a policy's decision (APPROVE, REVIEW, REVIEW_PRIORITY, REJECT) to every assessment: verdict "
+            "(with --calibration), verdict_score, or a YAML file.",
+            metavar="NAME",
+        ),
+    ] = None,
+    audit_share: Annotated[
+        float,
+        typer.Option(help="Review so large a random share of what the policy approves or rejects.", min=0, max=1),
+    ] = 0.0,
+    reviewers: Annotated[int, typer.Option(help="How many people are to decide each review.", min=1, max=20)] = 1,
     families: Annotated[
         str | None,
         typer.Option(help="Meta-judges of the judge's or a candidate's family: warn (default), forbid or ignore."),
@@ -105,6 +118,9 @@ def vet(
         "budget_usd": budget_usd,
         "calibration": calibration,
         "allow_other_calibration": allow_other_calibration,
+        "policy": policy,
+        "audit_share": audit_share,
+        "reviewers": reviewers,
     }
     where = store_path(store)
     summary, labels = run(_vet(panel, source, inputs, where, out, keep_failures, options))

@@ -32,7 +32,13 @@ def print_report(summary: VetSummary, labels: LabelCount, panel: PanelConfig, re
     kept = "the guaranteed probability" if summary.guarantees else f"{panel.threshold:g}"
     console.print(f"Vetted by {by}; kept above {kept}", soft_wrap=True, markup=False)
     console.print(_counts(summary))
-    for line in (*_calibration_lines(summary), *_label_lines(labels), *_cost_lines(summary), *_where(summary, rejects)):
+    for line in (
+        *_calibration_lines(summary),
+        *_decision_lines(summary),
+        *_label_lines(labels),
+        *_cost_lines(summary),
+        *_where(summary, rejects),
+    ):
         console.print(line, soft_wrap=True, markup=False)
     for line in _how_to_go_on(summary, panel):
         console.print(line, soft_wrap=True, markup=False)
@@ -92,6 +98,14 @@ def _calibration_lines(summary: VetSummary) -> list[str]:
     lines += [f"  {count} {MARKS.get(mark, mark)}" for mark, count in sorted(summary.probability_marks.items())]
     lines += summary.guarantees or ["No guaranteed threshold is stored in the calibration: kept by the score alone."]
     return lines
+
+
+def _decision_lines(summary: VetSummary) -> list[str]:
+    if summary.policy is None:
+        return []
+    counts = [f"  {count} {action}" for action, count in sorted(summary.decisions.items())]
+    queued = f"{summary.reviews} reviews are new in the queue: metajudge review next --reviewer NAME"
+    return ["", f"Decided by policy {summary.policy}:", *counts, *([queued] if summary.reviews else [])]
 
 
 def _share(correct: int, count: int) -> str:

@@ -30,6 +30,14 @@ class Spent:
     usage: Usage = field(default_factory=Usage)
     latency_s: float = 0.0
 
+    def add(self, other: "Spent") -> None:
+        """Adds what another exchange took."""
+        self.calls += other.calls
+        self.cached_calls += other.cached_calls
+        self.cost_usd = _sum(self.cost_usd, other.cost_usd)
+        self.usage += other.usage
+        self.latency_s += other.latency_s
+
 
 @dataclass(slots=True)
 class Answer(Generic[T]):
@@ -57,7 +65,13 @@ class Answer(Generic[T]):
 
 
 async def ask(
-    model: Model, request: ModelRequest, read: Callable[[str], T], *, asked: str, retry: bool = False
+    model: Model,
+    request: ModelRequest,
+    read: Callable[[str], T],
+    *,
+    asked: str,
+    retry: bool = False,
+    repair: bool = True,
 ) -> Answer[T]:
     """Asks once, and once more where the reply cannot be read.
 
@@ -65,6 +79,7 @@ async def ask(
         read: from a reply's text to a value; raises :class:`~metajudge.agents.ReplyProblemsError`.
         asked: who is asked, for messages.
         retry: an earlier attempt failed: a stored reply that cannot be used is asked for anew.
+        repair: whether a reply that cannot be read is asked to be corrected.
 
     Raises:
         BudgetExceeded: the run's budget is spent.
@@ -76,13 +91,17 @@ async def ask(
         try:
             answer.value = await exchange.attempt(first)
         except ReplyProblemsError as found:
+            if not repair:
+                raise
             answer.value = await exchange.attempt(_repair(first, answer.text, found.problems))
     except ReplyProblemsError as found:
-        answer.failure = _unusable(exchange.last, found, asked, request.parameters.max_tokens)
+        answer.failure = _unusable(exchange.last, found, asked, request.parameters.max_tokens, answer.replies)
     except _Refusal as refusal:
         answer.failure = Failure(kind=FailureKind.REFUSED, message=f"{asked} declined to answer: {refusal}")
     except ProviderError as error:
         answer.spent.calls += error.attempts
+        answer.spent.usage += error.usage or Usage()
+        answer.spent.cost_usd = _sum(answer.spent.cost_usd, error.cost_usd)
         answer.failure = Failure(kind=error.kind, message=str(error))
         answer.replied = error.kind is FailureKind.REFUSED
     return answer
@@ -132,12 +151,14 @@ def _repair(first: ModelRequest, reply: str, problems: list[str]) -> ModelReques
     return ModelRequest(first.system, messages, first.schema, first.parameters, first.draw)
 
 
-def _unusable(last: Reply, found: ReplyProblemsError, asked: str, limit: int | None) -> Failure:
+def _unusable(last: Reply, found: ReplyProblemsError, asked: str, limit: int | None, replies: int) -> Failure:
     if last.finish == "length":
         where = "" if limit is None else f" = {limit}"
-        message = f"the reply was cut at max_tokens{where}, and so was its repair; raise max_tokens for {asked}"
+        repaired = ", and so was its repair" if replies > 1 else ""
+        message = f"the reply was cut at max_tokens{where}{repaired}; raise max_tokens for {asked}"
         return Failure(kind=FailureKind.TRUNCATED, message=message)
-    return Failure(kind=FailureKind.BAD_REPLY, message=f"no usable reply, nor after one repair: {found}")
+    repaired = ", nor after one repair" if replies > 1 else ""
+    return Failure(kind=FailureKind.BAD_REPLY, message=f"no usable reply{repaired}: {found}")
 
 
 def _sum(total: float | None, more: float | None) -> float | None:

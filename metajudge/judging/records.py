@@ -1,20 +1,29 @@
-"""From a game to a judgment record that ``metajudge vet`` reads."""
+"""From a game, a grade or a ranking to a judgment record that ``metajudge vet`` reads."""
+
+from collections.abc import Sequence
 
 from metajudge import __version__
-from metajudge.judging.pairwise import Game, Order, orders_of, templates_digest
+from metajudge.judging.clash_record import ClashRecord, JudgeVote
+from metajudge.judging.combining import Rule, combine
+from metajudge.judging.grading import Grading
+from metajudge.judging.grading import templates_digest as grading_digest
+from metajudge.judging.pairwise import Game, orders_of, templates_digest
 from metajudge.prompts.judge import LABELS
 from metajudge.providers.model import Parameters
 from metajudge.types import Item, Judgment
 
 
-def game_id(item: Item, judge: str, order: Order) -> str:
-    """A judgment's id: item, judge, and whether the responses were shown as given or swapped."""
+def game_id(item: Item, judge: str, order: tuple[str, ...]) -> str:
+    """A judgment's id: item, judge, and whether the responses were shown as given or swapped, or which was graded."""
+    if len(order) == 1:
+        return f"{item.id}/{judge}/{order[0]}"
+    assert len(order) == 2, "a game shows two responses, a grading one"
     place = "given" if order == orders_of(item, "given", order)[0] else "swapped"
     return f"{item.id}/{judge}/{place}"
 
 
-def judgment_of(game: Game) -> Judgment:
-    """The record of a game that ended with a verdict, or with the judge's failure to give one.
+def judgment_of(game: Game | Grading) -> Judgment:
+    """The record of a game, or of a grading, that ended with a verdict, or with the judge's failure to give one.
 
     Its ``meta`` says what it rests on: model, model as reported, digests of templates and request, the parameters
     set, the number of replies (``attempts``: 2 where one was repaired), their cost, and the version. Nothing in it
@@ -28,7 +37,7 @@ def judgment_of(game: Game) -> Judgment:
     meta = {
         "model": game.model,
         "reported_model": game.reported_model,
-        "prompt_digest": templates_digest(),
+        "prompt_digest": templates_digest() if isinstance(game, Game) else grading_digest(),
         "request_digest": game.request_digest,
         "parameters": _set(game.parameters),
         "attempts": game.replies,
@@ -43,10 +52,110 @@ def judgment_of(game: Game) -> Judgment:
         no_verdict=game.no_verdict,
         rationale=game.text,
         order=game.order,
-        labels=LABELS,
+        labels=LABELS if isinstance(game, Game) else None,
         instruction=game.instruction,
         meta=meta,
     )
+
+
+def combined_judgment(games: Sequence[Game], rule: Rule) -> Judgment:
+    """One judgment from the games of one judge on one pair, by a named rule; ``meta`` holds rule and games."""
+    first = games[0]
+    pair = orders_of(first.item, "given", first.order)[0]
+    combined = combine(pair, [game.verdict for game in games], rule)
+    said = {
+        game_id(game.item, game.judge, game.order): None if game.verdict is None else str(game.verdict)
+        for game in games
+    }
+    costs = [game.cost_usd for game in games if game.cost_usd is not None]
+    return Judgment(
+        id=f"{first.item.id}/{first.judge}/{rule}",
+        item=first.item,
+        judge=first.judge,
+        verdict=combined.verdict,
+        no_verdict=combined.why,
+        rationale="\n\n".join(f"[shown {' then '.join(game.order)}] {game.text}" for game in games),
+        order=pair,
+        labels=pair,
+        instruction=first.instruction,
+        meta={
+            "model": first.model,
+            "reported_model": first.reported_model,
+            "rule": rule,
+            "games": said,
+            "prompt_digest": templates_digest(),
+            "cost_usd": sum(costs) if len(costs) == len(games) else None,
+            "metajudge_version": __version__,
+        },
+    )
+
+
+def judgments_of_clash(record: ClashRecord) -> list[Judgment]:
+    """The rankings of one evaluation as judgments, observers' included; each says its judge's role in ``meta``.
+
+    The item is the question with the answers as they were given; where cycles made them anew, its id names the cycle.
+    A judge that could not be asked makes no judgment. Neither does anybody where fewer than two candidates answered: a
+    ranking compares at least two.
+    """
+    texts = record.answered
+    if len(texts) < 2:
+        return []
+    models = {one.name: one.model for one in record.candidates if one.model is not None and one.name in texts}
+    cycle = f"/c{record.cycle}" if f"/c{record.cycle}" in record.id else ""
+    item = Item(
+        id=f"{record.item_id}{cycle}",
+        question=record.question,
+        responses=texts,
+        category=record.category,
+        label=record.label,
+        reference=record.reference,
+        models=models or None,
+    )
+    return [_judgment_of_vote(record, vote, item) for vote in record.votes if vote.failure is None or vote.replied]
+
+
+def _judgment_of_vote(record: ClashRecord, vote: JudgeVote, item: Item) -> Judgment:
+    meta = {
+        "model": vote.model,
+        "reported_model": vote.reported_model,
+        "role": vote.role,
+        "weight": vote.weight,
+        "own": vote.own,
+        "evaluation": record.id,
+        "attempt": record.attempt,
+        "seed": record.seed,
+        "criteria": None if record.criteria is None else [one.text for one in record.criteria.criteria],
+        "scores": {name: {key: one.score for key, one in row.items()} for name, row in vote.scores.items()},
+        "prompt_digest": record.prompt_digests["ranking"],
+        "request_digest": vote.request_digest,
+        "attempts": vote.replies,
+        "cost_usd": vote.cost_usd,
+        "metajudge_version": record.metajudge_version,
+    }
+    return Judgment(
+        id=f"{record.id}/{vote.judge}",
+        item=item,
+        judge=vote.judge,
+        verdict=vote.ranking,
+        no_verdict=None if vote.failure is None else vote.failure.message,
+        rationale=_rationale(record, vote),
+        order=vote.order,
+        labels=tuple(vote.label_map),
+        instruction=vote.instruction,
+        meta=meta,
+    )
+
+
+def _rationale(record: ClashRecord, vote: JudgeVote) -> str:
+    """The comparison, and the scores with their reasons, by the labels the judge used."""
+    if record.criteria is None or not vote.scores:
+        return vote.comparison
+    names = {one.key: one.name for one in record.criteria.criteria}
+    lines = [vote.comparison]
+    for label, candidate in vote.label_map.items():
+        for key, score in vote.scores.get(candidate, {}).items():
+            lines.append(f"{label}, {names[key]}: {score.score}" + (f" ({score.reason})" if score.reason else ""))
+    return "\n".join(lines)
 
 
 def _set(parameters: Parameters) -> dict[str, float | str]:

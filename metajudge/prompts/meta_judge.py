@@ -9,13 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-import orjson
-
 from metajudge.errors import PromptError
 from metajudge.prompts.fences import neutralise
 from metajudge.prompts.templates import render
 from metajudge.rubric import Rubric
-from metajudge.types import AnyVerdict, CriterionScore, Grade, Judgment, Pairwise, Ranking
+from metajudge.types import AnyVerdict, CriterionScore, Grade, Judgment, Pairwise, Ranking, json_bytes
 
 ROLES = ("general_public", "expert", "critic", "summariser")
 """The built-in roles of a panel's members."""
@@ -176,7 +174,7 @@ def _label(label: str) -> str:
     """A label that stands outside a fence: as it is where it is plain, else quoted on one line and inert."""
     if _PLAIN_LABEL.fullmatch(label):
         return label
-    quoted = orjson.dumps(neutralise(label)).decode()  # a line feed becomes two characters
+    quoted = json_bytes(neutralise(label)).decode()  # a line feed becomes two characters
     return quoted.replace("\u2028", "[U+2028]").replace("\u2029", "[U+2029]")
 
 

@@ -5,6 +5,7 @@ Request and answer follow the reference of ``POST /v1/messages``: the system pro
 top_p or seed (dropped, and said).
 """
 
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -14,8 +15,8 @@ from metajudge.providers.client import EndpointClient
 from metajudge.providers.http_errors import Asked, error_from_response
 from metajudge.providers.model import Effort, Endpoint, ModelRequest, Parameters
 from metajudge.providers.negotiation import Dialect, Negotiation, OutputMode, schema_instruction
-from metajudge.providers.notices import Notices
-from metajudge.types import FinishReason, Reply, Usage
+from metajudge.providers.notices import NO_LOGPROBS, Notices
+from metajudge.types import FinishReason, Reply, TokenProbabilities, Usage, json_bytes
 
 _PATH = "/v1/messages"
 _MODES = (OutputMode.JSON_SCHEMA, OutputMode.TEXT)
@@ -71,13 +72,15 @@ class AnthropicMessagesModel:
             ProviderError: typed; a :class:`RenegotiatedError` where the next attempt will be plainer.
         """
         self._say_dropped(request.parameters)
+        if request.logprobs:
+            self._negotiation.drop("logprobs", NO_LOGPROBS)
         structured = request.schema is not None
         negotiation = self._negotiation
         dialect = await negotiation.begin() if structured else negotiation.dialect
         accepted = False
         try:
             body = request_body(self._name, request, dialect)
-            content = await self._client.post(_PATH, orjson.dumps(body), self._asked, request.parameters)
+            content = await self._client.post(_PATH, json_bytes(body), self._asked, request.parameters)
             accepted = True
         except BadRequestError as error:
             renegotiated = negotiation.rejected(dialect, body, error)
@@ -90,19 +93,23 @@ class AnthropicMessagesModel:
         finally:
             if structured:
                 negotiation.end(accepted)
-        return read_reply(content, self._asked)
+        reply = read_reply(content, self._asked)
+        return replace(reply, probabilities=TokenProbabilities(absent=NO_LOGPROBS)) if request.logprobs else reply
 
     def _say_dropped(self, parameters: Parameters) -> None:
         if parameters is self._checked:
             return
         self._checked = parameters
-        for name in _NOT_IN_PROTOCOL:
-            if getattr(parameters, name) is not None:
-                self._negotiation.drop(name, "Anthropic's messages have no such setting")
-        if parameters.effort is not None and parameters.effort not in _EFFORTS:
-            self._negotiation.drop(
-                f"effort {parameters.effort!r}", f"Anthropic's messages know {', '.join(sorted(_EFFORTS))}"
-            )
+        say_dropped(parameters, self._negotiation)
+
+
+def say_dropped(parameters: Parameters, negotiation: Negotiation) -> None:
+    """Says which settings are not sent, because the protocol has none such."""
+    for name in _NOT_IN_PROTOCOL:
+        if getattr(parameters, name) is not None:
+            negotiation.drop(name, "Anthropic's messages have no such setting")
+    if parameters.effort is not None and parameters.effort not in _EFFORTS:
+        negotiation.drop(f"effort {parameters.effort!r}", f"Anthropic's messages know {', '.join(sorted(_EFFORTS))}")
 
 
 def request_body(model: str, request: ModelRequest, dialect: Dialect) -> dict[str, Any]:
@@ -126,8 +133,16 @@ def request_body(model: str, request: ModelRequest, dialect: Dialect) -> dict[st
     return body
 
 
-def read_reply(content: bytes, asked: Asked) -> Reply:
+def finish_of(reason: object) -> FinishReason:
+    """Why an answer ended, in our words."""
+    return _FINISH.get(str(reason), "other")
+
+
+def read_reply(content: bytes, asked: Asked, *, allow_empty: bool = False) -> Reply:
     """Reads the body of a successful answer.
+
+    Args:
+        allow_empty: take an empty message as an answer.
 
     Raises:
         BadReplyError: no JSON, or a message without text that was neither cut nor refused.
@@ -142,14 +157,20 @@ def read_reply(content: bytes, asked: Asked) -> Reply:
         raise error_from_response(_error_status(data.get("error")), {}, content, asked)
     blocks = data.get("content") if isinstance(data, dict) else None
     if not isinstance(blocks, list):
-        raise BadReplyError(f"{asked} answered without a message: {asked.excerpt(content)}", status=200)
-    finish = _FINISH.get(str(data.get("stop_reason")), "other")
+        raise _useless("without a message", data, content, asked)
+    finish = finish_of(data.get("stop_reason"))
     texts = [b["text"] for b in blocks if isinstance(b, dict) and isinstance(b.get("text"), str)]
-    if not any(texts) and finish in {"stop", "other"}:
-        raise BadReplyError(f"{asked} answered with an empty message: {asked.excerpt(content)}", status=200)
+    if not any(texts) and finish in {"stop", "other"} and not allow_empty:
+        raise _useless("with an empty message", data, content, asked)
     model = data.get("model")
     reported = model if isinstance(model, str) else asked.model
     return Reply("".join(texts), finish, reported, read_usage(data.get("usage")))
+
+
+def _useless(how: str, data: Any, content: bytes, asked: Asked) -> BadReplyError:
+    """The error for an answer that is of no use, but may have been billed."""
+    usage = read_usage(data.get("usage")) if isinstance(data, dict) else None
+    return BadReplyError(f"{asked} answered {how}: {asked.excerpt(content)}", status=200, usage=usage)
 
 
 def _error_status(error: Any) -> int:

@@ -156,6 +156,8 @@ class BudgetedModel(ModelWrapper):
         except ProviderError as error:
             if not error.sent:
                 spent = Amount()
+            elif error.usage is not None:
+                spent = Amount(error.cost_usd or 0.0, 1, error.usage.input_tokens + error.usage.output_tokens)
             elif error.status is not None and error.status >= 300:  # rejected: nothing was generated
                 spent = Amount(calls=1)
             raise

@@ -62,5 +62,6 @@ class CachedModel(ModelWrapper):
             same = copy.copy(error)
             if isinstance(same, ProviderError):
                 same.sent, same.attempts = False, 0
+                same.usage, same.cost_usd = None, 0.0
             raise same from error
         return None if reply is None else replace(reply, cached=True, attempts=0)

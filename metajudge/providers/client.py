@@ -2,17 +2,19 @@
 
 import asyncio
 import ssl
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import urlsplit
 
-from metajudge.errors import BadReplyError
+from metajudge.errors import BadReplyError, ProviderError
 from metajudge.providers.http_errors import Asked, error_from_exception, error_from_response
 from metajudge.providers.model import Endpoint, Parameters
 
 if TYPE_CHECKING:
     import httpx2
+
+T = TypeVar("T")
 
 _CONNECT_TIMEOUT_S = 10.0
 _KEEPALIVE_S = 30.0
@@ -23,7 +25,7 @@ HttpClientFactory = Callable[[Endpoint], "httpx2.AsyncClient"]
 
 
 class _Sdk(Protocol):
-    async def post(self, path: str, *, cast_to: Any, content: bytes, options: Any) -> Any: ...
+    async def post(self, *args: Any, **options: Any) -> Any: ...
 
     async def close(self) -> None: ...
 
@@ -94,6 +96,47 @@ class EndpointClient:
                 status=response.status_code,
             )
         return content
+
+    async def post_streamed(
+        self,
+        path: str,
+        body: bytes,
+        asked: Asked,
+        parameters: Parameters,
+        read: "Callable[[httpx2.Response], Awaitable[T]]",
+    ) -> T:
+        """Sends one request and has a successful answer read while it arrives.
+
+        Raises:
+            ProviderError: as for :meth:`post`, and what ``read`` raises.
+        """
+        sdk = self._sdk or self.open()
+        options: dict[str, Any] = {"timeout": self._timeout(parameters.timeout_s)}
+        if parameters.headers:
+            options["headers"] = dict(parameters.headers)
+        try:
+            async with asyncio.timeout(parameters.timeout_s):
+                response = await sdk.post(
+                    self.endpoint.base_url + path,
+                    content=body,
+                    cast_to=self._response_type,
+                    options=options,
+                    stream=True,
+                )
+                try:
+                    return await read(response)
+                finally:
+                    await response.aclose()
+        except ProviderError:
+            raise
+        except self._status_error as error:
+            failed: httpx2.Response = error.response
+            raise error_from_response(failed.status_code, failed.headers, failed.content, asked) from None
+        except Exception as error:
+            typed = error_from_exception(error, asked, parameters.timeout_s)
+            if typed is None:
+                raise
+            raise typed from error
 
     async def aclose(self) -> None:
         """Closes the connections; the client may not be used afterwards."""

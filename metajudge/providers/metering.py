@@ -22,9 +22,9 @@ class Meter:
         sent: HTTP requests that left, failed ones and those that find out what a server supports included.
         replies: complete replies among them.
         failures: failed requests by kind, unsent ones (no connection) included.
-        usage: tokens reported.
+        usage: tokens reported, those of answers that were of no use included.
         cost_usd: dollars known; a lower bound where ``unpriced`` is not zero.
-        unpriced: replies without a known cost, because the price or the usage is unknown.
+        unpriced: answers without a known cost, because the price or the usage is unknown.
         first_sent_at: monotonic seconds, None before the first request.
         last_reply_at: monotonic seconds of the last complete reply.
     """
@@ -37,6 +37,14 @@ class Meter:
     unpriced: int = 0
     first_sent_at: float | None = None
     last_reply_at: float | None = None
+
+    def add(self, usage: Usage | None, cost_usd: float | None) -> None:
+        """Counts what an answer took; None is for unknown."""
+        self.usage = self.usage if usage is None else self.usage + usage
+        if cost_usd is None:
+            self.unpriced += 1
+        else:
+            self.cost_usd += cost_usd
 
 
 class MeteredModel(ModelWrapper):
@@ -82,24 +90,21 @@ class MeteredModel(ModelWrapper):
         try:
             reply = await self._inner.complete(request)
         except ProviderError as error:
-            self._failed(request, started_at, start, error.kind, str(error), error.status, error.sent)
+            error.cost_usd = 0.0 if error.usage is None else self._cost(None, error.usage)
+            self._failed(request, started_at, start, error.kind, str(error), error)
             raise
         except asyncio.CancelledError:
             # The request may have left; counting one too many is the safe side.
             said = "cancelled before the answer was complete"
-            self._failed(request, started_at, start, FailureKind.INTERRUPTED, said, None, True)
+            self._failed(request, started_at, start, FailureKind.INTERRUPTED, said, None)
             raise
         now = time.monotonic()
-        reply = replace(reply, latency_s=now - start, cost_usd=self._cost(reply))
+        reply = replace(reply, latency_s=now - start, cost_usd=self._cost(reply.cost_usd, reply.usage))
         for meter in self._meters:
             meter.sent += 1
             meter.replies += 1
             meter.last_reply_at = now
-            meter.usage = meter.usage if reply.usage is None else meter.usage + reply.usage
-            if reply.cost_usd is None:
-                meter.unpriced += 1
-            else:
-                meter.cost_usd += reply.cost_usd
+            meter.add(reply.usage, reply.cost_usd)
         if self._ledger is not None:
             call = CallAttempt.of(self, request)
             self._ledger.record_call(
@@ -119,14 +124,15 @@ class MeteredModel(ModelWrapper):
                     usage=reply.usage,
                     cost_usd=reply.cost_usd,
                     http_status=200,
+                    probabilities=reply.probabilities,
                 )
             )
         return reply
 
-    def _cost(self, reply: Reply) -> float | None:
-        if reply.cost_usd is not None and self._price is None:
-            return reply.cost_usd
-        if reply.usage is None:
+    def _cost(self, stated: float | None, usage: Usage | None) -> float | None:
+        if stated is not None and self._price is None:
+            return stated
+        if usage is None:
             self._notices.say(
                 f"{self.name} at {self.endpoint.base_url} reports no usage: its tokens and cost are unknown"
             )
@@ -137,7 +143,7 @@ class MeteredModel(ModelWrapper):
                 "give the agent a price to count it"
             )
             return None
-        return self._price.cost(reply.usage)
+        return self._price.cost(usage)
 
     def _failed(
         self,
@@ -146,12 +152,16 @@ class MeteredModel(ModelWrapper):
         start: float,
         kind: FailureKind,
         said: str,
-        status: int | None,
-        sent: bool,
+        error: ProviderError | None,
     ) -> None:
+        sent = error is None or error.sent
+        usage = None if error is None else error.usage
+        cost_usd = None if error is None or usage is None else error.cost_usd
         for meter in self._meters:
             meter.sent += sent
             meter.failures[kind] += 1
+            if usage is not None:
+                meter.add(usage, cost_usd)
         if self._ledger is None or not sent:
             return
         call = CallAttempt.of(self, request)
@@ -168,6 +178,8 @@ class MeteredModel(ModelWrapper):
                 run_id=self._run_id,
                 failure_kind=kind,
                 failure_message=said,
-                http_status=status,
+                http_status=None if error is None else error.status,
+                usage=usage,
+                cost_usd=cost_usd,
             )
         )

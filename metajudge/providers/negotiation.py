@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-import orjson
-
 from metajudge.errors import BadRequestError, ProviderError
+from metajudge.providers.logprobs import FEWER_TOP_LOGPROBS, TOP_LOGPROBS
 from metajudge.providers.model import OutputSchema
-from metajudge.providers.notices import Notices
+from metajudge.providers.notices import Notices, not_sent
+from metajudge.types import json_bytes
 
 
 class OutputMode(StrEnum):
@@ -36,6 +36,7 @@ class Dialect:
     mode: OutputMode = OutputMode.JSON_SCHEMA
     max_tokens_name: str = "max_tokens"
     dropped: frozenset[str] = frozenset()
+    top_logprobs: int = TOP_LOGPROBS
 
 
 class RenegotiatedError(BadRequestError):
@@ -55,6 +56,8 @@ _FORMAT = re.compile(
     re.IGNORECASE,
 )
 _OWN_SCHEMA = re.compile(r"invalid schema", re.IGNORECASE)
+_LOGPROBS = re.compile(r"logprobs", re.IGNORECASE)
+_TOO_MANY = re.compile(r"top_logprobs|greater|less than|at most|max|between|range|<=", re.IGNORECASE)
 _DROPPABLE = ("temperature", "top_p", "seed", "reasoning_effort", "effort")
 
 
@@ -115,19 +118,29 @@ class Negotiation:
             self._probe.set()
             self._probe = None
 
-    def rejected(self, used: Dialect, body: Mapping[str, Any], error: BadRequestError) -> RenegotiatedError | None:
+    def rejected(self, used: Dialect, body: Mapping[str, Any], error: ProviderError) -> RenegotiatedError | None:
         """Makes the dialect plainer where a rejection says which feature is missing.
 
         Returns:
             The error that asks for another attempt, None where the rejection has another reason.
         """
         if used == self.dialect:
-            plainer = self._plainer(used, body, str(error))
+            denied = not isinstance(error, BadRequestError)
+            plainer = self._plainer_logprobs(used, body, str(error))
+            plainer = plainer if plainer or denied else self._plainer(used, body, str(error))
             if plainer is None:
                 return None
             self.dialect = plainer
             self._settled = False
         return RenegotiatedError(f"{error} (asking again in a plainer form)", status=error.status)
+
+    def _plainer_logprobs(self, used: Dialect, body: Mapping[str, Any], said: str) -> Dialect | None:
+        if "logprobs" not in body or not _LOGPROBS.search(said):
+            return None
+        if used.top_logprobs > FEWER_TOP_LOGPROBS and _TOO_MANY.search(said):
+            return replace(used, top_logprobs=FEWER_TOP_LOGPROBS)
+        self.drop("logprobs", "the server does not support it")
+        return replace(used, dropped=used.dropped | {"logprobs"})
 
     def _plainer(self, used: Dialect, body: Mapping[str, Any], said: str) -> Dialect | None:
         unsupported = _UNSUPPORTED.search(said) is not None
@@ -146,12 +159,16 @@ class Negotiation:
             return replace(used, mode=mode)
         return None
 
+    def note(self, sentence: str) -> None:
+        """Says, once per model, what else the user should hear of it."""
+        self._notices.say(f"{self._model}: {sentence}")
+
     def drop(self, name: str, reason: str) -> None:
         """Says, once per model, that a parameter is not sent."""
-        self._notices.say(f"{self._model}: {name} is not sent: {reason}")
+        self._notices.say(not_sent(self._model, name, reason))
 
 
 def schema_instruction(schema: OutputSchema) -> str:
     """What a model is told where the server cannot enforce the schema."""
-    text = orjson.dumps(schema.schema).decode()
+    text = json_bytes(schema.schema).decode()
     return f"Answer with one JSON object and nothing else. It must be valid against this JSON Schema:\n{text}"

@@ -2,6 +2,13 @@
 
 from collections.abc import Callable
 
+NO_LOGPROBS = "Anthropic's messages have no token probabilities"
+
+
+def not_sent(model: str, setting: str, reason: str) -> str:
+    """The notice that a model is asked without a setting."""
+    return f"{model}: {setting} is not sent: {reason}"
+
 
 class Notices:
     """Collects sentences, each once, in the order in which they were said.

@@ -5,6 +5,7 @@ Request and answer follow the reference of ``POST /v1/chat/completions``. The le
 elsewhere; a server that wants the other name says so and gets it.
 """
 
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,10 +14,11 @@ import orjson
 from metajudge.errors import AuthError, BadReplyError, BadRequestError, NotFoundError
 from metajudge.providers.client import EndpointClient
 from metajudge.providers.http_errors import Asked, error_from_response
+from metajudge.providers.logprobs import read_logprobs
 from metajudge.providers.model import Endpoint, ModelRequest
 from metajudge.providers.negotiation import Dialect, Negotiation, OutputMode, schema_instruction
 from metajudge.providers.notices import Notices
-from metajudge.types import FinishReason, Reply, Usage
+from metajudge.types import FinishReason, Reply, TokenProbabilities, Usage, json_bytes
 
 _PATH = "/chat/completions"
 _NO_HEADERS: dict[str, str] = {}
@@ -64,20 +66,30 @@ class OpenAIChatModel:
         accepted = False
         try:
             body = request_body(self._name, request, dialect)
-            content = await self._client.post(_PATH, orjson.dumps(body), self._asked, request.parameters)
+            content = await self._client.post(_PATH, json_bytes(body), self._asked, request.parameters)
             accepted = True
-        except BadRequestError as error:
-            renegotiated = negotiation.rejected(dialect, body, error)
-            if renegotiated is None:
-                raise
-            raise renegotiated from None
-        except (AuthError, NotFoundError) as error:
+        except (BadRequestError, AuthError) as error:  # some models answer 403 to a request for logprobs
+            renegotiated = None
+            if isinstance(error, BadRequestError) or request.logprobs:
+                renegotiated = negotiation.rejected(dialect, body, error)
+            if renegotiated is not None:
+                raise renegotiated from None
+            if isinstance(error, AuthError):
+                negotiation.doom(error)
+            raise
+        except NotFoundError as error:
             negotiation.doom(error)
             raise
         finally:
             if structured:
                 negotiation.end(accepted)
-        return read_reply(content, self._asked)
+        reply = read_reply(content, self._asked)
+        if not request.logprobs:
+            return reply
+        probabilities = _probabilities(content, reply, dialect)
+        if probabilities.absent and reply.finish == "stop" and "logprobs" not in dialect.dropped:
+            negotiation.note(f"logprobs were asked for, and {probabilities.absent}")
+        return replace(reply, probabilities=probabilities)
 
 
 def request_body(model: str, request: ModelRequest, dialect: Dialect) -> dict[str, Any]:
@@ -100,11 +112,21 @@ def request_body(model: str, request: ModelRequest, dialect: Dialect) -> dict[st
         body[dialect.max_tokens_name] = p.max_tokens
     optional = {"temperature": p.temperature, "top_p": p.top_p, "seed": p.seed, "reasoning_effort": p.effort}
     body.update({k: v for k, v in optional.items() if v is not None and k not in dialect.dropped})
+    if request.logprobs and "logprobs" not in dialect.dropped:
+        body |= {"logprobs": True, "top_logprobs": dialect.top_logprobs}
     return body
 
 
-def read_reply(content: bytes, asked: Asked) -> Reply:
+def finish_of(reason: object) -> FinishReason:
+    """Why an answer ended, in our words."""
+    return _FINISH.get(str(reason), "other")
+
+
+def read_reply(content: bytes, asked: Asked, *, allow_empty: bool = False) -> Reply:
     """Reads the body of a successful answer.
+
+    Args:
+        allow_empty: take an empty message as an answer.
 
     Raises:
         BadReplyError: no JSON, no choice, or a message without text.
@@ -115,16 +137,29 @@ def read_reply(content: bytes, asked: Asked) -> Reply:
     first = choices[0] if isinstance(choices, list) and choices else None
     message = first.get("message") if isinstance(first, dict) else None
     if not isinstance(first, dict) or not isinstance(message, dict):
-        raise BadReplyError(f"{asked} answered without a message: {asked.excerpt(content)}", status=200)
-    finish = _FINISH.get(str(first.get("finish_reason")), "other")
+        raise _useless("without a message", data, content, asked)
+    finish = finish_of(first.get("finish_reason"))
     text = _text(message.get("content"))
     refusal = message.get("refusal")
     if isinstance(refusal, str) and refusal:
         text, finish = refusal, "refusal"
-    if not text and finish in {"stop", "other"}:
-        raise BadReplyError(f"{asked} answered with an empty message: {asked.excerpt(content)}", status=200)
+    if not text and finish in {"stop", "other"} and not allow_empty:
+        raise _useless("with an empty message", data, content, asked)
     model = data.get("model")
     return Reply(text or "", finish, model if isinstance(model, str) else asked.model, read_usage(data.get("usage")))
+
+
+def _useless(how: str, data: Any, content: bytes, asked: Asked) -> BadReplyError:
+    """The error for an answer that is of no use, but may have been billed."""
+    usage = read_usage(data.get("usage")) if isinstance(data, dict) else None
+    return BadReplyError(f"{asked} answered {how}: {asked.excerpt(content)}", status=200, usage=usage)
+
+
+def _probabilities(content: bytes, reply: Reply, dialect: Dialect) -> TokenProbabilities:
+    """The token probabilities of an answer that could be read."""
+    if "logprobs" in dialect.dropped:
+        return TokenProbabilities(absent="the server does not support logprobs")
+    return read_logprobs(orjson.loads(content)["choices"][0].get("logprobs"), reply.text)
 
 
 def read_usage(usage: Any) -> Usage | None:

@@ -11,7 +11,7 @@ from metajudge.errors import AuthError, NotFoundError, ProviderError, RateLimite
 from metajudge.providers.model import Model, ModelRequest
 from metajudge.providers.negotiation import RenegotiatedError
 from metajudge.providers.wrapper import CallAttempt, ModelWrapper
-from metajudge.types import Reply
+from metajudge.types import Reply, Usage
 
 Clock = Callable[[], float]
 Sleep = Callable[[float], Awaitable[None]]
@@ -72,6 +72,8 @@ class RetryingModel(ModelWrapper):
         self._check_hold()
         call = CallAttempt.of(self._inner, request)
         started, sent, tries, number = self._clock(), 0, 0, 0
+        wasted: Usage | None = None
+        wasted_usd: float | None = 0.0
         while True:
             number += 1
             try:
@@ -81,13 +83,15 @@ class RetryingModel(ModelWrapper):
             except ProviderError as error:
                 sent += error.sent
                 tries += 1
+                wasted, wasted_usd = _add(wasted, error.usage), _add_usd(wasted_usd, error.cost_usd)
                 error.attempts = sent
                 wait = self._wait_before(tries + 1, error, self._clock() - started)
                 if wait is None:
+                    error.usage, error.cost_usd = wasted, wasted_usd
                     raise self._given_up(error, tries, self._clock() - started) from error.__cause__
                 await self._sleep(wait)
             else:
-                return reply if sent == 0 else _with_attempts(reply, sent + 1)
+                return reply if sent == 0 else _with_attempts(reply, sent + 1, wasted, wasted_usd)
 
     def _wait_before(self, attempt: int, error: ProviderError, elapsed: float) -> float | None:
         """Seconds to wait before an attempt, None to give up."""
@@ -130,14 +134,25 @@ class RetryingModel(ModelWrapper):
         raise held
 
 
-def _with_attempts(reply: Reply, attempts: int) -> Reply:
+def _with_attempts(reply: Reply, attempts: int, wasted: Usage | None, wasted_usd: float | None) -> Reply:
+    """The reply with what the failed attempts before it took; an answer whose usage is unknown stays so."""
     return Reply(
         reply.text,
         reply.finish,
         reply.model,
-        reply.usage,
-        reply.cost_usd,
+        None if reply.usage is None else _add(reply.usage, wasted),
+        _add_usd(reply.cost_usd, wasted_usd),
         reply.latency_s,
         attempts,
         reply.cached,
+        reply.probabilities,
+        reply.first_token_s,
     )
+
+
+def _add(total: Usage | None, more: Usage | None) -> Usage | None:
+    return total if more is None else more if total is None else total + more
+
+
+def _add_usd(total: float | None, more: float | None) -> float | None:
+    return None if total is None or more is None else total + more

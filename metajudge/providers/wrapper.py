@@ -34,6 +34,7 @@ class CallAttempt(ModelRequest):
             request.parameters,
             request.draw,
             request.fresh,
+            request.logprobs,
             key,
             attempt,
         )

@@ -38,6 +38,7 @@ class ItemSource:
 
     Attributes:
         items: how many there are, after one pass.
+        responses: how many responses these have together.
         rejects: lines that could not be read, and items with another number of responses than asked for.
 
     Iterating raises :class:`~metajudge.errors.InputError` where one id stands for two different items: whatever
@@ -45,15 +46,15 @@ class ItemSource:
     """
 
     def __init__(self, paths: Sequence[str], *, responses: int | None = None, limit: int | None = None) -> None:
-        self.items = 0
+        self.items = self.responses = 0
         self.rejects: list[Reject] = []
         self._inputs = [_input(path) for path in paths]
-        self._responses = responses
+        self._wanted = responses
         self._limit = limit
 
     def __iter__(self) -> Iterator[Item]:
         seen: dict[str, tuple[str, str]] = {}
-        self.items, self.rejects = 0, []
+        self.items, self.responses, self.rejects = 0, 0, []
         for found in self._found():
             if isinstance(found, Reject):
                 self._reject(found)
@@ -64,13 +65,14 @@ class ItemSource:
                 _require_same(item, earlier, found.where)
                 continue
             seen[item.id] = item.digest, found.where
-            if self._responses is not None and len(item.responses) != self._responses:
+            if self._wanted is not None and len(item.responses) != self._wanted:
                 count = len(item.responses)
-                self._reject(found.reject(f"item {item.id!r} has {count} responses, {self._responses} are needed"))
+                self._reject(found.reject(f"item {item.id!r} has {count} responses, {self._wanted} are needed"))
                 continue
             if self._limit is not None and self.items >= self._limit:
                 return
             self.items += 1
+            self.responses += len(item.responses)
             yield item
 
     def _reject(self, reject: Reject) -> None:

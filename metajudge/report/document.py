@@ -149,8 +149,28 @@ class ShareChart(_Frozen):
     rows: tuple[ShareRow, ...] = Field(min_length=1)
 
 
+class ScatterPoint(_Frozen):
+    """A named point; ``marked`` tells it apart, as the description says."""
+
+    name: str
+    x: Annotated[float, Field(ge=0)]
+    y: Annotated[float, Field(ge=0)]
+    marked: bool = False
+
+
+class ScatterChart(_Frozen):
+    """One figure against another, a point each."""
+
+    block: Literal["scatter"] = "scatter"
+    title: str
+    description: str
+    x_title: str
+    y_title: str
+    points: tuple[ScatterPoint, ...] = Field(min_length=1)
+
+
 Block = Annotated[
-    Table | CoverageChart | ReliabilityChart | BarChart | ShareChart,
+    Table | CoverageChart | ReliabilityChart | BarChart | ShareChart | ScatterChart,
     Field(discriminator="block"),
 ]
 

@@ -15,15 +15,17 @@ from metajudge.report.document import (
     Measured,
     ReliabilityChart,
     Report,
+    ScatterChart,
     Section,
     ShareChart,
     Table,
 )
 from metajudge.report.lines import draw_coverage, draw_reliability
+from metajudge.report.scatter import draw_scatter
 from metajudge.report.style import STYLE
 from metajudge.report.tables import cell_text, reasons, table_of
 
-Chart = CoverageChart | ReliabilityChart | BarChart | ShareChart
+Chart = CoverageChart | ReliabilityChart | BarChart | ShareChart | ScatterChart
 
 
 HEAD = """<!DOCTYPE html>
@@ -98,6 +100,8 @@ def _drawing(chart: Chart, name: str) -> ET.Element:
             return draw_bars(chart, name)
         case ShareChart():
             return draw_shares(chart, name)
+        case ScatterChart():
+            return draw_scatter(chart, name)
 
 
 def _table(place: ET.Element, table: Table) -> None:

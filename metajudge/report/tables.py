@@ -12,6 +12,7 @@ from metajudge.report.document import (
     Kind,
     Measured,
     ReliabilityChart,
+    ScatterChart,
     ShareChart,
     Table,
 )
@@ -66,6 +67,8 @@ def table_of(block: Block) -> Table:
             return _bars(block)
         case ShareChart():
             return _shares(block)
+        case ScatterChart():
+            return _scatter(block)
 
 
 def _coverage(chart: CoverageChart) -> Table:
@@ -109,4 +112,15 @@ def _bars(chart: BarChart) -> Table:
 def _shares(chart: ShareChart) -> Table:
     columns = (Column(title=""), *(Column(title=part, kind="count") for part in chart.parts))
     rows = tuple((row.name, *row.counts) for row in chart.rows)
+    return Table(caption=chart.title, columns=columns, rows=rows)
+
+
+def _scatter(chart: ScatterChart) -> Table:
+    columns = (
+        Column(title=""),
+        Column(title=chart.x_title, kind="number"),
+        Column(title=chart.y_title, kind="number"),
+        Column(title="marked"),
+    )
+    rows = tuple((point.name, point.x, point.y, "yes" if point.marked else "no") for point in chart.points)
     return Table(caption=chart.title, columns=columns, rows=rows)

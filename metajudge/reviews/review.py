@@ -49,6 +49,11 @@ class Review(_Frozen):
         score, probability, confidence: the machine's, None where absent.
         opened_at: seconds since the epoch.
         reviewers: how many different people are to decide.
+        verdict: the judge's, None for a case.
+        truth: whether the verdict is right by the item's own label, None without one; not shown to reviewers.
+        question: digest of what makes cases depend on each other, the item's content.
+        criteria: criterion -> the machine's score, the mean over agents; ``criterion_weights`` those it was
+            combined with.
         content: what there is to see, where the store holds it nowhere else (cases).
     """
 
@@ -70,6 +75,11 @@ class Review(_Frozen):
     confidence: Probability | None = None
     opened_at: float
     reviewers: Annotated[int, Field(ge=1, le=20)] = 1
+    verdict: Verdict | None = None
+    truth: bool | None = None
+    question: str | None = None
+    criteria: dict[str, float] = Field(default_factory=dict)
+    criterion_weights: dict[str, float] = Field(default_factory=dict)
     content: dict[str, Any] | None = None
 
     @staticmethod

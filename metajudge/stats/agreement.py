@@ -1,6 +1,6 @@
-"""Agreement beyond chance: Cohen's kappa, Fleiss' kappa, Krippendorff's alpha.
+"""Agreement beyond chance: Cohen's and Brennan and Prediger's kappa, Fleiss' kappa, Krippendorff's alpha.
 
-The three differ in their model of chance, which the result names. All need categories, not strengths of belief.
+They differ in their model of chance, which the result names. All need categories, not strengths of belief.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from metajudge.errors import InputError
 from metajudge.stats.estimate import check_confidence, normal_quantile
+from metajudge.stats.intervals import wilson
 
 Floats: TypeAlias = NDArray[np.float64]
-Level: TypeAlias = Literal["nominal", "ordinal"]
+Level: TypeAlias = Literal["nominal", "ordinal", "interval"]
 Words: TypeAlias = Literal["poor", "slight", "fair", "moderate", "substantial", "almost perfect"]
 
 
@@ -63,18 +64,43 @@ def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable], confidenc
         InputError: empty, of unequal length, or with a missing label (None or NaN).
     """
     check_confidence(confidence)
-    if len(first) != len(second):
-        raise InputError(f"first has {len(first)} labels, second {len(second)}: they must match one to one")
-    if not len(first):
-        raise InputError("there are no items to compare")
-    _refuse_missing(first, "first")
-    _refuse_missing(second, "second")
+    _check_pairs(first, second)
     categories = _categories([*first, *second])
     code = {label: i for i, label in enumerate(categories)}
     table = np.zeros((len(categories), len(categories)))
     for one, other in zip(first, second, strict=True):
         table[code[one], code[other]] += 1
     return _kappa_of(table / len(first), len(first), confidence, categories)
+
+
+def brennan_prediger(
+    first: Sequence[Hashable], second: Sequence[Hashable], categories: Sequence[Hashable], confidence: float = 0.95
+) -> Agreement:
+    """Agreement of two raters, chance as of a **uniform draw** from the categories (Brennan and Prediger, 1981).
+
+    Also Bennett's S; for two categories it is ``2 p - 1`` of the observed agreement p, and some print it as Cohen's.
+    The interval is Wilson's of the observed agreement, mapped by the same formula. Assumes independent items.
+
+    Args:
+        first: one label an item.
+        second: the other rater's labels, in the same order.
+        categories: all labels that could have been given, used or not: chance depends on their number.
+        confidence: of the interval, in (0, 1).
+
+    Raises:
+        InputError: empty, of unequal length, with a missing label, fewer than two categories, or a label that is none.
+    """
+    check_confidence(confidence)
+    _check_pairs(first, second)
+    known = tuple(dict.fromkeys(categories))
+    unknown = {label for label in (*first, *second) if label not in known}
+    if len(known) < 2 or unknown:
+        raise InputError(f"categories must name every label, two at least; missing: {sorted(map(str, unknown))}")
+    same, n, expected = sum(a == b for a, b in zip(first, second, strict=True)), len(first), 1 / len(known)
+    share = wilson(same, n, confidence)
+    kappa, low, high = ((p - expected) / (1 - expected) for p in (share.estimate, share.low, share.high))
+    method = "Brennan and Prediger's kappa, chance from a uniform draw, interval from Wilson's"
+    return Agreement(kappa, low, high, n, confidence, method, share.estimate, expected, known)
 
 
 def _kappa_of(p: Floats, n: int, confidence: float, categories: tuple[Hashable, ...]) -> Agreement:
@@ -152,7 +178,8 @@ def krippendorff_alpha(
 
     Args:
         units: for each unit its values; None where a rater gave none.
-        level: ``nominal``, or ``ordinal`` where categories have an order.
+        level: ``nominal``; ``ordinal`` where categories have an order; ``interval`` where they are numbers whose
+            differences mean something, which are squared.
         categories: their order for ``ordinal``; by default the values are sorted, which numbers can be.
         confidence: of the interval, in (0, 1).
 
@@ -161,8 +188,8 @@ def krippendorff_alpha(
             ``categories`` does not name.
     """
     check_confidence(confidence)
-    if level not in ("nominal", "ordinal"):
-        raise InputError(f"level must be 'nominal' or 'ordinal', not {level!r}")
+    if level not in _DISTANCES:
+        raise InputError(f"level must be one of {', '.join(_DISTANCES)}, not {level!r}")
     pairable = [[value for value in unit if value is not None] for unit in units]
     pairable = [unit for unit in pairable if len(unit) > 1]
     if not pairable:
@@ -175,18 +202,18 @@ def krippendorff_alpha(
     diagonal = counts[:, :, None] * np.eye(len(order))
     coincidences = (counts[:, :, None] * counts[:, None, :] - diagonal) / (size - 1)
     total = coincidences.sum(axis=0)
-    whole = _agreement_parts(total[None], level)
+    whole = _agreement_parts(total[None], level, order)
     n = len(pairable)
-    left_out = _agreement_parts(total - coincidences, level) if n > 1 else None
+    left_out = _agreement_parts(total - coincidences, level, order) if n > 1 else None
     name = f"Krippendorff's alpha ({level}), chance from pooled pairable values"
     return _with_jackknife(name, whole, left_out, n, confidence, order)
 
 
-def _agreement_parts(coincidences: Floats, level: Level) -> tuple[Floats, Floats]:
+def _agreement_parts(coincidences: Floats, level: Level, order: Sequence[Any]) -> tuple[Floats, Floats]:
     """One minus observed and one minus expected disagreement, [m] each, of matrices [m, k, k]."""
     margins = coincidences.sum(axis=2)
     total = margins.sum(axis=1)
-    distance = _DISTANCES[level](margins)
+    distance = _DISTANCES[level](margins, order)
     # The scale of the distance cancels out; with 1 as the largest both parts stay within [0, 1].
     largest = distance.max(axis=(1, 2), keepdims=True)
     distance = distance / np.where(largest > 0, largest, 1)
@@ -195,18 +222,29 @@ def _agreement_parts(coincidences: Floats, level: Level) -> tuple[Floats, Floats
     return 1 - observed, 1 - expected
 
 
-def _nominal(margins: Floats) -> Floats:
+def _nominal(margins: Floats, _: Sequence[Any]) -> Floats:
     k = margins.shape[1]
     return np.broadcast_to(1 - np.eye(k), (len(margins), k, k))
 
 
-def _ordinal(margins: Floats) -> Floats:
+def _ordinal(margins: Floats, _: Sequence[Any]) -> Floats:
     """Squared number of values from the middle of one category to the middle of the other, [m, k, k]."""
     middle = np.cumsum(margins, axis=1) - margins / 2
     return np.asarray((middle[:, :, None] - middle[:, None, :]) ** 2, dtype=np.float64)
 
 
-_DISTANCES: dict[Level, Callable[[Floats], Floats]] = {"nominal": _nominal, "ordinal": _ordinal}
+def _interval(margins: Floats, order: Sequence[Any]) -> Floats:
+    """Squared differences of the values themselves, [m, k, k]."""
+    values = np.asarray(order, dtype=np.float64)
+    squared = (values[:, None] - values[None, :]) ** 2
+    return np.broadcast_to(squared, (len(margins), *squared.shape))
+
+
+_DISTANCES: dict[Level, Callable[[Floats, Sequence[Any]], Floats]] = {
+    "nominal": _nominal,
+    "ordinal": _ordinal,
+    "interval": _interval,
+}
 
 
 def _with_jackknife(
@@ -278,6 +316,9 @@ def _ordered(
     units: Sequence[Sequence[Any]], level: Level, categories: Sequence[Hashable] | None
 ) -> tuple[Hashable, ...]:
     values = {value for unit in units for value in unit}
+    numbers = all(isinstance(value, int | float | np.number) for value in values)
+    if level == "interval" and not numbers:
+        raise InputError("an interval scale needs numbers; for ordered words take 'ordinal' with categories")
     if categories is not None:
         unknown = sorted(str(value) for value in values - set(categories))
         if unknown or len(set(categories)) != len(categories):
@@ -285,9 +326,18 @@ def _ordered(
         return tuple(label for label in categories if label in values)
     if level == "nominal":
         return _categories(list(values))
-    if not all(isinstance(value, int | float | np.number) for value in values):
+    if not numbers:
         raise InputError("ordinal values that are not numbers have no known order: give it as categories")
     return tuple(sorted(values))
+
+
+def _check_pairs(first: Sequence[Any], second: Sequence[Any]) -> None:
+    if len(first) != len(second):
+        raise InputError(f"first has {len(first)} labels, second {len(second)}: they must match one to one")
+    if not len(first):
+        raise InputError("there are no items to compare")
+    _refuse_missing(first, "first")
+    _refuse_missing(second, "second")
 
 
 def _refuse_missing(labels: Sequence[Any], what: str) -> None:

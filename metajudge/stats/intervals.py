@@ -1,9 +1,11 @@
-"""Binomial proportions: intervals, one-sided bounds, and the difference of two."""
+"""Binomial proportions: intervals, one-sided bounds, an exact test, and the difference of two."""
 
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import Literal, TypeAlias
 
+from metajudge.errors import InputError
 from metajudge.stats.estimate import Estimate, check_confidence, check_counts, normal_quantile
 
 
@@ -80,6 +82,77 @@ def _exact_upper(successes: int, n: int, tail: float) -> float:
     from scipy.special import betainccinv
 
     return 1.0 if successes == n else float(betainccinv(successes + 1, n - successes, tail))
+
+
+Alternative: TypeAlias = Literal["greater", "less", "two-sided"]
+
+
+@dataclass(frozen=True, slots=True)
+class BinomialTest:
+    """A proportion held against a stated one.
+
+    Attributes:
+        estimate: the observed proportion.
+        low: lower end of its two-sided Clopper-Pearson interval.
+        high: upper end of the same.
+        p_value: of the exact test.
+        n: observations.
+        null: the proportion under the null hypothesis.
+        alternative: in which direction the test looks.
+        confidence: nominal coverage of the interval, in (0, 1).
+        method: name of the test.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    p_value: float
+    n: int
+    null: float
+    alternative: Alternative
+    confidence: float
+    method: str
+
+
+def binomial_test(
+    successes: int,
+    n: int,
+    null: float = 0.5,
+    alternative: Alternative = "two-sided",
+    confidence: float = 0.95,
+) -> BinomialTest:
+    """Exact test of a proportion; ``greater`` gives ``P(X >= successes)`` for X of Binomial(n, null).
+
+    Two-sided it sums all outcomes no likelier than the one observed. Assumes independent observations, and a null
+    proportion that was not read off the same data.
+
+    Raises:
+        InputError: n < 1, successes outside 0..n, null outside [0, 1], an unknown alternative, or confidence outside
+            (0, 1).
+    """
+    if not 0 <= null <= 1:
+        raise InputError(f"null must be a proportion in [0, 1], not {null!r}")
+    if alternative not in ("greater", "less", "two-sided"):
+        raise InputError(f"alternative must be 'greater', 'less' or 'two-sided', not {alternative!r}")
+    interval = clopper_pearson(successes, n, confidence)
+    p_value = _binomial_p(successes, n, null, alternative)
+    low, high = interval.low, interval.high
+    return BinomialTest(successes / n, low, high, p_value, n, null, alternative, confidence, "binomial exact")
+
+
+def _binomial_p(successes: int, n: int, null: float, alternative: Alternative) -> float:
+    import numpy as np
+    from scipy.special import bdtr, bdtrc, gammaln, xlog1py, xlogy
+
+    if alternative == "greater":
+        return 1.0 if successes == 0 else float(bdtrc(successes - 1, n, null))
+    if alternative == "less":
+        return float(bdtr(successes, n, null))
+    counts = np.arange(n + 1)
+    ways = gammaln(n + 1) - gammaln(counts + 1) - gammaln(n - counts + 1)
+    chances = np.exp(ways + xlogy(counts, null) + xlog1py(n - counts, -null))
+    # Equal chances differ by rounding: what is within a ten-millionth counts as equal.
+    return min(1.0, float(chances[chances <= chances[successes] * (1 + 1e-7)].sum()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,6 +133,10 @@ class DuckDBStore:
         probable = [key for key in keys if self._assessment_keys.may_contain(key_hash(key))]
         return self._ask(lambda cursor: queries.find_assessments(cursor, probable)) if probable else {}
 
+    async def judgments(self) -> list[Judgment]:
+        """Every judgment whose texts are kept."""
+        return await self._ask_after_writes(queries.judgments)
+
     async def find_judgment(self, judgment_digest: str) -> Judgment | None:
         """A judgment by the digest of its content, None where it is unknown or was forgotten."""
         return await self._ask_after_writes(lambda cursor: queries.find_judgment(cursor, judgment_digest))
@@ -172,6 +176,10 @@ class DuckDBStore:
         connection.execute(
             f"{_ADD_EVENT} VALUES ({_NEXT_EVENT}, $1, $2, $3, $4)", [run_id, status, finished_at, summary]
         )
+
+    async def newest_assessments(self, after: int = 0, limit: int = 1000) -> list[tuple[int, Assessment]]:
+        """A page of the newest assessment of each judgment by each panel; see the protocol."""
+        return await self._ask_after_writes(lambda cursor: queries.newest_assessments(cursor, after, limit))
 
     async def runs(self, limit: int = 50) -> list[RunRecord]:
         """The runs, newest first."""

@@ -72,8 +72,18 @@ class Store(Protocol):
     async def find_assessments(self, keys: Sequence[str]) -> dict[str, Assessment]:
         """The newest assessment per key, for the keys that have one."""
 
+    async def judgments(self) -> list[Judgment]:
+        """Every judgment whose texts are kept."""
+
     async def find_judgment(self, judgment_digest: str) -> Judgment | None:
         """A judgment by the digest of its content, None where it is unknown or was forgotten."""
+
+    async def newest_assessments(self, after: int = 0, limit: int = 1000) -> list[tuple[int, Assessment]]:
+        """A page of the newest assessment of each judgment by each panel, oldest first, with their numbers.
+
+        Args:
+            after: the last number of the page before; 0 for the first page.
+        """
 
     async def start_run(self, run: RunRecord) -> None: ...
 

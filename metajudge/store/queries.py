@@ -74,6 +74,17 @@ def find_assessments(cursor: Cursor, keys: Sequence[str]) -> dict[str, Assessmen
     return {key: Assessment.model_validate_json(payloads[number]) for key, number in newest.items()}
 
 
+def newest_assessments(cursor: Cursor, after: int, limit: int) -> list[tuple[int, Assessment]]:
+    """A page of the newest assessment of each judgment by each panel, by its number, ascending."""
+    newest = "SELECT max(assessment_id) FROM assessments GROUP BY judgment_digest, panel_digest"
+    rows = cursor.execute(
+        f"SELECT assessment_id, payload FROM assessments WHERE assessment_id > $1 AND assessment_id IN ({newest}) "  # noqa: S608
+        "ORDER BY assessment_id LIMIT $2",
+        [after, limit],
+    ).fetchall()
+    return [(number, Assessment.model_validate_json(payload)) for number, payload in rows]
+
+
 def _payloads(cursor: Cursor, numbers: list[int]) -> dict[int, str]:
     if not numbers:
         return {}
@@ -164,6 +175,18 @@ def find_judgment(cursor: Cursor, judgment_digest: str) -> Judgment | None:
         return None
     payload, item_id, item = rows[0]
     return Judgment.model_validate({**orjson.loads(payload), "item": {"id": item_id, **orjson.loads(item)}})
+
+
+def judgments(cursor: Cursor) -> list[Judgment]:
+    """Every judgment with its texts, in the order in which they were first kept."""
+    rows = cursor.execute(
+        "SELECT j.payload, j.item_id, i.payload FROM judgments j JOIN items i USING (item_digest) "
+        "WHERE NOT j.redacted AND NOT i.redacted ORDER BY j.rowid"
+    ).fetchall()
+    return [
+        Judgment.model_validate({**orjson.loads(payload), "item": {"id": item_id, **orjson.loads(item)}})
+        for payload, item_id, item in rows
+    ]
 
 
 def _newest(cursor: Cursor, table: str, number: str, condition: str, name: str) -> list[dict[str, Any]]:

@@ -45,6 +45,11 @@ _ADD_REVIEWS: Final = """
         unnest($9::DOUBLE[]), unnest($10::INTEGER[]), unnest($11::VARCHAR[]), unnest($12::BOOLEAN[])
     ON CONFLICT DO NOTHING
 """
+_ADD_DECISIONS: Final = """
+    INSERT INTO review_decisions
+    SELECT unnest($1::BIGINT[]), unnest($2::VARCHAR[]), unnest($3::VARCHAR[]), unnest($4::VARCHAR[]),
+        unnest($5::DOUBLE[]), unnest($6::VARCHAR[]), unnest($7::BOOLEAN[])
+"""
 
 
 class DuckDBReviews:
@@ -197,7 +202,7 @@ def _decide(connection: Connection, decision: HumanDecision, now: float) -> Revi
     if not any(one.reviewer == reviewer for one in state.claims):
         _refuse_without_claim(connection, name, reviewer)
     with _transaction(connection):
-        _add_decision(connection, decision)
+        _add_decisions(connection, [decision])
     return _known(connection, name, now)
 
 
@@ -217,20 +222,30 @@ def _refuse_without_claim(connection: Connection, review_id: str, reviewer: str)
 
 
 def _import(connection: Connection, decisions: Sequence[HumanDecision]) -> int:
-    added = 0
-    with _transaction(connection):
-        for decision in decisions:
-            state = _known(connection, decision.review_id, decision.decided_at)
-            earlier = next((one for one in state.decisions if one.reviewer == decision.reviewer), None)
-            if earlier is not None and earlier.same_as(decision.model_copy(update={"origin": earlier.origin})):
-                continue
-            if earlier is not None or state.status is ReviewStatus.DECIDED:
-                raise ReviewError(
-                    f"review {decision.review_id} is decided already ({_by(state)}): nothing was imported", "decided"
-                )
-            _add_decision(connection, decision)
-            added += 1
-    return added
+    states = _states(connection, sorted({one.review_id for one in decisions}), 0.0)
+    known = {name: list(state.decisions) for name, state in states.items()}
+    new: list[HumanDecision] = []
+    for decision in decisions:
+        state = states.get(decision.review_id)
+        if state is None:
+            raise ReviewError(
+                f"there is no review {decision.review_id!r}, so nothing was imported: `metajudge review list` shows "
+                "those there are",
+                "unknown",
+            )
+        said = known[decision.review_id]
+        earlier = next((one for one in said if one.reviewer == decision.reviewer), None)
+        if earlier is not None and earlier.same_as(decision.model_copy(update={"origin": earlier.origin})):
+            continue
+        if earlier is not None or len(said) >= state.review.reviewers:
+            by = ", ".join(f"{one.outcome} by {one.reviewer}" for one in said)
+            raise ReviewError(f"review {decision.review_id} is decided already ({by}): nothing was imported", "decided")
+        said.append(decision)
+        new.append(decision)
+    if new:
+        with _transaction(connection):
+            _add_decisions(connection, new)
+    return len(new)
 
 
 def _add_claim(connection: Connection, review_id: str, reviewer: str, claimed_at: float, expires_at: float) -> None:
@@ -240,18 +255,13 @@ def _add_claim(connection: Connection, review_id: str, reviewer: str, claimed_at
     )
 
 
-def _add_decision(connection: Connection, decision: HumanDecision) -> None:
-    connection.execute(
-        "INSERT INTO review_decisions SELECT (SELECT coalesce(max(decision_id), 0) + 1 FROM review_decisions), "
-        "$1, $2, $3, $4, $5, false",
-        [
-            decision.review_id,
-            decision.reviewer,
-            decision.outcome.value,
-            decision.decided_at,
-            decision.model_dump_json(),
-        ],
-    )
+def _add_decisions(connection: Connection, decisions: Sequence[HumanDecision]) -> None:
+    (last,) = only_row(connection, "SELECT coalesce(max(decision_id), 0) FROM review_decisions")
+    rows = [
+        (number, one.review_id, one.reviewer, one.outcome.value, one.decided_at, one.model_dump_json(), False)
+        for number, one in enumerate(decisions, int(last) + 1)
+    ]
+    connection.execute(_ADD_DECISIONS, [list(column) for column in zip(*rows, strict=True)])
 
 
 def _page(connection: Connection, wanted: ReviewFilter, now: float, limit: int, cursor: str | None) -> Page:
@@ -278,8 +288,8 @@ def _page(connection: Connection, wanted: ReviewFilter, now: float, limit: int, 
         f"{_STATES} SELECT review_id FROM states WHERE {' AND '.join(conditions)} ORDER BY {_ORDER} LIMIT {limit + 1}"  # noqa: S608
     )
     names = [row[0] for row in connection.execute(query, values).fetchall()]
-    states = [_known(connection, name, now) for name in names[:limit]]
-    return Page(tuple(states), names[limit - 1] if len(names) > limit else None)
+    states = _states(connection, names[:limit], now)
+    return Page(tuple(states[name] for name in names[:limit]), names[limit - 1] if len(names) > limit else None)
 
 
 def _known(connection: Connection, review_id: str, now: float) -> ReviewState:
@@ -290,29 +300,42 @@ def _known(connection: Connection, review_id: str, now: float) -> ReviewState:
 
 
 def _state(connection: Connection, review_id: str, now: float) -> ReviewState | None:
-    row = connection.execute("SELECT payload FROM reviews WHERE review_id = $1", [review_id]).fetchall()
-    if not row:
-        return None
-    review = Review.model_validate_json(row[0][0])
+    return _states(connection, [review_id], now).get(review_id)
+
+
+def _states(connection: Connection, names: Sequence[str], now: float) -> dict[str, ReviewState]:
+    """The reviews of some ids that there are, with what happened to them."""
+    wanted = "review_id IN (SELECT unnest($1::VARCHAR[]))"
+    reviews = connection.execute(f"SELECT review_id, payload FROM reviews WHERE {wanted}", [names]).fetchall()  # noqa: S608
     said = connection.execute(
-        "SELECT payload FROM review_decisions WHERE review_id = $1 ORDER BY decision_id", [review_id]
+        f"SELECT review_id, payload FROM review_decisions WHERE {wanted} ORDER BY decision_id",  # noqa: S608
+        [names],
     ).fetchall()
-    decisions = tuple(HumanDecision.model_validate_json(payload) for (payload,) in said)
-    done = {decision.reviewer for decision in decisions}
     held = connection.execute(
-        """SELECT reviewer, arg_max(claimed_at, claim_id), arg_max(expires_at, claim_id) FROM review_claims
-        WHERE review_id = $1 GROUP BY reviewer ORDER BY max(claim_id)""",
-        [review_id],
+        f"""SELECT review_id, reviewer, arg_max(claimed_at, claim_id), arg_max(expires_at, claim_id) FROM review_claims
+        WHERE {wanted} GROUP BY review_id, reviewer ORDER BY max(claim_id)""",  # noqa: S608
+        [names],
     ).fetchall()
-    claims = tuple(
-        Claim(review_id=review_id, reviewer=reviewer, claimed_at=claimed, expires_at=expires)
-        for reviewer, claimed, expires in held
-        if expires > now and reviewer not in done
-    )
+    decisions: dict[str, list[HumanDecision]] = {}
+    for name, payload in said:
+        decisions.setdefault(name, []).append(HumanDecision.model_validate_json(payload))
+    claims: dict[str, list[Claim]] = {}
+    for name, reviewer, claimed, expires in held:
+        done = any(one.reviewer == reviewer for one in decisions.get(name, ()))
+        if expires > now and not done:
+            claim = Claim(review_id=name, reviewer=reviewer, claimed_at=claimed, expires_at=expires)
+            claims.setdefault(name, []).append(claim)
+    return {
+        name: _with_status(Review.model_validate_json(payload), claims.get(name, []), decisions.get(name, []))
+        for name, payload in reviews
+    }
+
+
+def _with_status(review: Review, claims: Sequence[Claim], decisions: Sequence[HumanDecision]) -> ReviewState:
     status = ReviewStatus.CLAIMED if claims else ReviewStatus.OPEN
     if len(decisions) >= review.reviewers:
         status = ReviewStatus.DECIDED
-    return ReviewState(review=review, status=status, claims=claims, decisions=decisions)
+    return ReviewState(review=review, status=status, claims=tuple(claims), decisions=tuple(decisions))
 
 
 def _by(state: ReviewState) -> str:

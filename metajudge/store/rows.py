@@ -7,7 +7,7 @@ import orjson
 
 from metajudge.errors import FailureKind
 from metajudge.store.lookups import key_hash
-from metajudge.types import AgentResult, Assessment, CallRecord, Judgment, Reply, Usage
+from metajudge.types import AgentResult, Assessment, CallRecord, Judgment, Reply, TokenProbabilities, Usage
 
 Row = tuple[Any, ...]
 
@@ -32,22 +32,31 @@ def encode(record: CallRecord | AssessmentWrite) -> bytes:
     """A record as it stands in the write-ahead log."""
     if isinstance(record, CallRecord):
         try:
-            return b"c" + orjson.dumps(record)
+            return b"c" + orjson.dumps(_plain(record))
         except TypeError:  # a lone surrogate, which the database could not hold either
             text, model, failure = map(storable, (record.reply_text, record.reply_model, record.failure_message))
-            return b"c" + orjson.dumps(replace(record, reply_text=text, reply_model=model, failure_message=failure))
+            changed = replace(record, reply_text=text, reply_model=model, failure_message=failure)
+            return b"c" + orjson.dumps(_plain(changed))
     return b"a" + orjson.dumps([record.key, record.run_id, record.payload, record.item, record.judgment])
+
+
+def _plain(call: CallRecord) -> Any:
+    if call.probabilities is None:
+        return call
+    fields = {name: getattr(call, name) for name in CallRecord.__slots__}
+    return {**fields, "probabilities": call.probabilities.to_json()}
 
 
 def decode(payload: bytes) -> CallRecord | AssessmentWrite:
     """A record from the write-ahead log."""
     data = orjson.loads(payload[1:])
     if payload[:1] == b"c":
-        usage, kind = data.pop("usage"), data.pop("failure_kind")
+        usage, kind, probabilities = data.pop("usage"), data.pop("failure_kind"), data.pop("probabilities", None)
         return CallRecord(
             **data,
             usage=None if usage is None else Usage(**usage),
             failure_kind=None if kind is None else FailureKind(kind),
+            probabilities=None if probabilities is None else TokenProbabilities.from_json(probabilities),
         )
     key, run_id, text, item, judgment = data
     assessment = Assessment.model_validate_json(text)
@@ -74,15 +83,21 @@ def assessment_row(number: int, write: AssessmentWrite, created_at: float) -> Ro
 
 
 def agent_rows(number: int, assessment: Assessment) -> list[Row]:
-    """One row for each result; what an agent said before a discussion is a row of its own."""
-    rows = []
+    """One row for each result; what an agent said before a discussion, and each of several draws, is one, too."""
+    rows: list[Row] = []
     for position, result in enumerate(assessment.agents):
         if result.opening is not None:
-            rows.append(_agent_row(number, position, "opening", result.opening))
-        rows.append(_agent_row(number, position, "agent", result))
+            rows += _rows_of(number, position, "opening", result.opening)
+        rows += _rows_of(number, position, "agent", result)
     if assessment.summariser is not None:
-        rows.append(_agent_row(number, len(assessment.agents), "summariser", assessment.summariser))
+        rows += _rows_of(number, len(assessment.agents), "summariser", assessment.summariser)
     return rows
+
+
+def _rows_of(number: int, position: int, stage: str, result: AgentResult) -> list[Row]:
+    """The result and its draws, each of which has a call of its own."""
+    draws = [_agent_row(number, position, "draw", draw) for draw in result.draws]
+    return [_agent_row(number, position, stage, result), *draws]
 
 
 def _agent_row(number: int, position: int, stage: str, r: AgentResult) -> Row:
@@ -105,7 +120,7 @@ def call_row(number: int, call: CallRecord) -> Row:
         *(call.status, call.started_at, call.latency_s, storable(call.reply_text), storable(call.reply_model)),
         *(call.finish, *tokens, call.cost_usd),
         *(None if call.failure_kind is None else call.failure_kind.value, storable(call.failure_message)),
-        *(call.http_status, False),
+        *(call.http_status, False, None if call.probabilities is None else call.probabilities.to_json()),
     )
 
 
@@ -122,20 +137,22 @@ def reply_of_call(call: CallRecord) -> Reply | None:
         latency_s=call.latency_s,
         attempts=0,
         cached=True,
+        probabilities=call.probabilities,
     )
 
 
 REPLY_COLUMNS = (
     "call_id, key, reply_text, finish, coalesce(reply_model, model), latency_s, cost_usd, "
-    "input_tokens, cached_tokens, cache_write_tokens, output_tokens"
+    "token_probabilities, input_tokens, cached_tokens, cache_write_tokens, output_tokens"
 )
 
 
 def reply_of_row(row: Row) -> Reply:
     """A reply from ``REPLY_COLUMNS``."""
-    _, _, text, finish, model, latency, cost, *tokens = row
+    _, _, text, finish, model, latency, cost, found, *tokens = row
     usage = None if tokens[0] is None else Usage(*tokens)
-    return Reply(text, finish or "other", model, usage, cost, latency, attempts=0, cached=True)
+    probabilities = None if found is None else TokenProbabilities.from_json(found)
+    return Reply(text, finish or "other", model, usage, cost, latency, 0, True, probabilities)
 
 
 def storable(text: str | None) -> str | None:

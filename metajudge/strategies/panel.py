@@ -100,9 +100,13 @@ class Panel:
 
     def max_calls(self) -> int:
         """HTTP requests a judgment takes when every agent is asked and every first reply is usable."""
+        if self.strategy is StrategyName.REJUDGE:
+            return 2 * len(self.agents)
+        draws = sum(agent.samples for agent in self.agents)
         if self.strategy is not StrategyName.PANEL_DISCUSSION:
-            return len(self.agents) * (2 if self.strategy is StrategyName.REJUDGE else 1)
-        return len(self.agents) * (2 if self.rounds == "independent_first" else 1) + (self.summariser is not None)
+            return draws
+        last = 0 if self.summariser is None else self.summariser.samples
+        return draws * (2 if self.rounds == "independent_first" else 1) + last
 
 
 def _prompt_digest(strategy: StrategyName) -> str:
@@ -123,6 +127,7 @@ def _digest(panel: Panel) -> str:
             None if rejudging else agent.rubric.digest,
             agent.explanations_first,
             repr(agent.parameters),
+            *_finer(agent),
         ]
         for agent in panel.members
     ]
@@ -140,6 +145,11 @@ def _digest(panel: Panel) -> str:
     if panel.families == "forbid":  # the other policies change no assessment
         rules.append(panel.families)
     return digest([members, rules, panel.prompt_digest])
+
+
+def _finer(agent: Agent) -> list[object]:
+    """What the digest holds of how finely an agent scores: nothing where it reports one point."""
+    return [] if (agent.scoring, agent.samples) == ("reported", 1) else [[agent.scoring, agent.samples]]
 
 
 def _check_agents(panel: Panel) -> None:
@@ -179,6 +189,13 @@ def _check_rejudging(agents: Sequence[Agent]) -> None:
     if roles:
         raise ConfigurationError(
             f"strategy rejudge asks models to judge without a role, but {', '.join(roles)} has one: drop the role"
+        )
+
+    finer = [agent.name for agent in agents if _finer(agent)]
+    if finer:
+        raise ConfigurationError(
+            f"strategy rejudge asks models for verdicts and not for scores, but {', '.join(finer)} has score or "
+            "samples set: leave them out"
         )
 
 

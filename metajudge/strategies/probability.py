@@ -1,12 +1,12 @@
 """The probability that a judgment is correct, by a calibration, laid over what vetting found."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
 
-from metajudge.calibration.agent_scores import AgentScores
+from metajudge.calibration.agent_scores import AgentScores, scoring_model
 from metajudge.calibration.calibration import Calibration, Mark, Predictions
 from metajudge.calibration.table import SignalTable, build_table
 from metajudge.errors import FailureKind, InputError
@@ -145,7 +145,7 @@ class Probabilities:
         if self._allow_other:
             return said
         identity = self.calibration.identity
-        return AgentScores(said.scores, identity.agents, identity.rubrics, identity.prompts)
+        return replace(said, agents=identity.agents, rubrics=identity.rubrics, prompts=identity.prompts)
 
 
 def _decided(assessment: Assessment, guarantee: GuaranteedThreshold) -> Assessment:
@@ -166,7 +166,11 @@ def _decided(assessment: Assessment, guarantee: GuaranteedThreshold) -> Assessme
 def _check_agents(calibration: Calibration, panels: Sequence[Panel]) -> None:
     """Compares agents, rubrics and prompts with those fitted on."""
     identity = calibration.identity
-    agents = {agent.name: agent.model.name for panel in panels for agent in panel.members}
+    agents = {
+        agent.name: scoring_model(agent.model.name, agent.scoring == "expected", agent.samples)
+        for panel in panels
+        for agent in panel.members
+    }
     rubrics = {panel.rubric_digest for panel in panels} - {None}
     prompts = {panel.prompt_digest for panel in panels} - {None}
     problems = []

@@ -10,18 +10,23 @@ from metajudge.types.assessment import (
     Status,
     TokenUsage,
 )
-from metajudge.types.calls import CallRecord, FinishReason, Reply, Usage
-from metajudge.types.digests import digest, text_digest
+from metajudge.types.calls import CallRecord, FinishReason, Reply, TokenChoice, TokenProbabilities, Usage
+from metajudge.types.decision import Absent, Action, Decision, DecisionInputs
+from metajudge.types.digests import digest, json_bytes, text_digest, valid_text
 from metajudge.types.judgment import Item, Judgment, letters
 from metajudge.types.verdict import ID_PATTERN, AnyVerdict, Grade, Pairwise, Ranking, Verdict, parse_verdict
 
 __all__ = [
     "ID_PATTERN",
+    "Absent",
+    "Action",
     "AgentResult",
     "AnyVerdict",
     "Assessment",
     "CallRecord",
     "CriterionScore",
+    "Decision",
+    "DecisionInputs",
     "Failure",
     "FinishReason",
     "Grade",
@@ -33,11 +38,15 @@ __all__ = [
     "Reply",
     "SignalValue",
     "Status",
+    "TokenChoice",
+    "TokenProbabilities",
     "TokenUsage",
     "Usage",
     "Verdict",
     "digest",
+    "json_bytes",
     "letters",
     "parse_verdict",
     "text_digest",
+    "valid_text",
 ]

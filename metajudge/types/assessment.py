@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from metajudge.errors import FailureKind
+from metajudge.types.decision import Decision
 
 
 class Status(StrEnum):
@@ -30,11 +31,40 @@ class Failure(_Frozen):
     message: str
 
 
+def _unset(value: object) -> bool:
+    return value is None or value == ()
+
+
+_EXPECTED = "The expected score over the probabilities of the score's tokens"
+
+
 class CriterionScore(_Frozen):
-    """One criterion's score; None where the agent marked the criterion as not applicable."""
+    """One criterion's score; None where the agent marked the criterion as not applicable.
+
+    The fields after the explanation are there only where the agent was configured for finer scores.
+    """
 
     score: float | None
     explanation: str = ""
+    source: Literal["expected", "reported", "draws"] | None = Field(
+        default=None,
+        exclude_if=_unset,
+        description=f"{_EXPECTED}, the one reported in its place (see fallback), or the mean of several draws.",
+    )
+    reported: float | None = Field(
+        default=None, exclude_if=_unset, description="What the agent wrote, where the score is another."
+    )
+    digit_mass: float | None = Field(
+        default=None, exclude_if=_unset, description="Probability on the scale's points before it was renormalised."
+    )
+    fallback: str | None = Field(
+        default=None, exclude_if=_unset, description="Why a reported score stands in place of an expected one."
+    )
+    spread: float | None = Field(
+        default=None,
+        exclude_if=_unset,
+        description="Standard deviation (divisor n - 1) of the draws that scored the criterion.",
+    )
 
 
 class TokenUsage(_Frozen):
@@ -50,7 +80,8 @@ class AgentResult(_Frozen):
     """What one agent said about one judgment: a score, a failure, or that it was not asked.
 
     Exactly one of ``score``, ``failure`` and ``skipped`` is set. Calls and cost include repairs and retries,
-    and in a discussion both rounds; ``opening`` then holds what the agent said before it saw the others.
+    in a discussion both rounds, and of several draws all; ``opening`` then holds what the agent said before it saw
+    the others, and ``draws`` each draw.
     """
 
     agent: str
@@ -69,6 +100,20 @@ class AgentResult(_Frozen):
     latency_s: float = 0.0
     prompt_digest: str | None = Field(default=None, description="Digest of the rendered request.")
     reported_model: str | None = Field(default=None, description="The model id the provider reported.")
+    scoring: Literal["expected"] | None = Field(
+        default=None, exclude_if=_unset, description="Set where expected scores were asked for."
+    )
+    fine_score: float | None = Field(
+        default=None,
+        exclude_if=_unset,
+        description="On the scale: the expected score or mean of draws behind a binary rubric's vote.",
+    )
+    samples: int | None = Field(default=None, exclude_if=_unset, description="Draws asked for, where several were.")
+    valid_samples: int | None = Field(default=None, exclude_if=_unset, description="Draws that gave a score.")
+    spread: float | None = Field(
+        default=None, exclude_if=_unset, description="Standard deviation (divisor n - 1) of the draws' scores."
+    )
+    draws: tuple["AgentResult", ...] = Field(default=(), exclude_if=_unset)
 
 
 class SignalValue(_Frozen):
@@ -124,6 +169,9 @@ class Assessment(_Frozen):
     calibration: str | None = Field(default=None, description="Digest of the calibration applied.")
     guarantee: GuaranteedThreshold | None = Field(
         default=None, description="The guaranteed threshold that ``accepted`` follows, in place of the score's."
+    )
+    decision: Decision | None = Field(
+        default=None, exclude_if=_unset, description="What a policy decided; set where one was named."
     )
     strategy: str
     threshold: float

@@ -150,7 +150,7 @@ def parse_verdict(value: Any) -> AnyVerdict:
             pass
         case int() | float():
             if math.isfinite(value):
-                return Grade(value)
+                return Grade(float(value))
         case list() | tuple():
             return _parse_ranking(value)
     raise ValueError(

@@ -1,9 +1,12 @@
 """One agent: a score, or a typed failure; one repair, never two."""
 
+import json
+
 import pytest
 
 from metajudge.agents import Agent, Statement, score_of
 from metajudge.errors import (
+    BadReplyError,
     BudgetExceeded,
     ConfigurationError,
     ConnectionFailedError,
@@ -183,3 +186,24 @@ async def test_other_rubrics(name, score, expected):
     rubric = load_rubric(name)
     mini, _ = agent(reply(score, rubric), rubric=rubric)
     assert (await mini.assess(judgment())).score == expected
+
+
+async def test_halves_of_characters_end_no_run():
+    """A lone surrogate, from a record or in a reply, can be neither digested nor stored."""
+    mini, model = agent(json.dumps({"accuracy": "\ud83d"}), reply(4).replace("on accuracy", "on \\ud83d accuracy"))
+    result = await mini.assess(judgment(question="What is \ud83d?"))
+    assert result.score == pytest.approx(4)
+    assert result.criteria["accuracy"].explanation == "on \ufffd accuracy"
+    assert result.prompt_digest
+    assert result.model_dump_json()
+    assert len(model.requests) == 2
+
+
+async def test_what_a_failed_call_was_billed_for_is_part_of_the_cost():
+    error = BadReplyError("empty", status=200, usage=Usage(100, 0, 0, 10))
+    error.cost_usd = 0.02
+    mini, _ = agent(error)
+    result = await mini.assess(judgment())
+    assert (result.usage.input_tokens, result.cost_usd) == (100, pytest.approx(0.02))
+    error.cost_usd = None
+    assert (await agent(error)[0].assess(judgment())).cost_usd is None

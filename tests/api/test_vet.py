@@ -116,3 +116,19 @@ class TestCalibration:
         response = client.post("/v1/vet", json=record(judge="stork"))
         assert response.status_code == 200
         assert (response.json()["probability"], response.json()["probability_marks"]) == (None, ["other_judge"])
+
+
+def test_a_policy_by_name_adds_its_decision_and_asks_nobody_again(serve, tmp_path):
+    with LLMServer(answer=score_answer(5)) as server:
+        client = serve(panels={"default": panel(server)}, store=tmp_path / "s.duckdb")
+        plain = client.post("/v1/vet", json=record()).json()
+        decided = client.post("/v1/vet", json={"judgment": record(), "policy": "verdict_score"}).json()
+        unknown = client.post("/v1/vet", json={"judgment": record(), "policy": "nothing"})
+        cases = client.post("/v1/vet", json={"judgment": record(), "policy": "risk_analysis"})
+        a_file = client.post("/v1/vet", json={"judgment": record(), "policy": "../secret.yaml"})
+        assert server.count == 1
+    assert "decision" not in plain
+    assert decided["decision"]["action"] == "REVIEW_PRIORITY"  # one agent has no agreement
+    assert decided["decision"]["inputs"]["value"] == 5.0
+    assert [answer.status_code for answer in (unknown, cases, a_file)] == [422, 422, 422]
+    assert "by name alone" in a_file.json()["detail"]

@@ -7,16 +7,13 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from metajudge.calibration.guarantee import (
-    Abstention,
-    Guarantee,
+from metajudge.calibration.guarantee import Abstention, Guarantee, guaranteed_threshold
+from metajudge.calibration.planning import plan
+from metajudge.calibration.procedures import (
     Procedure,
     default_procedure,
     fewest_kept,
-    guaranteed_threshold,
     least_selective,
-    plan,
-    planned_procedure,
     reference_procedure,
 )
 from metajudge.errors import InputError
@@ -113,10 +110,9 @@ def test_a_guarantee_is_not_broken_more_often_than_delta(name):
         assert violations(shape, procedure, np.random.default_rng(17), 2000) <= allowed(2000)
     # Given the other questions the procedure is fixed, so each draw of them can serve many repetitions.
     rng = np.random.default_rng(23)
-    for make in (planned_procedure, reference_procedure):
-        made = [make(shape.draw(rng, 150)[0], TARGET, DELTA, shape.n) for _ in range(40)]
-        rates = [violations(shape, procedure, rng, 50) for procedure in made]
-        assert np.mean(rates) <= allowed(2000)
+    made = [reference_procedure(shape.draw(rng, 150)[0], TARGET, DELTA, shape.n) for _ in range(40)]
+    rates = [violations(shape, procedure, rng, 50) for procedure in made]
+    assert np.mean(rates) <= allowed(2000)
 
 
 def test_the_simulation_would_notice_a_procedure_without_control_of_the_family():
@@ -171,15 +167,19 @@ def test_clustered_judgments_do_not_break_the_guarantee(unit):
     assert pooled / repetitions > allowed(repetitions)  # judgments taken for independent do break it
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_the_exact_bound_holds_where_a_threshold_is_selected(seed):
-    scores, correct = SHAPES["well separated"].draw(np.random.default_rng(seed))
-    found = guaranteed_threshold(scores, correct, [str(i) for i in range(len(scores))], target=TARGET, delta=DELTA)
-    assert isinstance(found, Guarantee)
-    assert clopper_pearson_lower(found.kept - found.errors, found.kept, 1 - DELTA).low >= TARGET
-    assert found.kept == int((scores >= found.threshold).sum())
-    assert found.errors == int((~correct[scores >= found.threshold]).sum())
-    assert found.coverage_interval() == wilson(found.kept, 300)
+def test_the_exact_bound_holds_where_a_threshold_is_selected():
+    abstained = 0
+    for seed in range(20):
+        scores, correct = SHAPES["well separated"].draw(np.random.default_rng(seed))
+        found = guaranteed_threshold(scores, correct, [str(i) for i in range(len(scores))], target=TARGET, delta=DELTA)
+        if isinstance(found, Abstention):
+            abstained += 1
+            continue
+        assert clopper_pearson_lower(found.kept - found.errors, found.kept, 1 - DELTA).low >= TARGET
+        assert found.kept == int((scores >= found.threshold).sum())
+        assert found.errors == int((~correct[scores >= found.threshold]).sum())
+        assert found.coverage_interval() == wilson(found.kept, 300)
+    assert abstained <= 3
 
 
 def test_batched_counts_agree_with_one_by_one():
@@ -279,28 +279,13 @@ def test_the_fewest_kept_is_the_first_number_that_passes_without_errors(share):
 
 
 def test_a_plan_has_the_power_it_claims():
-    n = plan(0.85, 0.1, 0.95, starts=4)
+    n = plan(0.85, 0.1, 0.95, share=0.25)
     rng = np.random.default_rng(2)
     procedure = Procedure(grid=(0.5,), starts=(0,), shares=(0.25,))
     for number, enough in ((n, True), (n // 2, False)):
         errors = rng.binomial(number, 0.05, size=(4000, 1))
         passed = least_selective(np.full((4000, 1), number), errors, 0.85, 0.1, procedure) == 0
         assert (passed.mean() >= 0.78) == enough
-
-
-def test_a_planned_procedure_looks_at_no_label_and_starts_where_a_pass_is_likely():
-    probabilities = np.linspace(0.4, 0.99, 200)
-    procedure = planned_procedure(probabilities, 0.85, 0.1, 100)
-    assert sum(procedure.shares) == pytest.approx(1)
-    kept = (probabilities >= procedure.grid[procedure.starts[0]]).mean() * 100
-    assert kept >= fewest_kept(0.85, 0.1)
-    assert procedure == planned_procedure(probabilities[::-1], 0.85, 0.1, 100)
-
-
-@pytest.mark.parametrize("probabilities", [[], [0.5, 1.5], [0.5, float("nan")]])
-def test_a_planned_procedure_refuses_what_is_no_probability(probabilities):
-    with pytest.raises(InputError):
-        planned_procedure(probabilities, 0.85, 0.1, 100)
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,16 @@
 """Agents' weights: fitted per category, out of fold, kept equal where fitting does not help."""
 
 import tomllib
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from metajudge.calibration import weights as weights_module
 from metajudge.calibration.agent_scores import AgentScores
+from metajudge.calibration.folds import question_folds
 from metajudge.calibration.table import build_table
-from metajudge.calibration.weights import fit_weights, to_toml
+from metajudge.calibration.weights import _fitted, fit_weights, to_toml
 from metajudge.errors import InputError
 from metajudge.panel_file import panel_config
 from metajudge.types import Item, Judgment, Pairwise
@@ -51,12 +54,41 @@ def test_the_better_agent_weighs_more_and_helps_out_of_fold():
     assert (found.n, found.questions) == (240, 120)
 
 
-def test_scores_that_say_nothing_change_the_weights_only_where_held_out_loss_falls():
-    for seed in range(4):
-        (found,) = fit_weights(table_of(scored(seed=seed, signal=0.0)))
-        assert found.log_loss <= found.equal_log_loss
-        if not found.fitted:
-            assert set(found.weights.values()) == {1 / 3}
+def test_scores_that_say_nothing_keep_equal_weights_and_promise_no_gain():
+    found = [fit_weights(table_of(scored(seed=seed, signal=0.0)))[0] for seed in range(4)]
+    assert sum(one.fitted for one in found) <= 1
+    for one in found:
+        assert one.fitted or set(one.weights.values()) == {1 / 3}
+        assert one.gain.low <= 0.005
+        assert one.gain.estimate == pytest.approx(one.equal_log_loss - one.log_loss)
+
+
+def test_a_gain_that_is_real_has_an_interval_above_nothing():
+    (found,) = fit_weights(table_of(scored()))
+    assert 0 < found.gain.low < found.gain.estimate < found.gain.high
+
+
+def test_what_a_category_is_shrunk_to_never_saw_the_fold_it_is_measured_on():
+    # Labels of one fold turned round: predictions for that fold must not move.
+    other = scored(noise={"a": 2.0, "b": 2.0, "c": 0.3}, seed=2, category="Code", prefix="k")
+    table = table_of(scored(), other)
+    fold = question_folds(table.questions, 5, [0])
+    turned = replace(table, correct=np.where(fold == 0, ~table.correct, table.correct))
+    seen = [{}, {}]
+    for at, given in enumerate((table, turned)):
+
+        def spy(scores, correct, folds, train, base, at=at):
+            found = _fitted(scores, correct, folds, train, base)
+            if not (train & (fold == 0)).any():
+                seen[at][train.tobytes()] = found
+            return found
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(weights_module, "_fitted", spy)
+            fit_weights(given)
+    assert len(seen[0]) == 3  # all together, Code and Math without fold 0
+    for rows, found in seen[0].items():
+        assert np.array_equal(found, seen[1][rows])
 
 
 def test_a_contrary_agent_gets_a_small_positive_weight():
@@ -89,12 +121,25 @@ def test_the_same_input_gives_the_same_weights():
     assert fit_weights(table_of(scored())) == fit_weights(table_of(scored()))
 
 
-def test_the_toml_is_read_back_as_part_of_a_panel_file():
+def test_the_toml_is_a_panel_file_with_agents_and_routes():
     other = scored(seed=2, category='a "b" é', prefix="k")
     found = fit_weights(table_of(scored(), other))
-    config = panel_config(tomllib.loads(to_toml(found)))
+    models = {"a": "openai:gpt-4o-mini", "b": "claude-sonnet-4-5", "c": "meta/llama-3"}
+    config = panel_config(tomllib.loads(to_toml(found, models)))
+    assert [agent.model for agent in config.agents] == [
+        "openai:gpt-4o-mini",
+        "anthropic:claude-sonnet-4-5",
+        "openrouter:meta/llama-3",
+    ]
+    assert {agent.name: agent.weight for agent in config.agents} == pytest.approx(found[0].weights, abs=1e-4)
     for one in found[1:]:
         assert config.routes[one.category].agent_weights == pytest.approx(one.weights, abs=1e-4)
+    assert to_toml(found, models).count("check it") == 2  # providers that were guessed are said
+
+
+def test_without_models_only_the_routes_are_toml():
+    found = fit_weights(table_of(scored(), scored(seed=2, category="Code", prefix="k")))
+    assert panel_config(tomllib.loads(to_toml(found))).agents == ()
     assert "# all categories" in to_toml(found)
 
 

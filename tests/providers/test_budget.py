@@ -14,6 +14,7 @@ from metajudge.errors import (
 )
 from metajudge.providers.budget import Amount, Budget, BudgetedModel
 from metajudge.providers.estimate import UsageEstimate
+from metajudge.providers.metering import MeteredModel
 from metajudge.providers.model import Message, ModelRequest, Parameters
 from metajudge.providers.prices import FlatPrice
 from metajudge.providers.scripted import ScriptedModel
@@ -184,3 +185,12 @@ async def test_when_a_large_call_stops_waiting_the_small_ones_behind_it_go_on():
     await asyncio.wait_for(small, 1)
     with pytest.raises(asyncio.CancelledError):
         await large
+
+
+async def test_a_useless_answer_that_was_billed_is_settled_as_it_was_billed():
+    budget = Budget(usd=1.0)
+    model = ScriptedModel([BadReplyError("empty", status=200, usage=USAGE)])
+    metered = MeteredModel(model, meters=(), find_price=lambda: PRICE)
+    with pytest.raises(BadReplyError):
+        await BudgetedModel(metered, budget, PRICE, UsageEstimate()).complete(REQUEST)
+    assert budget.spent == Amount(COST, 1, 1100)

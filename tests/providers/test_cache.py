@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from metajudge.errors import BudgetExceeded, ServerError
+from metajudge.errors import BadReplyError, BudgetExceeded, ServerError
 from metajudge.providers.cache import CachedModel
 from metajudge.providers.model import Endpoint, Message, ModelRequest, OutputSchema, Parameters, request_key
 from metajudge.providers.scripted import ScriptedModel
-from metajudge.types import Reply
+from metajudge.types import Reply, Usage
 
 REQUEST = ModelRequest("system", (Message("user", "question"),))
 
@@ -150,3 +150,14 @@ def test_whatever_changes_the_answer_changes_the_key_and_a_time_out_does_not():
     ]
     assert len(set(keys)) == len(keys)
     assert request_key(model, replace(REQUEST, parameters=Parameters(timeout_s=5))) == keys[0]
+
+
+async def test_what_a_shared_failure_took_is_counted_once():
+    inner = SlowModel([BadReplyError("empty", usage=Usage(10, 0, 0, 5))])
+    model = CachedModel(inner, None)
+    calls = [asyncio.create_task(model.complete(REQUEST)) for _ in range(2)]
+    await asyncio.sleep(0)
+    inner.gate.set()
+    first, second = await asyncio.gather(*calls, return_exceptions=True)
+    assert (first.usage, first.sent) == (Usage(10, 0, 0, 5), True)
+    assert (second.usage, second.cost_usd, second.sent) == (None, 0.0, False)

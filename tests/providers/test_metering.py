@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from metajudge.errors import ConnectionFailedError, FailureKind, RefusedError, ServerError
+from metajudge.errors import BadReplyError, ConnectionFailedError, FailureKind, RefusedError, ServerError
 from metajudge.providers.metering import Meter, MeteredModel
 from metajudge.providers.model import request_key
 from metajudge.providers.notices import Notices
@@ -139,3 +139,43 @@ async def test_one_call_adds_to_the_runs_and_the_agents_meter():
     assert (run.sent, agent.sent) == (1, 1)
     assert run.first_sent_at is not None
     assert run.last_reply_at >= run.first_sent_at
+
+
+class TestUselessAnswers:
+    """Answers that nobody can use, and that were billed all the same."""
+
+    async def test_their_tokens_and_cost_are_counted_and_recorded(self):
+        model, meter, ledger, _ = metered(BadReplyError("empty", status=200, usage=USUAL))
+        with pytest.raises(BadReplyError) as failed:
+            await model.complete(ask())
+        assert failed.value.cost_usd == pytest.approx(0.0012)
+        assert (meter.sent, meter.replies, meter.usage, meter.cost_usd) == (1, 0, USUAL, pytest.approx(0.0012))
+        assert (ledger.calls[0].status, ledger.calls[0].usage) == ("failed", USUAL)
+        assert ledger.calls[0].cost_usd == pytest.approx(0.0012)
+
+    async def test_without_a_price_the_cost_is_unknown_and_said_not_zero(self):
+        model, meter, ledger, notices = metered(BadReplyError("empty", status=200, usage=USUAL), price=None)
+        with pytest.raises(BadReplyError) as failed:
+            await model.complete(ask())
+        assert (failed.value.cost_usd, meter.unpriced, ledger.calls[0].cost_usd) == (None, 1, None)
+        assert "price of scripted" in notices.lines[0]
+
+    async def test_an_error_that_reports_no_usage_costs_nothing(self):
+        model, meter, _, notices = metered(ServerError("HTTP 500", status=500))
+        with pytest.raises(ServerError) as failed:
+            await model.complete(ask())
+        assert (failed.value.cost_usd, failed.value.usage, meter.cost_usd, meter.unpriced) == (0.0, None, 0.0, 0)
+        assert notices.lines == ()
+
+    async def test_the_reply_after_them_carries_what_they_took(self):
+        model, meter, _, _ = metered(BadReplyError("empty", usage=USUAL), ServerError("HTTP 500"), answer())
+        reply = await RetryingModel(model, RetryPolicy(), sleep=FakeTime().sleep).complete(ask())
+        assert (reply.attempts, reply.usage) == (3, USUAL + USUAL)
+        assert reply.cost_usd == pytest.approx(0.0024) == pytest.approx(meter.cost_usd)
+
+    async def test_a_call_given_up_carries_what_all_its_attempts_took(self):
+        model, meter, _, _ = metered(*[BadReplyError("empty", usage=USUAL) for _ in range(3)])
+        with pytest.raises(BadReplyError) as failed:
+            await RetryingModel(model, RetryPolicy(attempts=3), sleep=FakeTime().sleep).complete(ask())
+        assert (failed.value.attempts, failed.value.usage) == (3, USUAL + USUAL + USUAL)
+        assert failed.value.cost_usd == pytest.approx(0.0036) == pytest.approx(meter.cost_usd)

@@ -162,3 +162,48 @@ async def test_calls_that_wait_for_one_with_a_wrong_key_end_unsent():
 def test_the_instruction_for_plain_text_holds_the_whole_schema():
     schema = OutputSchema("scores", {"type": "object", "required": ["score"]})
     assert schema_instruction(schema).endswith('\n{"type":"object","required":["score"]}')
+
+
+ASKED = {**BODY, "logprobs": True, "top_logprobs": 20}
+
+
+class TestLogprobs:
+    @pytest.mark.parametrize(
+        ("error", "said"),
+        [
+            (BadRequestError, "Unsupported parameter: 'logprobs' is not supported with this model."),
+            (BadRequestError, "Logprobs is not enabled for models/m"),
+            (BadRequestError, "logprobs: Extra inputs are not permitted"),
+            (AuthError, "You are not allowed to request logprobs from this model"),
+        ],
+    )
+    def test_a_server_without_them_is_asked_without_and_that_is_said(self, error, said):
+        found, notices = negotiation()
+        assert found.rejected(found.dialect, ASKED, error(said)) is not None
+        assert found.dialect.dropped == {"logprobs"}
+        assert notices.lines == ("m: logprobs is not sent: the server does not support it",)
+
+    @pytest.mark.parametrize(
+        "said",
+        [
+            "Requested sample logprobs of 20, which is greater than max allowed: 5",
+            "Invalid value for 'top_logprobs': must be less than or equal to 5.",
+        ],
+    )
+    def test_where_twenty_are_too_many_five_are_asked_for_and_then_none(self, said):
+        found, notices = negotiation()
+        assert found.rejected(found.dialect, ASKED, BadRequestError(said)) is not None
+        assert (found.dialect.top_logprobs, found.dialect.dropped, notices.lines) == (5, frozenset(), ())
+        assert found.rejected(found.dialect, {**ASKED, "top_logprobs": 5}, BadRequestError(said)) is not None
+        assert found.dialect.dropped == {"logprobs"}
+
+    @pytest.mark.parametrize("body", [BODY, ASKED])
+    def test_a_wrong_key_is_never_taken_for_a_missing_feature(self, body):
+        found, _ = negotiation()
+        denied = AuthError("Incorrect API key provided; temperature is not supported")
+        assert found.rejected(found.dialect, body, denied) is None
+        assert found.dialect == Dialect()
+
+    def test_who_did_not_ask_for_them_changes_nothing(self):
+        found, _ = negotiation()
+        assert found.rejected(found.dialect, BODY, BadRequestError("no logprobs here")) is None

@@ -279,8 +279,14 @@ async def test_closing_twice_is_harmless_and_leaves_no_socket():
         shared = resources()
         await model_at(server, "openai", shared).complete(ask())
         await model_at(server, "anthropic", shared).complete(ask())
+        assert server.connections == 2
         await shared.aclose()
         await shared.aclose()
+        for _ in range(500):  # the server hears of it a moment later
+            if not server.connections:
+                break
+            await asyncio.sleep(0.01)
+        assert (server.connections, server.count) == (0, 2)
 
 
 async def test_a_key_over_plain_http_to_another_host_is_said():

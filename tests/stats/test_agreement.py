@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metajudge.errors import InputError
-from metajudge.stats.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha, landis_koch
+from metajudge.stats.agreement import brennan_prediger, cohen_kappa, fleiss_kappa, krippendorff_alpha, landis_koch
 
 # Fleiss, Psychological Bulletin 76 (1971), as commonly reprinted: ten subjects, fourteen raters, five categories.
 SUBJECTS = [
@@ -73,6 +73,9 @@ def test_fleiss_golden() -> None:
 
 def test_krippendorff_golden() -> None:
     nominal, ordinal = krippendorff_alpha(UNITS), krippendorff_alpha(UNITS, "ordinal")
+    interval = krippendorff_alpha(UNITS, "interval")
+    assert interval.estimate == pytest.approx(0.849, abs=5e-4)  # printed; irrCAC 0.4.4, quadratic weights: 0.84911
+    assert interval.estimate == pytest.approx(0.84911, abs=5e-6)
     assert nominal.estimate == pytest.approx(0.743, abs=5e-4)
     assert ordinal.estimate == pytest.approx(0.815, abs=5e-4)
     assert nominal.n == ordinal.n == 11
@@ -175,7 +178,7 @@ def test_ordinal_words_need_their_order() -> None:
         (lambda: krippendorff_alpha([]), "no unit has two ratings"),
         (lambda: krippendorff_alpha([[1, None]]), "no unit has two ratings"),
         (lambda: krippendorff_alpha([[1, math.nan]]), "no label at position 1"),
-        (lambda: krippendorff_alpha([[1, 2]], "interval"), "level must be"),  # type: ignore[arg-type]
+        (lambda: krippendorff_alpha([[1, 2]], "ratio"), "level must be"),  # type: ignore[arg-type]
         (lambda: landis_koch(1.2), "up to 1"),
         (lambda: landis_koch(math.nan), "up to 1"),
     ],
@@ -200,3 +203,29 @@ def test_landis_koch_words() -> None:
         "almost perfect",
         "almost perfect",
     ]
+
+
+# irrCAC 0.4.4, CAC(...).bp() on the same labels: 0.8 and 0.73
+@pytest.mark.parametrize(("table", "kappa"), [([[80, 8], [2, 10]], 0.8), ([[44, 4, 2], [5, 21, 4], [1, 2, 17]], 0.73)])
+def test_brennan_prediger_golden(table: list[list[int]], kappa: float) -> None:
+    found = brennan_prediger(*spread(table), range(len(table)))
+    assert found.estimate == pytest.approx(kappa)
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < kappa < found.high
+    assert "uniform" in found.method
+
+
+def test_chance_of_a_uniform_draw_counts_unused_categories() -> None:
+    same = ["A", "A", "B", "A"]
+    two, three = (brennan_prediger(same, ["A", "A", "B", "B"], names) for names in (["A", "B"], ["A", "B", "tie"]))
+    assert (two.estimate, three.estimate) == pytest.approx((0.5, 0.625))
+    with pytest.raises(InputError, match=r"missing: .*B"):
+        brennan_prediger(same, same, ["A", "C"])
+    with pytest.raises(InputError, match="two at least"):
+        brennan_prediger(["A"], ["A"], ["A"])
+
+
+def test_an_interval_scale_refuses_words() -> None:
+    with pytest.raises(InputError, match="needs numbers"):
+        krippendorff_alpha([["low", "high"]], "interval")

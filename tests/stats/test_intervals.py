@@ -4,10 +4,12 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binomtest
 
 from metajudge.errors import InputError
 from metajudge.stats.estimate import Estimate
 from metajudge.stats.intervals import (
+    binomial_test,
     clopper_pearson,
     clopper_pearson_lower,
     clopper_pearson_upper,
@@ -142,3 +144,28 @@ def test_two_proportions_without_any_variation() -> None:
     assert (found.statistic, found.p_value, found.estimate) == (0.0, 1.0, 0.0)
     with pytest.raises(InputError, match="successes_second must lie between"):
         two_proportion_z(5, 5, 8, 7)
+
+
+# statsmodels 0.15: binom_test(19, 20, .5, "larger") and binom_test(3, 17, .3)
+def test_binomial_golden() -> None:
+    found = binomial_test(19, 20, 0.5, "greater")
+    assert found.p_value == pytest.approx(21 / 2**20, rel=1e-9)
+    assert (found.low, found.high) == (clopper_pearson(19, 20).low, clopper_pearson(19, 20).high)
+    assert binomial_test(3, 17, 0.3).p_value == pytest.approx(0.42669166952862747)
+    assert binomial_test(1, 20, 0.5, "less").p_value == pytest.approx(21 / 2**20, rel=1e-9)
+
+
+@given(COUNTS, st.floats(0, 1), st.sampled_from(["greater", "less", "two-sided"]))
+def test_binomial_equals_scipys(counts: tuple[int, int], null: float, alternative: str) -> None:
+    expected = binomtest(*counts, null, alternative=alternative).pvalue
+    found = binomial_test(*counts, null, alternative).p_value  # type: ignore[arg-type]
+    assert found == pytest.approx(expected, rel=1e-6, abs=1e-200)
+
+
+def test_binomial_refuses_what_is_no_test() -> None:
+    with pytest.raises(InputError, match="null"):
+        binomial_test(1, 2, 50)
+    with pytest.raises(InputError, match="alternative"):
+        binomial_test(1, 2, 0.5, "larger")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="n is 0"):
+        binomial_test(0, 0)

@@ -330,9 +330,13 @@ class TestForget:
 
 
 class TestClose:
-    async def test_twice(self, store) -> None:
+    async def test_twice(self, store, reopen, records) -> None:
+        store.record_call(records.call(1))
         await store.close()
         await store.close()
+        again = await reopen()
+        assert (await again.show("run-1"))["calls_total"] == 1
+        await again.close()
 
     async def test_commits_what_is_queued(self, store, reopen, records) -> None:
         for n in range(50):

@@ -6,11 +6,11 @@ from metajudge.types import AgentResult, Assessment, CriterionScore, Failure, It
 REVIEWED = {
     Item: "id question responses category label reference models",
     Judgment: "version id item judge verdict no_verdict rationale order labels instruction meta",
-    CriterionScore: "score explanation",
+    CriterionScore: "score explanation source reported digit_mass fallback spread",
     Failure: "kind message",
     SignalValue: "value state detail",
     AgentResult: "agent model role weight score criteria failure skipped opening calls cached_calls cost_usd usage "
-    "latency_s prompt_digest reported_model",
+    "latency_s prompt_digest reported_model scoring fine_score samples valid_samples spread draws",
     Assessment: "version judgment_id item_id judge status final_score score_bounds accepted renormalised failure "
     "agents summariser signals probability probability_marks calibrated calibration guarantee strategy threshold category route rubric rubric_digest prompt_digest "
     "panel_digest judgment_digest seed calls cached_calls cost_usd usage metajudge_version",

@@ -223,7 +223,10 @@ class TestPanel:
     def test_two_temperatures_are_two_answers_and_binary_rubrics_do_not_matter(self):
         binary = load_rubric("binary")
         model = says("A>B", "B>A")
-        panel(agent(model, rubric=binary), agent(model, "b", rubric=binary, parameters=Parameters(temperature=0.0)))
+        other = agent(model, "b", rubric=binary, parameters=Parameters(temperature=0.0))
+        built = panel(agent(model, rubric=binary), other)
+        assert [one.name for one in built.agents] == ["mini", "b"]
+        assert built.digest != panel(agent(model, rubric=binary)).digest
 
     async def test_a_route_may_rejudge(self):
         route = panel(agent(says("A>>B", "B>>A")), route="math")

@@ -1,0 +1,21 @@
+"""The whole recomputation: every id of the study, in order."""
+
+from ..figure import to_json
+from . import arena, audit, end_to_end, mtbench, panel, repeats, self_votes
+from .figures import Figures
+from .records import Study, load_study
+
+__all__ = ["load_study", "recompute", "to_json"]
+
+
+def recompute(study: Study) -> Figures:
+    """Every figure of the study, by id."""
+    return {
+        **mtbench.figures(study),
+        **arena.figures(study),
+        **repeats.figures(study),
+        **self_votes.figures(study),
+        **panel.figures(study),
+        **end_to_end.figures(study),
+        **audit.figures(study),
+    }

@@ -1,0 +1,83 @@
+"""From the records of a panel's runs to everything that is reported of them."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from metajudge.errors import InputError
+from metajudge.judging.clash_record import ClashRecord
+from metajudge.stats.stability import ThirdRun
+
+from ..figure import Figures, to_json
+from .analysis import analyse
+from .clash_records import evaluations_of
+from .cycles import cycle_figures
+from .observers import self_figures
+from .run import Protocol
+
+__all__ = ["ReliabilityFindings", "analyse_records", "to_json"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReliabilityFindings:
+    """Figures by id, sentences about the data, and where they come from."""
+
+    figures: Figures
+    summary: tuple[str, ...]
+    provenance: dict[str, str]
+
+
+def analyse_records(
+    records: Sequence[ClashRecord], protocol: Protocol | None = None, third: ThirdRun | None = None
+) -> ReliabilityFindings:
+    """Analyses the records of one panel.
+
+    Args:
+        records: every attempt.
+        protocol: how often everything was judged; None reads it off the records: a run of fewer items than the first is
+            no full one.
+        third: how the items of a targeted run were chosen.
+
+    Raises:
+        InputError: no record is a labelled pair and there is neither a second cycle nor a self-evaluation, or the
+            records are of different panels.
+    """
+    recorded = evaluations_of(records)
+    unlabelled = cycle_figures(records) | self_figures(records)
+    if not recorded.evaluations and not unlabelled:
+        left = ", ".join(f"{n} {why}" for why, n in recorded.left_out.most_common()) or "no records"
+        raise InputError(f"nothing to hold against a human: {left}; concordance needs pairs whose label names a winner")
+    repeats = protocol.runs if protocol is not None else _full_runs([one.run for one in recorded.evaluations])
+    figures: Figures = {}
+    if recorded.evaluations:  # answers made anew need no human to tell whether their winner stays
+        figures = analyse(recorded.evaluations, recorded.panel, repeats=repeats, third=third)
+    return ReliabilityFindings(
+        figures=figures | unlabelled,
+        summary=_summary(len(recorded.evaluations), recorded.left_out, recorded.panel, repeats, third),
+        provenance={
+            "panel": ", ".join(recorded.panel),
+            "attempts": str(recorded.attempts),
+            "seed": ", ".join(sorted({str(record.seed) for record in records})),
+            "prompts": ", ".join(sorted({f"{k} {v[:12]}" for r in records for k, v in r.prompt_digests.items()})),
+            "made with": ", ".join(sorted({record.metajudge_version for record in records})),
+        },
+    )
+
+
+def _full_runs(runs: Sequence[int]) -> int:
+    sizes = Counter(runs)
+    full = [run for run in sizes if sizes[run] == sizes[1]]
+    return max(full, default=1)
+
+
+def _summary(
+    n: int, left_out: Counter[str], panel: Sequence[str], repeats: int, third: ThirdRun | None
+) -> tuple[str, ...]:
+    if not n:
+        return (f"No evaluation by {', '.join(panel)} has a human's choice beside it: what needs none is here.",)
+    sentences = [f"{n} evaluations by {len(panel)} judges ({', '.join(panel)}); full runs: {repeats}."]
+    if third is not None:
+        sentences.append(f"A targeted run took {len(third.chosen)} items: {third.rule}.")
+    if left_out:
+        sentences.append("Left out: " + ", ".join(f"{count} {why}" for why, count in left_out.most_common()) + ".")
+    return tuple(sentences)

@@ -1,0 +1,149 @@
+"""A panel's reliability as a report."""
+
+from typing import Any
+
+from metajudge import __version__
+from metajudge.report import (
+    Absent,
+    BarChart,
+    BarSeries,
+    Block,
+    Cell,
+    Column,
+    Measured,
+    Report,
+    Section,
+    ShareChart,
+    ShareRow,
+    Table,
+)
+
+from ..figure import Figure, Figures
+
+SECTIONS = (
+    ("Concordance with humans", ("run", "combined.", "majority.")),
+    ("Repeated runs", ("retest.", "stability.")),
+    ("Targeted third run", ("third.",)),
+    ("Judges", ("judge.", "judges.", "position.", "family.", "self.")),
+    ("Panels", ("panels", "unanimity.")),
+    ("Lean to stronger models", ("capability.",)),
+    ("Answers made anew", ("cycles.",)),
+)
+MOST_BARS = 12
+
+
+def report_of(figures: Figures, *, title: str, summary: tuple[str, ...], provenance: dict[str, str]) -> Report:
+    """The whole report."""
+    charts = _charts(figures)
+    sections = [Section(title="At a glance", blocks=tuple(charts))] if charts else []
+    for name, prefixes in SECTIONS:
+        mine = {key: one for key, one in figures.items() if key.startswith(prefixes)}
+        if mine:
+            sections.append(Section(title=name, blocks=(figure_table(name, mine), _definitions(name, mine))))
+    return Report(
+        title=title,
+        summary=(
+            *summary,
+            "Shares are in percent, differences in percentage points, costs in US dollars; intervals are at 95 %. "
+            "Ties, lost verdicts and errors are counted by themselves and are never mismatches.",
+        ),
+        sections=tuple(sections),
+        provenance={**provenance, "metajudge": __version__},
+    )
+
+
+def figure_table(caption: str, figures: Figures) -> Table:
+    """Value, n and remark of each figure."""
+    columns = (Column(title="Figure"), Column(title="Value"), Column(title="n", kind="count"), Column(title="Remark"))
+    rows = tuple((name, _value(one), one.n, one.why or "") for name, one in figures.items())
+    return Table(caption=caption, columns=columns, rows=rows)
+
+
+def terminal_table(figures: Figures) -> Table:
+    """What is worth a look at once; the report has everything."""
+    wanted = (
+        "run",
+        "combined.",
+        "retest.",
+        "stability.",
+        "third.",
+        "majority.",
+        "judge.",
+        "unanimity.",
+        "cycles.",
+        "self.",
+    )
+    mine = {
+        name: one
+        for name, one in figures.items()
+        if name.startswith(wanted)
+        and not name.endswith(("_uniform", "matrix", ".cost"))
+        and not (name.startswith("third.") and one.value is None)
+    }
+    table = figure_table("Reliability of the panel", mine)
+    return table.model_copy(update={"columns": table.columns[:3], "rows": tuple(row[:3] for row in table.rows)})
+
+
+def _definitions(title: str, figures: Figures) -> Table:
+    rows = tuple((name, one.definition) for name, one in figures.items())
+    return Table(
+        caption=f"{title}: definitions", columns=(Column(title="Figure"), Column(title="Definition")), rows=rows
+    )
+
+
+def _value(figure: Figure) -> Cell:
+    if figure.value is None:
+        return Absent(absent=figure.why or "no data")
+    if figure.interval is None:
+        return _text(figure.value)
+    return f"{_text(figure.value)} ({_text(figure.interval[0])} to {_text(figure.interval[1])})"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, dict):
+        return "; ".join(f"{key.replace('_', ' ')} {_text(part)}" for key, part in value.items())
+    if isinstance(value, list):
+        return " | ".join(map(_text, value)) if value and isinstance(value[0], dict) else ", ".join(map(_text, value))
+    if isinstance(value, float):
+        return f"{value:.3g}" if abs(value) < 1 else f"{value:.2f}" if abs(value) < 20 else f"{value:.1f}"
+    return "none" if value is None else str(value)
+
+
+def _charts(figures: Figures) -> list[Block]:
+    blocks: list[Block] = []
+    groups = {name.removeprefix("judge."): name for name in figures if name.startswith("judge.")}
+    runs = {
+        name.partition(".")[0]: name for name in figures if name.endswith(".concordance") and name.startswith("run")
+    }
+    shown = {**runs, **dict(list(groups.items())[:MOST_BARS])}
+    if shown:
+        series = BarSeries(name="percent", values=tuple(_measured(figures[name]) for name in shown.values()))
+        description = "Share of decided evaluations that name the human's choice: the panel by run, then each judge."
+        blocks.append(
+            BarChart(title="Concordance with humans", description=description, groups=tuple(shown), series=(series,))
+        )
+    unity = {"unanimous": "unanimity.unanimous", "split": "unanimity.split"}
+    if set(unity.values()) <= set(figures):
+        series = BarSeries(name="percent", values=tuple(_measured(figures[name]) for name in unity.values()))
+        description = "The same by whether all judges of a complete panel agree."
+        blocks.append(
+            BarChart(title="Unanimity as a signal", description=description, groups=tuple(unity), series=(series,))
+        )
+    classes = figures["stability.classes"].value if "stability.classes" in figures else {}
+    if any(classes.values()):
+        blocks.append(
+            ShareChart(
+                title="Items by their runs",
+                description="Stably right, stably wrong, stable ties, unstable, or fewer than two verdicts.",
+                parts=tuple(name.replace("_", " ") for name in classes),
+                rows=(ShareRow(name="all full runs", counts=tuple(classes.values())),),
+            )
+        )
+    return blocks
+
+
+def _measured(figure: Figure) -> Measured | Absent:
+    if figure.value is None or figure.interval is None:
+        return Absent(absent="no such evaluations")
+    low, high = figure.interval
+    return Measured(value=figure.value / 100, low=low / 100, high=high / 100)

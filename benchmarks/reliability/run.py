@@ -1,0 +1,152 @@
+"""Running a panel over labelled pairs: full runs with fresh labels and draws, then a targeted third."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from metajudge.errors import ConfigurationError, InputError
+from metajudge.judging.clash import Clash, Place, evaluate
+from metajudge.judging.clash_record import ClashRecord
+from metajudge.runs import Job, RunEnd, Stop, run_all
+from metajudge.stats.stability import ThirdRun
+from metajudge.types import Item
+
+from .analysis import third_run
+from .clash_records import evaluations_of
+
+THIRD_SHARE = 0.6
+"""Of the items, unless told otherwise: sixty of a hundred, as in the study the protocol comes from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """How often everything is judged.
+
+    Attributes:
+        runs: full runs, each with labels, criteria and replies of its own.
+        targeted: whether a further run takes the items that tell most.
+        third_size: how many those are; None for :data:`THIRD_SHARE` of the items.
+
+    Raises:
+        ConfigurationError: fewer than one run, a targeted run after fewer than two, or a size below one.
+    """
+
+    runs: int = 2
+    targeted: bool = False
+    third_size: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.runs < 1:
+            raise ConfigurationError(f"--runs must be at least 1, not {self.runs}")
+        if self.targeted and self.runs < 2:
+            raise ConfigurationError(
+                "--targeted-third needs --runs 2 at least: one run has no stable or unstable items"
+            )
+        if self.third_size is not None and self.third_size < 1:
+            raise ConfigurationError(f"--third-size must be at least 1, not {self.third_size}")
+
+    def place(self, run: int) -> Place:
+        return Place(repeat=run, repeats=self.runs + 1)
+
+    def size_for(self, items: int) -> int:
+        return self.third_size if self.third_size is not None else max(1, round(THIRD_SHARE * items))
+
+
+@dataclass(frozen=True, slots=True)
+class _Evaluation:
+    item: Item
+    run: int
+
+
+@dataclass(slots=True)
+class PanelRun:
+    """What came of it.
+
+    Attributes:
+        records: every attempt, those of an earlier command included.
+        third: how the targeted run's items were chosen; None where there was none.
+    """
+
+    records: list[ClashRecord]
+    end: RunEnd
+    third: ThirdRun | None = None
+
+
+async def run_panel(
+    items: Sequence[Item],
+    clash: Clash,
+    protocol: Protocol,
+    *,
+    earlier: Iterable[ClashRecord] = (),
+    keep: Callable[[ClashRecord], None] = lambda record: None,
+    workers: int = 64,
+    stop: Stop | None = None,
+) -> PanelRun:
+    """Judges every item in every run; what an earlier command finished is not asked again.
+
+    Args:
+        items: with two responses and a human winner each.
+        clash: the panel; models' names are hidden from it item by item.
+        protocol: how often.
+        earlier: records of the same command; an evaluation in which somebody could not be asked is attempted again.
+        keep: told each new record as it comes.
+        workers: evaluations in flight at most.
+        stop: lets the caller stop the run.
+
+    Raises:
+        InputError: an earlier record is of another panel, seed or text.
+    """
+    found = PanelRun(list(earlier), RunEnd.FINISHED)
+    stop = stop or Stop()
+    last = {record.key: record for record in sorted(found.records, key=lambda record: record.attempt)}
+    _require_same(found.records, items, clash, protocol)
+
+    async def work(job: Job[_Evaluation, ClashRecord]) -> ClashRecord:
+        one = job.record
+        known = {} if job.earlier is None else {job.key: job.earlier}
+        (record,) = await evaluate(one.item, hiding(clash, one.item), [protocol.place(one.run)], earlier=known)
+        return record
+
+    def finished(_: Job[_Evaluation, ClashRecord], record: ClashRecord, reused: bool) -> None:
+        if not reused:
+            found.records.append(record)
+            keep(record)
+
+    async def find_done(keys: Sequence[str]) -> Mapping[str, ClashRecord]:
+        return {key: last[key] for key in keys if key in last}
+
+    async def runs(evaluations: Iterable[_Evaluation]) -> RunEnd:
+        return await run_all(
+            evaluations,
+            work,
+            key=lambda one: protocol.place(one.run).key(one.item, hiding(clash, one.item)),
+            find_done=find_done,
+            keep=lambda record: record.everybody_asked,
+            finished=finished,
+            workers=workers,
+            stop=stop,
+        )
+
+    found.end = await runs(_Evaluation(item, run) for run in range(1, protocol.runs + 1) for item in items)
+    if found.end is RunEnd.FINISHED and protocol.targeted:
+        full = [record for record in found.records if record.repeat <= protocol.runs]
+        found.third = third_run(evaluations_of(full).evaluations, protocol.size_for(len(items)), seed=clash.seed)
+        chosen = set(found.third.chosen)
+        found.end = await runs(_Evaluation(item, protocol.runs + 1) for item in items if item.id in chosen)
+    return found
+
+
+def hiding(clash: Clash, item: Item) -> Clash:
+    """The panel, with the names of this item's models hidden from it."""
+    names = {*clash.hide_names, *(item.models or {}).values()}
+    return replace(clash, hide_names=tuple(sorted(names)))
+
+
+def _require_same(records: Iterable[ClashRecord], items: Sequence[Item], clash: Clash, protocol: Protocol) -> None:
+    wanted = {item.id: item for item in items}
+    for record in records:
+        item = wanted.get(record.item_id)
+        if item is None or record.key != protocol.place(record.repeat).key(item, hiding(clash, item)):
+            raise InputError(
+                f"the file of records holds item {record.item_id} judged by another panel, with another seed, or an "
+                "item that is not asked for: choose another --records, or the settings of before"
+            )

@@ -1,0 +1,186 @@
+"""Scores finer than the points of a scale: expected scores of one reply, and the mean of several draws."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from math import fsum
+from statistics import fmean, stdev
+from typing import Literal
+
+from metajudge.agents.expected import NoExpectedScoreError, expected_score, literals_of, longest_number
+from metajudge.errors import FailureKind
+from metajudge.providers.json_spans import value_spans
+from metajudge.providers.logprobs import NOT_RETURNED
+from metajudge.rubric import Rubric
+from metajudge.scoring import agent_scores, exceeds, majority_vote
+from metajudge.types import AgentResult, CriterionScore, Failure, Reply, TokenUsage
+
+Scoring = Literal["reported", "expected"]
+"""What an agent's score of a criterion is: the point it wrote, or the expected value over the probabilities of the
+points it might have written."""
+
+MAX_SAMPLES = 100
+
+
+def score_of(criteria: Mapping[str, CriterionScore], rubric: Rubric) -> float:
+    """One agent's score from its criterion scores (equation 3, by :mod:`metajudge.scoring`)."""
+    weights = rubric.score_weights
+    names = list(criteria)
+    values = [[[criteria[name].score or 0.0 for name in names]]]
+    applicable = [[[criteria[name].score is not None for name in names]]]
+    row = [weights[name] for name in names]
+    return float(agent_scores(values, row, applicable)[0, 0])
+
+
+def with_expected_scores(
+    criteria: Mapping[str, CriterionScore], reply: Reply, rubric: Rubric
+) -> dict[str, CriterionScore]:
+    """Expected scores in place of the reported ones; where there is none, the reported one stays, with the reason.
+
+    What an agent marked as not applicable stays so.
+    """
+    probabilities = reply.probabilities
+    absent = NOT_RETURNED if probabilities is None else probabilities.absent
+    tokens = () if probabilities is None else probabilities.tokens
+    spans = {} if absent else value_spans(reply.text)
+    points, longest = literals_of(rubric), longest_number(tokens)
+    field = "verdict" if rubric.kind == "binary" else "score"
+    finer: dict[str, CriterionScore] = {}
+    for name, given in criteria.items():
+        if given.score is None:
+            finer[name] = given
+            continue
+        try:
+            if absent or (name, field) not in spans:
+                raise NoExpectedScoreError(absent or "the score's place in the reply was not found")
+            found = expected_score(reply.text, spans[name, field], tokens, points, longest)
+        except NoExpectedScoreError as reason:
+            finer[name] = given.model_copy(update={"source": "reported", "fallback": str(reason)})
+            continue
+        update = {
+            "score": found.score,
+            "source": "expected",
+            "reported": given.score,
+            "digit_mass": found.digit_mass,
+        }
+        finer[name] = given.model_copy(update=update)
+    return finer
+
+
+def scored(
+    result: AgentResult, criteria: Mapping[str, CriterionScore], rubric: Rubric, fine_score: float | None = None
+) -> AgentResult:
+    """A result with criteria and the score that follows from them.
+
+    A binary rubric's answer counts as a vote, however fine: the scale's high end where the criterion's score is
+    strictly above the middle of the scale, else its low end. What was finer is kept as ``fine_score``.
+    """
+    if rubric.kind == "binary" and any(one.source == "expected" for one in criteria.values()):
+        fine_score = next(one.score for one in criteria.values())
+        criteria = {name: one.model_copy(update={"score": _end(one.score, rubric)}) for name, one in criteria.items()}
+    return result.model_copy(
+        update={"score": score_of(criteria, rubric), "criteria": dict(criteria), "fine_score": fine_score}
+    )
+
+
+def mean_of_draws(draws: Sequence[AgentResult], rubric: Rubric) -> AgentResult:
+    """One result of several draws of one agent.
+
+    With a strict majority of valid draws, each criterion's score is the mean of the draws that scored it, and the
+    agent's score follows from those; else the result is a failure. A criterion is not applicable where at least half
+    of the valid draws say so. Of a binary rubric the draws vote (:func:`metajudge.scoring.majority_vote`, with all
+    draws asked for as its number of members): the answer is ``correct`` where more than half of them say so, and a
+    vote that missing draws could turn is a failure. Calls, cost and usage are sums over all draws.
+    """
+    valid = [draw for draw in draws if draw.score is not None]
+    total = _total(draws)
+    if 2 * len(valid) <= len(draws):
+        return total.model_copy(update={"failure": _too_few(draws, len(valid))})
+    scores = [_fine(draw) for draw in valid]
+    total = total.model_copy(update={"spread": round(stdev(scores), 9)})
+    if rubric.kind == "binary":
+        return _voted(total, draws, scores, rubric)
+    criteria = {name: _mean_criterion([_criterion(draw, name) for draw in valid]) for name in rubric.scored_names}
+    if all(one.score is None for one in criteria.values()):
+        reason = f"the {len(valid)} valid draws agree on no criterion that applies"
+        return total.model_copy(update={"failure": Failure(kind=FailureKind.BAD_REPLY, message=reason), "spread": None})
+    return scored(total, criteria, rubric)
+
+
+def _voted(total: AgentResult, draws: Sequence[AgentResult], scores: Sequence[float], rubric: Rubric) -> AgentResult:
+    low, high = float(rubric.scale.low), float(rubric.scale.high)
+    votes = [[low if draw.score is None else draw.score for draw in draws]]
+    answered = [[draw.score is not None for draw in draws]]
+    final, status = majority_vote(votes, (low + high) / 2, answered, scale=(low, high))
+    if status[0] == "unscored":
+        failure = _too_few(draws, len(scores), "and the missing ones could turn their vote")
+        return total.model_copy(update={"failure": failure, "spread": None})
+    name = rubric.scored_names[0]
+    given = _mean_criterion([_criterion(draw, name) for draw in draws if draw.score is not None])
+    vote = given.model_copy(update={"score": float(final[0])})
+    return scored(total, {name: vote}, rubric, fine_score=round(fmean(scores), 9))
+
+
+def _fine(draw: AgentResult) -> float:
+    value = draw.score if draw.fine_score is None else draw.fine_score
+    assert value is not None
+    return value
+
+
+def _criterion(draw: AgentResult, name: str) -> CriterionScore:
+    assert draw.criteria is not None
+    return draw.criteria[name]
+
+
+def _mean_criterion(given: Sequence[CriterionScore]) -> CriterionScore:
+    """The mean, with the explanation of the draw nearest to it (of several such, the first drawn)."""
+    values = [one.score for one in given if one.score is not None]
+    reasons = Counter(one.fallback for one in given if one.fallback)
+    fallback = "; ".join(f"{count} of {len(given)} draws: {reason}" for reason, count in reasons.items()) or None
+    if 2 * len(values) <= len(given):
+        unscored = next(one for one in given if one.score is None)
+        return CriterionScore(score=None, explanation=unscored.explanation, source="draws", fallback=fallback)
+    mean = round(fsum(values) / len(values), 9)
+    nearest = min((one for one in given if one.score is not None), key=lambda one: abs((one.score or 0.0) - mean))
+    return CriterionScore(
+        score=mean,
+        explanation=nearest.explanation,
+        source="draws",
+        fallback=fallback,
+        spread=round(stdev(values), 9) if len(values) > 1 else None,
+    )
+
+
+def _total(draws: Sequence[AgentResult]) -> AgentResult:
+    """What all draws took together, without a score."""
+    first, costs = draws[0], [draw.cost_usd for draw in draws]
+    usage = {name: sum(getattr(draw.usage, name) for draw in draws) for name in TokenUsage.model_fields}
+    return AgentResult(
+        agent=first.agent,
+        model=first.model,
+        role=first.role,
+        weight=first.weight,
+        calls=sum(draw.calls for draw in draws),
+        cached_calls=sum(draw.cached_calls for draw in draws),
+        cost_usd=None if None in costs else fsum(cost for cost in costs if cost is not None),
+        usage=TokenUsage(**usage),
+        latency_s=round(fsum(draw.latency_s for draw in draws), 6),
+        prompt_digest=first.prompt_digest,
+        reported_model=next((draw.reported_model for draw in draws if draw.reported_model), None),
+        scoring=first.scoring,
+        samples=len(draws),
+        valid_samples=sum(draw.score is not None for draw in draws),
+        draws=tuple(draws),
+    )
+
+
+def _too_few(draws: Sequence[AgentResult], valid: int, why: str = "which is no majority") -> Failure:
+    """The commonest failure's kind (of several such, the first drawn), and what was said."""
+    failures = [draw.failure for draw in draws if draw.failure is not None]
+    ((kind, _),) = Counter(failure.kind for failure in failures).most_common(1)
+    said = "; ".join(dict.fromkeys(f"{failure.kind.value}: {failure.message}" for failure in failures))
+    return Failure(kind=kind, message=f"{valid} of {len(draws)} draws gave a score, {why} ({said})")
+
+
+def _end(score: float | None, rubric: Rubric) -> float | None:
+    low, high = float(rubric.scale.low), float(rubric.scale.high)
+    return None if score is None else high if bool(exceeds(score, (low + high) / 2)) else low

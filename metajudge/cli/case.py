@@ -1,0 +1,167 @@
+"""``metajudge case``: score the stages of cases, and decide what happens to them."""
+
+import contextlib
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from metajudge.cli.loop import run, say, stop_on_interrupt
+from metajudge.cli.options import JsonOption, StoreOption, panel_from, store_path
+
+STARTED = time.monotonic()
+
+
+def case(
+    inputs: Annotated[
+        list[str],
+        typer.Argument(
+            help="Cases: a JSON object, a list, or one object a line (`metajudge schema case`).", metavar="FILE..."
+        ),
+    ],
+    judge: Annotated[
+        list[str] | None,
+        typer.Option("--judge", help="A judge: [NAME=]PROVIDER:MODEL[@BASE_URL]. Repeat for several.", metavar="SPEC"),
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", help="Panel file (TOML) whose agents judge; --judge replaces them.", metavar="FILE"),
+    ] = None,
+    policy: Annotated[
+        str | None,
+        typer.Option(help="A policy with a section `cases`, by name or file; default risk_analysis.", metavar="NAME"),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Write one result a line (JSONL).", metavar="FILE")] = None,
+    store: StoreOption = None,
+    limit: Annotated[int | None, typer.Option(help="Judge only the first N cases.", min=1)] = None,
+    webhook: Annotated[
+        str | None,
+        typer.Option(
+            help="POST each decision to this URL, signed with METAJUDGE_WEBHOOK_SECRET and sent again on failure.",
+            metavar="URL",
+        ),
+    ] = None,
+    concurrency: Annotated[int, typer.Option(help="Cases in work at most.", min=1)] = 16,
+    budget_usd: Annotated[float | None, typer.Option(help="Stop before spending more than this.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Sent to models that take one, and recorded.")] = None,
+    as_json: JsonOption = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Estimate calls, tokens and dollars; send nothing.")
+    ] = False,
+) -> None:
+    """Judge cases: each stage on its criteria, weighted by the case's type; then the policy decides.
+
+    What the policy sends to people waits in `metajudge review`. Replies are kept in the store, so the same command
+    again goes on where it stopped. With --json and without --out the results themselves are printed, too.
+
+    Exit codes: 0 all scored, 1 some stage has no score, a line could not be read or the webhook not be delivered,
+    2 usage, 3 budget reached, 130 interrupted.
+    """
+    from metajudge.cli.case_files import read_cases
+    from metajudge.cli.case_report import print_estimate, print_report
+    from metajudge.cli.case_run import CaseSummary
+    from metajudge.cli.judge_run import write_lines
+    from metajudge.decision import DEFAULT_CASE_POLICY
+    from metajudge.judging.case_panel import CasePanel
+
+    name = policy or DEFAULT_CASE_POLICY
+    chosen, rubric = _policy(name)
+    panel = _judges(config, judge, seed)
+    sender = _webhook(webhook)
+    found = read_cases(inputs, CasePanel((), chosen, rubric), limit)
+    if dry_run:
+        print_estimate(panel, chosen, rubric, found, as_json)
+        return
+    where = store_path(store)
+    summary = CaseSummary(cases=len(found.cases), bad_lines=len(found.rejects))
+    run(_run(panel, name, rubric, found.cases, where, out, summary, sender, concurrency, budget_usd))
+    rejects = Path(f"{out or where}.rejects.jsonl")
+    write_lines(rejects, (asdict(reject) for reject in found.rejects))
+    summary.store, summary.out = str(where), None if out is None else str(out)
+    summary.total_s = time.monotonic() - STARTED
+    if as_json:
+        import orjson
+
+        results = [] if out is not None else [result.model_dump(mode="json") for result in summary.results]
+        typer.echo(orjson.dumps({**summary.to_json(), **({"results": results} if out is None else {})}).decode())
+    else:
+        print_report(summary, found.rejects, rejects)
+    raise typer.Exit(summary.exit_code)
+
+
+def _policy(name: str) -> tuple[Any, Any]:
+    from metajudge.decision import case_rubric, load_policy
+    from metajudge.yaml_documents import looks_like_path
+
+    chosen = load_policy(name)
+    folder = Path(name).parent if looks_like_path(name) else None
+    return chosen, case_rubric(chosen, folder)
+
+
+def _judges(config: Path | None, judges: list[str] | None, seed: int | None) -> Any:
+    """The judges as a panel of agents without rubric or role, each asked on its own."""
+    from metajudge.errors import ConfigurationError
+
+    panel = panel_from(config, judges, seed=seed)
+    if not panel.agents:
+        raise ConfigurationError("no judge: give --judge PROVIDER:MODEL, or a --config with agents")
+    discussion = type(panel.discussion)()
+    return panel.model_copy(update={"strategy": "rejudge", "routes": {}, "quorum": None, "discussion": discussion})
+
+
+def _webhook(url: str | None) -> Any:
+    if url is None:
+        return None
+    from metajudge.settings import Settings
+    from metajudge.webhook import Webhook
+
+    settings = Settings.load()
+    return Webhook.at(url, settings.webhook_secret, allow_private=settings.webhook_private)
+
+
+async def _run(
+    panel: Any,
+    policy_name: str,
+    rubric: Any,
+    cases: list[Any],
+    store: Path,
+    out: Path | None,
+    summary: Any,
+    sender: Any,
+    concurrency: int,
+    budget_usd: float | None,
+) -> None:
+    from metajudge.cli.case_run import case_judges, judge_cases
+    from metajudge.cli.case_webhook import send_all
+    from metajudge.cli.judge_run import JudgmentFile
+    from metajudge.cli.progress import Progress
+    from metajudge.decision import check_rubric
+    from metajudge.engine import Engine
+    from metajudge.judging.case_panel import CasePanel
+    from metajudge.runs import RunEnd, Stop
+
+    stop = Stop()
+    engine = Engine(
+        panel=panel, store=store, command="case", notify=say, concurrency=concurrency, budget_usd=budget_usd
+    )
+    async with contextlib.AsyncExitStack() as stack:
+        await stack.enter_async_context(engine)
+        stop_on_interrupt(stop, RunEnd.INTERRUPTED)
+        policy = await engine.policy_in_force(policy_name)
+        check_rubric(policy, rubric)
+        file = stack.enter_context(JudgmentFile(out)) if out is not None else None
+        progress = stack.enter_context(Progress(summary, engine, len(cases)))
+        await judge_cases(
+            engine,
+            CasePanel(case_judges(engine), policy, rubric),
+            cases,
+            file=file,
+            summary=summary,
+            workers=concurrency,
+            progress=progress.update,
+            stop=stop,
+        )
+        if sender is not None:
+            summary.webhook = await send_all(sender, summary.results, engine.store, say)

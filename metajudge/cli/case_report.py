@@ -1,0 +1,114 @@
+"""What ``metajudge case`` prints, for people."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+
+from metajudge.cli.case_files import CaseInput
+from metajudge.cli.case_run import CaseSummary
+from metajudge.decision import Policy
+from metajudge.judging.case_result import CaseResult, StageResult
+from metajudge.panel_file import PanelConfig
+from metajudge.readers.lines import Reject
+from metajudge.rubric import Rubric
+from metajudge.runs import RunEnd
+
+MOST_SHOWN = 20
+"""Cases printed one by one; the file or the store holds all."""
+
+
+def print_report(summary: CaseSummary, rejects: Sequence[Reject], where: Path) -> None:
+    """Prints each case's stages and decision, then the run's counts."""
+    console = Console(highlight=False)
+    for result in summary.results[:MOST_SHOWN]:
+        for line in _case_lines(result):
+            console.print(line, soft_wrap=True, markup=False)
+    if len(summary.results) > MOST_SHOWN:
+        console.print(f"... and {len(summary.results) - MOST_SHOWN} more cases", markup=False)
+    for line in (*_counts(summary), *_bad(rejects, where), _took(summary), *_next(summary)):
+        console.print(line, soft_wrap=True, markup=False)
+
+
+def _case_lines(result: CaseResult) -> list[str]:
+    lines = [f"{result.case_id} ({result.type}, weights {result.metadata.weights_used}): {result.action}"]
+    lines += [f"  {_stage_line(stage)}" for stage in result.stages]
+    lines.append(f"  {result.reasoning}")
+    missing = [quote for stage in result.stages for one in stage.criteria.values() for quote in one.evidence]
+    absent = sum(not quote.in_output for quote in missing)
+    if absent:
+        lines.append(f"  {absent} of {len(missing)} quotes given as evidence do not stand in the stage's output.")
+    return lines
+
+
+def _stage_line(stage: StageResult) -> str:
+    if stage.weighted_score is None:
+        return f"{stage.name}: no score: {'' if stage.failure is None else stage.failure.message}"
+    scores = ", ".join(
+        f"{name} {'n/a' if one.score is None else f'{one.score:g}'}" for name, one in stage.criteria.items()
+    )
+    sure = "" if stage.confidence_overall is None else f", confidence {stage.confidence_overall:.2f}"
+    return f"{stage.name}: {stage.weighted_score:.2f}{sure} ({scores})"
+
+
+def _counts(summary: CaseSummary) -> list[str]:
+    said = ", ".join(f"{count} {action}" for action, count in sorted(summary.actions.items())) or "none"
+    lines = [f"Decided {summary.judgments} of {summary.cases} cases: {said}."]
+    if summary.gated:
+        lines.append(f"{summary.gated} of them ended at the gate.")
+    if summary.reviews:
+        lines.append(f"{summary.reviews} wait for people now: metajudge review next --reviewer NAME")
+    if summary.failures:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(summary.failures.items()))
+        lines.append(f"Judges' failures: {kinds}. The same command asks them again.")
+    if summary.webhook is not None:
+        sent = summary.webhook
+        lines.append(f"Webhook: {sent['delivered']} delivered, {sent['known']} before, {sent['failed']} failed.")
+    return lines
+
+
+def _bad(rejects: Sequence[Reject], where: Path) -> list[str]:
+    if not rejects:
+        return []
+    return [f"{len(rejects)} cases could not be judged, with reasons in {where}; the first: {rejects[0]}"]
+
+
+def _took(summary: CaseSummary) -> str:
+    cost = f"${summary.known_cost_usd:.4f}"
+    if summary.cost_usd is None:
+        cost = f"at least {cost}, a price or the usage is unknown"
+    usage = summary.usage
+    return (
+        f"{summary.calls} calls ({summary.cached_calls} more from the store), {usage.input_tokens:,} input and "
+        f"{usage.output_tokens:,} output tokens, {cost}, {summary.total_s:.1f} s."
+    )
+
+
+def _next(summary: CaseSummary) -> list[str]:
+    if summary.end is RunEnd.INTERRUPTED:
+        return ["Interrupted. Give the same command again to go on from here."]
+    if summary.end is RunEnd.BUDGET:
+        return ["The budget is reached. Give the same command with a larger --budget-usd to go on from here."]
+    return []
+
+
+def print_estimate(panel: PanelConfig, policy: Policy, rubric: Rubric, found: CaseInput, as_json: bool) -> None:
+    """Prints what a run would take."""
+    import orjson
+
+    from metajudge.estimate import estimate_cases
+
+    estimate = estimate_cases(panel, policy, rubric, found.cases)
+    if as_json:
+        data: dict[str, Any] = {"cases": len(found.cases), **estimate.to_json()}
+        typer.echo(orjson.dumps(data).decode())
+        return
+    cost = "unknown" if estimate.cost_usd is None else f"${estimate.cost_usd:.4f}"
+    typer.echo(
+        f"Dry run, nothing sent: {len(found.cases)} cases, at most {estimate.calls} calls, about "
+        f"{estimate.input_tokens:,} input and {estimate.output_tokens:,} output tokens, cost {cost}"
+    )
+    if estimate.unpriced:
+        typer.echo(f"No price is known for {', '.join(estimate.unpriced)}: give a price in a panel file.")

@@ -1,0 +1,233 @@
+"""What ``metajudge clash`` shows: one verdict with everybody's ranking, or the standings over many."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import orjson
+import typer
+
+from metajudge.cli.clash_run import ClashSummary
+from metajudge.judging.clash_record import ClashRecord, JudgeVote
+from metajudge.judging.standings import Average, CandidateStanding, standings
+from metajudge.report import Absent, Cell, Column, Report, ScatterChart, ScatterPoint, Section, Table
+from metajudge.report.text import table_to_text
+from metajudge.runs import RunEnd
+from metajudge.types import Ranking
+
+PARETO = {"front": "on the front", "dominated": "dominated", "not_comparable": "not comparable"}
+QUALITY = (
+    "Quality: mean share of the Borda points to be had, 0 to 1. Cost and latency: means over the candidate's own "
+    "answers. On the front: nobody else is at least as good in all three and better in one."
+)
+
+
+def print_clash(
+    records: Sequence[ClashRecord], summary: ClashSummary, *, out: Path | None, judgments: Path | None
+) -> None:
+    """Prints one verdict in full, several as standings; then what it took and how to go on."""
+    if len(records) == 1:
+        for line in verdict_lines(records[0]):
+            typer.echo(line)
+    else:
+        for line in _overview(summary):
+            typer.echo(line)
+    for block in (standings_table(records), *([_criteria_table(records[0])] if len(records) == 1 else [])):
+        if block is not None:
+            typer.echo("")
+            typer.echo(table_to_text(block))
+    typer.echo("")
+    for line in (*_problems(summary), _took(summary), *_next(summary, out, judgments)):
+        typer.echo(line)
+
+
+def summary_json(records: Sequence[ClashRecord], summary: ClashSummary) -> str:
+    """Summary, standings and verdicts as JSON; the whole records are in ``--out``."""
+    data = {
+        "summary": summary.to_json(),
+        "standings": standings(records),
+        "evaluations": [record.model_dump(mode="json") for record in records],
+    }
+    return orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+
+
+def verdict_lines(record: ClashRecord) -> list[str]:
+    """A verdict, who voted how, and observers beside."""
+    lines = [_headline(record)]
+    counted = [vote for vote in record.votes if vote.role != "observer"]
+    watching = [vote for vote in record.votes if vote.role == "observer"]
+    lines += [f"  {_vote(vote)}" for vote in counted]
+    if watching:
+        lines += ["Observers (not counted):", *(f"  {_vote(vote)}" for vote in watching)]
+    if record.criteria is not None:
+        names = ", ".join(f"{one.name} {one.weight:.0%}" for one in record.criteria.criteria)
+        why = f" ({record.criteria.why.message})" if record.criteria.why is not None else ""
+        lines.append(f"Criteria, {record.criteria.source}: {names}{why}")
+    lines += [f"{one.name}: no answer, {one.failure.message}" for one in record.candidates if one.failure is not None]
+    return lines
+
+
+def _headline(record: ClashRecord) -> str:
+    tally = record.tally
+    if tally is None or record.status in ("no_verdict", "error"):
+        return f"{record.id}: no verdict, {record.why}"
+    what = f"winner {record.winner}" if record.winner is not None else f"tie between {', '.join(record.tied)}"
+    margin = "" if tally.margin is None else f", margin {tally.margin:.2f}"
+    agreement = "" if tally.agreement is None else f", {tally.agreement:.0%} of the panel"
+    triage = "accept (unanimous)" if tally.triage == "accept" else f"escalate ({tally.why})"
+    return f"{record.id}: {what}{agreement}{margin}; {triage}"
+
+
+def _vote(vote: JudgeVote) -> str:
+    weight = "" if vote.weight in (None, 1.0) else f" (weight {vote.weight:g})"
+    own = ""
+    if vote.own_first is not None:
+        own = ", its own answer first" if vote.own_first else ", its own answer not first"
+    said = (
+        str(vote.ranking)
+        if isinstance(vote.ranking, Ranking)
+        else f"no ranking: {vote.failure and vote.failure.message}"
+    )
+    return f"{vote.judge}{weight}: {said}{own}"
+
+
+def standings_table(records: Sequence[ClashRecord]) -> Table | None:
+    """Wins, quality, cost, latency and the Pareto front, one row a candidate; None without a candidate."""
+    found = standings(records)
+    if not found:
+        return None
+    return Table(
+        caption="Candidates",
+        columns=(
+            Column(title="candidate"),
+            Column(title="won", kind="count"),
+            Column(title="tied", kind="count"),
+            Column(title="judged", kind="count"),
+            Column(title="quality", kind="number"),
+            Column(title="cost", kind="usd"),
+            Column(title="latency, s", kind="number"),
+            Column(title="first token, s", kind="number"),
+            Column(title="Pareto"),
+        ),
+        rows=tuple(_row(one) for one in found),
+        notes=(QUALITY,),
+    )
+
+
+def _row(one: CandidateStanding) -> tuple[Cell, ...]:
+    pareto: Cell = PARETO[one.pareto.standing]
+    if one.pareto.dominated_by:
+        pareto = f"dominated by {', '.join(one.pareto.dominated_by)}"
+    if one.pareto.why is not None:
+        pareto = f"not comparable: {one.pareto.why}"
+    means = [_mean(value) for value in (one.quality, one.cost_usd, one.latency_s, one.first_token_s)]
+    return (one.name, one.wins, one.ties, one.judged, *means, pareto)
+
+
+def _mean(value: Average) -> Cell:
+    return Absent(absent=value.why or "not known") if value.mean is None else value.mean
+
+
+def _criteria_table(record: ClashRecord) -> Table | None:
+    """Mean score of each candidate on each criterion by the judges that count."""
+    counted = [vote for vote in record.votes if vote.role != "observer" and vote.scores]
+    if record.criteria is None or not counted:
+        return None
+    rows = []
+    for name in sorted(record.answered):
+        cells: list[Cell] = [name]
+        for criterion in record.criteria.criteria:
+            given = [vote.scores[name][criterion.key].score for vote in counted if name in vote.scores]
+            cells.append(sum(given) / len(given) if given else Absent(absent="no judge scored it"))
+        rows.append(tuple(cells))
+    columns = (Column(title="candidate"), *(Column(title=one.name, kind="number") for one in record.criteria.criteria))
+    return Table(caption="Mean scores, 1 to 5, of the judges that count", columns=columns, rows=tuple(rows))
+
+
+def _overview(summary: ClashSummary) -> list[str]:
+    return [
+        f"{summary.evaluations} evaluations of {summary.prompts} prompts: {summary.decided} with a winner "
+        f"({summary.unanimous} unanimous), {summary.tied} ties, {summary.no_verdict} without a verdict, "
+        f"{summary.errors} without an answer; {summary.escalated} to escalate."
+    ]
+
+
+def _problems(summary: ClashSummary) -> list[str]:
+    lines = []
+    if summary.fallbacks:
+        lines.append(f"{summary.fallbacks} evaluations have the generic criteria: those named could not be used.")
+    if summary.failures:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(summary.failures.items()))
+        lines.append(
+            f"{summary.incomplete} evaluations are incomplete ({kinds}). "
+            "The same command asks again whoever could not be asked."
+        )
+    if summary.bad_lines:
+        lines.append(f"{summary.bad_lines} lines are no prompts and were left out.")
+    return lines
+
+
+def _took(summary: ClashSummary) -> str:
+    cost = f"${summary.known_cost_usd:.4f}"
+    if summary.cost_usd is None:
+        cost = f"at least {cost}, a price or the usage is unknown"
+    earlier = f" ({summary.reused} evaluations from an earlier run)" if summary.reused else ""
+    return f"{summary.calls} calls{earlier}, {cost}, {summary.total_s:.1f} s."
+
+
+def _next(summary: ClashSummary, out: Path | None, judgments: Path | None) -> list[str]:
+    lines = []
+    if summary.end is RunEnd.INTERRUPTED:
+        lines.append("Interrupted. Give the same command again to go on from here.")
+    if summary.end is RunEnd.BUDGET:
+        lines.append("The budget is reached. Give the same command with a larger --budget-usd to go on from here.")
+    if out is not None:
+        lines.append(f"Records: {out}")
+    if judgments is not None:
+        lines.append(f"{summary.judgments_written} rankings: metajudge vet {judgments} --agent PROVIDER:MODEL")
+    return lines
+
+
+def report_of(records: Sequence[ClashRecord], summary: ClashSummary) -> Report:
+    """The standings with their plot, and every verdict."""
+    found = standings(records)
+    blocks = [block for block in (standings_table(records), *_scatters(found)) if block is not None]
+    verdicts = tuple(verdict_lines(record)[0] for record in records[:200])
+    sections = [Section(title="Quality, cost and latency", blocks=tuple(blocks))]
+    sections.append(Section(title="Verdicts", paragraphs=verdicts or ("None.",)))
+    first = records[0] if records else None
+    return Report(
+        title="Clash",
+        summary=(*_overview(summary), *_problems(summary)),
+        sections=tuple(sections),
+        provenance={
+            "seed": "" if first is None else str(first.seed),
+            "panel": "" if first is None else ", ".join(first.panel),
+            "metajudge": "" if first is None else first.metajudge_version,
+            "run": summary.run_id or "",
+        },
+    )
+
+
+def _scatters(found: Sequence[CandidateStanding]) -> list[ScatterChart]:
+    charts = []
+    for axis, of in (("cost", "mean cost of an answer, $"), ("latency", "mean latency of an answer, s")):
+        points = []
+        for one in found:
+            x = one.cost_usd.mean if axis == "cost" else one.latency_s.mean
+            if x is not None and one.quality.mean is not None:
+                points.append(
+                    ScatterPoint(name=one.name, x=x, y=one.quality.mean, marked=one.pareto.standing == "front")
+                )
+        left_out = len(found) - len(points)
+        said = f" Without a known {axis}, and so left out: {left_out}." if left_out else ""
+        if points:
+            charts.append(
+                ScatterChart(
+                    title=f"Quality against {axis}",
+                    description=f"Discs are on the Pareto front of quality, cost and latency, crosses are not.{said}",
+                    x_title=of,
+                    y_title="quality",
+                    points=tuple(points),
+                )
+            )
+    return charts

@@ -1,0 +1,202 @@
+"""``metajudge export``: preference datasets from vetted verdicts, and their check."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from metajudge.cli.options import JsonOption
+
+app = typer.Typer(
+    help="Write preference datasets from vetted verdicts, and check them.", no_args_is_help=True, rich_markup_mode=None
+)
+
+
+@app.command("preferences")
+def preferences(
+    out: Annotated[Path, typer.Option(help="The folder to make; it must not exist.", metavar="DIR")],
+    kind: Annotated[
+        str, typer.Option(help="responses (the better answer), or judgments (the better judgment, to train judges).")
+    ] = "responses",
+    layout: Annotated[
+        str, typer.Option("--format", help="trl, trl-conversational, ultrafeedback, kto, jsonl or parquet.")
+    ] = "trl",
+    store: Annotated[
+        Path | None, typer.Option(help="Store file; default METAJUDGE_STORE, else ./metajudge.duckdb.", metavar="PATH")
+    ] = None,
+    run: Annotated[str | None, typer.Option(help="Only what this run vetted (with a store).", metavar="ID")] = None,
+    assessments: Annotated[
+        Path | None, typer.Option(help="A file of `vet --out`, in place of a store.", metavar="FILE")
+    ] = None,
+    judgments: Annotated[
+        list[str] | None,
+        typer.Option(help="What the assessments were made from (they hold no texts). Repeatable.", metavar="INPUT"),
+    ] = None,
+    accepted: Annotated[bool, typer.Option("--accepted", help="Keep what vetting accepted (the default).")] = False,
+    min_probability: Annotated[
+        float | None, typer.Option(help="Keep calibrated probabilities of at least this.", metavar="P")
+    ] = None,
+    guarantee: Annotated[
+        str | None,
+        typer.Option(help="Keep by a stored guaranteed threshold: precision T, failing with chance D.", metavar="T,D"),
+    ] = None,
+    keep_all: Annotated[bool, typer.Option("--all", help="Keep everything, vetted or not.")] = False,
+    calibration: Annotated[
+        Path | None, typer.Option(help="Takes the guaranteed threshold from this file.", metavar="FILE")
+    ] = None,
+    reconcile: Annotated[
+        str, typer.Option(help="Several verdicts on one pair: unanimous, or majority (of judges).")
+    ] = "unanimous",
+    pairing: Annotated[
+        str, typer.Option(help="Judge pairs of a prompt: best-worst, all, or one-per-judge.")
+    ] = "best-worst",
+    quality_pairs: Annotated[
+        bool, typer.Option("--quality-pairs", help="Judge pairs also where both name the same winner.")
+    ] = False,
+    by_label: Annotated[
+        bool, typer.Option("--by-label", help="Judge pairs: right by the label over wrong by it.")
+    ] = False,
+    balance_length: Annotated[
+        bool, typer.Option("--balance-length", help="Drop pairs so that longer is chosen as often as shorter.")
+    ] = False,
+    dedupe: Annotated[
+        bool, typer.Option("--dedupe", help="Remove near duplicates, too (exact ones always are).")
+    ] = False,
+    near_threshold: Annotated[
+        float, typer.Option(help="Jaccard similarity from which texts are near duplicates; 1 switches it off.")
+    ] = 0.7,
+    decontaminate: Annotated[
+        list[Path] | None,
+        typer.Option(help="Drop what shares words with a benchmark's items. Repeatable.", metavar="FILE"),
+    ] = None,
+    ngram: Annotated[int, typer.Option(help="So many words in a row are contamination.", min=3)] = 13,
+    split: Annotated[
+        str | None, typer.Option(help="train,validation,test (or train,test) as fractions, e.g. 0.9,0.05,0.05.")
+    ] = None,
+    personal_data: Annotated[
+        str, typer.Option(help="Personal data and secrets: leave, flag (column flags), or drop.")
+    ] = "leave",
+    truncation: Annotated[
+        str, typer.Option(help="Truncated texts: any (reported, or by their end), reported, or keep.")
+    ] = "any",
+    licence: Annotated[
+        list[str] | None, typer.Option(help="A source's licence, for the card. Repeatable.", metavar="TEXT")
+    ] = None,
+    shard_rows: Annotated[int, typer.Option(help="Rows in a file at most.", min=1)] = 50_000,
+    seed: Annotated[int, typer.Option(help="Of splits and choices; the same seed gives the same bytes.")] = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a folder of preference data from judgments that survived vetting.
+
+    The folder appears whole or not at all. Exit codes: 0 written, 1 written though some input lines were unreadable,
+    2 usage or nothing to export, 130 interrupted (the same command goes on).
+    """
+    from metajudge.cli.export_run import run_export
+
+    asked = {
+        "kind": kind,
+        "format": layout,
+        "selection": selection_of(accepted, min_probability, guarantee, keep_all),
+        "reconcile": reconcile,
+        "pairing": pairing,
+        "quality_pairs": quality_pairs,
+        "by_label": by_label,
+        "balance_length": balance_length,
+        "dedupe": dedupe,
+        "near_threshold": near_threshold,
+        "ngram": ngram,
+        "split": None if split is None else numbers(split, "--split", "0.9,0.05,0.05"),
+        "personal_data": personal_data,
+        "truncation": truncation,
+        "licences": licence or (),
+        "shard_rows": shard_rows,
+        "seed": seed,
+    }
+    source = {
+        "store": store,
+        "run": run,
+        "assessments": assessments,
+        "judgments": judgments,
+        "calibration": calibration,
+        "decontaminate": decontaminate or (),
+    }
+    raise typer.Exit(run_export(out, asked, source, as_json))
+
+
+@app.command("check")
+def check(
+    folder: Annotated[Path, typer.Argument(help="A folder of preference data.", metavar="DIR")],
+    near_threshold: Annotated[
+        float | None,
+        typer.Option(help="Similarity from which two questions are one; default: the folder's own, else 0.7."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Check a folder: schema, digests, card, ties, equal pairs, duplicates, leaks between splits, balance.
+
+    Exit codes: 0 fine, 1 faults (each is named), 2 usage.
+    """
+    import orjson
+
+    from metajudge.preferences import check as check_folder
+
+    report = check_folder(folder, near_threshold=near_threshold)
+    if as_json:
+        typer.echo(orjson.dumps(report.to_json(), option=orjson.OPT_INDENT_2).decode())
+        raise typer.Exit(1 if report.faults else 0)
+    for fault in report.faults:
+        typer.echo(f"FAULT {fault}")
+    rows = ", ".join(f"{part} {count:,}" for part, count in report.rows.items())
+    longer = (
+        ""
+        if report.chosen_longer is None
+        else f"; longer chosen in {100 * report.chosen_longer:.1f} % of those that differ"
+    )
+    verdict = f"{len(report.faults)} faults" if report.faults else "no fault found"
+    typer.echo(f"{folder}: {verdict} ({rows} rows{longer})")
+    raise typer.Exit(1 if report.faults else 0)
+
+
+def selection_of(
+    accepted: bool, min_probability: float | None, guarantee: str | None, keep_all: bool
+) -> dict[str, Any]:
+    """The selection asked for; at most one of the flags is given.
+
+    Raises:
+        ConfigurationError: two of them are.
+    """
+    from metajudge.errors import ConfigurationError
+
+    given = {
+        "--accepted": accepted,
+        "--min-probability": min_probability is not None,
+        "--guarantee": guarantee is not None,
+        "--all": keep_all,
+    }
+    named = [name for name, there in given.items() if there]
+    if len(named) > 1:
+        raise ConfigurationError(f"{' and '.join(named)} exclude each other: choose one rule for what is kept")
+    if min_probability is not None:
+        return {"rule": "min_probability", "min_probability": min_probability}
+    if guarantee is not None:
+        found = numbers(guarantee, "--guarantee", "0.9,0.1")
+        if len(found) != 2:
+            raise ConfigurationError(
+                f"--guarantee takes a precision and a chance of failure, such as 0.9,0.1, not {guarantee}"
+            )
+        return {"rule": "guarantee", "target": found[0], "delta": found[1]}
+    return {"rule": "all" if keep_all else "accepted"}
+
+
+def numbers(text: str, option: str, example: str) -> tuple[float, ...]:
+    """Comma-separated numbers.
+
+    Raises:
+        ConfigurationError: something else.
+    """
+    from metajudge.errors import ConfigurationError
+
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise ConfigurationError(f"{option} takes numbers with commas, such as {example}, not {text!r}") from None

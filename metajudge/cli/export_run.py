@@ -1,0 +1,121 @@
+"""How ``metajudge export preferences`` runs: its progress, its report."""
+
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import orjson
+import typer
+from pydantic import ValidationError
+
+from metajudge.cli.options import store_path
+from metajudge.errors import ConfigurationError, InputError
+from metajudge.preferences import ExportRequest, ExportResult, export
+
+LIVE_EVERY_S = 0.2
+PLAIN_EVERY_S = 5.0
+
+
+def run_export(out: Path, asked: Mapping[str, Any], source: Mapping[str, Any], as_json: bool) -> int:
+    """Runs the export and prints what came of it; returns the exit code."""
+    request = _request(asked)
+    chosen = dict(source)
+    if chosen["assessments"] is None and not chosen["judgments"]:
+        chosen["store"] = store_path(chosen["store"])
+    elif chosen["store"] is not None:
+        raise InputError("--store and --assessments exclude each other: name one source")
+    chosen["judgments"] = chosen["judgments"] or None
+    with StageBar() as bar:
+        result = export(out, request, watch=bar.begin, **chosen)
+    unreadable = result.stats["read"]["unreadable_lines"]
+    if as_json:
+        data = {"out": str(out), "rows": result.rows, "resumed": result.resumed, **result.stats}
+        typer.echo(orjson.dumps(data).decode())
+    else:
+        _print(out, result)
+    return 1 if unreadable else 0
+
+
+def _request(asked: Mapping[str, Any]) -> ExportRequest:
+    try:
+        return ExportRequest.model_validate(asked)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        name = "--" + "-".join(str(part) for part in first["loc"][:1]).replace("_", "-")
+        raise ConfigurationError(
+            f"{name}: {first['msg'][0].lower()}{first['msg'][1:]}, not {first['input']!r}"
+        ) from None
+
+
+def _print(out: Path, result: ExportResult) -> None:
+    for step in result.steps:
+        dropped = ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in step.dropped.items() if count)
+        typer.echo(
+            f"{step.name:<18} {step.before:>10,} -> {step.after:>10,} {step.unit}"
+            + (f"  ({dropped})" if dropped else "")
+        )
+    for sentence in result.stats["guarantees"]:
+        typer.echo(sentence)
+    after = result.stats["lengths"]["after"]
+    if after["chosen_longer"] is not None:
+        typer.echo(f"Longer is chosen in {100 * after['chosen_longer']:.1f} % of the pairs that differ in length.")
+    rows = ", ".join(f"{part} {count:,}" for part, count in result.rows.items())
+    typer.echo(f"{out}: {rows} rows. Check it any time: metajudge export check {out}")
+    read = result.stats["read"]
+    if read["unreadable_lines"]:
+        typer.echo(f"{read['unreadable_lines']} input lines could not be read as judgments.", err=True)
+    if read["changed_since"]:
+        typer.echo(
+            f"{read['changed_since']} judgments differ from the record that was vetted, by their digest.", err=True
+        )
+    if not result.stats["request"]["licences"]:
+        typer.echo("metajudge: note: no licence given; the card says so (--licence TEXT)", err=True)
+
+
+class StageBar:
+    """The stage an export is in, on standard error: a live bar on a terminal, a plain line now and then elsewhere."""
+
+    def __init__(self) -> None:
+        self._name, self._number, self._count = "read", 0, 7
+        self._connection: Any = None
+        self._started = time.monotonic()
+        self._over = threading.Event()
+        self._live = sys.stderr.isatty()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> "StageBar":
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._over.set()
+        self._thread.join()
+        if self._live:
+            print("\r\033[K", end="", file=sys.stderr)  # noqa: T201
+
+    def begin(self, name: str, number: int, count: int, connection: Any) -> None:
+        """A stage begins."""
+        self._name, self._number, self._count, self._connection = name, number, count, connection
+
+    def _run(self) -> None:
+        while not self._over.wait(LIVE_EVERY_S if self._live else PLAIN_EVERY_S):
+            self.line()
+
+    def line(self) -> str:
+        """The state in one line."""
+        within = 0.0
+        if self._connection is not None:
+            try:
+                within = max(self._connection.query_progress(), 0.0) / 100
+            except Exception:
+                within = 0.0
+        share = (self._number + min(within, 1.0)) / self._count
+        filled = int(30 * share)
+        elapsed = int(time.monotonic() - self._started)
+        return f"[{'#' * filled}{'.' * (30 - filled)}] {self._number + 1}/{self._count} {self._name}, {elapsed} s"

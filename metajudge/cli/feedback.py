@@ -1,0 +1,164 @@
+"""``metajudge feedback``: what people's decisions say about a policy, and what they would change about it."""
+
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+from metajudge.cli.options import JsonOption, StoreOption, store_path
+
+T = TypeVar("T")
+
+app = typer.Typer(
+    help="Hold a policy against people's decisions, and propose a better one; nothing changes by itself.",
+    no_args_is_help=True,
+)
+
+PolicyOption = Annotated[str, typer.Option("--policy", help="The policy's name.", metavar="NAME")]
+SeedOption = Annotated[int, typer.Option(help="Of folds and resampling.")]
+ProposalArgument = Annotated[str, typer.Argument(metavar="PROPOSAL")]
+
+
+@app.command()
+def report(
+    policy: PolicyOption = "verdict",
+    save: Annotated[bool, typer.Option("--save", help="Keep a snapshot in the store.")] = False,
+    seed: SeedOption = 0,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Metrics against people's decisions, with intervals: accuracy, false approvals and rejections, reviews."""
+
+    async def main(loop: Any) -> Any:
+        if save:
+            await loop.snapshot(policy)
+        return await loop.report(policy)
+
+    found = _with_loop(store, seed, main)
+    if as_json:
+        _print_json(found.to_json())
+    else:
+        from metajudge.cli.feedback_report import print_report
+
+        print_report(found)
+
+
+@app.command()
+def propose(
+    policy: PolicyOption = "verdict",
+    every: Annotated[
+        int | None, typer.Option(help="Only when so many disagreements have come since the last time.", min=1)
+    ] = None,
+    seed: SeedOption = 0,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Look for patterns in disagreements, fit changes of the policy, and backtest each on cases it was not fitted on.
+
+    Exit codes: 0 at least one change is better, 1 none is (or it is not time yet), 2 usage.
+    """
+
+    async def main(loop: Any) -> Any:
+        if every is not None and not await loop.due(policy, every):
+            return None
+        return await loop.propose(policy)
+
+    found = _with_loop(store, seed, main)
+    if found is None:
+        typer.echo(f"Fewer than {every} disagreements since patterns were last looked for: nothing was done.")
+        raise typer.Exit(1)
+    if as_json:
+        _print_json([one.model_dump(mode="json") for one in found])
+    else:
+        from metajudge.cli.feedback_report import print_proposals
+
+        print_proposals(found)
+    raise typer.Exit(0 if any(one.status == "proposed" for one in found) else 1)
+
+
+@app.command()
+def backtest(
+    proposal: ProposalArgument, seed: SeedOption = 0, store: StoreOption = None, as_json: JsonOption = False
+) -> None:
+    """Test a proposal anew on all cases decided by now. Exit codes: 0 better, 1 not better, 2 usage."""
+
+    async def main(loop: Any) -> Any:
+        return await loop.backtest(proposal)
+
+    found = _with_loop(store, seed, main)
+    if as_json:
+        _print_json(found.model_dump(mode="json"))
+    else:
+        from metajudge.cli.feedback_report import print_backtest
+
+        print_backtest(found)
+    raise typer.Exit(0 if found.better else 1)
+
+
+@app.command()
+def activate(
+    proposal: ProposalArgument,
+    by: Annotated[str, typer.Option(help="Who puts it in force.", metavar="NAME")],
+    reason: Annotated[str, typer.Option(help="Why, in your words.")] = "",
+    store: StoreOption = None,
+) -> None:
+    """Put a proposal's policy in force; what was decided before keeps the version it was decided with."""
+
+    async def main(loop: Any) -> Any:
+        return await loop.activate(proposal, by=by, reason=reason)
+
+    found = _with_loop(store, 0, main)
+    typer.echo(f"{found.name}: version {found.digest[:12]} is in force, put there by {found.by}.")
+
+
+@app.command()
+def history(
+    policy: Annotated[str | None, typer.Option("--policy", help="Only this policy.", metavar="NAME")] = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List proposals and activations, each with its evidence."""
+
+    async def main(loop: Any) -> Any:
+        return await loop.proposals(policy), await loop.activations(policy)
+
+    proposals, activations = _with_loop(store, 0, main)
+    if as_json:
+        _print_json(
+            {
+                "proposals": [one.model_dump(mode="json") for one in proposals],
+                "activations": [one.model_dump(mode="json") for one in activations],
+            }
+        )
+    else:
+        from metajudge.cli.feedback_report import print_history
+
+        print_history(proposals, activations)
+
+
+def _print_json(data: Any) -> None:
+    import orjson
+
+    typer.echo(orjson.dumps(data).decode())
+
+
+def _with_loop(store: Path | None, seed: int, main: Callable[[Any], Awaitable[T]]) -> T:
+    from metajudge.cli.loop import run
+    from metajudge.errors import StoreError
+    from metajudge.feedback.loop import FeedbackLoop
+    from metajudge.store import open_store
+
+    path = store_path(store)
+    if not path.exists():
+        raise StoreError(f"{path}: no such store; name it with --store, or make one with `metajudge vet --policy ...`")
+
+    async def opened() -> T:
+        found = await open_store(path)
+        try:
+            return await main(FeedbackLoop(found, clock=time.time, seed=seed))
+        finally:
+            await found.close()
+
+    return run(opened())

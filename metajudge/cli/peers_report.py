@@ -1,0 +1,338 @@
+"""The findings of peer evaluation as a report, and its main tables for a terminal."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from metajudge.cli.peers_tables import (
+    MEASURE_NAMES,
+    alignment_table,
+    cell_of,
+    difference_chart,
+    difference_table,
+    figure_in_words,
+    order_text,
+    self_table,
+    standings_table,
+    top_k_table,
+)
+from metajudge.peers.alignment import ReferenceAlignment
+from metajudge.peers.correlation import MEASURES
+from metajudge.peers.findings import DomainFindings, PeerFindings
+from metajudge.report import (
+    Absent,
+    Block,
+    Cell,
+    Column,
+    Report,
+    Section,
+    Table,
+)
+from metajudge.report.text import table_to_text
+from metajudge.runs import RunEnd
+
+if TYPE_CHECKING:
+    from metajudge.cli.peers_run import PeersSummary
+
+
+def report_of(findings: PeerFindings) -> Report:
+    """The whole report."""
+    sections = [
+        _standings_section(findings),
+        *(_reference_section(one, findings) for one in findings.references),
+        _rules_section(findings),
+        _evaluators_section(findings),
+    ]
+    if findings.domains:
+        sections.append(_domains_section(findings.domains, findings))
+    if findings.sweeps:
+        sections.append(_sweep_section(findings))
+    if findings.lost or findings.left_out:
+        sections.append(_lost_section(findings))
+    return Report(
+        title="Peer evaluation",
+        summary=(overview(findings), *(f"Caution: {one.message}." for one in findings.cautions)),
+        sections=tuple(sections),
+        provenance={
+            **{name: str(value) for name, value in findings.settings.items()},
+            **findings.provenance,
+        },
+    )
+
+
+def print_findings(findings: PeerFindings) -> Iterable[str]:
+    """What the command prints: overview, places, agreement with every human ranking, cautions."""
+    yield overview(findings)
+    yield ""
+    yield table_to_text(standings_table(findings))
+    yield ""
+    yield table_to_text(self_table(findings))
+    for one in findings.references:
+        yield ""
+        if one.absent is not None:
+            yield one.absent
+            continue
+        yield table_to_text(alignment_table(one, "pearson", findings.published, rows_of_paper=False))
+    for caution in findings.cautions:
+        yield ""
+        yield f"Caution: {caution.message}."
+
+
+def summary_lines(summary: "PeersSummary", out: Path) -> Iterable[str]:
+    """What a run took, what is missing, and how to go on."""
+    asked = f"{summary.questions} questions: {summary.answers} answers, {summary.ballots} ballots in {out}"
+    yield f"{asked} ({summary.reused} from earlier runs)."
+    for model, kinds in summary.lost_by_model.items():
+        what = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+        yield f"Missing from {model}: {what}. The same command asks again whoever could not be asked."
+    cost = f"${summary.known_cost_usd:.4f}"
+    if summary.cost_usd is None:
+        cost = f"at least {cost}, a price or the usage is unknown"
+    usage = summary.usage
+    yield f"{summary.calls} calls, {usage.input_tokens:,} input and {usage.output_tokens:,} output tokens, {cost}."
+    if summary.reused and summary.all_attempts_usd is not None:
+        yield f"All attempts in the files, earlier runs included: ${summary.all_attempts_usd:.4f}."
+    if summary.end is RunEnd.INTERRUPTED:
+        yield "Interrupted. Give the same command again to go on from here."
+    if summary.end is RunEnd.BUDGET:
+        yield "The budget is reached. Give the same command with a larger --budget-usd to go on from here."
+    yield ""
+
+
+def overview(findings: PeerFindings) -> str:
+    """Who ranked what, and the overall order."""
+    lost = f", {len(findings.lost)} ballots lost to failures" if findings.lost else ""
+    out = f", {len(findings.left_out)} questions not counted" if findings.left_out else ""
+    counts = (
+        f"{len(findings.models)} models, {len(findings.evaluators)} evaluators, {findings.questions} questions, "
+        f"{findings.ballots} ballots{lost}{out}."
+    )
+    free = f"Order by self-free places: {order_text(findings.self_free_order)}."
+    if findings.include_self == "no":
+        return f"{counts} {free}"
+    optima = findings.ambiguity.overall_optima
+    least = "" if findings.ambiguity.overall_counted else "at least "
+    several = f" ({least}{optima:,} orders are equally good)" if optima is not None and optima > 1 else ""
+    order = (
+        f"none: {findings.overall_absent}" if findings.overall_absent else f"{order_text(findings.overall)}{several}"
+    )
+    overall = f"Overall order by {findings.rule}: {order}."
+    return f"{counts} {overall}" if findings.include_self == "yes" else f"{counts} {overall} {free}"
+
+
+def _standings_section(findings: PeerFindings) -> Section:
+    ambiguity = findings.ambiguity
+    rows = tuple((f"{voters} ballots", *counts) for voters, counts in ambiguity.by_voters.items())
+    blocks: list[Block] = [standings_table(findings), self_table(findings)]
+    if rows:
+        blocks.append(
+            Table(
+                caption="Questions with several equally good orders",
+                columns=(
+                    Column(title="Questions with"),
+                    Column(title="Questions", kind="count"),
+                    Column(title="Several orders", kind="count"),
+                ),
+                rows=rows,
+                notes=(f"Share: {figure_in_words(ambiguity.share)} (Wilson interval).",),
+            )
+        )
+    orders = "; ".join(" > ".join(order) for order in ambiguity.orders) if (ambiguity.overall_optima or 0) > 1 else ""
+    paragraphs = (f"Equally good overall orders, the first of them: {orders}.",) if orders else ()
+    return Section(title="Consensus", paragraphs=paragraphs, blocks=tuple(blocks))
+
+
+def _reference_section(found: ReferenceAlignment, findings: PeerFindings) -> Section:
+    title = f"Agreement with {found.reference}"
+    if found.absent is not None:
+        return Section(title=title, paragraphs=(found.absent,))
+    blocks: list[Block] = [alignment_table(found, measure, findings.published) for measure in MEASURES]
+    blocks += [top_k_table(found, findings.published)] if found.top_k_changes else []
+    blocks += [difference_table(found), difference_chart(found)]
+    return Section(title=title, paragraphs=_best_single_paragraphs(found), blocks=tuple(blocks))
+
+
+def _best_single_paragraphs(found: ReferenceAlignment) -> tuple[str, ...]:
+    said = []
+    for one in found.best_single:
+        if one.median.value is None:
+            said.append(f"{MEASURE_NAMES[one.measure]}: {one.median.absent}.")
+            continue
+        names = " and ".join(one.evaluators)
+        said.append(
+            f"{MEASURE_NAMES[one.measure]}: the evaluator that agrees best alone is {names} (median "
+            f"{one.median.value:.3f}, chosen on the same questions, which flatters it); the consensus differs by "
+            f"{figure_in_words(one.difference)}."
+        )
+    return tuple(said)
+
+
+def _rules_section(findings: PeerFindings) -> Section:
+    rows = tuple(
+        (one.rule, Absent(absent=one.absent) if one.absent is not None else order_text(one.ranking))
+        for one in findings.rules
+    )
+    columns = (Column(title="Rule"), Column(title="Order over all ballots"))
+    return Section(
+        title="Rules", blocks=(Table(caption="Every rule over all ballots at once", columns=columns, rows=rows),)
+    )
+
+
+def _evaluators_section(findings: PeerFindings) -> Section:
+    table = Table(
+        caption="Evaluators",
+        columns=(
+            Column(title="Evaluator"),
+            Column(title="Ballots", kind="count"),
+            Column(title="Lost"),
+            Column(title="Agreement", kind="number", note="mean tau-b with the other evaluators' ballots"),
+            Column(
+                title="Order effect",
+                kind="number",
+                note="mean tau-b of an answer's place and its position in the prompt; above 0 for one that prefers "
+                "what it reads first",
+            ),
+        ),
+        rows=tuple(
+            (
+                one.evaluator,
+                one.ballots,
+                ", ".join(f"{count} {kind}" for kind, count in one.lost.items()) or "none",
+                cell_of(one.agreement),
+                cell_of(one.order_effect),
+            )
+            for one in findings.evaluator_standings
+        ),
+    )
+    people = findings.people
+    columns = [
+        Column(title="Pair"),
+        Column(title="Agreement", kind="number", note="mean tau-b over questions"),
+        Column(title="Shared errors", kind="number", note="correlation of errors that skill does not explain"),
+    ]
+    columns += [] if people is None else [Column(title=f"Shared errors against {people}", kind="number")]
+    pairs = Table(
+        caption="Evaluators two by two",
+        columns=tuple(columns),
+        rows=tuple(
+            (
+                f"{one.first}, {one.second}",
+                cell_of(one.agreement),
+                cell_of(one.error_correlation),
+                *((cell_of(one.error_correlation_to_people),) if people is not None else ()),
+            )
+            for one in findings.pairs
+        ),
+        notes=_independence_notes(findings),
+    )
+    return Section(title="Evaluators", blocks=(table, pairs) if findings.pairs else (table,))
+
+
+def _domains_section(domains: Sequence[DomainFindings], findings: PeerFindings) -> Section:
+    places = Table(
+        caption=f"Mean place by domain ({findings.rule}, {'SFE' if findings.include_self == 'no' else 'SIE'})",
+        columns=(
+            Column(title="Model"),
+            *(Column(title=f"{one.domain} (n = {one.questions})", kind="number") for one in domains),
+        ),
+        rows=tuple((name, *(cell_of(one.places[name]) for one in domains)) for name in findings.models),
+    )
+    rows: list[tuple[Cell, ...]] = []
+    for one in domains:
+        for found in one.references:
+            row = next((r for r in found.rows if r.kind in ("consensus", "self_free") and r.measure == "pearson"), None)
+            if row is None:
+                continue
+            best = next(b for b in found.best_single if b.measure == "pearson")
+            rows.append(
+                (
+                    one.domain,
+                    found.reference,
+                    *map(cell_of, (row.micro.median, row.macro, best.difference)),
+                    row.micro.n,
+                )
+            )
+    blocks: list[Block] = [places]
+    if rows:
+        columns = (
+            Column(title="Domain"),
+            Column(title="Human ranking"),
+            Column(title="Median Pearson", kind="number"),
+            Column(title="Macro Pearson", kind="number"),
+            Column(title="Less the best single evaluator", kind="number"),
+            Column(title="Questions", kind="count"),
+        )
+        blocks.append(Table(caption="Agreement by domain", columns=columns, rows=tuple(rows)))
+    return Section(title="Domains", blocks=tuple(blocks))
+
+
+def _sweep_section(findings: PeerFindings) -> Section:
+    references = tuple(dict.fromkeys(a.reference for cell in findings.sweeps for a in cell.alignments))
+    columns = [
+        Column(title="Evaluators", kind="count"),
+        Column(title="Questions", kind="count"),
+        Column(title="Subsamples", kind="count"),
+        Column(title="Stability", kind="number", note="tau-b with the mean places of everything"),
+        Column(title="Ambiguous", kind="number", note="share of questions with several equally good orders"),
+    ]
+    for name in references:
+        columns += [
+            Column(title=f"Median Pearson, {name}", kind="number"),
+            Column(title=f"Macro Pearson, {name}", kind="number"),
+        ]
+    rows: list[tuple[Cell, ...]] = []
+    for cell in findings.sweeps:
+        if cell.absent is not None:
+            nothing = Absent(absent=cell.absent)
+            rows.append((cell.evaluators, cell.questions, 0, *[nothing] * (2 + 2 * len(references))))
+            continue
+        assert cell.stability is not None
+        assert cell.ambiguous is not None
+        figures = [cell.stability, cell.ambiguous]
+        figures += [figure for one in cell.alignments for figure in (one.micro_median, one.macro)]
+        rows.append((cell.evaluators, cell.questions, cell.repeats, *map(cell_of, figures)))
+    note = (
+        "Median over subsamples, with their 5 % and 95 % points: how much the choice matters, no confidence interval."
+    )
+    table = Table(caption="Fewer evaluators and questions", columns=tuple(columns), rows=tuple(rows), notes=(note,))
+    return Section(title="How many evaluators and questions", blocks=(table,))
+
+
+def _lost_section(findings: PeerFindings) -> Section:
+    blocks: list[Block] = []
+    if findings.lost:
+        blocks.append(
+            Table(
+                caption="Lost ballots",
+                columns=(
+                    Column(title="Question"),
+                    Column(title="Evaluator"),
+                    Column(title="Kind"),
+                    Column(title="Why"),
+                ),
+                rows=tuple((one.question_id, one.evaluator, one.kind, one.message) for one in findings.lost),
+            )
+        )
+    if findings.left_out:
+        blocks.append(
+            Table(
+                caption="Questions that are not counted",
+                columns=(Column(title="Question"), Column(title="Why")),
+                rows=tuple((one.question_id, one.reason) for one in findings.left_out),
+            )
+        )
+    return Section(title="Failures", blocks=tuple(blocks))
+
+
+def _independence_notes(findings: PeerFindings) -> tuple[str, ...]:
+    found = findings.independence
+    notes = [f"Worth {figure_in_words(found.effective)} independent evaluators; mean of shared errors "]
+    notes[0] += f"{figure_in_words(found.mean_error_correlation)}."
+    notes += [f"Clique: {', '.join(clique)}." for clique in found.cliques]
+    notes += [f"{found.caution}."] if found.caution else []
+    if findings.people is not None:
+        notes.append(
+            f"Against {findings.people}: one ranking stands for the truth of every question, so what makes questions "
+            "differ counts as a shared error."
+        )
+    return tuple(notes)

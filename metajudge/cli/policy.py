@@ -1,0 +1,127 @@
+"""``metajudge policy``: list, show and validate decision policies, and see what one would change."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from metajudge.cli.options import JsonOption, store_path
+
+app = typer.Typer(
+    help="List, show and validate decision policies; simulate one on a store.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+PolicyArgument = Annotated[str, typer.Argument(help="A built-in name or a YAML file.", metavar="POLICY")]
+
+
+@app.command("list")
+def list_all(as_json: JsonOption = False) -> None:
+    """List the built-in policies with their weight profiles."""
+    import orjson
+
+    from metajudge.decision import list_policies
+
+    policies = list_policies()
+    if as_json:
+        rows = [
+            {
+                "name": policy.name,
+                "digest": policy.digest,
+                "basis": policy.basis,
+                "scale": policy.scale.model_dump(),
+                "profiles": [] if policy.cases is None else [profile.name for profile in policy.cases.profiles],
+                "title": policy.title,
+            }
+            for policy in policies
+        ]
+        typer.echo(orjson.dumps(rows).decode())
+        return
+    for policy in policies:
+        typer.echo(f"{policy.name:<14} {policy.basis:<11} {policy.scale!s:<6} {policy.digest}")
+        typer.echo(f"{'':<14} {' '.join(policy.description.split())}")
+        if policy.cases is not None:
+            typer.echo(f"{'':<14} profiles: {', '.join(profile.name for profile in policy.cases.profiles)}")
+
+
+@app.command("show")
+def show(name: PolicyArgument, as_json: JsonOption = False) -> None:
+    """Show a policy: bands, what happens to what is missing, stages, weights, digest."""
+    from metajudge.decision import load_policy
+
+    policy = load_policy(name)
+    if as_json:
+        typer.echo(policy.model_dump_json())
+        return
+    from metajudge.cli.policy_report import policy_lines
+
+    for line in policy_lines(policy):
+        typer.echo(line)
+
+
+@app.command("validate")
+def validate(file: Annotated[Path, typer.Argument(help="A policy of your own, in YAML.", metavar="FILE")]) -> None:
+    """Check a policy file and its rubric; exit 2 with every problem found."""
+    from metajudge.decision import load_policy
+
+    policy = load_policy(file)
+    typer.echo(f"{file}: valid; {policy.name}, {len(policy.bands)} bands over {policy.basis}, digest {policy.digest}")
+
+
+@app.command("simulate")
+def simulate(
+    name: PolicyArgument,
+    on: Annotated[Path | None, typer.Option("--on", help="Store; default as for vet.", metavar="STORE")] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(help="Compare with this policy; default: with the decisions that were made.", metavar="POLICY"),
+    ] = None,
+    examples: Annotated[int, typer.Option(help="Examples shown of each change.", min=0, max=100)] = 3,
+    as_json: JsonOption = False,
+) -> None:
+    """See what a policy would decide on everything a store keeps; nothing is asked and nothing is changed.
+
+    A policy over verdicts is tried on the newest assessment of every judgment by every panel, one with a section
+    `cases` on the judged cases whose criteria it has.
+
+    Exit codes: 0 simulated, 1 the store holds nothing this policy decides on, 2 usage.
+    """
+    import asyncio
+
+    import orjson
+
+    from metajudge.cli.policy_report import simulation_lines
+    from metajudge.decision import load_policy
+
+    policy = load_policy(name)
+    other = None if against is None else load_policy(against)
+    found = asyncio.run(_simulated(_existing(on), policy, other, examples))
+    if as_json:
+        typer.echo(orjson.dumps(found.to_json()).decode())
+    else:
+        for line in simulation_lines(found, policy, other):
+            typer.echo(line)
+    raise typer.Exit(0 if found.total else 1)
+
+
+def _existing(store: Path | None) -> Path:
+    from metajudge.errors import StoreError
+
+    path = store_path(store)
+    if not path.exists():
+        raise StoreError(f"{path}: no such store; name it with --on, or make one with `metajudge vet` or `case`")
+    return path
+
+
+async def _simulated(path: Path, policy: Any, other: Any, examples: int) -> Any:
+    from metajudge.cli.policy_simulation import simulate_cases, simulate_verdicts
+    from metajudge.store import open_store
+
+    store = await open_store(path)
+    try:
+        if policy.cases is not None:
+            return await simulate_cases(store, policy, other, examples)
+        return await simulate_verdicts(store, policy, other, examples)
+    finally:
+        await store.close()

@@ -1,0 +1,62 @@
+"""What ``metajudge policy`` prints, for people."""
+
+from collections.abc import Iterator
+
+from metajudge.cli.policy_simulation import Simulation
+from metajudge.decision import CasePlan, Policy
+
+
+def policy_lines(policy: Policy) -> Iterator[str]:
+    """A policy in words."""
+    yield f"{policy.title} ({policy.name}, over {policy.basis} {policy.scale})"
+    yield f"digest {policy.digest}"
+    yield ""
+    yield " ".join(policy.description.split())
+    yield ""
+    yield from (f"{index}: {band}\n   {band.justification}" for index, band in enumerate(policy.bands))
+    if policy.without_confidence:
+        yield "\nWithout a confidence:"
+        yield from (f"   {band}\n   {band.justification}" for band in policy.without_confidence)
+    yield f"\nWithout a {policy.basis} -> {policy.missing.value.action}"
+    if not policy.without_confidence:
+        yield f"Without a confidence, where it matters -> {policy.missing.confidence.action}"
+    if policy.cases is None:
+        yield f"Confidence: the agents' agreement ({policy.agreement})"
+    else:
+        yield from _plan_lines(policy.cases)
+
+
+def _plan_lines(plan: CasePlan) -> Iterator[str]:
+    yield f"\nCases by rubric {plan.rubric}; several judges: {plan.judges}"
+    yield f"Overall score: {plan.overall_score}; overall confidence: {plan.overall_confidence}"
+    for stage in plan.stages:
+        yield f"Stage {stage.name}: {', '.join(stage.criteria)}"
+    if plan.gate is not None:
+        gate = plan.gate
+        of = f"{gate.field} stated by" if gate.value == "stated" else "score of"
+        steps = ", ".join(f"{step.value} {step.step}" for step in gate.steps)
+        yield f"Gate: {of} {gate.stage}: {steps}; where there is none: {gate.missing}"
+    width = max(len(name) for name in plan.criteria)
+    yield "\n" + " ".join([f"{'weights':<{width}}", *(f"{profile.name:>12}" for profile in plan.profiles)])
+    for name in plan.criteria:
+        yield " ".join([f"{name:<{width}}", *(f"{profile.weights[name]:>12g}" for profile in plan.profiles)])
+    for profile in plan.profiles:
+        if profile.types:
+            yield f"{profile.name} is also for cases of type {', '.join(profile.types)}"
+
+
+def simulation_lines(found: Simulation, policy: Policy, other: Policy | None) -> Iterator[str]:
+    """What would change, in words."""
+    before = "the decisions made" if other is None else f"policy {other.name}"
+    yield f"{found.total} {found.subject}: policy {policy.name} decides {found.changed} otherwise than {before}."
+    for (old, new), count in sorted(found.transitions.items()):
+        yield f"  {count:>6}  {old} -> {new}{'' if old != new else ' (as before)'}"
+        if old == new:
+            continue
+        for one in found.examples[old, new]:
+            numbers = ", ".join(f"{name} {one[name]:.4g}" for name in ("value", "confidence") if one[name] is not None)
+            yield f"          {one['id']}: {numbers or 'no number'}: {one['why']}"
+    if found.missing:
+        yield f"{found.missing} of them lack a number the policy would like to see."
+    for reason, count in sorted(found.skipped.items()):
+        yield f"{count} not decided: {reason}"

@@ -1,0 +1,125 @@
+"""Policies by name or from a YAML file, with errors that say what to change and where.
+
+>>> load_policy("risk_analysis").cases.profile_for("climate").weights["traceability"]
+1.5
+"""
+
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from metajudge.decision.policy import Policy, check_rubric
+from metajudge.errors import PolicyError, RubricError
+from metajudge.rubric import Rubric, load_rubric
+from metajudge.rubric_model import did_you_mean, name_list
+from metajudge.yaml_documents import describe, looks_like_path, parse_yaml, read_text
+
+BUILTIN_POLICIES = ("verdict", "verdict_score", "risk_analysis")
+"""The policies that come with metajudge; the first is the default for verdicts."""
+
+DEFAULT_CASE_POLICY = "risk_analysis"
+"""The policy cases are decided by where none is named."""
+
+
+def load_policy(name_or_path: str | Path) -> Policy:
+    """Loads a built-in policy by its name, or one of your own from a YAML file, and checks it against its rubric.
+
+    Args:
+        name_or_path: one of :data:`BUILTIN_POLICIES`, or a path (a ``Path``, or a string with a directory in it or
+            ending in .yaml, .yml or .json).
+
+    Raises:
+        PolicyError: unknown name, unreadable file, gaps or overlaps, a criterion that the rubric lacks.
+    """
+    if isinstance(name_or_path, str) and not looks_like_path(name_or_path):
+        if name_or_path not in BUILTIN_POLICIES:
+            raise PolicyError(_unknown(name_or_path))
+        return _builtin(name_or_path)
+    path = Path(name_or_path)
+    policy = parse_policy(read_text(path, "policy", PolicyError), str(path))
+    if policy.cases is not None:
+        check_rubric(policy, case_rubric(policy, path.parent))
+    return policy
+
+
+def list_policies() -> list[Policy]:
+    """The built-in policies."""
+    return [_builtin(name) for name in BUILTIN_POLICIES]
+
+
+def parse_policy(text: str, source: str) -> Policy:
+    """Reads a policy from YAML text; its rubric is not looked at.
+
+    Args:
+        text: the YAML (or JSON) document.
+        source: what to call it in error messages, e.g. its path.
+
+    Raises:
+        PolicyError: every problem found, one a line: source, path inside it, what is accepted, what was found.
+    """
+    data = parse_yaml(text, source, "policy is a mapping with name, title, description, basis and bands", PolicyError)
+    try:
+        return Policy.model_validate(data)
+    except ValidationError as error:
+        found = dict.fromkeys(describe(details, _known_fields) for details in error.errors(include_url=False))
+        raise PolicyError("\n".join(f"{source}: {problem}" for problem in found)) from None
+
+
+def case_rubric(policy: Policy, folder: Path | None = None) -> Rubric:
+    """The rubric a policy's cases are judged by.
+
+    Args:
+        folder: where the policy's file is, for a rubric given by a relative path.
+
+    Raises:
+        PolicyError: the policy is for verdicts alone, or its rubric cannot be read.
+    """
+    if policy.cases is None:
+        raise PolicyError(f"policy {policy.name!r} is for verdicts: it has no section `cases`, so it cannot judge any")
+    name = policy.cases.rubric
+    try:
+        if not looks_like_path(name):
+            return load_rubric(name)
+        return load_rubric((folder or Path()) / name)
+    except RubricError as error:
+        raise PolicyError(f"policy {policy.name!r}: cases.rubric: {error}") from None
+
+
+@cache
+def _builtin(name: str) -> Policy:
+    text = files("metajudge.rubric_files.policies").joinpath(f"{name}.yaml").read_text("utf-8")
+    policy = parse_policy(text, f"{name}.yaml")
+    if policy.cases is not None:
+        check_rubric(policy, case_rubric(policy))
+    return policy
+
+
+def _unknown(name: str) -> str:
+    for policy in list_policies():
+        if policy.cases is not None and policy.cases.profile_for(name) is not None:
+            return (
+                f"{name!r} is a weight profile of policy {policy.name!r}: give the policy's name, and the type of "
+                "a case chooses the profile"
+            )
+    return (
+        f"unknown policy {name!r}; built in are {name_list(BUILTIN_POLICIES)}{did_you_mean(name, BUILTIN_POLICIES)} "
+        "(a file of your own: give its path, ending in .yaml)"
+    )
+
+
+def _known_fields(loc: tuple[int | str, ...]) -> list[str]:
+    """The fields at the place of an unknown one."""
+    kind: Any = Policy
+    for part in loc[:-1]:
+        if isinstance(part, str) and isinstance(kind, type) and issubclass(kind, BaseModel):
+            kind = _model_in(kind.model_fields[part].annotation)
+    return list(kind.model_fields) if isinstance(kind, type) and issubclass(kind, BaseModel) else []
+
+
+def _model_in(annotation: Any) -> Any:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for part in get_args(annotation) if (found := _model_in(part)) is not None), None)

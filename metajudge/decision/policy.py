@@ -1,0 +1,134 @@
+"""A decision policy: bands over a score or a probability and a confidence, identified by its content."""
+
+from functools import cached_property
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from metajudge.decision.adjustment import Adjustment
+from metajudge.decision.bands import Band, Outcome, problems
+from metajudge.decision.interval import Interval, Range, exact
+from metajudge.decision.profile import CasePlan
+from metajudge.errors import PolicyError
+from metajudge.rubric_model import Name, Rubric, Text, did_you_mean, name_list
+from metajudge.types.decision import Basis
+from metajudge.types.digests import digest
+
+Agreement = Literal["same_side", "range"]
+"""How the agreement of a panel's agents is measured, see :mod:`metajudge.decision.verdicts`."""
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Missing(_Frozen):
+    """What is done where a number is missing; never is another number put in its place.
+
+    Attributes:
+        value: where there is no score or probability.
+        confidence: where there is no confidence and the action depends on it.
+    """
+
+    value: Outcome = Outcome(justification="There is no value to decide on, so a person decides.")
+    confidence: Outcome = Outcome(justification="There is no confidence to decide with, so a person decides.")
+
+
+class Policy(_Frozen):
+    """Which scores or probabilities, with which confidence, are approved, reviewed or rejected.
+
+    Attributes:
+        basis: what the bands' ``value`` is.
+        scale: lowest and highest value: of the score, or 0 and 1 for a probability.
+        agreement: for verdicts, how the agents' agreement is measured; it is their confidence.
+        bands: cover the whole scale and all confidences, without overlap.
+        without_confidence: bands over the value alone for where there is no confidence; none: ``missing.confidence``.
+        cases: how cases are judged; None for a policy over verdicts alone.
+        adjustment: corrections of the value, learned from human decisions.
+    """
+
+    version: Literal[1] = Field(default=1, description="Version of this file format.")
+    name: Name
+    title: Text
+    description: Text
+    basis: Basis
+    scale: Range = Range()
+    agreement: Agreement = "same_side"
+    bands: Annotated[tuple[Band, ...], Field(min_length=1)]
+    without_confidence: tuple[Band, ...] = ()
+    missing: Missing = Missing()
+    cases: CasePlan | None = None
+    adjustment: Adjustment | None = Field(
+        default=None, exclude_if=lambda given: given is None, description="Corrections learned from human decisions."
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> "Policy":
+        if self.basis == "probability" and (self.scale.low, self.scale.high) != (0, 1):
+            raise ValueError(f"scale: a probability goes from 0 to 1, not {self.scale}")
+        if self.basis == "probability" and self.cases is not None:
+            raise ValueError("cases: a case has a score, not a probability; use basis: score")
+        if self.basis == "probability" and self.agreement == "range":
+            raise ValueError(
+                "agreement: 'range' needs the scores' scale, which a policy over probability does not state"
+            )
+        _check_bands(self.bands, "bands", self.basis, self.scale)
+        if self.without_confidence:
+            for index, band in enumerate(self.without_confidence):
+                if not band.confidence.whole:
+                    raise ValueError(f"without_confidence[{index}].confidence: leave it out; there is none to look at")
+            _check_bands(self.without_confidence, "without_confidence", self.basis, self.scale)
+        return self
+
+    @cached_property
+    def digest(self) -> str:
+        """The version: digest of the whole content."""
+        return digest(self.model_dump(mode="json"))
+
+    @property
+    def confidence_rule(self) -> str:
+        """How the confidence it looks at is made, for records."""
+        return f"agreement:{self.agreement}" if self.cases is None else f"cases:{self.cases.overall_confidence}"
+
+
+def check_rubric(policy: Policy, rubric: Rubric) -> None:
+    """Checks that a policy's cases can be judged by a rubric.
+
+    Raises:
+        PolicyError: a criterion that the rubric lacks, or another scale; with every problem found.
+    """
+    plan = policy.cases
+    if plan is None:
+        return
+    known = [criterion.name for criterion in rubric.criteria]
+    where = f"policy {policy.name!r}"
+    found = [
+        f"{where}: stages[{index}].criteria: the rubric {rubric.name!r} has no criterion {name!r}; it has "
+        f"{name_list(known)}{did_you_mean(name, known)}"
+        for index, stage in enumerate(plan.stages)
+        for name in stage.criteria
+        if name not in known
+    ]
+    if rubric.kind != "criteria":
+        found.append(f"{where}: cases need a rubric of kind 'criteria'; {rubric.name!r} is {rubric.kind}")
+    if (exact(policy.scale.low), exact(policy.scale.high)) != (exact(rubric.scale.low), exact(rubric.scale.high)):
+        found.append(f"{where}: scale {policy.scale} is not the rubric's ({rubric.scale}); write the same in both")
+    if found:
+        raise PolicyError("\n".join(found))
+
+
+def _check_bands(bands: tuple[Band, ...], where: str, basis: str, scale: Range) -> None:
+    for index, band in enumerate(bands):
+        _check_bounds(band.value, f"{where}[{index}].value", scale)
+        _check_bounds(band.confidence, f"{where}[{index}].confidence", Range())
+    found = problems(bands, scale)
+    if found:
+        raise ValueError("; ".join(f"{where}: {problem.describe(basis)}" for problem in found))
+
+
+def _check_bounds(interval: Interval, where: str, axis: Range) -> None:
+    for bound in interval.bounds:
+        if not axis.contains(bound):
+            raise ValueError(f"{where}: {bound:.10g} lies outside {axis}")
+    if interval.below is not None and exact(interval.below) == exact(axis.low):
+        raise ValueError(f"{where}: nothing lies below {axis.low:g}; raise `below` or leave it out")

@@ -1,0 +1,158 @@
+"""How the stages of a case are scored: which criteria each has, and their weights by the case's type."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from metajudge.decision.interval import UNIT, Interval, pieces
+from metajudge.rubric_model import Name, Text, Weight, did_you_mean, name_list
+
+Step = Literal["archive", "quick_review", "go_on"]
+"""What a gate says: put the case away, let a person look at once, or judge the remaining stages."""
+
+TypeName = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Profile(_Frozen):
+    """Weights of the criteria for cases of certain types.
+
+    Attributes:
+        types: the case types it is for, compared without regard to case; the name is always one of them.
+        weights: criterion -> relative weight, above 0; normalised over the criteria actually scored.
+    """
+
+    name: Name
+    title: Text
+    types: tuple[TypeName, ...] = ()
+    weights: Annotated[dict[Name, Weight], Field(min_length=1)]
+
+    def fits(self, case_type: str) -> bool:
+        """Whether it is for a type of case."""
+        return case_type.casefold() in {name.casefold() for name in (self.name, *self.types)}
+
+
+class StagePlan(_Frozen):
+    """A stage of a case, and the criteria it is scored on."""
+
+    name: Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
+    title: Text | None = None
+    criteria: Annotated[tuple[Name, ...], Field(min_length=1)]
+
+
+class GateStep(_Frozen):
+    """A stretch of relevance, and what is done there."""
+
+    value: Interval = Interval()
+    step: Step
+    justification: Text
+
+
+class Gate(_Frozen):
+    """A number from 0 to 1 that decides whether a case is judged to its end.
+
+    Attributes:
+        stage: the stage it belongs to; it stands before the stages that a gate can spare.
+        value: ``stated``: the number that ``field`` of the stage's context or output holds; ``score``: the stage's
+            weighted score, as its place on the scale from 0 (lowest) to 1 (highest).
+        missing: what is done where there is no such number.
+    """
+
+    stage: str
+    value: Literal["stated", "score"] = "stated"
+    field: str = "relevance"
+    steps: Annotated[tuple[GateStep, ...], Field(min_length=1)]
+    missing: Step = "go_on"
+
+    @model_validator(mode="after")
+    def _check(self) -> "Gate":
+        for piece in pieces(UNIT, (step.value for step in self.steps)):
+            covering = [index for index, step in enumerate(self.steps) if step.value.contains(piece.start)]
+            if not covering:
+                raise ValueError(f"steps: gap: no step covers {piece}; extend a step or add one")
+            if len(covering) > 1:
+                names = " and ".join(f"steps[{index}]" for index in covering)
+                raise ValueError(f"steps: overlap: {names} cover {piece}; let only one of them")
+        return self
+
+    def step_for(self, value: float) -> GateStep:
+        """The step for a number from 0 to 1."""
+        return next(step for step in self.steps if step.value.contains(value))
+
+
+class CasePlan(_Frozen):
+    """How cases are judged under a policy.
+
+    Attributes:
+        rubric: a built-in rubric's name or a file, relative to the policy's.
+        stages: in the order in which they are judged.
+        profiles: weights by type of case.
+        overall_score: ``mean_of_stages`` (plain mean of the stages' weighted scores) or ``lowest_stage``.
+        overall_confidence: ``mean_of_stages`` (plain mean of the criteria's, then of the stages') or ``lowest_stage``
+            (plain mean of the criteria's, then the lowest stage's).
+        judges: how several judges' scores and confidences of a criterion combine: ``mean`` (plain) or ``lowest``.
+        gate: may end a case early; None for none.
+    """
+
+    rubric: Text
+    stages: Annotated[tuple[StagePlan, ...], Field(min_length=1)]
+    profiles: Annotated[tuple[Profile, ...], Field(min_length=1)]
+    overall_score: Literal["mean_of_stages", "lowest_stage"] = "mean_of_stages"
+    overall_confidence: Literal["mean_of_stages", "lowest_stage"] = "mean_of_stages"
+    judges: Literal["mean", "lowest"] = "mean"
+    gate: Gate | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> "CasePlan":
+        names = [stage.name for stage in self.stages]
+        _different(names, "stages", "name")
+        for index, stage in enumerate(self.stages):
+            _different(stage.criteria, f"stages[{index}].criteria", "criterion")
+        _different([profile.name for profile in self.profiles], "profiles", "name")
+        _one_profile_a_type(self.profiles)
+        for index, profile in enumerate(self.profiles):
+            self._check_weights(profile, f"profiles[{index}].weights")
+        if self.gate is not None and self.gate.stage not in names:
+            raise ValueError(f"gate.stage: there is no stage {self.gate.stage!r}; the policy has {name_list(names)}")
+        return self
+
+    @property
+    def criteria(self) -> tuple[str, ...]:
+        """The criteria of all stages, each once, in order of appearance."""
+        return tuple(dict.fromkeys(name for stage in self.stages for name in stage.criteria))
+
+    def profile_for(self, case_type: str) -> Profile | None:
+        """The profile for a type of case; None where there is none."""
+        return next((profile for profile in self.profiles if profile.fits(case_type)), None)
+
+    def stage(self, name: str) -> StagePlan | None:
+        """A stage by its name; None where there is none."""
+        return next((stage for stage in self.stages if stage.name == name), None)
+
+    def _check_weights(self, profile: Profile, where: str) -> None:
+        known = self.criteria
+        for name in profile.weights:
+            if name not in known:
+                hint = did_you_mean(name, known)
+                raise ValueError(f"{where}: no stage has a criterion {name!r}; there are {name_list(known)}{hint}")
+        missing = [name for name in known if name not in profile.weights]
+        if missing:
+            raise ValueError(f"{where}: no weight for {name_list(missing)}; a profile must weigh every criterion")
+
+
+def _different(names: "list[str] | tuple[str, ...]", where: str, what: str) -> None:
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise ValueError(f"{where}[{index}]: the {what} {name!r} was given before; keep one of them")
+
+
+def _one_profile_a_type(profiles: tuple[Profile, ...]) -> None:
+    owner: dict[str, str] = {}
+    for profile in profiles:
+        for name in {one.casefold() for one in (profile.name, *profile.types)}:
+            first = owner.setdefault(name, profile.name)
+            if first != profile.name:
+                raise ValueError(f"profiles: {first!r} and {profile.name!r} are both for cases of type {name!r}")

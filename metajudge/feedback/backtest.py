@@ -1,0 +1,174 @@
+"""Whether a change of policy is better on cases it was not fitted on."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from metajudge.calibration.folds import question_folds
+from metajudge.decision.policy import Policy
+from metajudge.errors import InputError
+from metajudge.feedback.candidates import FEWEST_KEPT, FITS, SHARE_KEPT, SLACK, ChangeKind
+from metajudge.feedback.cases import APPROVED, REJECTED, DecidedCase, Direction
+from metajudge.feedback.replay import Floats, replayed
+from metajudge.stats.bootstrap import Ratio, bootstrap_difference
+
+FOLDS = 5
+RESAMPLES = 2_000
+CONFIDENCE = 0.99
+"""Of the intervals that a change must pass: stricter than usual, since a percentile bootstrap over few questions is a
+little narrow, and since a policy should not follow luck."""
+FEWEST_QUESTIONS = 20
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Difference(_Frozen):
+    """Proposal less active policy in one rate, with a bootstrap interval over questions; None where it is undefined."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    active_n: int = Field(description="Cases in the rate's denominator under the active policy.")
+    proposal_n: int = Field(description="... and under the proposal.")
+
+
+class Backtest(_Frozen):
+    """A proposal against the active policy, out of fold by question.
+
+    Attributes:
+        better: whether the rate the proposal is about improved beyond noise and the other one did not get worse
+            beyond noise.
+        reason: in words.
+        confidence: of each interval; shared among the changes that were tried together (Bonferroni).
+    """
+
+    kind: ChangeKind
+    direction: Direction
+    better: bool
+    reason: str
+    cases: int
+    questions: int
+    folds: int
+    seed: int
+    confidence: float
+    false_approve: Difference
+    false_reject: Difference
+
+
+def backtest(
+    kind: ChangeKind,
+    direction: Direction,
+    policy: Policy,
+    cases: Sequence[DecidedCase],
+    *,
+    seed: int = 0,
+    folds: int = FOLDS,
+    tried: int = 1,
+) -> Backtest:
+    """Fits the change on all folds but one, decides that one with it, and compares with the active policy.
+
+    The verdict rests on the false-approve rate for a policy that is too lenient, on the false-reject rate for one that
+    is too strict: the interval of the difference must lie below zero. Rates, and not counts, are compared: a change
+    that merely decides less is no better. A fold in which the change cannot be fitted keeps the active policy.
+
+    Args:
+        cases: those that the active policy decided, or whose numbers it can decide on.
+        tried: how many changes are tried on these cases; each gets its share of the error.
+
+    Raises:
+        InputError: too few cases, or about too few questions.
+    """
+    known = [case for case in cases if case.right is not None]
+    questions = [case.question for case in known]
+    distinct = len(set(questions))
+    if distinct < max(FEWEST_QUESTIONS, folds):
+        raise InputError(
+            f"{len(known)} decided cases about {distinct} questions are too few to tell a better policy from luck: "
+            f"at least {max(FEWEST_QUESTIONS, folds)} questions are needed"
+        )
+    fold = question_folds(questions, folds, [seed])
+    proposed: list[DecidedCase | None] = [None] * len(known)
+    changed = 0
+    for part in range(folds):
+        train = [case for case, at in zip(known, fold, strict=True) if at != part]
+        rows: list[int] = np.flatnonzero(fold == part).tolist()
+        fitted = FITS[kind](policy, train, direction)
+        changed += fitted is not None
+        for row, case in zip(rows, replayed(fitted or policy, [known[row] for row in rows]), strict=True):
+            proposed[row] = case
+    active = replayed(policy, known)
+    new = [case for case in proposed if case is not None]
+    confidence = 1 - (1 - CONFIDENCE) / tried
+    approve = _difference(new, active, APPROVED, questions, confidence, seed)
+    reject = _difference(new, active, REJECTED, questions, confidence, seed)
+    better, reason = _verdict(direction, approve, reject, changed, folds)
+    return Backtest(
+        kind=kind,
+        direction=direction,
+        better=better,
+        reason=reason,
+        cases=len(known),
+        questions=distinct,
+        folds=folds,
+        seed=seed,
+        confidence=confidence,
+        false_approve=approve,
+        false_reject=reject,
+    )
+
+
+def _difference(
+    new: Sequence[DecidedCase],
+    active: Sequence[DecidedCase],
+    action: str,
+    questions: Sequence[str],
+    confidence: float,
+    seed: int,
+) -> Difference:
+    first, second = _ratio(new, action), _ratio(active, action)
+    counts = int((first[1] > 0).sum()), int((second[1] > 0).sum())
+    absent = Difference(value=None, low=None, high=None, active_n=counts[1], proposal_n=counts[0])
+    if not all(counts):
+        return absent
+    found = bootstrap_difference(
+        Ratio(*first),
+        Ratio(*second),
+        questions,
+        rng=np.random.default_rng([seed, len(questions)]),
+        resamples=RESAMPLES,
+        confidence=confidence,
+    )
+    return Difference(value=found.estimate, low=found.low, high=found.high, active_n=counts[1], proposal_n=counts[0])
+
+
+def _ratio(cases: Sequence[DecidedCase], action: str) -> tuple[Floats, Floats]:
+    """Errors and cases with an action, weighted by inverse inclusion."""
+    wrong_is = action != APPROVED
+    chosen = np.array([case.weight * (case.action == action) for case in cases])
+    errors = chosen * np.array([case.right is wrong_is for case in cases])
+    return errors, chosen
+
+
+def _verdict(
+    direction: Direction, approve: Difference, reject: Difference, changed: int, folds: int
+) -> tuple[bool, str]:
+    lenient = direction is Direction.TOO_LENIENT
+    mine, other = (approve, reject) if lenient else (reject, approve)
+    name, other_name = ("false-approve rate", "false-reject rate")[:: 1 if lenient else -1]
+    if changed < folds:
+        return False, f"the cases allow no such change in {folds - changed} of {folds} folds"
+    if mine.value is None or mine.high is None:
+        return False, f"no case is left to measure the {name} on"
+    for one, what in ((mine, name), (other, other_name)):
+        if one.proposal_n < min(one.active_n, max(FEWEST_KEPT, (SHARE_KEPT - SLACK) * one.active_n)):
+            left = f"{one.proposal_n} of {one.active_n} cases would be left in the {what}"
+            return False, f"{left}: deciding less is no better"
+    said = f"{name} {100 * mine.value:+.1f} points ({100 * (mine.low or 0):+.1f} to {100 * mine.high:+.1f})"
+    if mine.high >= 0:
+        return False, f"{said}: not better beyond noise"
+    if other.low is not None and other.low > 0:
+        return False, f"{said}, but the {other_name} gets worse beyond noise ({100 * (other.value or 0):+.1f} points)"
+    return True, said

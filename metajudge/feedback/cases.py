@@ -1,0 +1,122 @@
+"""Decided cases: what the machine decided, what people said, and the numbers behind it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from metajudge.reviews import HumanDecision, Outcome, ReviewState
+from metajudge.reviews.agreement import label_of
+
+APPROVED, REJECTED = "APPROVE", "REJECT"
+
+
+class Direction(StrEnum):
+    """In which way machine and people disagree."""
+
+    TOO_LENIENT = "too_lenient"
+    """Approved, and people hold it to be wrong."""
+    TOO_STRICT = "too_strict"
+    """Rejected, and people hold it to be right."""
+    NEEDLESS_REVIEW = "needless_review"
+    """Sent to people, who had nothing to change."""
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedCase:
+    """One case that people decided.
+
+    Attributes:
+        question: the unit of independence: an item's digest or id.
+        action: what the policy decided.
+        right: whether the verdict (or the case's output) is right by people's majority; None where they cannot tell.
+        truth: the item's true label, None where it has none; metrics of people's judgment do not use it.
+        inclusion: probability with which such a case was reviewed; statistics weigh by its inverse.
+        criteria: criterion -> the machine's score (mean over agents), with the weights it was combined with;
+            ``corrected``: people's.
+        decisions: what was said, with reasons.
+    """
+
+    case_id: str
+    question: str
+    action: str
+    right: bool | None
+    decisions: tuple[HumanDecision, ...]
+    judge: str | None = None
+    category: str | None = None
+    policy: str | None = None
+    policy_digest: str | None = None
+    score: float | None = None
+    probability: float | None = None
+    confidence: float | None = None
+    truth: bool | None = None
+    inclusion: float = 1.0
+    criteria: Mapping[str, float] = field(default_factory=dict)
+    criterion_weights: Mapping[str, float] = field(default_factory=dict)
+    corrected: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def weight(self) -> float:
+        return 1.0 / self.inclusion
+
+    @property
+    def review_was_needed(self) -> bool | None:
+        """Whether people changed or rejected anything; None where they cannot tell."""
+        outcomes = {one.outcome for one in self.decisions} - {Outcome.CANNOT_TELL}
+        return None if not outcomes else outcomes != {Outcome.APPROVE}
+
+    @property
+    def disagreement(self) -> Direction | None:
+        """How machine and people disagree, None where they agree or cannot tell."""
+        if self.action == APPROVED:
+            return Direction.TOO_LENIENT if self.right is False else None
+        if self.action == REJECTED:
+            return Direction.TOO_STRICT if self.right is True else None
+        return Direction.NEEDLESS_REVIEW if self.review_was_needed is False else None
+
+    @property
+    def agreed(self) -> bool | None:
+        """Whether machine and people agree; None where people cannot tell."""
+        known = self.right if self.action in (APPROVED, REJECTED) else self.review_was_needed
+        return None if known is None else self.disagreement is None
+
+
+def decided_case(state: ReviewState) -> DecidedCase | None:
+    """A case out of a review, None where nobody has decided it yet."""
+    if not state.decisions:
+        return None
+    review = state.review
+    right = _case_right(state.decisions) if review.subject == "case" else label_of(state.decisions, review.verdict)
+    return DecidedCase(
+        case_id=review.subject_id,
+        question=review.question or review.item_id,
+        action=review.action,
+        right=right,
+        decisions=state.decisions,
+        judge=review.judge,
+        category=review.category,
+        policy=None if review.policy is None else review.policy.name,
+        policy_digest=None if review.policy is None else review.policy.digest,
+        score=review.score,
+        probability=review.probability,
+        confidence=review.confidence,
+        truth=review.truth,
+        inclusion=review.inclusion,
+        criteria=review.criteria,
+        criterion_weights=review.criterion_weights,
+        corrected=_corrected(state.decisions),
+    )
+
+
+def _case_right(decisions: Sequence[HumanDecision]) -> bool | None:
+    """A case is right when more people approve it than reject or modify it."""
+    said = [one.outcome is Outcome.APPROVE for one in decisions if one.outcome is not Outcome.CANNOT_TELL]
+    yes = sum(said)
+    return None if 2 * yes == len(said) else 2 * yes > len(said)
+
+
+def _corrected(decisions: Sequence[HumanDecision]) -> dict[str, float]:
+    found: dict[str, list[float]] = {}
+    for one in decisions:
+        for name, score in (one.scores or {}).items():
+            found.setdefault(name, []).append(score)
+    return {name: sum(values) / len(values) for name, values in found.items()}

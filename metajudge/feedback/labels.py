@@ -1,0 +1,69 @@
+"""People's decisions as labels for a calibration, with what is to be known about how they came about."""
+
+from dataclasses import dataclass
+
+from metajudge.errors import InputError
+from metajudge.reviews import ReviewOrigin
+from metajudge.reviews.agreement import label_of
+from metajudge.reviews.queue import ReviewFilter
+from metajudge.store.protocol import Store
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewLabels:
+    """Labels by judgment content.
+
+    Attributes:
+        right: judgment digest -> whether people hold the verdict to be right.
+        weights: judgment digest -> inverse of the probability with which it was reviewed.
+        selection: how just these came to be reviewed, in words.
+    """
+
+    right: dict[str, bool]
+    weights: dict[str, float]
+    selection: str
+
+
+async def review_labels(store: Store, *, now: float) -> ReviewLabels:
+    """All reviewed judgments on which people agree by majority.
+
+    Raises:
+        InputError: there is none.
+    """
+    right: dict[str, bool] = {}
+    weights: dict[str, float] = {}
+    audited = 0
+    cursor = None
+    while True:
+        page = await store.reviews.page(ReviewFilter(), now=now, limit=1000, cursor=cursor)
+        for state in page.reviews:
+            review = state.review
+            said = label_of(state.decisions, review.verdict) if review.subject == "judgment" else None
+            if said is None:
+                continue
+            # Several policies may have sent one judgment: it counts once, with its best chance of being seen.
+            known = weights.get(review.subject_digest)
+            right[review.subject_digest] = said
+            weights[review.subject_digest] = min(1 / review.inclusion, known or float("inf"))
+            audited += review.origin is ReviewOrigin.AUDIT
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    if not right:
+        raise InputError(
+            "nobody has decided a review of a judgment yet, so there is no label to fit on: `metajudge review next` "
+            "gives out what waits"
+        )
+    return ReviewLabels(right, weights, _selection(len(right), audited))
+
+
+def _selection(labels: int, audited: int) -> str:
+    if audited == 0:
+        return (
+            f"labels: {labels} human reviews of what a policy found doubtful; what it approved or rejected was never "
+            "looked at, so these probabilities are biased there (vet --audit-share reviews a random share of it)"
+        )
+    return (
+        f"labels: {labels} human reviews, {audited} of them a random share of what a policy approved or rejected, "
+        "weighted by the inverse of their chance of being reviewed; the figures below are over the reviewed, unweighted"
+    )

@@ -1,0 +1,280 @@
+"""The loop over a store: cases in, proposals out; a person activates, and everything is on record."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from metajudge.decision.load import load_policy
+from metajudge.decision.policy import Policy
+from metajudge.errors import InputError, PolicyError
+from metajudge.feedback.backtest import CONFIDENCE, Backtest, backtest
+from metajudge.feedback.candidates import FITS, ChangeKind
+from metajudge.feedback.cases import DecidedCase, Direction, decided_case
+from metajudge.feedback.changes import describe_change
+from metajudge.feedback.metrics import Metric, metrics, metrics_by
+from metajudge.feedback.patterns import Pattern, disagreements, find_patterns
+from metajudge.feedback.proposals import Activation, PatternRecord, Proposal
+from metajudge.reviews import ReviewStatus
+from metajudge.reviews.queue import ReviewFilter
+from metajudge.store.protocol import AuditEntry, Store
+from metajudge.types import digest
+
+EVERY = 10
+"""Disagreements after which patterns are looked for, where nothing else is said."""
+
+PROPOSAL, BACKTEST, ACTIVATION, SNAPSHOT, POLICY = "proposal", "backtest", "activation", "snapshot", "policy"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The state of a policy against people's decisions.
+
+    Attributes:
+        overall: all metrics; ``by_version``, ``by_category`` and ``by_judge`` the same in groups.
+        disagreements: how often in each direction.
+        patterns: the surest first.
+    """
+
+    policy: str
+    cases: int
+    overall: dict[Any, Metric]
+    by_version: dict[str, dict[Any, Metric]]
+    by_category: dict[str, dict[Any, Metric]]
+    by_judge: dict[str, dict[Any, Metric]]
+    disagreements: dict[Direction, int]
+    patterns: list[Pattern]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        groups = ("by_version", "by_category", "by_judge")
+        return {
+            "policy": self.policy,
+            "cases": self.cases,
+            "overall": _plain(self.overall),
+            **{name: {key: _plain(one) for key, one in getattr(self, name).items()} for name in groups},
+            "disagreements": {direction.value: count for direction, count in self.disagreements.items()},
+            "patterns": [asdict(one) | {"text": one.describe()} for one in self.patterns],
+        }
+
+
+class FeedbackLoop:
+    """Reads what people decided, and proposes; never changes a policy by itself.
+
+    Args:
+        store: holds reviews and the audit log.
+        clock: seconds since the epoch.
+        seed: of folds and resampling.
+    """
+
+    def __init__(self, store: Store, *, clock: Callable[[], float], seed: int = 0) -> None:
+        self._store = store
+        self._clock = clock
+        self._seed = seed
+
+    async def cases(self, name: str) -> list[DecidedCase]:
+        """Every case that people decided and a version of this policy had decided before."""
+        found: list[DecidedCase] = []
+        cursor = None
+        while True:
+            page = await self._store.reviews.page(ReviewFilter(), now=self._clock(), limit=1000, cursor=cursor)
+            for state in page.reviews:
+                policy = state.review.policy
+                case = decided_case(state) if policy is not None and policy.name == name else None
+                if case is not None and state.status is ReviewStatus.DECIDED:
+                    found.append(case)
+            cursor = page.next_cursor
+            if cursor is None:
+                return sorted(found, key=lambda case: (min(one.decided_at for one in case.decisions), case.case_id))
+
+    async def active(self, name: str) -> Policy:
+        """The version in force: the one activated last, else the policy's file."""
+        entries = await self._store.audit_log.entries(ACTIVATION, name, limit=1)
+        if entries:
+            return Policy.model_validate(entries[-1].payload["policy"])
+        used = await self._store.audit_log.entries(POLICY, name, limit=1)
+        try:
+            return load_policy(name)
+        except PolicyError:
+            if used:  # its file is gone or elsewhere; what was decided with is on record
+                return Policy.model_validate(used[-1].payload["policy"])
+            raise
+
+    async def register(self, policy: Policy) -> None:
+        """Keeps a policy's content, once per version, so that what was decided with it can always be explained."""
+        entries = await self._store.audit_log.entries(POLICY, policy.name)
+        if all(entry.payload["digest"] != policy.digest for entry in entries):
+            payload = {"digest": policy.digest, "policy": policy.model_dump(mode="json")}
+            await self._store.audit_log.append(POLICY, policy.name, payload, now=self._clock())
+
+    async def report(self, name: str) -> Report:
+        """Metrics with intervals, disagreements and patterns."""
+        cases = await self.cases(name)
+        policy = await self.active(name)
+        return Report(
+            policy=name,
+            cases=len(cases),
+            overall=metrics(cases, seed=self._seed),
+            by_version=metrics_by(cases, lambda case: case.policy_digest, seed=self._seed),
+            by_category=metrics_by(cases, lambda case: case.category, seed=self._seed),
+            by_judge=metrics_by(cases, lambda case: case.judge, seed=self._seed),
+            disagreements={direction: len(found) for direction, found in disagreements(cases).items()},
+            patterns=find_patterns(policy, cases),
+        )
+
+    async def snapshot(self, name: str) -> AuditEntry:
+        """Keeps a report as it stands now."""
+        report = await self.report(name)
+        return await self._store.audit_log.append(SNAPSHOT, name, report.to_json(), now=self._clock())
+
+    async def due(self, name: str, every: int = EVERY) -> bool:
+        """Whether so many disagreements have come since patterns were last looked for."""
+        if every < 1:
+            raise InputError(f"patterns are looked for every so many disagreements: at least 1, not {every}")
+        cases = await self.cases(name)
+        count = sum(case.disagreement is not None for case in cases)
+        seen = [entry.payload.get("disagreements_total", 0) for entry in await self._analyses(name)]
+        return count - max(seen, default=0) >= every
+
+    async def propose(self, name: str) -> list[Proposal]:
+        """Fits every change that fits the policy and keeps each with its backtest, refused ones included.
+
+        Raises:
+            InputError: too few decided cases.
+        """
+        policy = await self.active(name)
+        cases = await self.cases(name)
+        if not cases:
+            raise InputError(
+                f"nobody has decided a case of policy {name!r} yet: `metajudge review next` gives out what waits"
+            )
+        patterns = find_patterns(policy, cases)
+        tries = [(kind, way) for kind in FITS for way in _ways(cases)]
+        fitted = [(kind, way, new) for kind, way in tries if (new := FITS[kind](policy, cases, way)) is not None]
+        known = {one.proposal_id for one in await self.proposals(name)}
+        found = []
+        for kind, way, new in fitted:
+            test = backtest(kind, way, policy, cases, seed=self._seed, tried=len(fitted))
+            proposal = self._proposal(policy, new, test, [one for one in patterns if one.direction is way], cases)
+            if proposal.proposal_id not in known:  # the same cases give the same proposal
+                await self._store.audit_log.append(PROPOSAL, name, proposal.model_dump(mode="json"), now=self._clock())
+            found.append(proposal)
+        count = sum(case.disagreement is not None for case in cases)
+        await self._store.audit_log.append(
+            "analysis",
+            name,
+            {
+                "disagreements_total": count,
+                "cases": len(cases),
+                "patterns": [asdict(one) | {"text": one.describe()} for one in patterns],
+                "proposals": [one.proposal_id for one in found],
+            },
+            now=self._clock(),
+        )
+        return found
+
+    async def proposals(self, name: str | None = None) -> list[Proposal]:
+        """All proposals, oldest first."""
+        entries = await self._store.audit_log.entries(PROPOSAL, name)
+        return [Proposal.model_validate(entry.payload) for entry in entries]
+
+    async def proposal(self, proposal_id: str) -> Proposal:
+        """One proposal, by its id.
+
+        Raises:
+            InputError: there is none of that id.
+        """
+        for found in await self.proposals():
+            if found.proposal_id == proposal_id:
+                return found
+        raise InputError(f"there is no proposal {proposal_id!r}: `metajudge feedback history` shows those there are")
+
+    async def backtest(self, proposal_id: str) -> Backtest:
+        """Tests a proposal's change anew on all cases there are by now, against the version now in force; kept."""
+        proposal = await self.proposal(proposal_id)
+        policy = await self.active(proposal.name)
+        cases = await self.cases(proposal.name)
+        tried = round((1 - CONFIDENCE) / (1 - proposal.backtest.confidence))
+        found = backtest(proposal.kind, proposal.direction, policy, cases, seed=self._seed, tried=max(tried, 1))
+        payload = {"base_digest": policy.digest, "backtest": found.model_dump(mode="json")}
+        await self._store.audit_log.append(BACKTEST, proposal_id, payload, now=self._clock())
+        return found
+
+    async def activate(self, proposal_id: str, *, by: str, reason: str = "") -> Activation:
+        """Puts a proposal's policy in force from now on; assessments keep the version they were decided with.
+
+        Raises:
+            InputError: it was refused, its newest backtest is not better, it was fitted on another version than the
+                one in force, or nobody says who activates it.
+        """
+        proposal = await self.proposal(proposal_id)
+        if not by.strip():
+            raise InputError("say who activates it: --by NAME")
+        policy = await self.active(proposal.name)
+        if policy.digest == proposal.policy.digest:
+            raise InputError(f"proposal {proposal_id} is in force already")
+        if policy.digest != proposal.base_digest:
+            raise InputError(
+                f"proposal {proposal_id} was made for version {proposal.base_digest[:12]} of {proposal.name!r}, and "
+                f"{policy.digest[:12]} is in force now: propose again"
+            )
+        tests = await self._store.audit_log.entries(BACKTEST, proposal_id, limit=1)
+        newest = Backtest.model_validate(tests[-1].payload["backtest"]) if tests else proposal.backtest
+        if not newest.better:
+            raise InputError(f"proposal {proposal_id} is refused: {newest.reason}")
+        activation = Activation(
+            name=proposal.name,
+            proposal_id=proposal_id,
+            base_digest=policy.digest,
+            digest=proposal.policy.digest,
+            by=by.strip(),
+            at=self._clock(),
+            reason=reason,
+            backtest=newest,
+            policy=proposal.policy,
+        )
+        await self.register(policy)
+        await self.register(proposal.policy)
+        await self._store.audit_log.append(
+            ACTIVATION, proposal.name, activation.model_dump(mode="json"), now=activation.at
+        )
+        return activation
+
+    async def activations(self, name: str | None = None) -> list[Activation]:
+        """The audit records of every activation, oldest first."""
+        entries = await self._store.audit_log.entries(ACTIVATION, name)
+        return [Activation.model_validate(entry.payload) for entry in entries]
+
+    async def _analyses(self, name: str) -> list[AuditEntry]:
+        return await self._store.audit_log.entries("analysis", name)
+
+    def _proposal(
+        self, policy: Policy, new: Policy, test: Backtest, patterns: Sequence[Pattern], cases: Sequence[DecidedCase]
+    ) -> Proposal:
+        ids = tuple(case.case_id for case in cases)
+        return Proposal(
+            proposal_id=digest(["proposal", policy.digest, new.digest, test.direction, ids])[:12],
+            name=policy.name,
+            base_digest=policy.digest,
+            kind=test.kind,
+            direction=test.direction,
+            change=describe_change(policy, new),
+            policy=new,
+            patterns=tuple(PatternRecord(**asdict(one), text=one.describe()) for one in patterns),
+            backtest=test,
+            cases=ids,
+            created_at=self._clock(),
+            status="proposed" if test.better else "refused",
+        )
+
+
+def _ways(cases: Sequence[DecidedCase]) -> list[Direction]:
+    """The directions in which there is any disagreement to learn from."""
+    found = disagreements(cases)
+    return [way for way in (Direction.TOO_LENIENT, Direction.TOO_STRICT) if found[way]]
+
+
+def _plain(found: dict[Any, Metric]) -> dict[str, Any]:
+    return {str(name): asdict(one) for name, one in found.items()}
+
+
+__all__ = ["EVERY", "ChangeKind", "FeedbackLoop", "Report"]

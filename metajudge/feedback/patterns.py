@@ -1,0 +1,118 @@
+"""Patterns in disagreements: where the machine is too lenient or too strict, by how much, and whether that is noise."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from metajudge.decision.policy import Policy
+from metajudge.feedback.candidates import FEWEST_CORRECTIONS
+from metajudge.feedback.cases import APPROVED, REJECTED, DecidedCase, Direction
+from metajudge.feedback.metrics import DEFINITIONS
+from metajudge.stats.signed_rank import wilcoxon_signed_rank
+
+LEVEL = 0.05
+"""Patterns are told from noise at this level over all of them together (Holm, 1979)."""
+FEWEST_CASES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """One way in which machine and people differ.
+
+    Attributes:
+        where: the criterion, or the action whose error rate is meant.
+        category: None for all.
+        shift: people's score less the machine's, mean, on the rubric's scale; for an action its error rate.
+        n: corrected scores, or cases with that action.
+        p_value: two-sided signed-rank test of the shifts, or the exact one-sided binomial test of the rate against
+            its target.
+        significant: whether it holds at :data:`LEVEL` among all patterns looked at.
+    """
+
+    direction: Direction
+    kind: str
+    where: str
+    category: str | None
+    shift: float
+    n: int
+    p_value: float
+    significant: bool
+
+    def describe(self) -> str:
+        """The pattern in a sentence."""
+        scope = "" if self.category is None else f" in {self.category}"
+        sure = f"p = {self.p_value:.2g}" + ("" if self.significant else ", which may be noise")
+        if self.kind == "criterion":
+            how = "too lenient" if self.direction is Direction.TOO_LENIENT else "too strict"
+            return f"{self.where}{scope} is scored {how} by {abs(self.shift):.2g} ({self.n} corrections, {sure})"
+        word = "wrong" if self.direction is Direction.TOO_LENIENT else "right"
+        return f"{100 * self.shift:.0f} % of {self.n} {self.where} cases{scope} were {word} ({sure})"
+
+
+def find_patterns(policy: Policy, cases: Sequence[DecidedCase]) -> list[Pattern]:
+    """Patterns per criterion, per action, and per category of each; the surest first.
+
+    Args:
+        policy: whose decisions the cases are; its own bounds are not looked at here.
+    """
+    found = [*_criteria(cases, None), *_actions(cases, None)]
+    categories = sorted({case.category for case in cases if case.category})
+    for category in categories if len(categories) > 1 else ():
+        mine = [case for case in cases if case.category == category]
+        found += [*_criteria(mine, category), *_actions(mine, category)]
+    return _holm(found)
+
+
+def disagreements(cases: Iterable[DecidedCase]) -> dict[Direction, list[DecidedCase]]:
+    """Cases by the way in which machine and people disagree."""
+    found: dict[Direction, list[DecidedCase]] = {direction: [] for direction in Direction}
+    for case in cases:
+        if case.disagreement is not None:
+            found[case.disagreement].append(case)
+    return found
+
+
+def _criteria(cases: Sequence[DecidedCase], category: str | None) -> list[Pattern]:
+    shifts: dict[str, list[float]] = {}
+    for case in cases:
+        for name, score in case.corrected.items():
+            if name in case.criteria:
+                shifts.setdefault(name, []).append(score - case.criteria[name])
+    found = []
+    for name, values in sorted(shifts.items()):
+        mean = sum(values) / len(values)
+        if len(values) < FEWEST_CORRECTIONS or mean == 0:
+            continue
+        direction = Direction.TOO_LENIENT if mean < 0 else Direction.TOO_STRICT
+        p = wilcoxon_signed_rank([round(value, 9) for value in values]).p_value
+        found.append(Pattern(direction, "criterion", name, category, mean, len(values), p, significant=False))
+    return found
+
+
+def _actions(cases: Sequence[DecidedCase], category: str | None) -> list[Pattern]:
+    from scipy.stats import binomtest
+
+    found = []
+    for action, direction, metric in (
+        (APPROVED, Direction.TOO_LENIENT, "false_approve_rate"),
+        (REJECTED, Direction.TOO_STRICT, "false_reject_rate"),
+    ):
+        known = [case for case in cases if case.action == action and case.right is not None]
+        errors = Counter(case.disagreement for case in known)[direction]
+        target = DEFINITIONS[metric].target  # type: ignore[index]
+        if len(known) < FEWEST_CASES or errors <= target * len(known):
+            continue
+        p = float(binomtest(errors, len(known), target, alternative="greater").pvalue)
+        found.append(Pattern(direction, "action", action, category, errors / len(known), len(known), p, False))
+    return found
+
+
+def _holm(patterns: Sequence[Pattern]) -> list[Pattern]:
+    from dataclasses import replace
+
+    ordered = sorted(patterns, key=lambda one: (one.p_value, one.kind, one.where, one.category or ""))
+    found, holds = [], True
+    for rank, one in enumerate(ordered):
+        holds = holds and one.p_value <= LEVEL / (len(ordered) - rank)
+        found.append(replace(one, significant=holds))
+    return found

@@ -1,0 +1,86 @@
+"""Proposals: a change of a policy, the pattern that suggests it, and the evidence for it."""
+
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from metajudge.decision.policy import Policy
+from metajudge.feedback.backtest import Backtest
+from metajudge.feedback.candidates import ChangeKind
+from metajudge.feedback.cases import Direction
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ProposalStatus(StrEnum):
+    """What has become of a proposal."""
+
+    PROPOSED = "proposed"
+    """Better in its backtest; waits for somebody to activate it."""
+    REFUSED = "refused"
+    """Not better beyond noise."""
+    ACTIVE = "active"
+    SUPERSEDED = "superseded"
+    """Was active until another one took its place."""
+
+
+class PatternRecord(_Frozen):
+    """A pattern as it is kept: see :class:`metajudge.feedback.patterns.Pattern`."""
+
+    direction: Direction
+    kind: str
+    where: str
+    category: str | None
+    shift: float
+    n: int
+    p_value: float
+    significant: bool
+    text: str
+
+
+class Proposal(_Frozen):
+    """A new version of a policy, which nobody uses before it is activated.
+
+    Attributes:
+        base_digest: the version it would replace; ``policy`` is the new one, whole.
+        change: in words.
+        patterns: what in people's decisions suggested it.
+        cases: ids of the decided cases it was fitted on.
+        created_at: seconds since the epoch.
+    """
+
+    proposal_id: str
+    name: str
+    base_digest: str
+    kind: ChangeKind
+    direction: Direction
+    change: str
+    policy: Policy
+    patterns: tuple[PatternRecord, ...]
+    backtest: Backtest
+    cases: tuple[str, ...]
+    created_at: float
+    status: Literal["proposed", "refused"]
+
+
+class Activation(_Frozen):
+    """The audit record of a policy version put in force.
+
+    Attributes:
+        by: who did it; at: seconds since the epoch.
+        backtest: the evidence at that time.
+        reason: in that person's words.
+    """
+
+    name: str
+    proposal_id: str
+    base_digest: str
+    digest: str
+    by: str = Field(min_length=1, max_length=200)
+    at: float
+    reason: str = ""
+    backtest: Backtest
+    policy: Policy

@@ -1,0 +1,176 @@
+"""Candidates' answers to one question: generated, or given with the item; what they cost and how long they took."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from metajudge.concurrency import all_of
+from metajudge.errors import FailureKind, ProviderError
+from metajudge.judging.blinding import hide_names
+from metajudge.judging.clash_record import CandidateAnswer
+from metajudge.judging.exchange import Spent
+from metajudge.providers.model import Message, Model, ModelRequest, Parameters
+from metajudge.providers.wrapper import CallAttempt
+from metajudge.types import Failure, Item, Reply, Usage, text_digest, valid_text
+
+COPIES_APART = 1_000_000
+"""Draws between two names of one model."""
+
+NOT_STREAMED = "the answer did not come as a stream"
+FROM_STORE = "the answer came from the store, which keeps no time to the first token"
+NO_TEXT = "the answer holds no text"
+GIVEN = "the answer was given, not generated"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A model that answers. It sees the question as it is, and nothing else.
+
+    Attributes:
+        name: what it is called in verdicts; a response id.
+    """
+
+    name: str
+    model: Model
+    parameters: Parameters = field(default_factory=Parameters)
+
+
+@dataclass(frozen=True, slots=True)
+class GatheredAnswer:
+    """An answer for the record, what the judges see of it, and what it took in this run.
+
+    Attributes:
+        shown: the text with names hidden; None where the candidate failed.
+    """
+
+    answer: CandidateAnswer
+    shown: str | None
+    spent: Spent = field(default_factory=Spent)
+
+
+async def gather_answers(
+    item: Item,
+    candidates: Sequence[Candidate],
+    *,
+    hide: Iterable[str] = (),
+    draw: int = 0,
+    known: Sequence[CandidateAnswer] = (),
+) -> list[GatheredAnswer]:
+    """All candidates' answers at once; without candidates, the item's own responses.
+
+    Args:
+        hide: names that judges must not read in a response.
+        draw: index of the sample; another cycle is another draw.
+        known: answers of an earlier attempt: they are kept where the candidate could be asked.
+
+    Returns:
+        An answer each, sorted by the candidates' names. A candidate that failed has one, too: with the reason.
+
+    Raises:
+        BudgetExceeded: the run's budget is spent.
+    """
+    there: Mapping[str, CandidateAnswer] = {one.name: one for one in known if one.replied}
+    names = tuple(hide)
+
+    async def one(candidate: Candidate, copy: int) -> GatheredAnswer:
+        kept = there.get(candidate.name)
+        if kept is not None:
+            return GatheredAnswer(kept, _shown(kept.text, names, item)[0])
+        return await _generate(candidate, item, names, draw + copy * COPIES_APART)
+
+    if not candidates:
+        return [_given(item, name, text, names) for name, text in sorted(item.responses.items())]
+    ordered = sorted(candidates, key=lambda one: one.name)
+    return await all_of(map(one, ordered, copies([candidate.model for candidate in ordered])))
+
+
+def copies(models: Sequence[Model]) -> list[int]:
+    """How many times each model came before: the same model twice must be asked twice, not share one reply."""
+    seen: Counter[tuple[str, str]] = Counter()
+    found = []
+    for model in models:
+        name = (str(model.endpoint), model.name)
+        found.append(seen[name])
+        seen[name] += 1
+    return found
+
+
+def answer_request(question: str, parameters: Parameters, draw: int = 0) -> ModelRequest:
+    """What a candidate is asked: the question alone."""
+    return ModelRequest("", (Message("user", question),), None, parameters, draw)
+
+
+async def _generate(candidate: Candidate, item: Item, hide: Sequence[str], draw: int) -> GatheredAnswer:
+    model = candidate.model
+    request = CallAttempt.of(model, answer_request(item.question, candidate.parameters, draw))
+    answer = CandidateAnswer(
+        name=candidate.name,
+        model=model.name,
+        endpoint=str(model.endpoint),
+        source="generated",
+        text=None,
+        text_digest=None,
+        request_digest=request.key,
+    )
+    try:
+        reply = await model.complete(request)
+    except ProviderError as error:
+        spent = Spent(calls=error.attempts, usage=error.usage or Usage(), cost_usd=error.cost_usd)
+        failure = Failure(kind=error.kind, message=str(error))
+        failed = {"failure": failure, "replied": error.kind is FailureKind.REFUSED, "cost_usd": error.cost_usd}
+        absent = {"first_token_absent": "the candidate gave no answer"}
+        return GatheredAnswer(answer.model_copy(update={**failed, **absent}), None, spent)
+    return _answered(answer, reply, item, hide)
+
+
+def _answered(answer: CandidateAnswer, reply: Reply, item: Item, hide: Sequence[str]) -> GatheredAnswer:
+    spent = Spent(calls=reply.attempts, cached_calls=int(reply.cached), latency_s=reply.latency_s)
+    if not reply.cached:
+        spent.usage, spent.cost_usd = reply.usage or Usage(), reply.cost_usd
+    measured = {
+        "reported_model": reply.model,
+        "finish": reply.finish,
+        "cost_usd": reply.cost_usd,
+        "latency_s": round(reply.latency_s, 6),
+        "first_token_s": None if reply.first_token_s is None else round(reply.first_token_s, 6),
+        "first_token_absent": _absent(reply),
+        "input_tokens": None if reply.usage is None else reply.usage.input_tokens,
+        "output_tokens": None if reply.usage is None else reply.usage.output_tokens,
+    }
+    if reply.finish == "refusal":
+        said = reply.text[:200] or "(no reason given)"
+        failure = Failure(kind=FailureKind.REFUSED, message=f"{answer.name} declined to answer: {said}")
+        return GatheredAnswer(answer.model_copy(update={**measured, "failure": failure}), None, spent)
+    text = valid_text(reply.text)
+    shown, found = _shown(text, hide, item)
+    texts = {"text": text, "text_digest": text_digest(text), "hidden_names": found}
+    return GatheredAnswer(answer.model_copy(update={**measured, **texts}), shown, spent)
+
+
+def _absent(reply: Reply) -> str | None:
+    if reply.first_token_s is not None:
+        return None
+    if reply.cached:
+        return FROM_STORE
+    return NOT_STREAMED if reply.text else NO_TEXT
+
+
+def _given(item: Item, name: str, text: str, hide: Sequence[str]) -> GatheredAnswer:
+    shown, found = _shown(text, hide, item)
+    answer = CandidateAnswer(
+        name=name,
+        model=(item.models or {}).get(name),
+        source="given",
+        text=text,
+        text_digest=text_digest(text),
+        hidden_names=found,
+        first_token_absent=GIVEN,
+    )
+    return GatheredAnswer(answer, shown)
+
+
+def _shown(text: str | None, hide: Sequence[str], item: Item) -> tuple[str | None, tuple[str, ...]]:
+    if text is None:
+        return None, ()
+    hidden = hide_names(text, hide, question=item.question)
+    return hidden.text, hidden.found

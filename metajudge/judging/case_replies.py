@@ -1,0 +1,155 @@
+"""From a case judge's reply to criterion results, strictly: no score is ever guessed."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from metajudge.agents import ReplyProblemsError
+from metajudge.agents.parse import load_object
+from metajudge.providers.model import OutputSchema
+from metajudge.rubric import Rubric
+
+MAX_ENTRIES = 50
+"""More pieces of evidence, or weaknesses, of one criterion are a reply gone wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionReply:
+    """What a judge said about one criterion; ``score`` and ``confidence`` are None where it does not apply."""
+
+    score: float | None
+    confidence: float | None
+    comment: str
+    evidence: tuple[str, ...] = ()
+    weaknesses: tuple[str, ...] = ()
+
+
+def fields_of(rubric: Rubric) -> tuple[str, ...]:
+    """The properties of each criterion's answer, in the order of asking: reasons before the score."""
+    return (
+        "comment",
+        *(name for name in ("evidence", "weaknesses") if name in rubric.asks),
+        "score",
+        *(name for name in ("confidence",) if name in rubric.asks),
+    )
+
+
+def case_schema(rubric: Rubric) -> OutputSchema:
+    """The answer's JSON Schema: one required property a criterion, scores as an enumeration of the scale's points."""
+    properties = {criterion.name: _object(_entry(rubric, criterion.optional)) for criterion in rubric.criteria}
+    return OutputSchema("case_evaluation", _object(properties))
+
+
+def parse_case_reply(text: str, rubric: Rubric) -> dict[str, CriterionReply]:
+    """Reads one entry for each criterion of a rubric, in rubric order.
+
+    Raises:
+        ReplyProblemsError: with every problem found: missing or unknown criteria and properties, a score off the scale,
+            a confidence outside 0..1.
+    """
+    answer = load_object(text)
+    names = [criterion.name for criterion in rubric.criteria]
+    problems = [f"unknown property {name!r}" for name in answer if name not in names]
+    found: dict[str, CriterionReply] = {}
+    for criterion in rubric.criteria:
+        if criterion.name not in answer:
+            problems.append(f"{criterion.name} is missing")
+            continue
+        entry = answer[criterion.name]
+        wrong = _problems(criterion.name, entry, rubric, criterion.optional)
+        problems += wrong
+        if not wrong:
+            found[criterion.name] = _reply(entry)
+    if not problems and all(reply.score is None for reply in found.values()):
+        problems.append("every criterion is marked as not applicable: at least one must be scored")
+    if problems:
+        raise ReplyProblemsError(problems)
+    return found
+
+
+def _reply(entry: dict[str, Any]) -> CriterionReply:
+    score, confidence = entry["score"], entry.get("confidence")
+    return CriterionReply(
+        score=None if score is None else float(score),
+        confidence=None if confidence is None or score is None else float(confidence),
+        comment=entry["comment"],
+        evidence=tuple(entry.get("evidence", ())),
+        weaknesses=tuple(entry.get("weaknesses", ())),
+    )
+
+
+def _problems(name: str, entry: Any, rubric: Rubric, optional: bool) -> list[str]:
+    if not isinstance(entry, dict):
+        return [f"{name} must be an object, not {_short(entry)}"]
+    fields = fields_of(rubric)
+    found = [f"{name} has an unknown property {key!r}" for key in entry if key not in fields]
+    found += [f"{name}.{field} is missing" for field in fields if field not in entry]
+    if "comment" in entry and not isinstance(entry["comment"], str):
+        found.append(f"{name}.comment must be a string")
+    for field in ("evidence", "weaknesses"):
+        if field in entry and field in fields:
+            found += _list_problems(f"{name}.{field}", entry[field])
+    if "score" in entry:
+        found += _score_problems(f"{name}.score", entry["score"], rubric, optional)
+    if "confidence" in entry and "confidence" in fields:
+        unscored = optional and entry.get("score", 0) is None
+        found += _confidence_problems(f"{name}.confidence", entry["confidence"], unscored)
+    return found
+
+
+def _list_problems(where: str, value: Any) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        return [f"{where} must be a list of strings"]
+    return [f"{where} has {len(value)} entries; at most {MAX_ENTRIES}"] if len(value) > MAX_ENTRIES else []
+
+
+def _score_problems(where: str, value: Any, rubric: Rubric, optional: bool) -> list[str]:
+    if value is None and optional:
+        return []
+    if isinstance(value, bool) or not isinstance(value, int | float) or not rubric.scale.contains(value):
+        points = ", ".join(f"{point:g}" for point in rubric.scale.points)
+        return [f"{where} must be one of the numbers {points}, not {_short(value)}"]
+    return []
+
+
+def _confidence_problems(where: str, value: Any, unscored: bool) -> list[str]:
+    if value is None and unscored:
+        return []
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        return [f"{where} must be a number from 0 to 1, not {_short(value)}"]
+    return []
+
+
+def _entry(rubric: Rubric, optional: bool) -> dict[str, Any]:
+    points = list(rubric.scale.points)
+    score: dict[str, Any] = {
+        "type": "integer" if all(isinstance(point, int) for point in points) else "number",
+        "enum": points,
+    }
+    confidence: dict[str, Any] = {"type": "number"}
+    texts = {"type": "array", "items": {"type": "string"}}
+    kinds: dict[str, dict[str, Any]] = {
+        "comment": {"type": "string"},
+        "evidence": texts,
+        "weaknesses": texts,
+        "score": {"anyOf": [score, {"type": "null"}]} if optional else score,
+        "confidence": {"anyOf": [confidence, {"type": "null"}]} if optional else confidence,
+    }
+    return {name: kinds[name] for name in fields_of(rubric)}
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _short(value: object) -> str:
+    try:
+        text = json.dumps(value)
+    except (ValueError, RecursionError):
+        text = type(value).__name__
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,147 @@
+"""What judging a case gives: every stage's scores, the overall ones, and what is to be done."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from metajudge.types import Decision, Failure, TokenUsage
+
+Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Quote(_Frozen):
+    """A judge's evidence, and whether its words were found.
+
+    Attributes:
+        in_output: whether they stand in the stage's output; False is evidence that the judge made up or paraphrased.
+        in_context: whether they stand in what the stage was given.
+        judge: who quoted it, where several judged.
+    """
+
+    quote: str
+    in_output: bool
+    in_context: bool
+    judge: str | None = None
+
+
+class CriterionResult(_Frozen):
+    """One criterion of a stage.
+
+    Attributes:
+        score: on the rubric's scale; None where the criterion does not apply.
+        confidence: None where it does not apply, or the rubric does not ask for it.
+    """
+
+    score: float | None
+    confidence: Unit | None = None
+    comment: str = ""
+    evidence: tuple[Quote, ...] = ()
+    weaknesses: tuple[str, ...] = ()
+
+
+class JudgeReply(_Frozen):
+    """What one judge said about one stage: scores, or a failure."""
+
+    judge: str
+    model: str
+    criteria: dict[str, CriterionResult] | None = None
+    weighted_score: float | None = None
+    failure: Failure | None = None
+    calls: int = 0
+    cached_calls: int = 0
+    cost_usd: float | None = Field(default=0.0, description="Of this run; None where a price or usage is unknown.")
+    usage: TokenUsage = TokenUsage()
+    latency_s: float = 0.0
+    request_digest: str
+    reported_model: str | None = None
+
+
+class StageResult(_Frozen):
+    """One stage: its judges combined by the policy's rule.
+
+    Attributes:
+        weighted_score: over the criteria actually scored; None with a ``failure``.
+        confidence_overall: plain mean of the criteria's confidences; None where ``absent`` says why.
+        weights: criterion -> share it had in the weighted score; they add up to 1.
+        failure: why there is no score: too few judges answered.
+        judges: what each judge said, failures included.
+    """
+
+    name: str
+    criteria: dict[str, CriterionResult] = Field(default_factory=dict)
+    weighted_score: float | None = None
+    confidence_overall: Unit | None = None
+    absent: dict[Literal["confidence_overall"], str] = Field(default_factory=dict)
+    weights: dict[str, float] = Field(default_factory=dict)
+    failure: Failure | None = None
+    judges: tuple[JudgeReply, ...] = ()
+
+
+class GateResult(_Frozen):
+    """What a policy's gate said; ``value`` is absent where ``missing`` says why."""
+
+    stage: str
+    value: Unit | None
+    step: Literal["archive", "quick_review", "go_on"]
+    missing: str | None = None
+
+
+class CaseMetadata(_Frozen):
+    """What a result rests on.
+
+    Attributes:
+        judge_models: judge -> model asked.
+        evaluated_at: when, UTC, ISO 8601.
+        weights_used: the weight profile's name; ``weights`` its numbers, as the policy has them.
+        total_criteria_evaluated: criterion scores, over all stages.
+        rules: how judges, criteria and stages were combined.
+        calls: HTTP requests of this run, ``cached_calls`` replies from the store.
+    """
+
+    judge_models: dict[str, str]
+    evaluated_at: str
+    weights_used: str
+    weights: dict[str, float]
+    total_criteria_evaluated: int
+    rules: dict[str, str]
+    policy: str
+    policy_digest: str
+    rubric: str
+    rubric_digest: str
+    prompt_digest: str
+    case_digest: str
+    parameters: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    calls: int = 0
+    cached_calls: int = 0
+    cost_usd: float | None = 0.0
+    usage: TokenUsage = TokenUsage()
+    metajudge_version: str
+
+
+class CaseResult(_Frozen):
+    """What ``metajudge case`` writes.
+
+    ``overall_quality_score`` and ``overall_confidence`` are numbers, or ``absent`` says why there is none.
+    """
+
+    version: Literal[1] = 1
+    case_id: str
+    type: str
+    stages: tuple[StageResult, ...]
+    gate: GateResult | None = None
+    overall_quality_score: float | None = None
+    overall_confidence: Unit | None = None
+    absent: dict[Literal["overall_quality_score", "overall_confidence"], str] = Field(default_factory=dict)
+    action: Literal["APPROVE", "REVIEW", "REVIEW_PRIORITY", "REJECT"]
+    reasoning: str
+    decision: Decision
+    metadata: CaseMetadata
+
+    @property
+    def failed(self) -> bool:
+        """Whether a stage could not be scored."""
+        return any(stage.failure is not None for stage in self.stages)

@@ -1,0 +1,143 @@
+"""One judge ranks all responses to a question in one call, without knowing who wrote them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from metajudge.judging.blinding import Blinding, blind, unblind
+from metajudge.judging.criteria import Criterion, shown_criteria
+from metajudge.judging.exchange import Spent, ask
+from metajudge.judging.ranking_replies import CriterionGrade, RankingReply, parse_ranking_reply, ranking_schema
+from metajudge.prompts.ranking import TEMPLATES, render_ranking, render_ranking_system
+from metajudge.prompts.templates import prompts_digest
+from metajudge.providers.model import Message, Model, ModelRequest, Parameters
+from metajudge.types import Failure, Ranking
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeRanking:
+    """What came of one judge's ranking: a ranking, or a failure that says why there is none.
+
+    Attributes:
+        blinding: the labels this judge saw.
+        ranking: in terms of candidates; None with a ``failure``.
+        scores: candidate -> criterion's key -> grade; empty where no criteria were given.
+        replied: whether the judge gave an answer of its own, be it a refusal or of no use; False where it could not be
+            asked, so that asking again later may help.
+        text: the judge's comparison, or its whole reply where that could not be read.
+        instruction: what it was told to do.
+        replies: 2 where the first reply had to be repaired.
+        cost_usd: of the replies this ranking rests on, whether they came from the store or not; None where unknown.
+        spent: what it took in this run.
+        request_digest: of the first request.
+    """
+
+    judge: str
+    model: str
+    blinding: Blinding
+    ranking: Ranking | None = None
+    scores: Mapping[str, Mapping[str, CriterionGrade]] = field(default_factory=dict)
+    failure: Failure | None = None
+    replied: bool = True
+    text: str = ""
+    instruction: str = ""
+    replies: int = 0
+    cost_usd: float | None = 0.0
+    spent: Spent = field(default_factory=Spent)
+    request_digest: str | None = None
+    reported_model: str | None = None
+    parameters: Parameters = field(default_factory=Parameters)
+
+
+async def rank_responses(
+    model: Model,
+    question: str,
+    responses: Mapping[str, str],
+    *,
+    judge: str,
+    seed: int,
+    evaluation: str,
+    criteria: Sequence[Criterion] = (),
+    ties: bool = False,
+    reference: str | None = None,
+    parameters: Parameters | None = None,
+    retry: bool = False,
+    draw: int = 0,
+) -> JudgeRanking:
+    """Has a judge rank responses under labels drawn for it; whatever goes wrong ends in the result, typed.
+
+    The ranking must name every label once. One that does not (a label missing, twice, unknown; no JSON) is asked to be
+    repaired once, and is a failure then: it is never completed or mended here.
+
+    Args:
+        responses: candidate -> text, which may be empty. Their order plays no part.
+        judge: what the judge is called in records; the labels are drawn for it.
+        seed, evaluation: what the labels are drawn from besides, see :func:`~metajudge.judging.blinding.blind`.
+        criteria: what every response is scored on, 1 to 5; none for a ranking alone.
+        ties: whether responses may share a place. By default they may not.
+        reference: a reference answer the judge may rely on.
+        retry: an earlier attempt failed: a stored reply that is of no use is asked for anew.
+        draw: index of the sample; two draws of one request are two calls.
+
+    Raises:
+        BudgetExceeded: the run's budget is spent.
+        InputError: no responses.
+    """
+    blinding = blind(responses, seed=seed, evaluation=evaluation, judge=judge)
+    parameters = parameters or Parameters()
+    request = ranking_request(
+        question, responses, blinding, criteria, ties=ties, reference=reference, parameters=parameters, draw=draw
+    )
+    keys = tuple(criterion.key for criterion in criteria)
+    labels = blinding.labels
+
+    def read(text: str) -> RankingReply:
+        return parse_ranking_reply(text, labels, keys, ties=ties)
+
+    answer = await ask(model, request, read, asked=judge, retry=retry)
+    result = JudgeRanking(
+        judge=judge,
+        model=model.name,
+        blinding=blinding,
+        failure=answer.failure,
+        replied=answer.replied,
+        text=answer.text,
+        instruction=request.system,
+        replies=answer.replies,
+        cost_usd=answer.cost_usd,
+        spent=answer.spent,
+        request_digest=answer.key,
+        reported_model=answer.reported_model,
+        parameters=parameters,
+    )
+    if answer.value is None:
+        return result
+    reply, names = answer.value, blinding.label_map
+    scores = {names[label]: reply.scores[label] for label in labels if label in reply.scores}
+    return replace(result, ranking=unblind(blinding, reply.groups), scores=scores, text=reply.comparison)
+
+
+def ranking_request(
+    question: str,
+    responses: Mapping[str, str],
+    blinding: Blinding,
+    criteria: Sequence[Criterion] = (),
+    *,
+    ties: bool = False,
+    reference: str | None = None,
+    parameters: Parameters | None = None,
+    draw: int = 0,
+) -> ModelRequest:
+    """The first request :func:`rank_responses` sends: the same bytes for the same texts and labels."""
+    shown = {label: responses[name] for label, name in blinding.label_map.items()}
+    return ModelRequest(
+        render_ranking_system(scored=bool(criteria), ties=ties),
+        (Message("user", render_ranking(question, shown, shown_criteria(criteria), reference=reference)),),
+        ranking_schema(len(shown), tuple(criterion.key for criterion in criteria), ties=ties),
+        parameters or Parameters(),
+        draw,
+    )
+
+
+def templates_digest() -> str:
+    """Digest of the prompt templates of ranking."""
+    return prompts_digest(*TEMPLATES)

@@ -1,0 +1,227 @@
+"""From a judge's reply to a ranking of labels and to scores, strictly: no place is ever guessed.
+
+A ranking is written ``"A1 > A0 > A2"``; with ties allowed also ``"A1 > A0 = A2"``. Up to :data:`LISTED` different
+rankings the schema lists them all, so that constrained decoding cannot write anything but a permutation; beyond that
+it asks for a list of labels. Both forms are always read.
+"""
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import combinations, permutations
+from typing import Any
+
+from metajudge.agents import ReplyProblemsError
+from metajudge.agents.parse import load_object
+from metajudge.judging.blinding import label_of
+from metajudge.providers.model import OutputSchema
+from metajudge.types import valid_text
+
+POINTS = (1, 2, 3, 4, 5)
+"""The scale of a criterion."""
+
+REASON_NEEDED = 3
+"""A score up to this one needs a reason."""
+
+REASON_WORDS = 15
+"""Words a reason may have; what is longer is cut there, and marked."""
+
+LISTED = 120
+"""Rankings a schema lists at most: all orders of five responses."""
+
+Groups = tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionGrade:
+    """One judge's score of one response on one criterion.
+
+    Attributes:
+        score: 1 to 5.
+        reason: at most 15 words; empty where none was given.
+        notes: ``no_reason`` where a low score has none, ``cut`` where the reason was longer.
+    """
+
+    score: int
+    reason: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RankingReply:
+    """A ranking of labels, and what was said with it.
+
+    Attributes:
+        groups: groups of tied labels, best first.
+        scores: label -> criterion's key -> grade; empty where none were asked for.
+    """
+
+    groups: Groups
+    comparison: str = ""
+    scores: Mapping[str, Mapping[str, CriterionGrade]] = field(default_factory=dict)
+
+
+@lru_cache(maxsize=256)
+def ranking_schema(count: int, criteria: tuple[str, ...] = (), *, ties: bool = False) -> OutputSchema:
+    """The shape of a reply; scores and the comparison come before the ranking, which follows from them.
+
+    Args:
+        count: how many responses are ranked.
+        criteria: keys of the criteria to score, none for a ranking alone.
+        ties: whether responses may share a place.
+    """
+    labels = [label_of(place) for place in range(count)]
+    properties: dict[str, Any] = {}
+    if criteria:
+        grade = _object({"reason": {"type": "string"}, "score": {"type": "integer", "enum": list(POINTS)}})
+        properties["scores"] = _object({label: _object(dict.fromkeys(criteria, grade)) for label in labels})
+    properties["comparison"] = {"type": "string"}
+    properties["ranking"] = _ranking_property(labels, ties)
+    return OutputSchema("ranking", _object(properties))
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def _ranking_property(labels: Sequence[str], ties: bool) -> dict[str, Any]:
+    if ties:
+        if _weak_orders(len(labels)) <= LISTED:
+            return {"type": "string", "enum": sorted(written(groups) for groups in _all_weak_orders(tuple(labels)))}
+        group = {"type": "array", "items": {"type": "string", "enum": list(labels)}}
+        return {"type": "array", "items": group}
+    if math.factorial(len(labels)) <= LISTED:
+        return {"type": "string", "enum": [" > ".join(order) for order in permutations(labels)]}
+    return {"type": "array", "items": {"type": "string", "enum": list(labels)}}
+
+
+def written(groups: Sequence[Sequence[str]]) -> str:
+    """A ranking as it is written: ``A1 > A0 = A2``."""
+    return " > ".join(" = ".join(group) for group in groups)
+
+
+def parse_ranking_reply(
+    text: str, labels: Sequence[str], criteria: Sequence[str] = (), *, ties: bool = False
+) -> RankingReply:
+    """Reads a reply of the shape of :func:`ranking_schema` and nothing else.
+
+    A code fence around the object and a leading ``<think>`` block are tolerated. A ranking that misses a label, names
+    one twice or knows another one is a problem, never mended.
+
+    Raises:
+        ReplyProblemsError: with every problem found.
+    """
+    answer = load_object(text)
+    known = ("scores", "comparison", "ranking") if criteria else ("comparison", "ranking")
+    problems = [f"unknown property {name!r}" for name in answer if name not in known]
+    problems += [f"{name} is missing" for name in known if name not in answer]
+    comparison = answer.get("comparison", "")
+    if not isinstance(comparison, str):
+        problems.append("comparison must be a string")
+    groups = _groups(answer["ranking"], labels, ties, problems) if "ranking" in answer else ()
+    scores = _scores(answer["scores"], labels, criteria, problems) if criteria and "scores" in answer else {}
+    if problems:
+        raise ReplyProblemsError(problems)
+    return RankingReply(groups, valid_text(comparison), scores)
+
+
+def _groups(value: object, labels: Sequence[str], ties: bool, problems: list[str]) -> Groups:
+    if isinstance(value, str):
+        groups: list[Any] = [[label.strip() for label in group.split("=")] for group in value.split(">")]
+    elif isinstance(value, list):
+        groups = [group if isinstance(group, list) else [group] for group in value]
+    else:
+        problems.append(f"ranking must be written like {' > '.join(labels)!r}, not {_short(value)}")
+        return ()
+    given = [label for group in groups for label in group]
+    wrong = [label for label in given if label not in labels]
+    if wrong:
+        problems.append(f"ranking names {', '.join(map(_short, wrong))}; the labels are {', '.join(labels)}")
+    repeated = [label for label in labels if given.count(label) > 1]
+    if repeated:
+        problems.append(f"ranking names {', '.join(repeated)} more than once")
+    missing = [label for label in labels if label not in given]
+    if missing:
+        problems.append(f"ranking leaves out {', '.join(missing)}: it must name each of the {len(labels)} labels once")
+    if not all(groups):
+        problems.append("ranking holds an empty place")
+    if not ties and any(len(group) > 1 for group in groups):
+        problems.append("ranking holds a tie: every response needs a place of its own")
+    return tuple(tuple(map(str, group)) for group in groups)
+
+
+def _scores(
+    value: object, labels: Sequence[str], criteria: Sequence[str], problems: list[str]
+) -> dict[str, dict[str, CriterionGrade]]:
+    found: dict[str, dict[str, CriterionGrade]] = {}
+    for label, row in _rows(value, labels, "scores", problems):
+        found[label] = {}
+        for key, entry in _rows(row, criteria, f"scores.{label}", problems):
+            grade = _grade(entry, f"scores.{label}.{key}", problems)
+            if grade is not None:
+                found[label][key] = grade
+    return found
+
+
+def _rows(value: object, names: Sequence[str], where: str, problems: list[str]) -> list[tuple[str, object]]:
+    """The entries of an object that must have exactly these names."""
+    if not isinstance(value, dict):
+        problems.append(f"{where} must be an object, not {_short(value)}")
+        return []
+    problems += [f"{where} has an unknown property {name!r}" for name in value if name not in names]
+    problems += [f"{where}.{name} is missing" for name in names if name not in value]
+    return [(name, value[name]) for name in names if name in value]
+
+
+def _grade(entry: object, where: str, problems: list[str]) -> CriterionGrade | None:
+    fields = dict(_rows(entry, ("reason", "score"), where, problems))
+    score, reason = fields.get("score"), fields.get("reason")
+    if isinstance(score, bool) or not isinstance(score, int | float) or score not in POINTS:
+        if "score" in fields:
+            problems.append(f"{where}.score must be one of {', '.join(map(str, POINTS))}, not {_short(score)}")
+        return None
+    if not isinstance(reason, str):
+        if "reason" in fields:
+            problems.append(f"{where}.reason must be a string")
+        return None
+    return limited_grade(int(score), reason)
+
+
+def limited_grade(score: int, reason: str) -> CriterionGrade:
+    """A grade whose reason keeps to its length; a low score without a reason, and a cut reason, are marked."""
+    words = valid_text(reason).split()
+    notes = []
+    if score <= REASON_NEEDED and not words:
+        notes.append("no_reason")
+    if len(words) > REASON_WORDS:
+        notes.append("cut")
+    return CriterionGrade(score, " ".join(words[:REASON_WORDS]), tuple(notes))
+
+
+def _weak_orders(count: int) -> int:
+    """How many weak orders there are of so many labels (the ordered Bell numbers)."""
+    numbers = [1]
+    for n in range(1, count + 1):
+        numbers.append(sum(math.comb(n, k) * numbers[n - k] for k in range(1, n + 1)))
+    return numbers[count]
+
+
+def _all_weak_orders(labels: tuple[str, ...]) -> Iterator[Groups]:
+    if not labels:
+        yield ()
+        return
+    for size in range(1, len(labels) + 1):
+        for first in combinations(labels, size):
+            rest = tuple(label for label in labels if label not in first)
+            for tail in _all_weak_orders(rest):
+                yield (first, *tail)
+
+
+def _short(value: object) -> str:
+    try:
+        text = value if isinstance(value, str) and value.isprintable() else json.dumps(value)
+    except (ValueError, RecursionError, TypeError):
+        text = type(value).__name__
+    return text if len(text) <= 60 else text[:57] + "..."

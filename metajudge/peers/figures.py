@@ -1,0 +1,167 @@
+"""Figures of findings: a number with its interval and n, or the reason why there is none."""
+
+from collections.abc import Mapping
+from typing import Self
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from metajudge.peers.table import Bools, Floats
+
+
+class Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Figure(Frozen):
+    """A number, or why there is none; with an interval where one was asked for and can be had.
+
+    Attributes:
+        n: questions (or what the figure's owner says) behind it.
+    """
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    absent: str | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if (self.value is None) == (self.absent is None):
+            raise ValueError("a figure has either a value or a reason for its absence")
+        return self
+
+
+class Distribution(Frozen):
+    """How a figure is distributed over questions; quartiles interpolate linearly between order statistics.
+
+    Attributes:
+        n: questions with a value; ``undefined`` counts those without one, by reason.
+        median: with a bootstrap interval over questions.
+        iqr: upper less lower quartile.
+    """
+
+    n: int
+    undefined: dict[str, int] = Field(default_factory=dict)
+    median: Figure
+    mean: Figure
+    lower_quartile: Figure
+    upper_quartile: Figure
+    iqr: Figure
+
+
+def distribution(values: Floats, defined: Bools, why: Mapping[str, int], weights: "Resamples | None") -> Distribution:
+    """Median, quartiles and mean of the values that are defined.
+
+    Args:
+        values: [Q]; ``defined`` [Q] says which count.
+        why: reasons of the others.
+        weights: resamples of the questions for the median's interval, None for none.
+    """
+    kept = values[defined]
+    n = len(kept)
+    if not n:
+        absent = Figure(n=0, absent=_most(why))
+        return Distribution(
+            n=0,
+            undefined=dict(why),
+            median=absent,
+            mean=absent,
+            lower_quartile=absent,
+            upper_quartile=absent,
+            iqr=absent,
+        )
+    lower, middle, upper = (float(q) for q in np.quantile(kept, [0.25, 0.5, 0.75]))
+    low, high = (None, None) if weights is None else weights.median_interval(values, defined)
+    return Distribution(
+        n=n,
+        undefined=dict(why),
+        median=Figure(value=middle, low=low, high=high, n=n),
+        mean=Figure(value=float(kept.mean()), n=n),
+        lower_quartile=Figure(value=lower, n=n),
+        upper_quartile=Figure(value=upper, n=n),
+        iqr=Figure(value=upper - lower, n=n),
+    )
+
+
+def _most(why: Mapping[str, int]) -> str:
+    return max(why, key=lambda reason: why[reason]) if why else "there is no question"
+
+
+_KEPT_WEIGHTS = 1 << 23
+
+
+class Resamples:
+    """Questions drawn with replacement, as many as there are; the same draws for every figure, so that they compare.
+
+    Args:
+        questions: how many there are.
+        draws: resamples, 0 for no intervals.
+        rng: the only source of randomness.
+        confidence: nominal coverage of the intervals.
+    """
+
+    def __init__(self, questions: int, draws: int, rng: np.random.Generator, confidence: float = 0.95) -> None:
+        self.confidence = confidence
+        self.tails = ((1 - confidence) / 2, (1 + confidence) / 2)
+        self.drawn = rng.integers(0, questions, size=(draws if questions > 1 else 0, questions))
+        self._counted: Floats | None = None
+
+    def interval(self, resampled: Floats, defined: Bools | None = None) -> tuple[float | None, float | None]:
+        """Percentiles of resampled values [draws]; (None, None) where there are none."""
+        kept = resampled if defined is None else resampled[defined]
+        if not len(kept):
+            return None, None
+        low, high = np.quantile(kept, self.tails)
+        return float(low), float(high)
+
+    def medians(self, values: Floats, defined: Bools) -> tuple[Floats, Bools]:
+        """[draws] medians of the values of the drawn questions that are defined, and whether any was."""
+        chosen = np.where(defined, values, np.inf)[self.drawn]  # what is not defined goes to the end
+        chosen.sort(axis=1)
+        count = defined[self.drawn].sum(axis=1)
+        last = np.maximum(count - 1, 0)
+        rows = np.arange(len(chosen))
+        there = count > 0
+        with np.errstate(invalid="ignore"):
+            middle = (chosen[rows, last // 2] + chosen[rows, (last + 1) // 2]) / 2
+        return np.where(there, middle, 0.0), there
+
+    def median_interval(self, values: Floats, defined: Bools) -> tuple[float | None, float | None]:
+        """Bootstrap interval of the median over questions."""
+        return self.interval(*self.medians(values, defined)) if len(self.drawn) else (None, None)
+
+    def means(self, values: Floats, defined: Bools) -> tuple[Floats, Bools]:
+        """[draws, ...] means over the drawn questions of values [Q, ...], and whether any was defined."""
+        draws, questions = self.drawn.shape
+        weights = self._weights()
+        flat, there = (a.reshape(questions, -1).astype(np.float64) for a in (np.where(defined, values, 0.0), defined))
+        total, count = weights @ flat, weights @ there
+        shape = (draws, *values.shape[1:])
+        means = np.where(count > 0, total / np.maximum(count, 1), 0.0)
+        return means.reshape(shape), (count > 0).reshape(shape)
+
+    def _weights(self) -> Floats:
+        """[draws, questions] how often each was drawn; kept where it is small."""
+        if self._counted is not None:
+            return self._counted
+        draws, questions = self.drawn.shape
+        at = self.drawn + np.arange(draws)[:, None] * questions
+        weights = np.bincount(at.ravel(), minlength=at.size).reshape(draws, questions).astype(np.float64)
+        if weights.size <= _KEPT_WEIGHTS:
+            self._counted = weights
+        return weights
+
+    def mean_interval(self, values: Floats, defined: Bools) -> tuple[float | None, float | None]:
+        """Bootstrap interval of the mean of values [Q] over questions."""
+        return self.interval(*self.means(values, defined)) if len(self.drawn) else (None, None)
+
+
+def mean_figure(values: Floats, defined: Bools, weights: Resamples | None, absent: str) -> Figure:
+    """The mean over questions [Q] with its interval, or the reason given."""
+    n = int(defined.sum())
+    if not n:
+        return Figure(n=0, absent=absent)
+    low, high = (None, None) if weights is None else weights.mean_interval(values, defined)
+    return Figure(value=round(float(values[defined].mean()), 12) + 0.0, low=low, high=high, n=n)

@@ -1,0 +1,180 @@
+"""One step of the protocol at a time: a model answers a question, a model ranks the answers to it.
+
+What a ballot depends on is in its key: the question, every answer as shown, who ranks and how it is asked, the seed of
+the order. Nothing else: an earlier ballot with the same key is the same ballot.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from metajudge import __version__
+from metajudge.errors import FailureKind
+from metajudge.judging.answers import COPIES_APART, answer_request, copies
+from metajudge.judging.blinding import hide_names
+from metajudge.judging.exchange import ask
+from metajudge.judging.ranking import JudgeRanking, rank_responses, templates_digest
+from metajudge.peers.answers import PeerAnswer
+from metajudge.peers.ballots import Ballot
+from metajudge.peers.domains import criteria_for
+from metajudge.peers.questions import Question
+from metajudge.providers.model import Model, Parameters
+from metajudge.types import Failure, digest, valid_text
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """A model that answers and ranks.
+
+    Attributes:
+        name: what it is called in ballots.
+        copy: how many peers before it are the same model: each draws replies of its own.
+        hidden: names that no evaluator may read in an answer.
+    """
+
+    name: str
+    model: Model
+    parameters: Parameters = field(default_factory=Parameters)
+    copy: int = 0
+    hidden: tuple[str, ...] = ()
+
+    @property
+    def identity(self) -> list[object]:
+        """What determines its replies, besides what it is asked."""
+        p = self.parameters
+        settings = [p.temperature, p.top_p, p.max_tokens, p.seed, p.effort, p.headers]
+        return [str(self.model.endpoint), self.model.name, settings, self.copy]
+
+    @property
+    def draw(self) -> int:
+        return self.copy * COPIES_APART
+
+
+def peers_of(named: Iterable[tuple[str, Model, Parameters]], hidden: Iterable[str] = ()) -> list[Peer]:
+    """Peers of (name, model, parameters); the same model under two names is asked twice."""
+    given = list(named)
+    hide = tuple(sorted(set(hidden)))
+    numbers = copies([model for _, model, _ in given])
+    return [Peer(name, model, how, copy, hide) for (name, model, how), copy in zip(given, numbers, strict=True)]
+
+
+def answer_key(question: Question, peer: Peer) -> str:
+    """Digest of everything an answer depends on."""
+    return digest(["answer", question.id, question.question, peer.name, peer.identity])
+
+
+async def answer_question(question: Question, peer: Peer, *, attempt: int = 1, retry: bool = False) -> PeerAnswer:
+    """Has a model answer; it sees the question and nothing else. A failure ends in the record, typed.
+
+    Raises:
+        BudgetExceeded: the run's budget is spent.
+    """
+    request = answer_request(question.question, peer.parameters, peer.draw)
+    found = await ask(peer.model, request, valid_text, asked=peer.name, retry=retry, repair=False)
+    return PeerAnswer(
+        question_id=question.id,
+        model=peer.name,
+        text=found.value,
+        status="ok" if found.failure is None else "failed",
+        failure=found.failure,
+        replied=found.replied,
+        attempt=attempt,
+        key=answer_key(question, peer),
+        cost_usd=found.cost_usd,
+        calls=found.spent.calls,
+        meta=_meta(peer, request_digest=found.key, reported_model=found.reported_model),
+    )
+
+
+def ranking_settings(peer: Peer, seed: int) -> str:
+    """Digest of how an evaluator is asked to rank, whatever the question."""
+    return digest(["ranking", peer.identity, seed, templates_digest(), list(peer.hidden)])
+
+
+def ballot_key(question: Question, answers: Mapping[str, str], peer: Peer, seed: int) -> str:
+    """Digest of everything a ballot depends on; the order in which answers are given plays no part."""
+    criteria = [one.text for one in criteria_for(question.domain)[1]]
+    asked = [question.id, question.question, question.domain, criteria]
+    return digest(["ballot", asked, sorted(answers.items()), peer.name, ranking_settings(peer, seed)])
+
+
+async def rank_answers(
+    question: Question,
+    answers: Mapping[str, str],
+    peer: Peer,
+    *,
+    seed: int,
+    attempt: int = 1,
+    retry: bool = False,
+) -> Ballot:
+    """Has a model rank all answers to a question, its own included, without knowing whose they are.
+
+    The order shown is drawn from the seed, the question and the evaluator, and stored; names of models are hidden in
+    the answers. A failure ends in the ballot, typed.
+
+    Args:
+        answers: model -> its answer; their order plays no part.
+
+    Raises:
+        BudgetExceeded: the run's budget is spent.
+    """
+    key = ballot_key(question, answers, peer, seed)
+    if len(answers) < 2:
+        message = f"{len(answers)} models answered the question: there is nothing to rank"
+        failure = Failure(kind=FailureKind.NO_EVIDENCE, message=message)
+        return _ballot(question, peer, key, attempt, seed, failure=failure)
+    name, criteria = criteria_for(question.domain)
+    hidden = {model: hide_names(text, peer.hidden, question=question.question) for model, text in answers.items()}
+    found = await rank_responses(
+        peer.model,
+        question.question,
+        {model: one.text for model, one in hidden.items()},
+        judge=peer.name,
+        seed=seed,
+        evaluation=question.id,
+        criteria=criteria,
+        parameters=peer.parameters,
+        retry=retry,
+        draw=peer.draw,
+    )
+    return _ballot(question, peer, key, attempt, seed, found=found, criteria=name)
+
+
+def _ballot(
+    question: Question,
+    peer: Peer,
+    key: str,
+    attempt: int,
+    seed: int,
+    *,
+    found: JudgeRanking | None = None,
+    failure: Failure | None = None,
+    criteria: str | None = None,
+) -> Ballot:
+    failure = failure if found is None else found.failure
+    meta = _meta(
+        peer, settings_digest=ranking_settings(peer, seed), prompt_digest=templates_digest(), criteria=criteria
+    )
+    if found is not None:
+        meta |= {"request_digest": found.request_digest, "reported_model": found.reported_model}
+        meta |= {"comparison": found.text} if found.ranking is not None else {"reply": found.text}
+    return Ballot(
+        question_id=question.id,
+        domain=question.domain,
+        evaluator=peer.name,
+        ranking=None if found is None or found.ranking is None else found.ranking.groups,
+        labels=None if found is None else found.blinding.label_map,
+        seed=seed,
+        status="ok" if failure is None else "failed",
+        failure=failure,
+        replied=True if found is None else found.replied,
+        attempt=attempt,
+        key=key,
+        cost_usd=0.0 if found is None else found.cost_usd,
+        calls=0 if found is None else found.spent.calls,
+        meta={name: value for name, value in meta.items() if value is not None},
+    )
+
+
+def _meta(peer: Peer, **more: object) -> dict[str, object]:
+    known = {"model": peer.model.name, "endpoint": str(peer.model.endpoint), "metajudge_version": __version__}
+    return {**known, **{name: value for name, value in more.items() if value is not None}}

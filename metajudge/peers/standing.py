@@ -1,0 +1,116 @@
+"""Where each model stands, and how much of it is its own doing: SIE and SFE, SE and PE.
+
+=====  ==========================================================================================================
+SIE    self-inclusive: a model's place in the consensus of all ballots of a question, averaged over questions
+SFE    self-free: its place in the consensus of all ballots but its own, averaged over questions
+SE     the place it gives itself, averaged over the questions it ranked
+PE     the place the others give it, averaged over their ballots of a question, then over questions
+=====  ==========================================================================================================
+
+SIE - SFE is what its own vote moves in the result, SE - PE how differently it sees itself; both are negative where a
+model puts itself higher. Places count from 1 (best).
+"""
+
+import numpy as np
+
+from metajudge.peers.consensus import OverallConsensus, QuestionConsensus
+from metajudge.peers.figures import Figure, Frozen, Resamples, mean_figure
+from metajudge.peers.table import Bools, Floats, PeerTable
+
+NO_SELF = "it ranks no answers itself"
+UNPLACED = "it has a place in no question that is counted"
+
+
+class ModelStanding(Frozen):
+    """One model's places; every mean with a bootstrap interval over questions.
+
+    Attributes:
+        questions: how many have a place for it.
+        overall: its place in the consensus of all ballots of all questions; ``best`` and ``worst`` over all equally
+            good orders.
+        sie_less_sfe, se_less_pe: over the questions in which both are there.
+    """
+
+    model: str
+    questions: int
+    overall: Figure
+    best: int | None = None
+    worst: int | None = None
+    sie: Figure
+    sfe: Figure
+    sie_less_sfe: Figure
+    se: Figure
+    pe: Figure
+    se_less_pe: Figure
+
+
+def self_free_place(one: ModelStanding) -> Figure:
+    """SFE, or SIE for a model that has no ballots of its own that could count."""
+    return one.sie if one.sfe.absent == NO_SELF else one.sfe
+
+
+def standings(
+    table: PeerTable,
+    inclusive: QuestionConsensus,
+    free: QuestionConsensus,
+    overall: OverallConsensus | str,
+    resamples: Resamples,
+) -> tuple[ModelStanding, ...]:
+    """Every model's places, in the order of SIE, models of equal SIE by name.
+
+    Args:
+        overall: the overall consensus, or why there is none.
+    """
+    found = []
+    for k, model in enumerate(table.models):
+        seat = table.own[k]
+        (own, own_there), (peers, peers_there) = _own_and_peers(table, k, seat)
+        sfe = mean_figure(free.places[:, k], free.there[:, k], resamples, UNPLACED)
+        no_self = Figure(absent=NO_SELF)
+        alone = seat is None or not own_there.any()
+        found.append(
+            ModelStanding(
+                model=model,
+                questions=int(inclusive.there[:, k].sum()),
+                overall=_overall(overall, model),
+                best=None if isinstance(overall, str) or model not in overall.span else overall.span[model][0],
+                worst=None if isinstance(overall, str) or model not in overall.span else overall.span[model][1],
+                sie=mean_figure(inclusive.places[:, k], inclusive.there[:, k], resamples, UNPLACED),
+                sfe=no_self if alone else sfe,
+                sie_less_sfe=no_self
+                if alone
+                else _less(
+                    inclusive.places[:, k], inclusive.there[:, k], free.places[:, k], free.there[:, k], resamples
+                ),
+                se=mean_figure(own, own_there, resamples, NO_SELF),
+                pe=mean_figure(peers, peers_there, resamples, "nobody else ranked it"),
+                se_less_pe=no_self if alone else _less(own, own_there, peers, peers_there, resamples),
+            )
+        )
+    return tuple(sorted(found, key=lambda one: (one.sie.value is None, round(one.sie.value or 0.0, 9), one.model)))
+
+
+def _own_and_peers(table: PeerTable, k: int, seat: int | None) -> tuple[tuple[Floats, Bools], tuple[Floats, Bools]]:
+    """[Q] the place a model gives itself, and the mean place the others give it, each with whether it is there."""
+    places, ranked = table.places[:, :, k], table.ranked[:, :, k]
+    others = np.ones(len(table.evaluators), dtype=bool)
+    own, own_there = np.zeros(len(places)), np.zeros(len(places), dtype=bool)
+    if seat is not None:
+        others[seat] = False
+        own, own_there = places[:, seat], ranked[:, seat]
+    count = ranked[:, others].sum(axis=1)
+    mean = (places[:, others] * ranked[:, others]).sum(axis=1) / np.maximum(count, 1)
+    return (own, own_there), (mean, count > 0)
+
+
+def _less(one: Floats, one_there: Bools, other: Floats, other_there: Bools, resamples: Resamples) -> Figure:
+    both = one_there & other_there
+    return mean_figure(np.where(both, one - other, 0.0), both, resamples, "no question has both places")
+
+
+def _overall(overall: OverallConsensus | str, model: str) -> Figure:
+    if isinstance(overall, str):
+        return Figure(absent=overall)
+    if model not in overall.places:
+        return Figure(absent=UNPLACED)
+    return Figure(value=overall.places[model], n=overall.ballots)

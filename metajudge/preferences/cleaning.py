@@ -1,0 +1,174 @@
+"""What must not be in a preference dataset: empty, equal, truncated texts, duplicates, contradictions, secrets."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+import duckdb
+import numpy as np
+
+from metajudge.preferences.contamination import Benchmarks
+from metajudge.preferences.funnel import Step
+from metajudge.preferences.intake import CUT_SHORT, only
+from metajudge.preferences.near_duplicates import near_groups
+from metajudge.preferences.personal_data import PATTERNS
+from metajudge.preferences.request import ExportRequest, Kind
+from metajudge.preferences.texts import texts_of
+from metajudge.preferences.workspace import quoted
+
+BEST_FIRST = "probability DESC NULLS LAST, margin DESC NULLS LAST, votes DESC, entry_id"
+"""Which of several duplicates stays."""
+
+_CHUNK = 8_192
+
+
+def measure(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> None:
+    """Fills ``measures``: lengths in characters, digests of normalised texts, and what is wrong with each text."""
+    sides = ("chosen", "rejected")
+    if request.kind is Kind.RESPONSES:
+        stated = [f"coalesce(list_contains(cut_names, {side}_ref), false)" for side in sides]
+    else:
+        stated = [f"coalesce({side}_finish IN ({_listed(CUT_SHORT)}), false)" for side in sides]
+    reported = " OR ".join(stated)
+    cut = {
+        "any": f"{reported} OR looks_cut(chosen) OR coalesce(looks_cut(rejected), false)",
+        "reported": reported,
+        "keep": "false",
+    }[request.truncation]
+    flags = "[]::VARCHAR[]"
+    if request.personal_data != "leave":
+        whole = "concat_ws(chr(10), prompt, chosen, rejected)"
+        found = ", ".join(
+            f"CASE WHEN regexp_matches({whole}, {quoted(pattern)}) THEN {quoted(name)} END"
+            for name, pattern in PATTERNS.items()
+        )
+        flags = f"list_filter([{found}], lambda name: name IS NOT NULL)"
+    work.execute(f"""
+        CREATE OR REPLACE TABLE measures AS
+        WITH texts AS ({texts_of(request.kind, "entries")}), more AS ({_finishes(request.kind)}),
+        found AS (
+            SELECT *, normal(chosen) AS c, normal(rejected) AS r FROM texts LEFT JOIN more USING (entry_id)
+        )
+        SELECT entry_id, item_no, margin, probability, votes, label, length(chosen) AS chosen_length,
+            length(rejected) AS rejected_length, hash(normal(question)) AS question_hash,
+            hash(system, normal(prompt)) AS p,
+            hash(c) AS c, CASE WHEN rejected_ref IS NOT NULL THEN hash(r) END AS r,
+            coalesce(c = '' OR normal(question) = '', true) OR
+                (rejected_ref IS NOT NULL AND coalesce(r = '', true)) AS empty,
+            coalesce(c = r, false) AS equal, {cut} AS cut, {flags} AS flags
+        FROM found""")
+
+
+def _finishes(kind: Kind) -> str:
+    if kind is Kind.RESPONSES:
+        return f"""
+            SELECT entry_id, cut_names FROM entries JOIN (
+                SELECT i.item_no, list(DISTINCT name) AS cut_names FROM (
+                    SELECT item_id, response_finish, unnest(json_keys(response_finish)) AS name FROM judgments
+                    WHERE response_finish IS NOT NULL
+                ) f JOIN items i USING (item_id)
+                WHERE json_extract_string(response_finish, '$."' || name || '"') IN ({_listed(CUT_SHORT)})
+                GROUP BY i.item_no) USING (item_no)"""
+    return """
+        SELECT entry_id, c.finish AS chosen_finish, r.finish AS rejected_finish FROM entries
+        JOIN judgments c ON c.judgment_no = chosen_ref LEFT JOIN judgments r ON r.judgment_no = rejected_ref"""
+
+
+def drop_bad_texts(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> Step:
+    """Drops entries with an empty, equal or truncated text, and flagged ones where asked to."""
+    flagged = "len(flags) > 0" if request.personal_data == "drop" else "false"
+    work.execute(f"""
+        CREATE OR REPLACE TABLE lost AS
+        SELECT entry_id, CASE WHEN empty THEN 'empty' WHEN equal THEN 'equal' WHEN cut THEN 'truncated'
+            ELSE 'personal_data_or_secret' END AS why
+        FROM measures WHERE empty OR equal OR cut OR {flagged}""")
+    return _drop(work, "texts")
+
+
+def drop_exact_duplicates(work: duckdb.DuckDBPyConnection) -> Step:
+    """Keeps the best of entries with the same normalised texts; of contradicting ones none."""
+    work.execute(f"""
+        CREATE OR REPLACE TABLE lost AS
+        WITH against AS (
+            SELECT entry_id FROM measures m WHERE r IS NOT NULL AND EXISTS (
+                SELECT 1 FROM measures o WHERE o.p = m.p AND o.c = m.r AND o.r = m.c)
+            UNION ALL
+            SELECT entry_id FROM measures m WHERE r IS NULL AND EXISTS (
+                SELECT 1 FROM measures o WHERE o.p = m.p AND o.c = m.c AND o.label <> m.label)
+        )
+        SELECT entry_id, 'contradiction' AS why FROM against
+        UNION ALL
+        SELECT entry_id, 'exact_duplicate' FROM (
+            SELECT entry_id, row_number() OVER (PARTITION BY p, c, r, label ORDER BY {BEST_FIRST}) AS place
+            FROM measures ANTI JOIN against USING (entry_id)) WHERE place > 1""")
+    return _drop(work, "duplicates")
+
+
+def drop_near_duplicates(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> Step:
+    """Keeps the best of entries whose question, chosen and rejected text are all near duplicates of each other's."""
+    names: list[str] = []
+
+    def chunks() -> Iterator[tuple[Sequence[str], ...]]:
+        for rows in _texts(work, request):
+            names.extend(row[0] for row in rows)
+            yield [row[1] for row in rows], [row[2] for row in rows], [row[3] for row in rows]
+
+    groups = near_groups(chunks(), request.near_threshold, request.seed)
+    _store_groups(work, "near_groups", names, groups)
+    work.execute(f"""
+        CREATE OR REPLACE TABLE lost AS SELECT entry_id, 'near_duplicate' AS why FROM (
+            SELECT entry_id, row_number() OVER (PARTITION BY root, label ORDER BY {BEST_FIRST}) AS place
+            FROM measures JOIN near_groups USING (entry_id)) WHERE place > 1""")
+    return _drop(work, "near duplicates")
+
+
+def drop_contaminated(work: duckdb.DuckDBPyConnection, request: ExportRequest, benchmarks: Benchmarks) -> Step:
+    """Drops entries that share a run of words with an item of a named benchmark."""
+    work.execute("CREATE OR REPLACE TABLE lost (entry_id VARCHAR, why VARCHAR)")
+    for rows in _texts(work, request):
+        texts = [" \n ".join(row[1:4]) for row in rows]
+        hit = np.flatnonzero(benchmarks.found_in(texts))
+        if len(hit):
+            work.execute(
+                "INSERT INTO lost SELECT unnest($1::VARCHAR[]), 'contaminated'", [[rows[index][0] for index in hit]]
+            )
+    return _drop(work, "decontamination")
+
+
+def _texts(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> Iterator[list[tuple[str, str, str, str]]]:
+    """Entry id, question, chosen and rejected text of what is left, in a fixed order."""
+    bounds = work.execute("SELECT item_no FROM measures ORDER BY item_no").fetchnumpy()["item_no"]
+    edges = [*bounds[::_CHUNK].tolist(), None]
+    for low, high in itertools.pairwise(edges):
+        within = f"item_no >= {low}" + ("" if high is None else f" AND item_no < {high}")
+        source = f"(SELECT * FROM entries SEMI JOIN measures USING (entry_id) WHERE {within})"
+        rows = work.execute(f"""
+            SELECT entry_id, question, chosen, coalesce(rejected, '') FROM ({texts_of(request.kind, source)})
+            WHERE {within} ORDER BY item_no, entry_id""").fetchall()
+        if rows:
+            yield rows
+
+
+def _store_groups(
+    work: duckdb.DuckDBPyConnection, table: str, names: list[str], roots: "np.typing.NDArray[np.int64]"
+) -> None:
+    work.execute(f"CREATE OR REPLACE TABLE {table} (entry_id VARCHAR, root BIGINT)")
+    together = np.flatnonzero(np.bincount(roots, minlength=len(names))[roots] > 1)
+    for start in range(0, len(together), _CHUNK):
+        at = together[start : start + _CHUNK]
+        work.execute(
+            f"INSERT INTO {table} SELECT unnest($1::VARCHAR[]), unnest($2::BIGINT[])",
+            [[names[index] for index in at], roots[at].tolist()],
+        )
+
+
+def _drop(work: duckdb.DuckDBPyConnection, name: str) -> Step:
+    """Takes what is in ``lost`` out of ``measures``."""
+    (before,) = only(work, "SELECT count(*) FROM measures")
+    dropped = dict(work.execute("SELECT why, count(*) FROM lost GROUP BY 1 ORDER BY 1").fetchall())
+    if dropped:
+        work.execute("DELETE FROM measures WHERE entry_id IN (SELECT entry_id FROM lost)")
+    return Step(name, "rows", before, before - sum(dropped.values()), dropped)
+
+
+def _listed(values: Sequence[str]) -> str:
+    return ", ".join(map(quoted, values))

@@ -1,0 +1,287 @@
+"""From vetted judgments to a folder of preference data."""
+
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import orjson
+
+from metajudge import __version__
+from metajudge.errors import InputError
+from metajudge.preferences import cleaning, formats, selecting, splitting, statistics, verdicts
+from metajudge.preferences.card import card
+from metajudge.preferences.contamination import Benchmarks
+from metajudge.preferences.funnel import Step
+from metajudge.preferences.intake import Vetted, attached, only, take_in
+from metajudge.preferences.judgments import pair_judgments
+from metajudge.preferences.manifest import CARD, STATS, pretty, write_manifest
+from metajudge.preferences.request import ExportRequest, Format, Kind
+from metajudge.preferences.responses import pair_responses
+from metajudge.preferences.workspace import Workspace
+from metajudge.readers import JudgmentSource, open_judgments
+from metajudge.types import Assessment, Judgment, digest
+
+if TYPE_CHECKING:
+    from metajudge.calibration.calibration import Calibration
+
+Watcher = Callable[[str, int, int, duckdb.DuckDBPyConnection], None]
+"""Told the stage that begins, its number, how many there are, and the connection whose progress can be asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExportResult:
+    """What an export wrote.
+
+    Attributes:
+        out: the folder.
+        rows: split -> rows.
+        steps: how many came in and went out at each step.
+        stats: as in ``stats.json``.
+        resumed: stages taken over from an earlier try.
+    """
+
+    out: Path
+    rows: dict[str, int]
+    steps: tuple[Step, ...]
+    stats: dict[str, Any]
+    resumed: tuple[str, ...]
+
+
+def export(
+    out: Path | str,
+    request: ExportRequest | None = None,
+    *,
+    store: Path | str | None = None,
+    run: str | None = None,
+    assessments: Path | str | Iterable[Assessment] | None = None,
+    judgments: Sequence[Path | str] | JudgmentSource | Iterable[Judgment] | None = None,
+    calibration: "Path | str | Calibration | None" = None,
+    decontaminate: Sequence[Path | str] = (),
+    watch: Watcher | None = None,
+) -> ExportResult:
+    """Writes a preference dataset from vetted judgments.
+
+    The folder appears whole or not at all; an export that was cut off goes on where it stopped when it is asked for
+    again over the same input. The same input and request give the same bytes.
+
+    Args:
+        out: the folder to make.
+        request: kind, format, selection and filters; the default is response pairs of accepted judgments for TRL.
+        store: a store of ``metajudge vet``; either this or ``judgments``.
+        run: only what this run vetted, in a store.
+        assessments: a file of ``metajudge vet --out``, or objects.
+        judgments: files and folders, an open source, or objects: what the assessments were made from.
+        calibration: for a guarantee that is stored in the calibration and not in the assessments.
+        decontaminate: benchmark files; rows that share a run of words with one of their items are dropped.
+        watch: told of every stage.
+
+    Raises:
+        InputError: see :mod:`metajudge.preferences.intake`, an output folder that exists, a full disk, nothing left.
+        StoreError: the store is missing, in use or empty.
+        ConfigurationError: options that contradict each other, a split that leaves a part empty.
+
+    Example:
+        >>> from metajudge.preferences import export  # doctest: +SKIP
+        >>> export("pairs", store="metajudge.duckdb").rows  # doctest: +SKIP
+        {'train': 1204}
+    """
+    asked = request or ExportRequest()
+    if (store is None) == (judgments is None and assessments is None):
+        raise InputError("name one source: a store, or judgments with their assessments")
+    target = Path(out).expanduser().absolute()
+    files = _paths(judgments)
+    given = Vetted(
+        store=None if store is None else Path(store),
+        run=run,
+        judgments=open_judgments(files) if files else judgments,  # type: ignore[arg-type]
+        assessments=Path(assessments) if isinstance(assessments, str | Path) else assessments,
+    )
+    against = Benchmarks.read([Path(path) for path in decontaminate], asked.ngram)
+    limits = _limits(calibration)
+    named = [*files, *(Path(one) for one in (store, assessments) if isinstance(one, str | Path))]
+    exact = all(isinstance(one, str | Path) for one in (store, assessments) if one is not None)
+    exact = exact and (judgments is None or bool(files))
+    key = [asked.model_dump(mode="json"), __version__, duckdb.__version__, run, _state(map(Path, decontaminate))]
+    key += [None if limits is None else limits.digest, _state(named) if exact else uuid.uuid4().hex]
+    workspace = Workspace(target, digest(key))
+    try:
+        with workspace.kept_for_resuming(), attached(workspace.database, given.store):
+            result = _Export(workspace, asked, given, limits, against, _names(named, given), watch).make()
+        workspace.publish()
+    finally:
+        workspace.close()
+    return result
+
+
+@dataclass(slots=True)
+class _Export:
+    """The stages, in order."""
+
+    workspace: Workspace
+    request: ExportRequest
+    given: Vetted
+    calibration: "Calibration | None"
+    benchmarks: Benchmarks
+    sources: list[str]
+    watch: Watcher | None
+
+    def make(self) -> ExportResult:
+        work = self.workspace.database
+        verdicts.define(work)
+        notes: dict[str, Any] = {}
+        stages = {
+            "read": self._read,
+            "select": self._select,
+            "pair": self._pair,
+            "measure texts": self._measure,
+            "clean": self._clean,
+            "split": self._split,
+            "write": dict,
+        }
+        for number, (name, work_on) in enumerate(stages.items()):
+            if self.watch is not None:
+                self.watch(name, number, len(stages), work)
+            if name != "write":
+                notes[name] = orjson.loads(self.workspace.stage(name, lambda todo=work_on: _json(todo())))  # type: ignore[misc]
+        return self._write(notes)
+
+    def _read(self) -> dict[str, Any]:
+        return take_in(self.workspace.database, self.given, self.request, self.workspace.folder)
+
+    def _select(self) -> dict[str, Any]:
+        work = self.workspace.database
+        bars = selecting.select(work, self.request.selection, self.calibration)
+        before, after = only(work, "SELECT count(*), count(*) FILTER (kept) FROM selected")
+        step = Step("selection", "judgments", before, after, selecting.reasons(work))
+        return {"steps": [step.to_json()], "guarantees": list(dict.fromkeys(bar.sentence() for bar in bars))}
+
+    def _pair(self) -> dict[str, Any]:
+        work = self.workspace.database
+        if self.request.kind is Kind.RESPONSES:
+            steps = pair_responses(work, self.request.reconcile, self.request.format)
+        else:
+            steps = pair_judgments(work, self.request)
+        return {"steps": [step.to_json() for step in steps]}
+
+    def _measure(self) -> dict[str, Any]:
+        cleaning.measure(self.workspace.database, self.request)
+        return {}
+
+    def _clean(self) -> dict[str, Any]:
+        work, request = self.workspace.database, self.request
+        steps = [cleaning.drop_bad_texts(work, request), cleaning.drop_exact_duplicates(work)]
+        if request.dedupe and request.near_threshold < 1:
+            steps.append(cleaning.drop_near_duplicates(work, request))
+        if self.benchmarks.names:
+            steps.append(cleaning.drop_contaminated(work, request, self.benchmarks))
+        return {"steps": [step.to_json() for step in steps]}
+
+    def _split(self) -> dict[str, Any]:
+        work, request = self.workspace.database, self.request
+        if not only(work, "SELECT count(*) FROM measures")[0]:
+            return {"steps": [], "clusters": 0, "rows": {}}
+        clusters = splitting.split_by_cluster(work, request)
+        before = statistics.lengths(work, "placed")
+        steps = [splitting.balance_lengths(work, request)] if request.balance_length else []
+        rows = formats.order_rows(work)
+        return {
+            "steps": [step.to_json() for step in steps],
+            "clusters": clusters,
+            "lengths": {"before": before, "after": statistics.lengths(work, "placed")},
+            "rows": rows,
+        }
+
+    def _write(self, notes: dict[str, Any]) -> ExportResult:
+        work, folder = self.workspace.database, self.workspace.result
+        steps = [_step(one) for note in notes.values() for one in note.get("steps", ())]
+        rows = {part: notes["split"]["rows"].get(part, 0) for part in self.request.parts}
+        if not sum(rows.values()):
+            raise InputError(nothing_left(steps))
+        stats = {
+            "metajudge_version": __version__,
+            "request": self.request.model_dump(mode="json"),
+            "sources": self.sources,
+            "read": notes["read"],
+            "steps": [step.to_json() for step in steps],
+            "guarantees": notes["select"]["guarantees"],
+            "lengths": notes["split"]["lengths"],
+            "vetting": statistics.vetting(work),
+            "decontaminated_against": list(self.benchmarks.names),
+            **statistics.figures(work, self.request),
+        }
+        with self.workspace.readable_errors():
+            files = formats.write_shards(work, self.request, folder, rows, lambda _: None)
+            (folder / STATS).write_bytes(pretty(stats))
+            (folder / CARD).write_text(card(self.request, stats, steps, self.sources), "utf-8")
+            about = {"request": stats["request"], "sources": self.sources, "duckdb_version": duckdb.__version__}
+            write_manifest(folder, about, files)
+        return ExportResult(self.workspace.out, rows, tuple(steps), stats, tuple(self.workspace.resumed))
+
+
+def nothing_left(steps: Sequence[Step]) -> str:
+    """Why no row is left, by the first step that let nothing through."""
+    empty = next((step for step in steps if not step.after), steps[-1])
+    reasons = ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in empty.dropped.items() if count)
+    hint = {
+        "single_response": " Items with a single response make no pair: preferences need two responses or more.",
+        "not_accepted": " Select by another rule (--min-probability, --guarantee, --all), or vet with another "
+        "threshold.",
+        "below_min_probability": " Ask for a lower --min-probability.",
+        "truncated": " --truncation reported drops only what a provider said was cut.",
+        "nothing_kept_or_nothing_discarded": " Judge pairs need a kept and a discarded judgment of one prompt, in "
+        "the same order: vet several judges of each item, or use --format kto.",
+    }
+    said = next((text for reason, text in hint.items() if empty.dropped.get(reason)), "")
+    return (
+        f"nothing is left to export after the step {empty.name!r}: of {empty.before} {empty.unit} "
+        f"{reasons or 'none'} {'were' if reasons else 'came through'}{' dropped' if reasons else ''}.{said}"
+    )
+
+
+def _limits(calibration: "Path | str | Calibration | None") -> "Calibration | None":
+    if not isinstance(calibration, str | Path):
+        return calibration
+    from metajudge.calibration.calibration import load_calibration
+
+    return load_calibration(calibration)
+
+
+def _paths(judgments: Any) -> list[Path]:
+    if isinstance(judgments, list | tuple) and judgments and all(isinstance(one, str | Path) for one in judgments):
+        return [Path(one) for one in judgments]
+    return []
+
+
+def _state(paths: Iterable[Path]) -> list[list[Any]]:
+    """Names, sizes and times of files, so that work on other content is not taken for work on this."""
+    found: list[list[Any]] = []
+    for path in paths:
+        inside = sorted(path.rglob("*")) if path.is_dir() else [path]
+        for file in inside:
+            if file.is_file():
+                state = file.stat()
+                found.append([str(file.absolute()), state.st_size, state.st_mtime_ns])
+    return found
+
+
+def _names(named: Sequence[Path], given: Vetted) -> list[str]:
+    formats_of = given.judgments.formats if isinstance(given.judgments, JudgmentSource) else {}
+    said = []
+    for path in named:
+        layout = formats_of.get(str(path))
+        said.append(path.name + (f" ({layout})" if layout else " (store)" if path == given.store else ""))
+    return said or ["records given in memory"]
+
+
+def _step(data: dict[str, Any]) -> Step:
+    return Step(data["step"], data["unit"], data["before"], data["after"], data["dropped"])
+
+
+def _json(data: Any) -> str:
+    return orjson.dumps(data).decode()
+
+
+__all__ = ["ExportRequest", "ExportResult", "Format", "export"]

@@ -1,0 +1,137 @@
+"""Splits by question cluster, and length matching within each split."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+import duckdb
+import numpy as np
+
+from metajudge.errors import ConfigurationError
+from metajudge.preferences.funnel import Step
+from metajudge.preferences.intake import only
+from metajudge.preferences.near_duplicates import near_groups
+from metajudge.preferences.request import ExportRequest
+
+RATIOS = (0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5)
+"""Edges of the bins of |log(chosen length / rejected length)| within which lengths are matched."""
+
+_CHUNK = 8_192
+
+
+def split_by_cluster(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> int:
+    """Fills ``placed``: ``measures`` with ``cluster`` and ``part``.
+
+    Questions that are the same after normalisation, or near duplicates, are one cluster. Clusters are put in a seeded
+    order; one goes to the part in which its middle falls when their rows are laid end to end.
+
+    Returns:
+        Number of clusters.
+
+    Raises:
+        ConfigurationError: a part is left without a row.
+    """
+    _cluster(work, request)
+    parts = request.parts
+    ends = np.cumsum(list(parts.values()))
+    cases = " ".join(
+        f"WHEN middle < {end!r} THEN '{name}'" for name, end in zip(list(parts)[:-1], ends[:-1].tolist(), strict=True)
+    )
+    last = list(parts)[-1]
+    chosen = f"CASE {cases} ELSE '{last}' END" if cases else f"'{last}'"
+    work.execute(f"""
+        CREATE OR REPLACE TABLE placed AS
+        WITH sizes AS (SELECT cluster, count(*) AS n FROM measures JOIN clusters USING (question_hash) GROUP BY 1),
+        laid AS (
+            SELECT cluster, (sum(n) OVER (ORDER BY md5('{request.seed}' || chr(31) || cluster), cluster) - n / 2.0)
+                / sum(n) OVER () AS middle FROM sizes
+        )
+        SELECT m.*, cluster, {chosen} AS part
+        FROM measures m JOIN clusters USING (question_hash) JOIN laid USING (cluster)""")
+    (clusters,) = only(work, "SELECT count(DISTINCT cluster) FROM placed")
+    require_parts(work, request, f"{clusters} clusters of questions")
+    return int(clusters)
+
+
+def require_parts(work: duckdb.DuckDBPyConnection, request: ExportRequest, what: str) -> None:
+    """Every part has a row.
+
+    Raises:
+        ConfigurationError: one has none; with the numbers and what to change.
+    """
+    counts = dict(work.execute("SELECT part, count(*) FROM placed GROUP BY 1").fetchall())
+    empty = [name for name in request.parts if not counts.get(name)]
+    if empty and request.split is not None:
+        there = ", ".join(f"{name} {counts.get(name, 0)}" for name in request.parts)
+        raise ConfigurationError(
+            f"the split leaves {' and '.join(empty)} empty: {what} give {there} rows. Use larger fractions, fewer "
+            "parts, or more data"
+        )
+
+
+def balance_lengths(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> Step:
+    """Drops rows at random so that, in each part and bin of the length ratio, longer is chosen as often as shorter."""
+    edges = " ".join(f"WHEN ratio < {edge} THEN {place}" for place, edge in enumerate(RATIOS))
+    work.execute(f"""
+        CREATE OR REPLACE TABLE lost AS
+        WITH ratios AS (
+            SELECT entry_id, part, sign(chosen_length - rejected_length) AS side,
+                abs(ln(chosen_length::DOUBLE / rejected_length)) AS ratio FROM placed
+        ), binned AS (SELECT *, CASE {edges} ELSE {len(RATIOS)} END AS bin FROM ratios WHERE side <> 0),
+        counted AS (
+            SELECT *, row_number() OVER (PARTITION BY part, bin, side
+                    ORDER BY md5('{request.seed}' || entry_id)) AS place,
+                count(*) FILTER (side > 0) OVER (PARTITION BY part, bin) AS longer,
+                count(*) FILTER (side < 0) OVER (PARTITION BY part, bin) AS shorter
+            FROM binned
+        )
+        SELECT entry_id FROM counted WHERE place > least(longer, shorter)""")
+    before, lost = only(work, "SELECT (SELECT count(*) FROM placed), (SELECT count(*) FROM lost)")
+    work.execute("DELETE FROM placed WHERE entry_id IN (SELECT entry_id FROM lost)")
+    require_parts(work, request, "the rows left after balancing lengths")
+    return Step("length balance", "rows", before, before - lost, {"no_match_in_length": lost})
+
+
+def _cluster(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> None:
+    """``clusters``: normalised question -> the first item (by number) of its cluster."""
+    work.execute("""
+        CREATE OR REPLACE TABLE clusters AS
+        SELECT question_hash, min(item_no) AS first FROM measures GROUP BY 1""")
+    roots: list[int] = []
+    numbers: list[int] = []
+    if len(request.parts) > 1 and request.near_threshold < 1:
+
+        def chunks() -> Iterator[Sequence[Sequence[str]]]:
+            for rows in _questions(work):
+                numbers.extend(row[0] for row in rows)
+                yield ([row[1] for row in rows],)
+
+        groups = near_groups(chunks(), request.near_threshold, request.seed)
+        moved = np.flatnonzero(groups != np.arange(len(groups)))
+        roots = [numbers[index] for index in groups[moved]]
+        numbers = [numbers[index] for index in moved]
+    work.execute("CREATE OR REPLACE TABLE near_questions (first BIGINT, root BIGINT)")
+    for start in range(0, len(roots), _CHUNK):
+        stop = start + _CHUNK
+        work.execute(
+            "INSERT INTO near_questions SELECT unnest($1::BIGINT[]), unnest($2::BIGINT[])",
+            [numbers[start:stop], roots[start:stop]],
+        )
+    work.execute("""
+        CREATE OR REPLACE TABLE clusters AS
+        SELECT question_hash, md5(i.item_id)[:12] AS cluster FROM (
+            SELECT question_hash, coalesce(root, c.first) AS item_no
+            FROM clusters c LEFT JOIN near_questions n ON n.first = c.first
+        ) JOIN items i USING (item_no)""")
+
+
+def _questions(work: duckdb.DuckDBPyConnection) -> Iterator[list[tuple[int, str]]]:
+    """The first item of every normalised question, in order."""
+    numbers = work.execute("SELECT first FROM clusters ORDER BY 1").fetchnumpy()["first"]
+    edges = [*numbers[::_CHUNK].tolist(), None]
+    for low, high in itertools.pairwise(edges):
+        within = f"item_no >= {low}" + ("" if high is None else f" AND item_no < {high}")
+        rows = work.execute(f"""
+            SELECT item_no, question FROM items WHERE {within} AND item_no IN (SELECT first FROM clusters)
+            ORDER BY 1""").fetchall()
+        if rows:
+            yield rows

@@ -1,0 +1,185 @@
+"""Where an export grows: a hidden folder beside its place, renamed only when whole."""
+
+import contextlib
+import errno
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import duckdb
+
+from metajudge.errors import ConfigurationError, InputError, UserError
+
+MEMORY: Final = "1000MB"
+_SETTINGS: Final[dict[str, str | bool | int | float | list[str]]] = {
+    "threads": 2,
+    "memory_limit": MEMORY,
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "python_enable_replacements": False,
+    "preserve_insertion_order": True,
+}
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_FULL_WORDS: Final = ("No space left", "File too large", "quota", "Could not write")
+
+
+class Workspace:
+    """A database of intermediate tables and a folder of finished files, both kept until the export is whole.
+
+    A stage that ended is recorded; the same export, begun again over the same input, goes on after it.
+
+    Args:
+        out: the folder to make; it must not exist.
+        key: digest of request and input; work under another key is thrown away.
+
+    Raises:
+        InputError: the place is taken or cannot be written.
+    """
+
+    def __init__(self, out: Path, key: str) -> None:
+        check_place(out)
+        self.out = out
+        self.folder = out.with_name(f".{out.name}.partial")
+        self.result = self.folder / "result"
+        self.resumed: list[str] = []
+        self._keep = True
+        with self.readable_errors():
+            self.folder.mkdir(exist_ok=True)
+            self._connect()
+            if self._value("key") != key:
+                self.database.close()
+                shutil.rmtree(self.folder)
+                self.folder.mkdir()
+                self._connect()
+                self.database.execute("INSERT INTO notes VALUES ('key', $1)", [key])
+            self.result.mkdir(exist_ok=True)
+
+    def _connect(self) -> None:
+        path = self.folder / "work.duckdb"
+        try:
+            self.database = duckdb.connect(
+                str(path), config={**_SETTINGS, "temp_directory": str(self.folder / "spill")}
+            )
+        except duckdb.IOException as error:
+            if "lock" in str(error):
+                raise InputError(f"{self.out} is being exported by another process; wait for it to end") from None
+            # A file that a kill left unreadable holds nothing that cannot be made again.
+            path.unlink(missing_ok=True)
+            path.with_name(path.name + ".wal").unlink(missing_ok=True)
+            self.database = duckdb.connect(
+                str(path), config={**_SETTINGS, "temp_directory": str(self.folder / "spill")}
+            )
+        self.database.execute("CREATE TABLE IF NOT EXISTS notes (name VARCHAR PRIMARY KEY, value VARCHAR NOT NULL)")
+
+    def _value(self, name: str) -> str | None:
+        found = self.database.execute("SELECT value FROM notes WHERE name = $1", [name]).fetchall()
+        return found[0][0] if found else None
+
+    def stage(self, name: str, work: Callable[[], str]) -> str:
+        """Does a stage, or takes the note an earlier run left when it was done.
+
+        Args:
+            name: of the stage.
+            work: fills tables and returns a note (JSON); all of it is one transaction.
+        """
+        note = self._value(f"stage {name}")
+        if note is not None:
+            self.resumed.append(name)
+            return note
+        with self.readable_errors():
+            self.database.execute("BEGIN")
+            try:
+                note = work()
+                self.database.execute("INSERT INTO notes VALUES ($1, $2)", [f"stage {name}", note])
+                self.database.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(duckdb.Error):
+                    self.database.execute("ROLLBACK")
+                raise
+        return note
+
+    def publish(self) -> None:
+        """Puts the finished folder in its place in one step, and removes what it grew from."""
+        self.database.close()
+        with self.readable_errors():
+            for path in sorted(self.result.rglob("*")):
+                _sync(path)
+            _sync(self.result)
+            if self.out.exists():
+                raise InputError(f"{self.out} appeared while the export was made: the new one is in {self.result}")
+            os.rename(self.result, self.out)
+            _sync(self.out.parent)
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def close(self) -> None:
+        """Lets go of the database; what is done stays for the next try, unless that would fail alike."""
+        self.database.close()
+        if not self._keep:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    @contextlib.contextmanager
+    def kept_for_resuming(self) -> Iterator[None]:
+        """Throws the work away where the same command would end in the same error."""
+        try:
+            yield
+        except UserError as error:
+            self._keep = isinstance(error.__cause__, OSError | duckdb.Error)
+            raise
+
+    @contextlib.contextmanager
+    def readable_errors(self) -> Iterator[None]:
+        """Turns a full disk, or another failure to write, into words.
+
+        Raises:
+            InputError: what happened, and that nothing was put at ``out``.
+        """
+        try:
+            yield
+        except OSError as error:
+            raise _unwritten(self.out, error.strerror or str(error), error.errno in _FULL) from error
+        except duckdb.OutOfMemoryException as error:
+            raise ConfigurationError(
+                f"{self.out} was not written: a step needs more than {MEMORY} of memory, or of disk beside it ({error})"
+            ) from error
+        except duckdb.Error as error:  # a commit that could not be written is no IOException
+            full = any(word in str(error) for word in _FULL_WORDS)
+            if not full and not isinstance(error, duckdb.IOException):
+                raise
+            raise _unwritten(self.out, str(error), full) from error
+
+
+def check_place(out: Path) -> None:
+    """Refuses a folder that exists, and one whose parent does not.
+
+    Raises:
+        InputError: with what to do.
+    """
+    if out.exists() or out.is_symlink():
+        raise InputError(f"{out} exists already: choose another --out, or remove it first")
+    if not out.parent.is_dir():
+        raise InputError(f"cannot make {out}: the folder {out.parent} does not exist; create it first")
+    if not os.access(out.parent, os.W_OK | os.X_OK):
+        raise InputError(f"cannot make {out}: the folder {out.parent} is not writable; choose another --out")
+
+
+def _unwritten(out: Path, reason: str, full: bool) -> InputError:
+    cause = "the disk is full" if full else "a file could not be written"
+    return InputError(
+        f"{out} was not written: {cause} ({reason}). Free some space or choose another --out, and give the same "
+        "command again: it goes on where it stopped"
+    )
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def quoted(value: Any) -> str:
+    """A value as an SQL string literal."""
+    return "'" + str(value).replace("'", "''") + "'"

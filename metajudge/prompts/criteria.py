@@ -1,0 +1,19 @@
+"""The prompt that asks for criteria: it is rendered from the request alone, so no response can shape them."""
+
+from functools import cache
+
+from metajudge.prompts.templates import render
+
+TEMPLATES = ("criteria_system", "criteria")
+"""The templates of criteria, for :func:`metajudge.prompts.templates.prompts_digest`."""
+
+
+@cache
+def render_criteria_system() -> str:
+    """What a model that names criteria is told to do; the same for all requests."""
+    return render("criteria_system")
+
+
+def render_criteria(request: str) -> str:
+    """The request, fenced."""
+    return render("criteria", request=request)

@@ -1,0 +1,59 @@
+"""The prompts of a judge that ranks responses under neutral labels.
+
+The judge sees the question, the reference where it is given one, the criteria and the responses in the order of their
+labels: nothing else is known to the renderer, so nothing else can leak. The wording is ours.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from metajudge.errors import PromptError
+from metajudge.prompts.templates import render
+
+TEMPLATES = ("ranking_system", "ranking", "repair")
+"""The templates of ranking, for :func:`metajudge.prompts.templates.prompts_digest`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCriterion:
+    """A criterion as a judge sees it: its key, its words, and its share of the weight in percent."""
+
+    key: str
+    text: str
+    percent: int
+
+
+@dataclass(frozen=True, slots=True)
+class _ShownResponse:
+    label: str
+    text: str
+
+
+@cache
+def render_ranking_system(*, scored: bool, ties: bool = False) -> str:
+    """What every ranking judge is told to do: the same for all questions, so that providers cache it."""
+    return render("ranking_system", scored=scored, ties=ties)
+
+
+def render_ranking(
+    question: str,
+    responses: Mapping[str, str],
+    criteria: Sequence[ShownCriterion] = (),
+    *,
+    reference: str | None = None,
+) -> str:
+    """The question and the responses under their labels, in the order given.
+
+    Args:
+        responses: label -> text.
+        criteria: what to score, none for a ranking alone.
+        reference: a reference answer the judge may rely on.
+
+    Raises:
+        PromptError: no response.
+    """
+    if not responses:
+        raise PromptError("a ranking needs at least one response")
+    shown = [_ShownResponse(label, text) for label, text in responses.items()]
+    return render("ranking", question=question, reference=reference, criteria=list(criteria), responses=shown)

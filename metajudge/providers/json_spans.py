@@ -1,0 +1,112 @@
+"""Where the values stand in a reply that is one JSON object: character offsets, for what was said token by token."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+Path = tuple[str | int, ...]
+
+_FENCED = re.compile(r"\A```(?:json|JSON)?\s*\n(.*)\n\s*```\Z", re.DOTALL)
+_THOUGHT = re.compile(r"\A<think>.*?</think>", re.DOTALL)
+_SPACE = re.compile(r"[ \t\n\r]*")
+_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_NUMBER_OR_WORD = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Characters ``start`` to ``end`` (exclusive) of a text."""
+
+    start: int
+    end: int
+
+
+def body_span(text: str) -> Span:
+    """Where the answer itself stands: without white space, a leading ``<think>`` block and a code fence around it."""
+    span = _stripped(text, 0, len(text))
+    if thought := _THOUGHT.match(text[span.start : span.end]):
+        span = _stripped(text, span.start + thought.end(), span.end)
+    if fenced := _FENCED.match(text[span.start : span.end]):
+        span = Span(span.start + fenced.start(1), span.start + fenced.end(1))
+    return span
+
+
+def value_spans(text: str) -> dict[Path, Span]:
+    """The spans of all numbers, strings (quotes included), booleans and nulls of a reply, by path.
+
+    Empty where the reply is not one JSON value; of a name given twice the last one counts.
+    """
+    span = body_span(text)
+    try:
+        found = dict(_Scanner(text[: span.end]).values(span.start, ()))
+    except (ValueError, IndexError, RecursionError):
+        return {}
+    return found
+
+
+class _Scanner:
+    """Walks over JSON; what comes after the first value is not looked at (the parser of replies refuses it)."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+
+    def values(self, at: int, path: Path) -> Iterator[tuple[Path, Span]]:
+        self._at = at
+        yield from self._value(path)
+
+    def _value(self, path: Path) -> Iterator[tuple[Path, Span]]:
+        match self._peek():
+            case "{":
+                yield from self._members(path, "}")
+            case "[":
+                yield from self._members(path, "]")
+            case '"':
+                yield path, self._string()[1]
+            case _:
+                found = _NUMBER_OR_WORD.match(self._text, self._at)
+                if found is None:
+                    raise ValueError(f"no JSON value at character {self._at}")
+                self._at = found.end()
+                yield path, Span(found.start(), found.end())
+
+    def _members(self, path: Path, closing: str) -> Iterator[tuple[Path, Span]]:
+        self._at += 1
+        index = 0
+        while self._peek() != closing:
+            if index and not self._skip(","):
+                raise ValueError(f"no comma at character {self._at}")
+            name: str | int = index
+            if closing == "}":
+                self._peek()
+                name = self._string()[0]
+                if not self._skip(":"):
+                    raise ValueError(f"no colon at character {self._at}")
+            yield from self._value((*path, name))
+            index += 1
+        self._at += 1
+
+    def _string(self) -> tuple[str, Span]:
+        found = _STRING.match(self._text, self._at)
+        if found is None:
+            raise ValueError(f"no string at character {self._at}")
+        self._at = found.end()
+        return json.loads(found[0]), Span(found.start(), found.end())
+
+    def _peek(self) -> str:
+        space = _SPACE.match(self._text, self._at)
+        if space is not None:
+            self._at = space.end()
+        return self._text[self._at]
+
+    def _skip(self, sign: str) -> bool:
+        if self._peek() != sign:
+            return False
+        self._at += 1
+        return True
+
+
+def _stripped(text: str, start: int, end: int) -> Span:
+    part = text[start:end]
+    return Span(start + len(part) - len(part.lstrip()), start + len(part.rstrip()))

@@ -1,0 +1,298 @@
+"""Human preferences between two responses, as published: MT-Bench human judgments and Arena-100k.
+
+* ``lmsys/mt_bench_human_judgments`` (Zheng et al., "Judging LLM-as-a-Judge with MT-Bench and Chatbot Arena", 2023,
+  CC-BY-4.0): rows of question_id, model_a, model_b, winner, judge, conversation_a, conversation_b, turn.
+* ``lmarena-ai/arena-human-preference-100k`` (Chiang et al., "Chatbot Arena", 2024, CC-BY-4.0): the same without judge,
+  with anony and language. Its conversations may be stored as text that holds JSON.
+
+Export either as JSONL, one row a line. The inclusion rule is that of the Agent Clash study (Boisbouvier and Claude
+Opus 4.5, sections 8.1 and 9.1): a clear winner and one turn; for Arena-100k also a list of models, an anonymous battle,
+English, and at least 30 characters a response. Every row left out is counted with its reason.
+"""
+
+import ast
+import json
+import random
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+
+from metajudge.errors import InputError
+from metajudge.readers.items import open_items
+from metajudge.readers.lines import Line, Reject, Source, read_lines
+from metajudge.readers.reasons import reason_of
+from metajudge.types import Item
+
+SEED = 42
+"""The study's."""
+
+MIN_CHARACTERS = 30
+
+ARENA_MODELS: Mapping[str, str] = {
+    "gpt-4o-2024-05-13": "gpt-4o",
+    "gpt-4o-2024-08-06": "gpt-4o-aug",
+    "gpt-4o-mini-2024-07-18": "gpt-4o-mini",
+    "gpt-4-turbo-2024-04-09": "gpt-4-turbo",
+    "gpt-4-0125-preview": "gpt-4-turbo-jan",
+    "gpt-4-1106-preview": "gpt-4-turbo-nov",
+    "gpt-4-0314": "gpt-4",
+    "gpt-4-0613": "gpt-4",
+    "chatgpt-4o-latest": "chatgpt-4o",
+    "chatgpt-4o-latest-20240808": "chatgpt-4o",
+    "claude-3-5-sonnet-20240620": "claude-3.5-sonnet",
+    "claude-3-opus-20240229": "claude-3-opus",
+    "claude-3-sonnet-20240229": "claude-3-sonnet",
+    "claude-3-haiku-20240307": "claude-3-haiku",
+    "gemini-1.5-pro-api-0514": "gemini-1.5-pro",
+    "gemini-1.5-pro-exp-0801": "gemini-1.5-pro-exp",
+    "gemini-1.5-flash-api-0514": "gemini-1.5-flash",
+    "llama-3-70b-instruct": "llama-3-70b",
+    "llama-3.1-70b-instruct": "llama-3.1-70b",
+    "llama-3.1-405b-instruct": "llama-3.1-405b",
+    "mistral-large-2407": "mistral-large-2",
+    "mixtral-8x22b-instruct-v0.1": "mixtral-8x22b",
+    "deepseek-v2-api-0628": "deepseek-v2",
+    "deepseek-coder-v2": "deepseek-coder-v2",
+    "deepseek-coder-v2-0724": "deepseek-coder-v2",
+    "yi-large": "yi-large",
+    "yi-large-preview": "yi-large-preview",
+    "qwen2-72b-instruct": "qwen2-72b",
+    "nemotron-4-340b": "nemotron-340b",
+    "command-r-plus": "command-r-plus",
+}
+"""Ids in Arena-100k -> the names of the study's table 5. The study prints names alone; the ids are those that the Arena
+showed under these names from June to August 2024."""
+
+_WINNERS = {"model_a": "A>B", "model_b": "B>A"}
+_LABELS = ("label", "winner", "human_winner_side", "human_winner")
+_ENGLISH = {"english", "en"}
+
+
+@dataclass(slots=True)
+class Preferences:
+    """Labelled pairs read from a file.
+
+    Attributes:
+        items: responses A and B with their models and the human's verdict as label.
+        kind: what the file was taken for.
+        rule: which rows were taken, in a sentence.
+        excluded: rows left out by the rule, by reason.
+        rejects: lines that could not be read.
+        eligible: items before sampling.
+    """
+
+    items: list[Item]
+    kind: str
+    rule: str
+    excluded: Counter[str] = field(default_factory=Counter)
+    rejects: list[Reject] = field(default_factory=list)
+    eligible: int = 0
+
+
+class _Message(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    role: str
+    content: str
+
+
+class _Battle(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
+
+    question_id: str
+    model_a: str
+    model_b: str
+    winner: str
+    conversation_a: tuple[_Message, ...]
+    conversation_b: tuple[_Message, ...]
+    turn: int
+    judge: str | None = None
+    anony: bool | None = None
+    language: str | None = None
+
+    @field_validator("conversation_a", "conversation_b", mode="before")
+    @classmethod
+    def _unpacked(cls, value: Any) -> Any:
+        """Conversations stored as text: JSON, or the literal that some exports write."""
+        if not isinstance(value, str):
+            return value
+        for read in (json.loads, ast.literal_eval):
+            try:
+                return read(value)
+            except (ValueError, SyntaxError, RecursionError, MemoryError):
+                continue
+        raise ValueError("is text that holds no list of messages")
+
+    def item(self, name: str, models: Mapping[str, str]) -> Item:
+        return Item.model_validate(
+            {
+                "id": name,
+                "question": self.conversation_a[0].content,
+                "responses": {"A": self.conversation_a[1].content, "B": self.conversation_b[1].content},
+                "label": _WINNERS[self.winner],
+                "models": {"A": models.get(self.model_a, self.model_a), "B": models.get(self.model_b, self.model_b)},
+            }
+        )
+
+
+def read_preferences(
+    path: str | Path,
+    *,
+    sample: int | None = None,
+    seed: int = SEED,
+    models: Mapping[str, str] | None = ARENA_MODELS,
+) -> Preferences:
+    """Reads labelled pairs: MT-Bench human judgments, Arena-100k, or items of our own with labels.
+
+    Args:
+        path: a JSONL file, plain or gzip.
+        sample: draw so many of the eligible pairs, without replacement; None for all, in the order of the file. The
+            study's own script is not published, so the same seed need not give the same hundred.
+        seed: of that draw.
+        models: for Arena-100k, the ids taken and the names they get; None takes all models.
+
+    Raises:
+        InputError: no such file, no format known here, or nothing eligible, with the reasons counted.
+    """
+    name = str(path)
+    first = next((line for line in read_lines(Source(Path(path), name)) if isinstance(line, Line)), None)
+    if first is not None and "conversation_a" in first.data:
+        found = _battles(name, "anony" in first.data, models)
+    elif first is not None and {"question", "response_a", "response_b"} <= set(first.data):
+        found = _flat(name)
+    elif first is not None and {"question", "responses"} <= set(first.data):
+        found = _own(name)
+    else:
+        raise InputError(
+            f"{name}: no labelled pairs; wanted are rows of MT-Bench human judgments or Arena-100k (question_id, "
+            "model_a, model_b, winner, conversation_a, ...), items (id, question, responses, label), or flat rows "
+            "(question, response_a, response_b, label), one a line"
+        )
+    found.eligible = len(found.items)
+    if not found.items:
+        counts = ", ".join(f"{n} {reason}" for reason, n in found.excluded.most_common()) or "no row"
+        raise InputError(f"{name}: no pair is eligible ({counts}; {len(found.rejects)} lines unreadable). {found.rule}")
+    if sample is not None:
+        found.items = _drawn(found.items, sample, seed, name)
+        found.rule += f" {len(found.items)} of {found.eligible} eligible pairs drawn with seed {seed}."
+    return found
+
+
+def _drawn(items: list[Item], sample: int, seed: int, name: str) -> list[Item]:
+    if not 1 <= sample <= len(items):
+        raise InputError(f"{name}: a sample of {sample} cannot be drawn from {len(items)} eligible pairs")
+    return random.Random(seed).sample(items, sample)
+
+
+def _battles(name: str, arena: bool, models: Mapping[str, str] | None) -> Preferences:
+    kind = "Arena-100k" if arena else "MT-Bench human judgments"
+    rule = "Taken: a clear winner, turn 1" + (
+        f", anonymous, English, at least {MIN_CHARACTERS} characters a response"
+        + (f", both models among {len(set(models.values()))} named ones." if models is not None else ".")
+        if arena
+        else "."
+    )
+    found = Preferences([], kind, rule)
+    known = models if arena and models is not None else {}
+    seen: Counter[str] = Counter()
+    for line in read_lines(Source(Path(name), name)):
+        if isinstance(line, Reject):
+            found.rejects.append(line)
+            continue
+        try:
+            battle = _Battle.model_validate(line.data)
+        except ValidationError as error:
+            found.rejects.append(Source(Path(name), name).reject(line.number, reason_of(error), line.raw))
+            continue
+        why = _excluded(battle, arena, models)
+        if why:
+            found.excluded[why] += 1
+            continue
+        key = battle.question_id
+        if not arena:
+            key = f"{battle.question_id}/{battle.model_a}/{battle.model_b}/{battle.judge or 'nobody'}"
+        seen[key] += 1
+        found.items.append(battle.item(key if seen[key] == 1 else f"{key}#{seen[key]}", known))
+    return found
+
+
+def _excluded(battle: _Battle, arena: bool, models: Mapping[str, str] | None) -> str:
+    """Why a row is left out; empty where it is taken."""
+    one, other = battle.conversation_a, battle.conversation_b
+    if battle.winner not in _WINNERS:
+        return "without a clear winner"
+    if battle.model_a == battle.model_b:
+        return "of a model against itself"
+    if battle.turn != 1:
+        return "not of turn 1"
+    if min(len(one), len(other)) < 2 or one[0].content != other[0].content:
+        return "whose conversations do not begin with one question and two answers"
+    if not arena:
+        return ""
+    if not battle.anony:
+        return "not anonymous"
+    if (battle.language or "").lower() not in _ENGLISH:
+        return "not English"
+    if models is not None and not {battle.model_a, battle.model_b} <= set(models):
+        return "of models outside the list"
+    if min(len(one[1].content), len(other[1].content)) < MIN_CHARACTERS:
+        return f"with fewer than {MIN_CHARACTERS} characters in a response"
+    return ""
+
+
+def _flat(name: str) -> Preferences:
+    """Rows of a question, response_a and response_b; who won stands in one of :data:`_LABELS`."""
+    found = Preferences([], "flat rows", f"Taken: pairs of which one of {', '.join(_LABELS)} names the winner.")
+    seen: Counter[str] = Counter()
+    for line in read_lines(Source(Path(name), name)):
+        if isinstance(line, Reject):
+            found.rejects.append(line)
+            continue
+        row = line.data
+        label = _flat_label(row)
+        if label is None:
+            found.excluded["without a labelled winner"] += 1
+            continue
+        key = str(next((row[field] for field in ("item_id", "id", "row_id") if row.get(field)), f"line-{line.number}"))
+        seen[key] += 1
+        models = {side: row.get(f"model_{side.lower()}") for side in "AB"}
+        data = {
+            "id": key if seen[key] == 1 else f"{key}#{seen[key]}",
+            "question": row.get("question"),
+            "responses": {"A": row.get("response_a"), "B": row.get("response_b")},
+            "label": label,
+            "category": row.get("category"),
+            "models": models if all(models.values()) else None,
+        }
+        try:
+            found.items.append(Item.model_validate(data))
+        except ValidationError as error:
+            found.rejects.append(Source(Path(name), name).reject(line.number, reason_of(error), line.raw))
+    return found
+
+
+def _flat_label(row: Mapping[str, Any]) -> str | None:
+    for field_name in _LABELS:
+        said = row.get(field_name)
+        for side, label in (("a", "A>B"), ("b", "B>A")):
+            if said is not None and said in (side, side.upper(), label, label.replace(">", ">>"), f"model_{side}"):
+                return label
+            if said is not None and said == row.get(f"model_{side}"):
+                return label
+    return None
+
+
+def _own(name: str) -> Preferences:
+    found = Preferences([], "items", "Taken: items of two responses whose label names a winner.")
+    source = open_items([name], responses=2)
+    for item in source:
+        if item.label is None or item.label.winner is None:
+            found.excluded["without a labelled winner"] += 1
+        else:
+            found.items.append(item)
+    found.rejects = source.rejects
+    return found

@@ -1,0 +1,84 @@
+"""Which vetted judgments people are asked about: what a policy sends to review, and an audited share of the rest."""
+
+from collections.abc import Mapping
+
+from metajudge.reviews.review import PolicyUsed, Review, ReviewOrigin
+from metajudge.types import Assessment, Judgment, digest
+from metajudge.types.decision import Action
+
+PRIORITY = {Action.REVIEW_PRIORITY: 0, Action.REVIEW: 1}
+AUDIT_PRIORITY = 2
+
+
+def review_of(
+    judgment: Judgment,
+    assessment: Assessment,
+    *,
+    now: float,
+    criterion_weights: Mapping[str, float] | None = None,
+    audit_share: float = 0.0,
+    seed: int = 0,
+    reviewers: int = 1,
+) -> Review | None:
+    """The review of a decided judgment, None where nobody needs to look.
+
+    What a policy approves or rejects is audited with a fixed probability, drawn from the seed and the content alone:
+    the same judgment is drawn or not however often and in whatever order it is vetted. Without such a share only
+    doubtful cases ever get a human label, and no statistic about the others can be had from them.
+
+    Args:
+        assessment: with a decision.
+        criterion_weights: what the criteria's scores were combined with.
+        audit_share: of APPROVE and REJECT, in [0, 1].
+        reviewers: how many people are to decide.
+
+    """
+    decision = assessment.decision
+    if decision is None:
+        return None
+    origin, priority, inclusion = ReviewOrigin.POLICY, PRIORITY.get(decision.action), 1.0
+    if priority is None:
+        if not drawn_for_audit(judgment.digest, decision.policy_digest, audit_share, seed):
+            return None
+        origin, priority, inclusion = ReviewOrigin.AUDIT, AUDIT_PRIORITY, audit_share
+    policy = PolicyUsed(name=decision.policy, digest=decision.policy_digest)
+    return Review(
+        review_id=Review.id_for(judgment.digest, policy),
+        subject_id=judgment.id,
+        subject_digest=judgment.digest,
+        item_id=judgment.item.id,
+        judge=judgment.judge,
+        category=judgment.item.category,
+        action=decision.action.value,
+        priority=priority,
+        margin=decision.margin,
+        origin=origin,
+        inclusion=inclusion,
+        policy=policy,
+        score=assessment.final_score,
+        probability=assessment.probability,
+        confidence=decision.inputs.confidence,
+        opened_at=now,
+        reviewers=reviewers,
+        verdict=judgment.verdict,
+        truth=judgment.correct,
+        question=judgment.item.digest,
+        criteria=criterion_means(assessment),
+        criterion_weights=dict(criterion_weights or {}),
+    )
+
+
+def drawn_for_audit(content: str, policy_digest: str, share: float, seed: int) -> bool:
+    """Whether a content belongs to the audited share: a uniform draw that is a function of its arguments."""
+    draw = int(digest(["audit", seed, content, policy_digest])[:13], 16) / 16**13
+    return draw < share
+
+
+def criterion_means(assessment: Assessment) -> dict[str, float]:
+    """Criterion -> mean over the agents that scored it."""
+    found: dict[str, list[float]] = {}
+    for result in assessment.agents:
+        for name, said in (result.criteria or {}).items():
+            if said.score is not None:
+                found.setdefault(name, []).append(said.score)
+    return {name: sum(values) / len(values) for name, values in found.items()}

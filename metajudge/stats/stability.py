@@ -1,0 +1,319 @@
+"""Repeated runs: test-retest agreement, stability classes, the choice of a third run, and where variance comes from.
+
+A *run* judges fixed responses anew (fresh seeds, criteria, orders); a *cycle* makes the responses themselves anew and
+then judges them. A label is a verdict such as a winner's name; ``None`` stands for a run without one and is counted
+apart, never as a disagreement.
+"""
+
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import combinations
+from random import Random
+from typing import Any
+
+from metajudge.errors import InputError
+from metajudge.stats.agreement import Agreement, cohen_kappa
+from metajudge.stats.estimate import Estimate
+from metajudge.stats.intervals import wilson
+
+
+class Outcome(StrEnum):
+    """How one evaluation compares with the human verdict; none of the last three is a mismatch."""
+
+    RIGHT = "right"
+    WRONG = "wrong"
+    TIE = "tie"
+    NO_VERDICT = "no_verdict"
+    ERROR = "error"
+
+    @property
+    def has_verdict(self) -> bool:
+        """A tie is a verdict; an error or an empty result is none."""
+        return self not in (Outcome.NO_VERDICT, Outcome.ERROR)
+
+
+class StabilityClass(StrEnum):
+    """What repeated runs say about one evaluation."""
+
+    STABLE_RIGHT = "stable_right"
+    STABLE_WRONG = "stable_wrong"
+    STABLE_TIE = "stable_tie"
+    UNSTABLE = "unstable"
+    UNDETERMINED = "undetermined"
+
+
+_STABLE = {
+    Outcome.RIGHT: StabilityClass.STABLE_RIGHT,
+    Outcome.WRONG: StabilityClass.STABLE_WRONG,
+    Outcome.TIE: StabilityClass.STABLE_TIE,
+}
+
+
+def stability_class(outcomes: Sequence[Outcome]) -> StabilityClass:
+    """Classifies one evaluation by its runs: stable where all verdicts agree, unstable where two differ.
+
+    Runs without a verdict say nothing; with fewer than two verdicts the class is undetermined.
+    """
+    said = [outcome for outcome in outcomes if outcome.has_verdict]
+    if len(said) < 2:
+        return StabilityClass.UNDETERMINED
+    return _STABLE[said[0]] if len(set(said)) == 1 else StabilityClass.UNSTABLE
+
+
+@dataclass(frozen=True, slots=True)
+class TestRetest:
+    """Two runs over the same evaluations.
+
+    Attributes:
+        same: share of evaluations with the same label in both runs; None where no evaluation has two labels.
+        kappa: Cohen's kappa of the two runs' labels, chance from each run's margins; None likewise.
+        n: evaluations with a label in both runs.
+        without: evaluations that lack one in a run.
+    """
+
+    __test__ = False  # the name is the field's, not a test's
+
+    same: Estimate | None
+    kappa: Agreement | None
+    n: int
+    without: int
+
+
+def retest(first: Sequence[Hashable | None], second: Sequence[Hashable | None], confidence: float = 0.95) -> TestRetest:
+    """Agreement of two runs with each other, whatever is right.
+
+    Give verdicts, not matches with a human: two wrong verdicts for different responses are a match of mismatches, and
+    the kappa of matches is that of another question. A tie is a label like any other. Assumes independent evaluations.
+
+    Args:
+        first: a label an evaluation, None where the run has none.
+        second: the same of the other run, in the same order.
+        confidence: of the intervals, in (0, 1).
+
+    Raises:
+        InputError: unequal lengths.
+    """
+    if len(first) != len(second):
+        raise InputError(f"the first run has {len(first)} labels, the second {len(second)}: they must match one to one")
+    both = [(one, other) for one, other in zip(first, second, strict=True) if one is not None and other is not None]
+    without = len(first) - len(both)
+    if not both:
+        return TestRetest(None, None, 0, without)
+    same = wilson(sum(one == other for one, other in both), len(both), confidence)
+    kappa = cohen_kappa([one for one, _ in both], [other for _, other in both], confidence)
+    return TestRetest(same, kappa, len(both), without)
+
+
+@dataclass(frozen=True, slots=True)
+class ThirdRun:
+    """Which evaluations a targeted third run takes, and why.
+
+    Attributes:
+        stable_wrong: all evaluations wrong in every run so far.
+        unstable: all evaluations whose runs differ.
+        low_confidence: the stable-right ones of least mean confidence.
+        left_out: stable-right ones that share the confidence of the last place and did not fit.
+        drawn: how many of those of equal confidence were drawn for the last places; 0 where no draw was needed or made.
+        rule: the rule, in a sentence.
+    """
+
+    stable_wrong: tuple[str, ...]
+    unstable: tuple[str, ...]
+    low_confidence: tuple[str, ...]
+    left_out: tuple[str, ...]
+    drawn: int
+    rule: str
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """All of them, each once."""
+        return (*self.stable_wrong, *self.unstable, *self.low_confidence)
+
+
+def choose_third_run(
+    classes: Mapping[str, StabilityClass],
+    confidence: Mapping[str, float | None],
+    size: int,
+    rng: Random | None = None,
+) -> ThirdRun:
+    """Chooses the evaluations that a third run tells most about.
+
+    All stable-wrong and all unstable ones, then stable-right ones in order of rising mean confidence until ``size`` is
+    filled. Where a group of equal confidence does not fit, the last places are drawn from it by lot, or without a
+    generator left empty: no tie is settled by an id or an order. Stable ties and undetermined ones are not taken: there
+    is nothing to confirm.
+
+    Args:
+        classes: id -> class over the runs so far.
+        confidence: id -> mean confidence over the runs so far, in [0, 1]; None sorts as least, as nothing is known.
+        size: how many evaluations the third run shall have; more where the first two groups alone are more.
+        rng: draws among equals; the same seed draws the same, in whatever order the ids come.
+
+    Raises:
+        InputError: size is negative, or a class has no entry in confidence.
+    """
+    if size < 0:
+        raise InputError(f"size must be 0 or more, not {size}")
+    missing = sorted(set(classes) - set(confidence))
+    if missing:
+        raise InputError(f"no confidence is given for {', '.join(missing[:5])}: give None where it is not known")
+    wrong = tuple(name for name, kind in classes.items() if kind is StabilityClass.STABLE_WRONG)
+    unstable = tuple(name for name, kind in classes.items() if kind is StabilityClass.UNSTABLE)
+    groups: dict[float, list[str]] = {}
+    for name, kind in classes.items():
+        if kind is StabilityClass.STABLE_RIGHT:
+            known = confidence[name]
+            groups.setdefault(-1.0 if known is None else round(known, 9), []).append(name)
+    room, low, left, drawn = size - len(wrong) - len(unstable), list[str](), list[str](), 0
+    for level in sorted(groups):
+        if room <= 0:
+            break
+        if len(groups[level]) > room:
+            lot = [] if rng is None else rng.sample(sorted(groups[level]), room)
+            low, drawn, left = low + lot, len(lot), [name for name in groups[level] if name not in lot]
+            break
+        low += groups[level]
+        room -= len(groups[level])
+    equals = (
+        "the last places among equal confidence are drawn by lot" if rng else "equal confidence whole or not at all"
+    )
+    rule = f"all stable-wrong, all unstable, then stable-right by least mean confidence up to {size}; {equals}"
+    return ThirdRun(wrong, unstable, tuple(low), tuple(left), drawn, rule)
+
+
+@dataclass(frozen=True, slots=True)
+class WinnerStability:
+    """Whether the same candidate wins in every cycle.
+
+    Attributes:
+        stable: share of prompts with one winner in all cycles; None where no prompt has two verdicts.
+        n: prompts with at least two verdicts.
+        stable_prompts: their ids.
+        split_prompts: ids of the prompts whose winners differ (a tie differs from a winner).
+        without: ids of prompts with fewer than two verdicts.
+    """
+
+    stable: Estimate | None
+    n: int
+    stable_prompts: tuple[str, ...]
+    split_prompts: tuple[str, ...]
+    without: tuple[str, ...]
+
+
+def winner_stability(winners: Mapping[str, Sequence[str | None]], confidence: float = 0.95) -> WinnerStability:
+    """How often the winner stays the same when everything is made anew.
+
+    Args:
+        winners: prompt id -> winner of each cycle, None where a cycle has no verdict. Give a tie a label of its own
+            (``"tie"``), which is a verdict.
+        confidence: of the interval, in (0, 1).
+    """
+    stable, split, without = list[str](), list[str](), list[str]()
+    for prompt, labels in winners.items():
+        said = [label for label in labels if label is not None]
+        (without if len(said) < 2 else stable if len(set(said)) == 1 else split).append(prompt)
+    n = len(stable) + len(split)
+    share = wilson(len(stable), n, confidence) if n else None
+    return WinnerStability(share, n, tuple(stable), tuple(split), tuple(without))
+
+
+def winner_stability_by(
+    winners: Mapping[str, Sequence[str | None]], groups: Mapping[str, str], confidence: float = 0.95
+) -> dict[str, WinnerStability]:
+    """:func:`winner_stability` within each group of prompts, such as their difficulty, in order of first appearance.
+
+    Raises:
+        InputError: a prompt has no group.
+    """
+    missing = [prompt for prompt in winners if prompt not in groups]
+    if missing:
+        raise InputError(f"no group is given for prompt {missing[0]}: name one for each prompt")
+    order = dict.fromkeys(groups[prompt] for prompt in winners)
+    return {
+        group: winner_stability({p: labels for p, labels in winners.items() if groups[p] == group}, confidence)
+        for group in order
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class RankStability:
+    """Kendall's tau-b between every two cycles of one prompt.
+
+    Attributes:
+        mean: mean over the pairs of cycles that have one; None where none has, see ``reason``.
+        low: the smallest.
+        high: the largest.
+        pairs: pairs of cycles with a tau.
+        undefined: pairs without one, as a cycle ties all candidates.
+        reason: why there is no figure, else empty.
+    """
+
+    mean: float | None
+    low: float | None
+    high: float | None
+    pairs: int
+    undefined: int
+    reason: str = ""
+
+
+def kendall_across(cycles: Sequence[Mapping[str, float]]) -> RankStability:
+    """Kendall's tau-b (Kendall, 1945) of candidates' scores or ranks between every two cycles.
+
+    Args:
+        cycles: candidate -> score (or rank) for each cycle; equal values are ties.
+
+    Raises:
+        InputError: cycles name different candidates.
+    """
+    from scipy.stats import kendalltau
+
+    if any(set(cycle) != set(cycles[0]) for cycle in cycles):
+        raise InputError("every cycle must rank the same candidates: leave out a cycle that lost one, and say so")
+    if len(cycles) < 2 or len(cycles[0]) < 2:
+        return RankStability(None, None, None, 0, 0, "tau needs two cycles and two candidates at least")
+    names = sorted(cycles[0])
+    taus, undefined = list[float](), 0
+    for one, other in combinations(cycles, 2):
+        first, second = [one[name] for name in names], [other[name] for name in names]
+        if len(set(first)) == 1 or len(set(second)) == 1:
+            undefined += 1
+        else:
+            taus.append(float(kendalltau(first, second).statistic))
+    if not taus:
+        return RankStability(None, None, None, 0, undefined, "in every pair of cycles one ties all candidates")
+    return RankStability(sum(taus) / len(taus), min(taus), max(taus), len(taus), undefined)
+
+
+@dataclass(frozen=True, slots=True)
+class DigestCounts:
+    """Whether answers made anew were new.
+
+    Attributes:
+        answers: series (a prompt and a candidate) with two answers at least.
+        all_different: series without a repeated answer.
+        all_equal: series with one and the same answer throughout: nothing was made anew there.
+        repeated: series in between.
+    """
+
+    answers: int
+    all_different: int
+    all_equal: int
+    repeated: int
+
+
+def count_digests(digests: Mapping[Any, Sequence[str | None]]) -> DigestCounts:
+    """Counts series of answers by how often a response digest comes again.
+
+    Args:
+        digests: (prompt, candidate) -> digest of the answer in each cycle, None where there was none.
+    """
+    kinds: Counter[str] = Counter()
+    for series in digests.values():
+        there = [one for one in series if one is not None]
+        if len(there) < 2:
+            continue
+        most = len(set(there))
+        kinds["different" if most == len(there) else "equal" if most == 1 else "repeated"] += 1
+    return DigestCounts(kinds.total(), kinds["different"], kinds["equal"], kinds["repeated"])

@@ -1,0 +1,93 @@
+"""What a policy decided, and on what."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Basis = Literal["score", "probability"]
+"""What a policy decides on: a score on its scale, or a probability of being correct."""
+
+Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+"""A number from 0 to 1."""
+
+
+class Action(StrEnum):
+    """What is to be done with a verdict or a case."""
+
+    APPROVE = "APPROVE"
+    """Use it."""
+    REVIEW = "REVIEW"
+    """A person looks at it before it is used."""
+    REVIEW_PRIORITY = "REVIEW_PRIORITY"
+    """A person looks at it first."""
+    REJECT = "REJECT"
+    """Do not use it."""
+
+    @property
+    def needs_person(self) -> bool:
+        """Whether somebody has to look at it."""
+        return self in (Action.REVIEW, Action.REVIEW_PRIORITY)
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """A number that is not there, and why."""
+
+    reason: str
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class DecisionInputs(_Frozen):
+    """The numbers a decision rests on; each is there, or ``absent`` says why it is not.
+
+    Attributes:
+        basis: what ``value`` is.
+        value: the score (on the policy's scale) or the probability.
+        confidence: in [0, 1].
+        unadjusted: the value before the policy's learned corrections; None where it has none.
+        confidence_rule: how the confidence was made, such as ``same_side``.
+        absent: ``value`` or ``confidence`` -> why there is none.
+    """
+
+    basis: Basis
+    value: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    unadjusted: Annotated[float, Field(allow_inf_nan=False)] | None = Field(
+        default=None, exclude_if=lambda given: given is None
+    )
+    confidence: Unit | None = None
+    confidence_rule: str
+    absent: dict[Literal["value", "confidence"], str] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _check(self) -> "DecisionInputs":
+        for name, number in (("value", self.value), ("confidence", self.confidence)):
+            if (number is None) != (name in self.absent):
+                raise ValueError(f"{name}: either a number, or the reason in `absent` why there is none")
+        return self
+
+
+class Decision(_Frozen):
+    """What a policy says about a verdict or a case.
+
+    Attributes:
+        policy: the policy's name; ``policy_digest`` is its version.
+        justification: the policy's words for this band, or for what was missing.
+        band: which of the policy's bands, counted from 0; None where an absent number or the gate decided.
+        gate: what the gate said where it ended the case: ``archive`` or ``quick_review``.
+        margin: the smallest change of value or confidence alone, as a share of its range, that would have led to
+            another action; None where no number decided or no such change exists.
+    """
+
+    action: Action
+    policy: str
+    policy_digest: str
+    justification: str
+    inputs: DecisionInputs
+    band: int | None = None
+    gate: Literal["archive", "quick_review"] | None = None
+    margin: float | None = None

@@ -1,0 +1,209 @@
+"""Ballots: rankings of some candidates by weighted voters, read from plain Python sequences."""
+
+import math
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from difflib import get_close_matches
+from fractions import Fraction
+from numbers import Integral, Rational, Real
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metajudge.errors import InputError
+
+Group: TypeAlias = str | Sequence[str] | AbstractSet[str]
+Ballot: TypeAlias = Sequence[Group]
+"""Best first: candidates, or groups of tied candidates. Names are strings (whole numbers work too)."""
+
+Weight: TypeAlias = float | Fraction
+Unranked: TypeAlias = Literal["below", "ignore"]
+"""What a ballot says of candidates it does not name.
+
+``below``: worse than every candidate it names and tied with each other, as on a top-k list (Fagin, Kumar and Sivakumar,
+"Comparing top k lists", 2003). ``ignore``: nothing; the voter did not see them.
+"""
+
+Ints: TypeAlias = NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.float64]
+Bools: TypeAlias = NDArray[np.bool_]
+
+_RESOLUTION = 10**12
+"""Largest sum of weights in whole units: keeps sums over pairs of up to some 60 candidates exact in doubles."""
+_MAX_DENOMINATOR = 10**6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Profile:
+    """The ballots of one vote as arrays.
+
+    Attributes:
+        candidates: every candidate once; their order carries no meaning.
+        places: [ballots, candidates] the group a ballot puts a candidate in, 0 for the best; the number of candidates,
+            larger than any place, where the ballot does not name it.
+        weights: [ballots] in whole numbers of ``unit``.
+        unit: what a weight of 1 in ``weights`` stands for.
+        exact: False where the weights had to be rounded to ``unit`` (1e-12 of their sum).
+    """
+
+    candidates: tuple[str, ...]
+    places: Ints
+    weights: Ints
+    unit: Fraction = Fraction(1)
+    exact: bool = True
+
+    @property
+    def ranked(self) -> Bools:
+        """[ballots, candidates] whether the ballot names the candidate."""
+        return np.asarray(self.places < len(self.candidates))
+
+    @property
+    def total_weight(self) -> Fraction:
+        return int(self.weights.sum()) * self.unit
+
+    def without(self, ballot: int) -> "Profile":
+        """The same vote without one ballot, over the same candidates."""
+        keep = np.arange(len(self.places)) != ballot
+        return Profile(self.candidates, self.places[keep], self.weights[keep], self.unit, self.exact)
+
+
+Ballots: TypeAlias = Sequence[Ballot] | Profile
+
+
+def read_profile(
+    ballots: Ballots, candidates: Sequence[str] | None = None, weights: Sequence[Weight] | None = None
+) -> Profile:
+    """Checks ballots and turns them into arrays.
+
+    Args:
+        ballots: one ranking a voter, best first, each a sequence of candidates or of groups (lists, tuples, sets) of
+            tied candidates; or a profile, which is returned as it is.
+        candidates: all names a ballot may hold; None: those that any ballot names.
+        weights: one a ballot, above 0; None: 1 each. A float stands for the fraction with the smallest denominator (up
+            to a million) that prints alike, so that 0.1 + 0.2 equals 0.3 and three thirds make one; give
+            :class:`fractions.Fraction` for others.
+
+    Raises:
+        InputError: no ballots, an empty ballot or group, a candidate named twice or unknown, something that is no name,
+            or weights that are not positive finite numbers, one a ballot.
+    """
+    if isinstance(ballots, Profile):
+        if candidates is not None or weights is not None:
+            raise InputError("a profile has its candidates and weights already: give them when you read the ballots")
+        return ballots
+    index = _index(candidates)
+    rows = [_read_ballot(one, number, index, grow=candidates is None) for number, one in enumerate(_listed(ballots))]
+    if not rows:
+        raise InputError("there are no ballots: a vote needs at least one ranking")
+    places = np.full((len(rows), len(index)), len(index), dtype=np.int64)
+    for number, row in enumerate(rows):
+        places[number, list(row)] = list(row.values())
+    whole, unit, exact = whole_weights(weights, len(rows))
+    return Profile(tuple(index), places, whole, unit, exact)
+
+
+def _listed(ballots: Any) -> Sequence[Any]:
+    if isinstance(ballots, np.ndarray):
+        return list(ballots)
+    if isinstance(ballots, str) or not isinstance(ballots, Sequence):
+        raise InputError(f"ballots must be a sequence of rankings, not {_short(ballots)}")
+    return ballots
+
+
+def _index(candidates: Sequence[str] | None) -> dict[str, int]:
+    if candidates is None:
+        return {}
+    if isinstance(candidates, str) or not isinstance(candidates, Sequence):
+        raise InputError(f"candidates must be a sequence of names, not {_short(candidates)}")
+    index: dict[str, int] = {}
+    for name in candidates:
+        if not _is_name(name):
+            raise InputError(f"candidates holds {_short(name)}, which is no name: names are strings")
+        if name in index:
+            raise InputError(f"candidates names {name!r} twice: name each once")
+        index[name] = len(index)
+    if not index:
+        raise InputError("candidates is empty: name at least one, or leave it out to take those on the ballots")
+    return index
+
+
+def _read_ballot(ballot: Any, number: int, index: dict[str, int], *, grow: bool) -> dict[int, int]:
+    """Candidate code -> place."""
+    if isinstance(ballot, np.ndarray):
+        ballot = ballot.tolist()
+    if isinstance(ballot, str) or not isinstance(ballot, Sequence):
+        raise InputError(f"ballot {number} is {_short(ballot)}: give a sequence of candidates or of tied groups")
+    row: dict[int, int] = {}
+    for place, entry in enumerate(ballot):
+        if type(entry) is str or _is_name(entry):
+            group: Any = (entry,)
+        elif isinstance(entry, list | tuple | AbstractSet):
+            group = entry
+            if not group:
+                raise InputError(f"ballot {number} has an empty group at place {place + 1}: leave it out")
+        else:
+            raise InputError(f"ballot {number} holds {_short(entry)} at place {place + 1}, which is no candidate")
+        for name in group:
+            code = index.get(name) if _is_name(name) else None
+            if code is None:
+                code = _new_code(name, number, index, grow=grow)
+            if code in row:
+                raise InputError(f"ballot {number} names {name!r} twice: a candidate has one place")
+            row[code] = place
+    if not row:
+        raise InputError(f"ballot {number} is empty: leave it out, or name at least one candidate")
+    return row
+
+
+def _new_code(name: Any, number: int, index: dict[str, int], *, grow: bool) -> int:
+    if not _is_name(name):
+        raise InputError(f"ballot {number} holds {_short(name)}, which is no name: names are strings")
+    if not grow:
+        close = get_close_matches(str(name), [str(known) for known in index], n=1)
+        hint = f" (did you mean {close[0]!r}?)" if close else ""
+        raise InputError(f"ballot {number} names {name!r}, which is not among the candidates{hint}")
+    return index.setdefault(name, len(index))
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) or (isinstance(value, Integral) and not isinstance(value, bool))
+
+
+def whole_weights(weights: Any, count: int) -> tuple[Ints, Fraction, bool]:
+    """Checked weights as whole numbers of a unit, and whether that is exact; see :func:`read_profile`."""
+    if weights is None:
+        return np.ones(count, dtype=np.int64), Fraction(1), True
+    if isinstance(weights, str) or not isinstance(weights, Sequence | np.ndarray):
+        raise InputError(f"weights must be a sequence of numbers, one a ballot, not {_short(weights)}")
+    if len(weights) != count:
+        raise InputError(f"there are {count} ballots and {len(weights)} weights: give one weight a ballot")
+    exact = [_fraction(weight, number) for number, weight in enumerate(weights)]
+    unit = Fraction(1, math.lcm(*(weight.denominator for weight in exact)))
+    unit *= math.gcd(*(int(weight / unit) for weight in exact))
+    total = sum(exact, Fraction(0))
+    if total / unit <= _RESOLUTION:
+        return np.array([int(weight / unit) for weight in exact], dtype=np.int64), unit, True
+    unit = total / _RESOLUTION
+    whole = np.array([max(1, round(weight / unit)) for weight in exact], dtype=np.int64)
+    return whole, unit, False
+
+
+def _fraction(weight: Any, number: int) -> Fraction:
+    if isinstance(weight, bool) or not isinstance(weight, Real):
+        raise InputError(f"weights[{number}] is {_short(weight)}: a weight is a number above 0")
+    if not isinstance(weight, Rational):
+        value = float(weight)
+        if not math.isfinite(value):
+            raise InputError(f"weights[{number}] is {value}: a weight is a finite number above 0")
+        near = Fraction(value).limit_denominator(_MAX_DENOMINATOR)
+        weight = near if float(near) == value else Fraction(repr(value))
+    if weight <= 0:
+        raise InputError(f"weights[{number}] is {weight}: a weight is above 0; leave out ballots that must not count")
+    return Fraction(weight)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

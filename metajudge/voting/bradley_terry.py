@@ -1,0 +1,285 @@
+"""Bradley-Terry: strengths from paired comparisons, with standard errors.
+
+``P(a beats b) = e^a / (e^a + e^b)`` (Bradley and Terry, "Rank analysis of incomplete block designs", 1952). Draws
+count as half a win each, are left out, or have a probability of their own in proportion to ``nu * e^((a + b) / 2)``
+(Davidson, "On extending the Bradley-Terry model to accommodate ties in paired comparison experiments", 1970). The
+likelihood is concave in the log-strengths, so Newton's method finds its one maximum; it exists only where the
+comparisons are strongly connected (see :mod:`metajudge.voting.connection`).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from metajudge.errors import InputError
+from metajudge.voting.ballots import Ballots, Bools, Floats, Unranked, Weight, read_profile
+from metajudge.voting.connection import check_connected
+from metajudge.voting.consensus import SAME_SCORE, Consensus, ranked_by
+from metajudge.voting.pairwise import PairCounts, check_choice, pair_counts
+
+Draws: TypeAlias = Literal["half", "ignore", "davidson"]
+"""What a draw is: half a win each, nothing, or an outcome with a parameter of its own."""
+
+_ROUNDS = 100
+_ACCURACY = 1e-10
+
+
+@dataclass(frozen=True, slots=True)
+class BradleyTerry(Consensus):
+    """Strengths with standard errors; ``scores`` are the log-strengths, their mean 0.
+
+    Attributes:
+        standard_errors: of the log-strengths under the constraint that their mean is 0, from the inverse of the
+            observed information. They treat every comparison as independent: pairs taken from one ranking are not, so
+            for whole rankings resample ballots instead.
+        covariance: [K, K] of the log-strengths, in the order of ``scores``.
+        draw_parameter: Davidson's nu; None where draws have no parameter.
+        log_likelihood: at the maximum, without the prior.
+        comparisons: voter weight of all comparisons used.
+        prior: pseudo-wins each way that were added to every pair.
+    """
+
+    standard_errors: Mapping[str, float]
+    covariance: Floats = field(compare=False, repr=False)
+    draw_parameter: float | None
+    log_likelihood: float
+    comparisons: float
+    prior: float
+
+    def win_probability(self, first: str, second: str) -> float:
+        """P(first beats second), given that they do not draw."""
+        return float(1 / (1 + np.exp(self.scores[second] - self.scores[first])))
+
+
+def bradley_terry(
+    ballots: Ballots | PairCounts,
+    *,
+    candidates: Sequence[str] | None = None,
+    weights: Sequence[Weight] | None = None,
+    ties: Draws = "half",
+    unranked: Unranked = "ignore",
+    prior: float = 0.0,
+) -> BradleyTerry:
+    """Ranks by Bradley-Terry strengths.
+
+    Args:
+        ballots: rankings, of which every pair is a comparison (two candidates for a plain vote); see
+            :func:`metajudge.voting.read_profile`, also for ``candidates``, ``weights`` and their errors. Or counts, as
+            from :func:`metajudge.voting.count_votes`.
+        candidates: all names; None: those on the ballots.
+        weights: one a ballot, counted as that many ballots; None: 1 each.
+        ties: ``half`` a win each, ``ignore`` them, or ``davidson`` for a draw parameter.
+        unranked: candidates a ballot does not name were not compared (the default here, as votes name two), or lost to
+            those named and drew with each other.
+        prior: pseudo-wins each way added to every pair, for comparisons that are not strongly connected; 0 for plain
+            maximum likelihood. Strengths then depend on it: report it.
+
+    Raises:
+        InputError: bad ballots; fewer than two candidates; candidates that no comparisons join, or of whom some never
+            lost to the others (without a prior); ``davidson`` without draws, or with draws alone.
+    """
+    check_choice("ties", ties, ("half", "ignore", "davidson"))
+    if not (prior >= 0 and np.isfinite(prior)):
+        raise InputError(f"prior must be a finite number of pseudo-wins, 0 or more, not {prior}")
+    counts = _counts(ballots, candidates, weights, unranked)
+    unit = float(counts.unit)
+    wins: Floats = np.asarray(counts.prefer * unit, dtype=np.float64)
+    draws: Floats = np.asarray(counts.tied * unit, dtype=np.float64)
+    added = prior * (1 - np.eye(len(wins)))
+    return fit_strengths(counts.candidates, wins, draws, ties, added, prior)
+
+
+def fit_strengths(
+    candidates: tuple[str, ...], wins: Floats, draws: Floats, ties: Draws, added: Floats, prior: float
+) -> BradleyTerry:
+    """Fits checked counts; see :func:`bradley_terry`."""
+    own_parameter = ties == "davidson"
+    joined = wins + added + (0 if ties == "ignore" else draws)
+    check_connected(joined > 0, candidates, "Bradley-Terry")
+    if own_parameter:
+        _check_draws(wins, draws)
+        fit = _davidson(wins, draws, added)
+    else:
+        fit = _plain(wins + draws / 2 if ties == "half" else wins, added)
+    strengths = fit.strengths
+    errors = np.sqrt(np.diag(fit.covariance))
+    used = wins.sum() + (0 if ties == "ignore" else draws.sum() / 2)
+    return BradleyTerry(
+        rule="bradley_terry",
+        ranking=ranked_by(candidates, strengths, SAME_SCORE),
+        scores=dict(zip(candidates, strengths.tolist(), strict=True)),
+        standard_errors=dict(zip(candidates, errors.tolist(), strict=True)),
+        covariance=fit.covariance,
+        draw_parameter=fit.draw_parameter,
+        log_likelihood=fit.log_likelihood,
+        comparisons=float(used),
+        prior=prior,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    strengths: Floats
+    covariance: Floats
+    log_likelihood: float
+    draw_parameter: float | None
+
+
+def _plain(wins: Floats, added: Floats) -> _Fit:
+    games = wins + added
+    size = len(games)
+    strengths = newton_strengths(games[None])[0]
+    chance = 1 / (1 + np.exp(strengths[None, :] - strengths[:, None]))
+    both = games + games.T
+    information = _laplacian(both * chance * (1 - chance))
+    level = np.full((size, size), 1 / size)
+    covariance = np.linalg.inv(information + level) - level
+    return _Fit(strengths, covariance, float((wins * np.log(chance)).sum()), None)
+
+
+def newton_strengths(games: Floats) -> Floats:
+    """Log-strengths of many tables of comparisons at once.
+
+    Args:
+        games: [tables, K, K] wins of row over column, each table strongly connected.
+
+    Returns:
+        [tables, K] log-strengths with mean 0.
+
+    Raises:
+        InputError: Newton's method did not settle (strengths beyond what doubles hold).
+    """
+    tables, size = games.shape[:2]
+    both = games + games.swapaxes(1, 2)
+    scale = both.sum(axis=(1, 2))
+    target = (games.sum(axis=2) - games.sum(axis=1)) / 2
+    level = 1 / size
+    strengths = np.zeros((tables, size))
+    loss = _loss(strengths, both, target)
+    for _ in range(_ROUNDS):
+        chance = 1 / (1 + np.exp(strengths[:, None, :] - strengths[:, :, None]))
+        gradient = target - (both * (chance - 0.5)).sum(axis=2)
+        information = _laplacian(both * chance * (1 - chance))
+        step = np.linalg.solve(information + level, gradient[..., None])[..., 0]
+        strengths, loss = _damped(strengths, step, loss, both, target)
+        if (np.abs(step).max(axis=1) <= _ACCURACY).all() or (np.abs(gradient).max(axis=1) <= 1e-13 * scale).all():
+            return np.asarray(strengths - strengths.mean(axis=1, keepdims=True))
+    raise InputError("Bradley-Terry did not settle: some strengths are too far apart to be estimated; give a prior")
+
+
+def _loss(strengths: Floats, both: Floats, target: Floats) -> Floats:
+    """Negative log likelihood of each table; ``log(2 cosh(x/2))`` is the symmetric half of log-sigmoid."""
+    half = np.abs(strengths[:, :, None] - strengths[:, None, :]) / 2
+    return np.asarray(
+        (both * (half + np.log1p(np.exp(-2 * half)))).sum(axis=(1, 2)) / 2 - (target * strengths).sum(axis=1)
+    )
+
+
+def _damped(strengths: Floats, step: Floats, loss: Floats, both: Floats, target: Floats) -> tuple[Floats, Floats]:
+    """Takes each table's Newton step, halved until it does not make things worse."""
+    share = np.ones((len(strengths), 1))
+    for _ in range(30):
+        moved = strengths + share * step
+        new = _loss(moved, both, target)
+        worse = new > loss + 1e-12 * np.abs(loss)
+        if not worse.any():
+            break
+        share[worse] /= 2
+    return moved, new
+
+
+def _laplacian(weights: Floats) -> Floats:
+    """[..., K, K] the matrix with the row sums on the diagonal and the weights, negated, beside it."""
+    laplacian = -weights
+    rows = np.arange(weights.shape[-1])
+    laplacian[..., rows, rows] += weights.sum(axis=-1)
+    return laplacian
+
+
+def _check_draws(wins: Floats, draws: Floats) -> None:
+    if not draws.any():
+        raise InputError("ties='davidson' needs draws, and there are none: use ties='half'")
+    if not wins.any():
+        raise InputError("every comparison is a draw: the strengths are equal and the draw parameter is infinite")
+
+
+def _davidson(wins: Floats, draws: Floats, added: Floats) -> _Fit:
+    """Newton over the log-strengths and the log of the draw parameter together."""
+    size = len(wins)
+    games, upper = wins + added, np.triu(np.ones((size, size), dtype=bool), 1)
+    values = np.zeros(size + 1)
+    score = _davidson_loss(values, games, draws, upper)
+    for _ in range(_ROUNDS):
+        gradient, information = _davidson_slopes(values, games, draws)
+        fixed = information.copy()
+        fixed[:size, :size] += 1 / size
+        step = np.linalg.solve(fixed, gradient)
+        share = 1.0
+        while (new := _davidson_loss(values + share * step, games, draws, upper)) > score + 1e-12 * abs(score):
+            share /= 2
+            if share < 1e-9:
+                break
+        values, score = values + share * step, new
+        if np.abs(step).max() <= _ACCURACY:
+            break
+    else:
+        raise InputError("Bradley-Terry with draws did not settle: some strengths are too far apart; give a prior")
+    strengths = values[:size] - values[:size].mean()
+    _, information = _davidson_slopes(values, games, draws)
+    information[:size, :size] += 1 / size
+    covariance = np.asarray(np.linalg.inv(information)[:size, :size] - 1 / size, dtype=np.float64)
+    likelihood = -_davidson_loss(values, wins, draws, upper)
+    return _Fit(strengths, covariance, likelihood, float(np.exp(values[size])))
+
+
+def _davidson_terms(values: Floats) -> tuple[Floats, Floats]:
+    """[K, K] P(row beats column) and P(draw)."""
+    strengths, log_nu = values[:-1], values[-1]
+    half = (strengths[:, None] - strengths[None, :]) / 2
+    top = np.maximum(np.abs(half), log_nu)
+    win, lose, draw = np.exp(half - top), np.exp(-half - top), np.exp(log_nu - top)
+    whole = win + lose + draw
+    return win / whole, draw / whole
+
+
+def _davidson_loss(values: Floats, games: Floats, draws: Floats, upper: Bools) -> float:
+    win, draw = _davidson_terms(values)
+    with np.errstate(divide="ignore"):
+        lost = np.where(games > 0, games * np.log(win), 0).sum()
+        level = np.where(upper & (draws > 0), draws * np.log(draw), 0).sum()
+    return -float(lost + level)
+
+
+def _davidson_slopes(values: Floats, games: Floats, draws: Floats) -> tuple[Floats, Floats]:
+    """Gradient [K + 1] and observed information [K + 1, K + 1]; a pair's outcomes score +1/2, -1/2 and 0."""
+    size = len(games)
+    both = games + games.T + draws
+    win, draw = _davidson_terms(values)
+    lead = (win - win.T) / 2
+    gradient = np.append(((games - games.T) / 2 - both * lead).sum(axis=1), (draws - both * draw).sum() / 2)
+    spread = both * ((win + win.T) / 4 - lead**2)
+    np.fill_diagonal(spread, 0)
+    information = np.zeros((size + 1, size + 1))
+    information[:size, :size] = _laplacian(spread)
+    mixed = -(both * lead * draw)
+    np.fill_diagonal(mixed, 0)
+    information[:size, size] = information[size, :size] = mixed.sum(axis=1)
+    level = both * draw * (1 - draw)
+    np.fill_diagonal(level, 0)
+    information[size, size] = level.sum() / 2
+    return gradient, information
+
+
+def _counts(
+    ballots: Ballots | PairCounts,
+    candidates: Sequence[str] | None,
+    weights: Sequence[Weight] | None,
+    unranked: Unranked,
+) -> PairCounts:
+    if isinstance(ballots, PairCounts):
+        if candidates is not None or weights is not None:
+            raise InputError("counts have their candidates and weights already: give them when you count")
+        return ballots
+    return pair_counts(read_profile(ballots, candidates, weights), unranked)

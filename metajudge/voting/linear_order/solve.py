@@ -1,0 +1,183 @@
+"""Solves a linear ordering problem block by block, each by the cheapest exact method for its size."""
+
+import math
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice, pairwise, permutations, product
+
+import numpy as np
+
+from metajudge.voting.ballots import Bools, Floats, Ints
+from metajudge.voting.linear_order import ideals
+from metajudge.voting.linear_order.blocks import majority_blocks, separate_blocks
+from metajudge.voting.linear_order.paths import Counts, Paths
+from metajudge.voting.linear_order.program import Bounded, solve_program
+from metajudge.voting.linear_order.subsets import fill_table, one_order, optimal_paths
+
+SMALL = 12
+"""Blocks of at most this many candidates are solved over all subsets, with every optimum."""
+
+_ALONE = np.ones((1, 1), dtype=np.int64)
+"""How many orders put whom where in a block of one."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """The orders of least cost of one block.
+
+    Attributes:
+        members: the block's candidates as indices into the whole problem.
+        cost: least cost found.
+        bound: no order of the block costs less.
+        orders: some of the orders, as indices into the whole problem.
+        positions: [members, places] number of orders that put the member at the place within the block; None where the
+            orders were not counted.
+        certain: [members, members] whether row is known to stand before column in every order of least cost; given
+            where the orders were not counted.
+    """
+
+    members: tuple[int, ...]
+    cost: float
+    bound: float
+    orders: tuple[tuple[int, ...], ...]
+    positions: Counts | None
+    certain: Bools | None = None
+
+    @property
+    def count(self) -> int | None:
+        """Number of orders of least cost; None where they were not counted."""
+        return None if self.positions is None else int(self.positions[0].sum())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solution:
+    """Every order of least cost is one order of each block, one block after the other."""
+
+    blocks: tuple[Block, ...]
+
+    @property
+    def cost(self) -> float:
+        return sum(block.cost for block in self.blocks)
+
+    @property
+    def bound(self) -> float:
+        """No order costs less; equal to the cost where that is proven."""
+        return sum(block.bound for block in self.blocks)
+
+    @property
+    def proven(self) -> bool:
+        return all(block.bound == block.cost for block in self.blocks)
+
+    @property
+    def count(self) -> int | None:
+        """Number of orders of least cost; None where a block's were not counted."""
+        counts = [block.count for block in self.blocks]
+        return None if None in counts else math.prod(count for count in counts if count is not None)
+
+    @property
+    def at_least(self) -> int:
+        """A number of orders of least cost that were certainly found."""
+        return math.prod(block.count or len(block.orders) for block in self.blocks)
+
+    def orders(self, limit: int) -> tuple[tuple[int, ...], ...]:
+        """At most ``limit`` of the orders of the whole problem."""
+        combined = product(*(block.orders for block in self.blocks))
+        return tuple(tuple(i for part in parts for i in part) for parts in islice(combined, limit))
+
+
+def solve(excess: Floats, max_orders: int, deadline: float | None = None) -> Solution:
+    """Finds the orders of least cost.
+
+    Args:
+        excess: [n, n] the problem; see the package.
+        max_orders: how many orders to list; with 1, blocks above :data:`SMALL` are not counted.
+        deadline: on the clock of ``time.monotonic``; None for no limit. What is not proven by then keeps a bound below
+            its cost.
+    """
+    return Solution(tuple(_solve_block(excess, block, max_orders, deadline) for block in separate_blocks(excess)))
+
+
+def _solve_block(excess: Floats, block: Ints, max_orders: int, deadline: float | None) -> Block:
+    members = tuple(block.tolist())
+    if len(members) == 1:
+        return Block(members, 0.0, 0.0, (members,), _ALONE)
+    part = excess[np.ix_(block, block)]
+    if not part.any():
+        return _all_level(members, max_orders)
+    if len(members) <= SMALL:
+        filled = fill_table(part)
+        return _counted(members, filled.cost, optimal_paths(filled), max_orders)
+    found = solve_majorities(part, deadline, thorough=max_orders > 1)
+    if found.proven and max_orders > 1:
+        paths = ideals.optimal_paths(part, found.certain, found.cost, deadline)
+        if paths is not None:
+            return _counted(members, found.cost, paths, max_orders)
+    orders = [tuple(found.order.tolist())]
+    if found.proven:
+        orders = swapped_neighbours(part, orders[0], max_orders)
+    bound = found.cost if found.proven else found.bound
+    return Block(members, found.cost, bound, _named(members, orders), None, found.certain)
+
+
+def _all_level(members: tuple[int, ...], max_orders: int) -> Block:
+    """Nothing is preferred over anything, so every order costs the same."""
+    size = len(members)
+    positions = np.full((size, size), math.factorial(size - 1), dtype=np.int64 if size <= 20 else object)
+    return Block(members, 0.0, 0.0, tuple(islice(permutations(members), max_orders)), positions)
+
+
+def _counted(members: tuple[int, ...], cost: float, paths: Paths, max_orders: int) -> Block:
+    return Block(members, cost, cost, _named(members, paths.orders(max_orders)), paths.positions())
+
+
+def _named(members: tuple[int, ...], orders: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(members[i] for i in order) for order in orders)
+
+
+def solve_majorities(excess: Floats, deadline: float | None, *, thorough: bool) -> Bounded:
+    """One order of least cost: the components of the strict majority one after the other.
+
+    Args:
+        excess: [n, n] the problem.
+        deadline: on the clock of ``time.monotonic``; None for no limit.
+        thorough: looks for as many certain pairs as it can.
+    """
+    certain = excess < excess.T
+    order: list[int] = []
+    cost = bound = 0.0
+    for block in majority_blocks(excess):
+        within = np.ix_(block, block)
+        found = _solve_component(excess[within], deadline, thorough=thorough)
+        order += block[found.order].tolist()
+        cost += found.cost
+        bound += found.cost if found.proven else found.bound
+        certain[within] = found.certain
+    return Bounded(np.array(order), cost, bound, certain)
+
+
+def _solve_component(excess: Floats, deadline: float | None, *, thorough: bool) -> Bounded:
+    if len(excess) == 1:
+        return Bounded(np.zeros(1, dtype=np.int64), 0.0, 0.0, np.zeros((1, 1), dtype=bool))
+    if len(excess) > SMALL:
+        return solve_program(excess, deadline, thorough=thorough)
+    filled = fill_table(excess)
+    certain = optimal_paths(filled).certain() if thorough else np.zeros(excess.shape, dtype=bool)
+    return Bounded(np.array(one_order(filled)), filled.cost, filled.cost, certain)
+
+
+def swapped_neighbours(excess: Floats, order: tuple[int, ...], limit: int) -> list[tuple[int, ...]]:
+    """Orders of equal cost reached by swapping neighbours that cost the same either way, at most ``limit``."""
+    found = {order: None}
+    waiting = deque([order])
+    while waiting:
+        current = waiting.popleft()
+        for i, (first, second) in enumerate(pairwise(current)):
+            if excess[first, second] == excess[second, first]:
+                swapped = (*current[:i], second, first, *current[i + 2 :])
+                if swapped not in found:
+                    if len(found) >= limit:
+                        return list(found)
+                    found[swapped] = None
+                    waiting.append(swapped)
+    return list(found)

@@ -1,0 +1,166 @@
+"""Votes on pairs by the million: counted once, then every rule and every resample works on the counts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from metajudge.errors import InputError
+from metajudge.voting.ballots import Floats, Ints
+from metajudge.voting.bradley_terry import Draws, newton_strengths
+from metajudge.voting.connection import reachable
+from metajudge.voting.pairwise import PairCounts, check_choice
+
+
+def count_votes(
+    first: Sequence[str] | NDArray[Any],
+    second: Sequence[str] | NDArray[Any],
+    outcome: ArrayLike,
+    *,
+    candidates: Sequence[str] | None = None,
+) -> PairCounts:
+    """Counts votes on pairs.
+
+    Args:
+        first: [n] names, or an integer array of indices into ``candidates``.
+        second: [n] likewise.
+        outcome: [n] 1 where the first won, -1 where the second did, 0 for a draw.
+        candidates: all names; None: those that occur (only where names are given).
+
+    Raises:
+        InputError: no votes, unequal lengths, an unknown name or index, a candidate against itself, or another outcome.
+    """
+    results = np.asarray(outcome)
+    if results.ndim != 1 or not len(results):
+        raise InputError("there are no votes: give one outcome a vote")
+    if not len(first) == len(second) == len(results):
+        raise InputError(
+            f"{len(first)} firsts, {len(second)} seconds and {len(results)} outcomes: give one of each a vote"
+        )
+    names, (one, other) = _codes(first, second, candidates)
+    size = len(names)
+    if results.dtype.kind not in "iub" and not np.isin(results, (-1, 0, 1)).all():
+        raise InputError("an outcome is 1 (first won), -1 (second won) or 0 (a draw); leave out votes without one")
+    results = results.astype(np.int64, copy=False)
+    if results.min() < -1 or results.max() > 1:
+        raise InputError("an outcome is 1 (first won), -1 (second won) or 0 (a draw); leave out votes without one")
+    cells = np.bincount(((results + 1) * size + one) * size + other, minlength=3 * size * size)
+    lost, drawn, won = cells.reshape(3, size, size)
+    against = np.diag(lost + drawn + won)
+    if against.any():
+        raise InputError(f"{names[int(against.argmax())]!r} is compared with itself: leave such votes out")
+    return PairCounts(names, won + lost.T, drawn + drawn.T, Fraction(1), len(results))
+
+
+def _codes(first: object, second: object, candidates: Sequence[str] | None) -> tuple[tuple[str, ...], list[Ints]]:
+    sides = (first, second)
+    if all(isinstance(side, np.ndarray) and side.dtype.kind in "iu" for side in sides):
+        if candidates is None:
+            raise InputError("votes given as indices need candidates: the names they stand for")
+        coded = [np.asarray(side) for side in sides]
+        if any(side.min() < 0 or side.max() >= len(candidates) for side in coded):
+            raise InputError(f"a vote has an index outside 0 to {len(candidates) - 1}: each is one of the candidates")
+        return tuple(candidates), [side.astype(np.int64, copy=False) for side in coded]
+    index: dict[str, int] = {name: i for i, name in enumerate(candidates or ())}
+    listed = [side.tolist() if isinstance(side, np.ndarray) else list(side) for side in sides]  # type: ignore[call-overload]
+    if candidates is None:
+        for name in {*listed[0], *listed[1]}:
+            index.setdefault(name, len(index))
+    try:
+        coded = [np.fromiter(map(index.__getitem__, side), dtype=np.int64, count=len(side)) for side in listed]
+    except KeyError as error:
+        raise InputError(f"a vote names {error.args[0]!r}, which is not among the candidates") from None
+    return tuple(index), coded
+
+
+@dataclass(frozen=True, slots=True)
+class StrengthInterval:
+    """Percentile interval of a candidate's log-strength over resamples, and of its rank."""
+
+    low: float
+    high: float
+    best_rank: float
+    worst_rank: float
+
+
+@dataclass(frozen=True, slots=True)
+class BootstrapStrengths:
+    """Bradley-Terry strengths over resampled votes.
+
+    Attributes:
+        intervals: candidate -> interval.
+        confidence: nominal coverage.
+        resamples: how often the votes were drawn.
+        undefined: resamples whose votes tie not all candidates together; they have no strengths and are left out.
+        votes: number of votes.
+    """
+
+    intervals: dict[str, StrengthInterval]
+    confidence: float
+    resamples: int
+    undefined: int
+    votes: int
+
+
+def bootstrap_strengths(
+    counts: PairCounts,
+    *,
+    rng: np.random.Generator,
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    ties: Draws = "half",
+    prior: float = 0.0,
+) -> BootstrapStrengths:
+    """Resamples single votes and fits each resample anew.
+
+    Votes are drawn independently. Where several come from one question or one judge they are not independent, and the
+    intervals are too narrow; resample those units instead.
+
+    Args:
+        counts: from :func:`count_votes`.
+        rng: the only source of randomness.
+        resamples: at least 2.
+        confidence: in (0, 1).
+        ties: ``half`` or ``ignore``.
+        prior: pseudo-wins each way, as in :func:`metajudge.voting.bradley_terry`.
+
+    Raises:
+        InputError: an option out of range, or no resample that ties all candidates together.
+    """
+    check_choice("ties", ties, ("half", "ignore"))
+    if resamples < 2 or not 0 < confidence < 1:
+        raise InputError("a bootstrap takes at least 2 resamples and a confidence between 0 and 1")
+    if counts.unit != 1:
+        raise InputError("a bootstrap resamples votes that count 1 each: these have weights")
+    games = _resampled(counts, ties, rng, resamples) + prior * (1 - np.eye(len(counts.candidates)))
+    usable = games[reachable(games > 0).all(axis=(1, 2))]
+    if not len(usable):
+        raise InputError("no resample ties all candidates together: there are too few votes; give a prior above 0")
+    strengths = newton_strengths(usable)
+    above = strengths[:, None, :] > strengths[:, :, None] + 1e-9
+    level = np.abs(strengths[:, None, :] - strengths[:, :, None]) <= 1e-9
+    ranks = above.sum(axis=2) + (level.sum(axis=2) + 1) / 2
+    tails = [(1 - confidence) / 2, (1 + confidence) / 2]
+    low, high = np.quantile(strengths, tails, axis=0)
+    best, worst = np.quantile(ranks, tails, axis=0)
+    columns = zip(low.tolist(), high.tolist(), best.tolist(), worst.tolist(), strict=True)
+    intervals = {name: StrengthInterval(*row) for name, row in zip(counts.candidates, columns, strict=True)}
+    return BootstrapStrengths(intervals, confidence, resamples, resamples - len(usable), counts.total)
+
+
+def _resampled(counts: PairCounts, ties: Draws, rng: np.random.Generator, resamples: int) -> Floats:
+    """[resamples, K, K] wins, drawn from the cells of the table as the votes would be."""
+    size = len(counts.candidates)
+    cells = np.concatenate([counts.prefer.ravel(), np.triu(counts.tied).ravel()])
+    held = np.flatnonzero(cells)
+    total = int(cells.sum())
+    drawn = np.zeros((resamples, len(cells)))
+    drawn[:, held] = rng.multinomial(total, cells[held] / total, size=resamples)
+    wins = drawn[:, : size * size].reshape(-1, size, size)
+    if ties == "ignore":
+        return wins
+    draws = drawn[:, size * size :].reshape(-1, size, size)
+    return np.asarray(wins + (draws + draws.swapaxes(1, 2)) / 2)

@@ -1,0 +1,277 @@
+"""Decisions out: a signed POST to one URL, sent again on failure, safe to receive twice.
+
+Every request carries
+
+- ``Idempotency-Key``: the same for the same decision, in every attempt and every run; a receiver keeps the keys it has
+  acted on and answers 2xx to one it knows.
+- ``X-Metajudge-Timestamp``: seconds since the epoch, when this attempt was signed.
+- ``X-Metajudge-Signature``: ``v1=`` and the HMAC-SHA256, in hex, of timestamp, a full stop and the body's bytes, under
+  the shared secret. :func:`verify` checks it, in constant time, and the age of the timestamp.
+
+Where it may go: the URL is the operator's, never taken from a case. HTTPS, or plain HTTP on this machine; redirects are
+not followed and answers are not read beyond their status. The name is resolved once an attempt, every address
+is checked, and the connection goes to the address checked: one on a private network only where that was allowed, a
+link-local one (where clouds keep their metadata) never, and this machine only where the URL itself says so.
+"""
+
+import asyncio
+import contextlib
+import hashlib
+import hmac
+import http.client
+import ipaddress
+import socket
+import ssl
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+import orjson
+
+from metajudge import __version__
+from metajudge.errors import ConfigurationError
+
+MIN_SECRET = 16
+"""Characters a secret needs at least."""
+
+TOLERANCE_S = 300.0
+"""Age at which :func:`verify` refuses a request as possibly replayed."""
+
+RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
+"""Statuses after which the same request may succeed later."""
+
+LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """How sending one event ended.
+
+    Attributes:
+        delivered: whether the receiver answered 2xx.
+        attempts: requests sent.
+        status: of the last answer, None where there was none.
+        reason: why it was given up; None where it was delivered.
+    """
+
+    key: str
+    delivered: bool
+    attempts: int
+    status: int | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """One receiver.
+
+    Attributes:
+        attempts: requests for one event at most.
+        timeout_s: for one attempt: connecting, and waiting for the answer's status.
+        total_s: an event is given up after this long, waits included.
+        backoff_s: wait before the second attempt; it doubles, up to ``max_wait_s`` (which bounds Retry-After as well).
+        allow_private: whether addresses on private networks are allowed.
+    """
+
+    url: str
+    secret: str = field(repr=False)
+    attempts: int = 5
+    timeout_s: float = 10.0
+    total_s: float = 60.0
+    backoff_s: float = 0.5
+    max_wait_s: float = 20.0
+    allow_private: bool = False
+
+    @classmethod
+    def at(cls, url: str, secret: str | None, **options: Any) -> Self:
+        """A receiver whose URL and secret are checked.
+
+        Raises:
+            ConfigurationError: a URL that is none or not allowed, or a secret that is missing or too short.
+        """
+        if not secret:
+            raise ConfigurationError(
+                "the webhook needs a secret that its receiver knows: set METAJUDGE_WEBHOOK_SECRET, or write "
+                'webhook_secret = "..." in the settings file'
+            )
+        if len(secret) < MIN_SECRET:
+            raise ConfigurationError(f"the webhook's secret is too short: at least {MIN_SECRET} characters")
+        made = cls(url, secret, **options)
+        _check_url(made)
+        return made
+
+    async def send(
+        self,
+        event: Mapping[str, Any],
+        key: str,
+        *,
+        clock: Callable[[], float],
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> Delivery:
+        """Sends an event until it is accepted, refused for good, or attempts or time run out.
+
+        Args:
+            event: plain data; the body is its canonical JSON, the same bytes in every attempt.
+            key: identity of the event.
+            clock: seconds since the epoch.
+        """
+        body = orjson.dumps(event, option=orjson.OPT_SORT_KEYS)
+        started = clock()
+        sent = 0
+        last = _Answer(None, "nothing was sent")
+        for number in range(self.attempts):
+            sent += 1
+            last = await asyncio.to_thread(_post, self, body, key, f"{clock():.0f}", number + 1)
+            if last.status is not None and 200 <= last.status < 300:
+                return Delivery(key, True, sent, last.status)
+            wait = min(max(self.backoff_s * 2**number, last.retry_after or 0.0), self.max_wait_s)
+            if not last.may_retry or clock() - started + wait > self.total_s:
+                break
+            if number + 1 < self.attempts:
+                await sleep(wait)
+        return Delivery(key, False, sent, last.status, last.reason)
+
+
+def sign(secret: str, timestamp: str, body: bytes) -> str:
+    """The signature header's value for a body sent at a time."""
+    message = timestamp.encode() + b"." + body
+    return "v1=" + hmac.new(secret.encode(), message, hashlib.sha256).hexdigest()
+
+
+def verify(
+    secret: str, timestamp: str, body: bytes, signature: str, *, now: float, tolerance_s: float = TOLERANCE_S
+) -> bool:
+    """For receivers: whether a request was signed with the secret, and not long ago.
+
+    Args:
+        now: seconds since the epoch.
+    """
+    if not (timestamp.isascii() and timestamp.isdigit() and abs(now - int(timestamp)) <= tolerance_s):
+        return False
+    return hmac.compare_digest(sign(secret, timestamp, body).encode(), signature.encode())
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    status: int | None
+    reason: str | None = None
+    retry_after: float | None = None
+    may_retry: bool = False
+
+
+def _post(hook: Webhook, body: bytes, key: str, timestamp: str, attempt: int) -> _Answer:
+    parts = urlsplit(hook.url)
+    host = parts.hostname or ""
+    try:
+        address = _address(hook, host, parts.port or (443 if parts.scheme == "https" else 80))
+    except _ForbiddenError as error:
+        return _Answer(None, str(error))
+    except OSError as error:
+        return _Answer(None, f"{host} cannot be resolved: {error}", may_retry=True)
+    headers = {
+        "Host": parts.netloc,
+        "Content-Type": "application/json",
+        "User-Agent": f"metajudge/{__version__}",
+        "Idempotency-Key": key,
+        "X-Metajudge-Timestamp": timestamp,
+        "X-Metajudge-Signature": sign(hook.secret, timestamp, body),
+        "X-Metajudge-Attempt": str(attempt),
+        "Connection": "close",
+    }
+    connection = _Pinned(host, address, parts.scheme == "https", hook.timeout_s)
+    try:
+        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        connection.request("POST", target, body, headers)
+        answer = connection.getresponse()
+        return _read(answer.status, answer.getheader("Retry-After"))
+    except (OSError, http.client.HTTPException) as error:
+        return _Answer(
+            None, f"{type(error).__name__}: {error}", may_retry=not isinstance(error, ssl.SSLCertVerificationError)
+        )
+    finally:
+        connection.close()
+
+
+def _read(status: int, retry_after: str | None) -> _Answer:
+    if 300 <= status < 400:
+        return _Answer(status, f"it answered {status}, and redirects are not followed: give the final URL")
+    seconds = (
+        float(retry_after) if retry_after is not None and retry_after.isascii() and retry_after.isdigit() else None
+    )
+    return _Answer(status, f"it answered {status}", seconds, status in RETRIED)
+
+
+class _Pinned(http.client.HTTPConnection):
+    """A connection to an address that was checked, under the name that was asked for."""
+
+    def __init__(self, host: str, address: tuple[str, int], secure: bool, timeout_s: float) -> None:
+        super().__init__(host, address[1], timeout=timeout_s)
+        self._address = address
+        self._secure = secure
+
+    def connect(self) -> None:
+        """Connects without resolving the name again."""
+        self.sock = socket.create_connection(self._address, self.timeout)
+        if self._secure:
+            try:
+                self.sock = ssl.create_default_context().wrap_socket(self.sock, server_hostname=self.host)
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    self.sock.close()
+                raise
+
+
+class _ForbiddenError(Exception):
+    """An address that must not be called."""
+
+
+def _address(hook: Webhook, host: str, port: int) -> tuple[str, int]:
+    """An address of a host, after every address it has was checked."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    for address in addresses:
+        _check_address(hook, host, address)
+    return addresses[0], port
+
+
+def _check_address(hook: Webhook, host: str, text: str) -> None:
+    address = ipaddress.ip_address(text.partition("%")[0])
+    mapped = getattr(address, "ipv4_mapped", None)
+    address = mapped or address
+    if address.is_link_local or address.is_multicast or address.is_unspecified:
+        raise _ForbiddenError(f"{host} is at {address}, which is never called")
+    if address.is_loopback:
+        if host not in LOOPBACK_NAMES:
+            raise _ForbiddenError(f"{host} points at this machine ({address}); write 127.0.0.1 if that is meant")
+        return
+    if not address.is_global and not hook.allow_private:
+        raise _ForbiddenError(
+            f"{host} is at {address}, on a private network: allow it with METAJUDGE_WEBHOOK_PRIVATE=1 if that is meant"
+        )
+
+
+def _check_url(hook: Webhook) -> None:
+    parts = urlsplit(hook.url)
+    try:
+        port_is_valid = parts.port is None or parts.port > 0
+    except ValueError:
+        port_is_valid = False
+    if parts.scheme not in ("http", "https") or not parts.hostname or not port_is_valid:
+        raise ConfigurationError(f"the webhook's URL {_shown(hook.url)} is no https:// URL")
+    if parts.username or parts.password:
+        raise ConfigurationError(
+            "the webhook's URL holds a user name or password; the signature is what proves the sender"
+        )
+    if parts.scheme == "http" and parts.hostname not in LOOPBACK_NAMES and not hook.allow_private:
+        raise ConfigurationError(
+            f"the webhook's URL {_shown(hook.url)} is not https: plain http is for this machine alone"
+        )
+    if any(ord(character) <= 32 or ord(character) == 127 for character in hook.url):
+        raise ConfigurationError("the webhook's URL holds white space or control characters")
+
+
+def _shown(url: str) -> str:
+    """A URL for a message, without what may be a secret in it."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.hostname or ''}{parts.path}"[:120]

@@ -1,0 +1,298 @@
+"""Finer scores of an agent: expected scores with their reasons, and several draws made one."""
+
+import json
+
+import pytest
+
+from metajudge.agents import Agent, score_of
+from metajudge.agents.finer import MAX_SAMPLES
+from metajudge.errors import BudgetExceeded, ConfigurationError, ConnectionFailedError, FailureKind, ServerError
+from metajudge.providers.logprobs import NOT_RETURNED
+from metajudge.providers.model import Parameters
+from metajudge.providers.scripted import ScriptedModel
+from metajudge.rubric import Rubric, load_rubric
+from metajudge.types import AgentResult, Reply, TokenProbabilities, Usage
+from tests.doubles.judgments import judgment, reply
+from tests.doubles.logprobs import reply_told, scores_told
+
+TWO = Rubric.model_validate(
+    {
+        "name": "two",
+        "title": "Two",
+        "description": "Two criteria.",
+        "criteria": [
+            {
+                "name": name,
+                "title": name,
+                "description": name,
+                "weight": weight,
+                "optional": name == "b",
+                "levels": {str(point): "x" for point in range(1, 6)},
+            }
+            for name, weight in (("a", 3.0), ("b", 1.0))
+        ],
+    }
+)
+BINARY = load_rubric("binary")
+
+
+def agent(*replies, rubric=TWO, **options):
+    model = ScriptedModel(list(replies), name="scripted")
+    return Agent(name="mini", model=model, rubric=rubric, **options), model
+
+
+def expecting(*replies, **options):
+    return agent(*replies, scoring="expected", **options)
+
+
+def answer(a, b=4):
+    """A reply of rubric TWO."""
+    return json.dumps({name: {"explanation": f"{name} is {v}", "score": v} for name, v in (("a", a), ("b", b))})
+
+
+class TestExpected:
+    async def test_each_criterion_has_its_own_and_the_score_follows_from_them(self):
+        told = reply_told(scores_told(a={"4": 0.6, "5": 0.4}, b={"2": 0.5, "1": 0.4, "9": 0.1}))
+        mini, model = expecting(told)
+        result = await mini.assess(judgment())
+        a, b = result.criteria["a"], result.criteria["b"]
+        assert (a.score, a.reported, a.digit_mass, a.source) == (
+            pytest.approx(4.4),
+            4.0,
+            pytest.approx(1.0),
+            "expected",
+        )
+        assert (b.score, b.reported, b.digit_mass) == (pytest.approx(1.4 / 0.9), 2.0, pytest.approx(0.9))
+        assert result.score == pytest.approx(0.75 * 4.4 + 0.25 * 1.4 / 0.9)
+        assert a.explanation == "On a it is 4 of 5, naïve."
+        assert result.scoring == "expected"
+        assert model.requests[0].logprobs
+
+    @pytest.mark.parametrize(
+        ("given", "reason"),
+        [
+            (None, NOT_RETURNED),
+            (TokenProbabilities(absent="the server does not support logprobs"), "the server does not support logprobs"),
+            (TokenProbabilities(), "there are no token probabilities at the score"),
+        ],
+    )
+    async def test_without_probabilities_the_reported_score_stays_with_the_reason(self, given, reason):
+        mini, _ = expecting(Reply(answer(4, 2), "stop", "m", Usage(1, 0, 0, 1), 0.0, probabilities=given))
+        result = await mini.assess(judgment())
+        assert result.score == 3.5
+        for one in result.criteria.values():
+            assert (one.source, one.fallback, one.digit_mass, one.reported) == ("reported", reason, None, None)
+
+    async def test_one_criterion_may_fall_back_alone(self):
+        told = reply_told(scores_told(a={"4": 0.6, "5": 0.4}, b={"2": 0.5, "9": 0.5}))
+        mini, _ = expecting(told)
+        criteria = (await mini.assess(judgment())).criteria
+        assert criteria["a"].source == "expected"
+        assert (criteria["b"].source, criteria["b"].score) == ("reported", 2.0)
+        assert "only 50.0%" in criteria["b"].fallback
+
+    async def test_not_applicable_stays_not_applicable(self):
+        told = reply_told(scores_told(a={"4": 0.5, "5": 0.5}, b={"null": 0.6, "1": 0.4}))
+        mini, _ = expecting(told)
+        result = await mini.assess(judgment())
+        assert (result.criteria["b"].score, result.criteria["b"].source) == (None, None)
+        assert result.score == pytest.approx(4.5)
+
+    async def test_a_repaired_reply_counts_by_its_own_tokens(self):
+        bad = reply_told(scores_told(a={"7": 1.0}, b={"1": 1.0}))
+        mini, model = expecting(bad, reply_told(scores_told(a={"4": 0.5, "5": 0.5}, b={"1": 1.0})))
+        result = await mini.assess(judgment())
+        assert result.criteria["a"].score == pytest.approx(4.5)
+        assert [request.logprobs for request in model.requests] == [True, True]
+        assert result.calls == 2
+
+    @pytest.mark.parametrize(
+        ("right", "vote", "fine"), [(0.75, 5.0, 4.0), (0.5, 1.0, 3.0), (0.25, 1.0, 2.0), (0.5001, 5.0, 3.0004)]
+    )
+    async def test_a_binary_vote_stays_a_vote_and_more_than_half_is_needed(self, right, vote, fine):
+        head = ['{"correct":{"explanation":"x","verdict":"']
+        told = reply_told([*head, ("wrong", {"correct": right, "wrong": 1 - right}), '"}}'])
+        mini, _ = expecting(told, rubric=BINARY)
+        result = await mini.assess(judgment())
+        assert (result.score, result.criteria["correct"].score) == (vote, vote)
+        assert result.fine_score == pytest.approx(fine)
+        assert result.criteria["correct"].reported == 1.0
+
+    async def test_a_binary_vote_without_probabilities_is_the_reported_one(self):
+        mini, _ = expecting(reply(5, BINARY), rubric=BINARY)
+        result = await mini.assess(judgment())
+        assert (result.score, result.fine_score, result.criteria["correct"].source) == (5.0, None, "reported")
+
+
+class TestDraws:
+    async def test_criteria_are_means_and_the_spread_is_recorded(self):
+        mini, model = agent(answer(4, 2), answer(5, 2), answer(3, 2), samples=3)
+        result = await mini.assess(judgment())
+        a, b = result.criteria["a"], result.criteria["b"]
+        assert (a.score, a.spread, a.source) == (4.0, 1.0, "draws")  # of 4, 5, 3 with divisor 2
+        assert (b.score, b.spread) == (2.0, 0.0)
+        assert (result.score, result.spread) == (3.5, 0.75)
+        assert (result.samples, result.valid_samples) == (3, 3)
+        assert a.explanation == "a is 4"
+        assert [draw.score for draw in result.draws] == [3.5, 4.25, 2.75]
+        assert [request.draw for request in model.requests] == [0, 1, 2]
+
+    async def test_equal_draws_give_exactly_the_reported_score(self):
+        mini, _ = agent(*[answer(4, 4)] * 7, samples=7)
+        plain, _ = agent(answer(4, 4))
+        result = await mini.assess(judgment())
+        assert result.score == (await plain.assess(judgment())).score == 4.0
+        assert result.spread == 0.0
+
+    async def test_calls_cost_and_tokens_are_sums_over_all_draws_failed_ones_too(self):
+        failing = ServerError("broken", status=500)
+        failing.attempts = 6
+        used = Reply(answer(4), "stop", "m-1", Usage(100, 40, 0, 20), 0.01)
+        useless = Reply("prose", "stop", "m-1", Usage(50, 0, 0, 10), 0.005)
+
+        def says(request):
+            """Draw 1 cannot be asked, draw 2 needs a repair."""
+            if request.draw == 1:
+                return failing
+            return useless if request.draw == 2 and len(request.messages) == 1 else used
+
+        mini = Agent(name="mini", model=ScriptedModel(says), rubric=TWO, samples=3)
+        result = await mini.assess(judgment())
+        assert (result.valid_samples, result.calls) == (2, 1 + 6 + 2)
+        assert result.cost_usd == pytest.approx(0.025)
+        assert result.usage.model_dump() == {
+            "input_tokens": 250,
+            "cached_tokens": 80,
+            "cache_write_tokens": 0,
+            "output_tokens": 50,
+        }
+        assert result.reported_model == "m-1"
+
+    async def test_a_strict_majority_of_valid_draws_is_averaged_and_marked(self):
+        mini, _ = agent(answer(5), ConnectionFailedError("cut"), answer(3), samples=3)
+        result = await mini.assess(judgment())
+        assert (result.score, result.samples, result.valid_samples) == (4.0, 3, 2)
+        assert [draw.failure is None for draw in result.draws] == [True, False, True]
+
+    async def test_half_of_the_draws_is_no_majority_and_no_score(self):
+        cut = ConnectionFailedError("cut")
+        mini, _ = agent(answer(5), cut, answer(5), cut, samples=4)
+        result = await mini.assess(judgment())
+        assert (result.score, result.criteria, result.spread) == (None, None, None)
+        assert result.failure.kind is FailureKind.CONNECTION
+        assert result.failure.message == "2 of 4 draws gave a score, which is no majority (connection: cut)"
+        assert result.valid_samples == 2
+
+    async def test_an_unknown_cost_of_one_draw_makes_the_sum_unknown(self):
+        mini, _ = agent(answer(5), Reply(answer(4), "stop", "m"), samples=2)
+        assert (await mini.assess(judgment())).cost_usd is None
+
+    async def test_a_criterion_does_not_apply_where_half_of_the_draws_say_so(self):
+        mini, _ = agent(answer(5, None), answer(4, 3), samples=2)
+        result = await mini.assess(judgment())
+        assert (result.criteria["b"].score, result.score) == (None, 4.5)
+        mini, _ = agent(answer(5, None), answer(4, 3), answer(3, 1), samples=3)
+        result = await mini.assess(judgment())
+        assert (result.criteria["b"].score, result.score) == (2.0, 3.5)
+
+    async def test_draws_that_agree_on_no_criterion_are_a_failure_not_a_score(self):
+        rubric = TWO.model_copy(
+            update={"criteria": tuple(one.model_copy(update={"optional": True}) for one in TWO.criteria)}
+        )
+        mini, _ = agent(answer(5, None), answer(None, 3), rubric=rubric, samples=2)
+        result = await mini.assess(judgment())
+        assert (result.score, result.spread) == (None, None)
+        assert "agree on no criterion" in result.failure.message
+
+    async def test_the_budget_is_no_failure_of_a_draw(self):
+        mini, _ = agent(answer(5), BudgetExceeded("spent"), answer(5), samples=3)
+        with pytest.raises(BudgetExceeded):
+            await mini.assess(judgment())
+
+    async def test_draws_of_one_seed_would_be_one_answer_so_each_has_its_own(self):
+        mini, model = agent(*[answer(4)] * 3, samples=3, parameters=Parameters(seed=7))
+        await mini.assess(judgment())
+        assert [request.parameters.seed for request in model.requests] == [7, 8, 9]
+
+    async def test_the_first_draw_is_the_call_of_an_agent_without_draws(self):
+        many, _ = agent(*[answer(4)] * 2, samples=2, parameters=Parameters(seed=7))
+        one, _ = agent(answer(4), parameters=Parameters(seed=7))
+        first, second = (await many.assess(judgment())).draws
+        assert first.prompt_digest == (await one.assess(judgment())).prompt_digest
+        assert second.prompt_digest != first.prompt_digest
+
+    async def test_expected_scores_are_averaged_too_and_their_reasons_counted(self):
+        told = reply_told(scores_told(a={"4": 0.5, "5": 0.5}, b={"2": 1.0}))
+        mini, _ = expecting(told, answer(4, 2), told, samples=3)
+        result = await mini.assess(judgment())
+        assert result.criteria["a"].score == pytest.approx((4.5 + 4 + 4.5) / 3)
+        assert result.criteria["a"].fallback == f"1 of 3 draws: {NOT_RETURNED}"
+        assert (result.scoring, result.draws[0].criteria["a"].reported) == ("expected", 4.0)
+
+    @pytest.mark.parametrize("samples", [0, -1, MAX_SAMPLES + 1])
+    def test_no_draw_or_endlessly_many_are_refused(self, samples):
+        with pytest.raises(ConfigurationError, match="samples must be a whole number from 1 to 100"):
+            agent(samples=samples)
+
+
+class TestBinaryDraws:
+    async def vote(self, *scores):
+        replies = [ConnectionFailedError("cut") if score is None else reply(score, BINARY) for score in scores]
+        mini, _ = agent(*replies, rubric=BINARY, samples=len(scores))
+        return await mini.assess(judgment())
+
+    async def test_more_than_half_of_the_draws_decide_and_their_share_is_kept(self):
+        result = await self.vote(5, 5, 1)
+        assert (result.score, result.criteria["correct"].score) == (5.0, 5.0)
+        assert result.fine_score == pytest.approx(1 + 4 * 2 / 3)
+        assert result.spread == pytest.approx(4 / 3**0.5)
+        result = await self.vote(5, 1, 1)
+        assert (result.score, result.fine_score) == (1.0, pytest.approx(1 + 4 / 3))
+
+    async def test_half_is_not_more_than_half(self):
+        assert (await self.vote(5, 1)).score == 1.0
+
+    async def test_missing_draws_that_could_turn_the_vote_leave_none(self):
+        result = await self.vote(5, 5, 1, None, None)
+        assert (result.score, result.fine_score, result.spread) == (None, None, None)
+        assert "the missing ones could turn their vote" in result.failure.message
+
+    async def test_missing_draws_that_could_not_turn_it_leave_it(self):
+        assert (await self.vote(5, 5, 5, None, None)).score == 5.0
+        assert (await self.vote(1, 1, 1, None, 5)).score == 1.0
+
+
+class TestRecord:
+    async def test_a_plain_result_is_written_as_before(self):
+        mini, _ = agent(answer(4))
+        data = json.loads((await mini.assess(judgment())).model_dump_json())
+        assert list(data) == [
+            "agent",
+            "model",
+            "role",
+            "weight",
+            "score",
+            "criteria",
+            "failure",
+            "skipped",
+            "opening",
+            "calls",
+            "cached_calls",
+            "cost_usd",
+            "usage",
+            "latency_s",
+            "prompt_digest",
+            "reported_model",
+        ]
+        assert list(data["criteria"]["a"]) == ["score", "explanation"]
+
+    async def test_a_finer_result_is_read_back_as_it_was(self):
+        told = reply_told(scores_told(a={"4": 0.5, "5": 0.5}, b={"2": 1.0}))
+        mini, _ = expecting(told, answer(4, 2), samples=2)
+        result = await mini.assess(judgment())
+        assert AgentResult.model_validate_json(result.model_dump_json()) == result
+
+    async def test_criteria_scores_give_the_agents_score(self):
+        told = reply_told(scores_told(a={"4": 0.5, "5": 0.5}, b={"2": 1.0}))
+        result = await expecting(told)[0].assess(judgment())
+        assert result.score == score_of(result.criteria, TWO)

@@ -1,0 +1,149 @@
+"""``metajudge bench reliability`` as a user types it, against a real server."""
+
+import json
+import random
+import re
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from metajudge.cli import bench as bench_cli
+from metajudge.errors import MetajudgeError
+from tests.doubles.llm_server import LLMServer
+from tests.doubles.reliability import pair, ranking
+
+app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None)
+app.command("bench")(bench_cli.bench)
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+    def invoke(*words):
+        return CliRunner().invoke(app, [str(word) for word in words])
+
+    return invoke
+
+
+@pytest.fixture
+def data(tmp_path):
+    path = tmp_path / "pairs.jsonl"
+    path.write_text("".join(pair(n).model_dump_json(exclude_none=True) + "\n" for n in range(8)))
+    return path
+
+
+def answers(wrong=0.0):
+    rng = random.Random(2)
+
+    def answer(body):
+        if "Responses" not in str(body["messages"][-1]):
+            return "no criteria"
+        text = json.dumps(body["messages"], ensure_ascii=False)
+        best = 0 if re.search(r"good \d", text).start() < re.search(r"bad \d", text).start() else 1
+        return ranking(1 - best if rng.random() < wrong else best)
+
+    return answer
+
+
+def judges(server):
+    return (
+        "--judge", f"mini=openai:gpt-4o-mini@{server.url}", "--judge", f"anthropic:claude-sonnet-4-5@{server.url}",
+        "--judge", f"other=openai:gpt-4.1-mini@{server.url}",
+    )  # fmt: skip
+
+
+def test_three_judges_of_two_protocols_two_runs_and_a_third(run, data):
+    with LLMServer(answer=answers(wrong=0.3)) as server:
+        words = ["reliability", "--data", data, *judges(server), "--runs", "2", "--targeted-third", "--third-size", "5"]
+        done = run(*words, "--records", "r.jsonl", "--json", "f.json", "--report", "r.html")
+        assert done.exit_code == 0, done.output
+        asked = server.count
+        figures = json.loads(Path("f.json").read_text())
+        third = figures["third.chosen"]["n"]
+        assert asked == (16 + third) * 3
+        again = run(*words, "--records", "r.jsonl", "--json", "g.json")
+        assert again.exit_code == 0, again.output
+        assert server.count == asked
+    assert Path("f.json").read_text() == Path("g.json").read_text()
+    assert figures["run1.n"]["value"] == 8
+    assert figures["panels"]["value"]
+    assert len(Path("r.jsonl").read_text().splitlines()) == 16 + third
+    assert "Reliability of a judge panel" in Path("r.html").read_text()
+    recorded = run("reliability", "--data", "r.jsonl", "--json", "h.json")
+    assert recorded.exit_code == 0, recorded.output
+    assert json.loads(Path("h.json").read_text())["run1.concordance"] == figures["run1.concordance"]
+
+
+def test_criteria_come_from_a_model_of_their_own_that_is_no_judge(run, data):
+    with LLMServer(answer=answers()) as server:
+        done = run("reliability", "--data", data, *judges(server), "--runs", "1", "--limit", "2", "--records", "r.jsonl",
+                   "--criteria-model", f"openai:gpt-4o-mini@{server.url}")  # fmt: skip
+        assert server.count >= 2 * 4
+    records = [json.loads(line) for line in Path("r.jsonl").read_text().splitlines()]
+    assert all(record["panel"] == ["mini", "claude-sonnet-4-5", "other"] for record in records)
+    assert all(record["criteria"]["source"] == "fallback" for record in records)  # a ranking is no list of criteria
+    assert done.exit_code == 0, done.output
+
+
+def test_a_judge_that_cannot_be_asked_is_shown_and_asked_again(run, data):
+    def broken(request):
+        return "401" if request.body["model"] == "gpt-4.1-mini" else None
+
+    with LLMServer(answer=answers(), faults=broken) as server:
+        words = (
+            "reliability",
+            "--data",
+            data,
+            *judges(server),
+            "--runs",
+            "1",
+            "--json",
+            "f.json",
+            "--records",
+            "r.jsonl",
+        )
+        done = run(*words)
+        assert done.exit_code == 1, done.output
+    figures = json.loads(Path("f.json").read_text())
+    assert figures["judge.other"]["value"] is None
+    assert figures["unanimity.unanimous"]["value"] is None
+    assert figures["run1.concordance"]["n"] == 8  # two of three are a majority of the panel
+
+
+def test_dry_run_sends_nothing_and_counts_calls(run, data):
+    with LLMServer(answer=answers()) as server:
+        done = run("reliability", "--data", data, *judges(server), "--targeted-third", "--dry-run")
+        assert server.count == 0
+    assert done.exit_code == 0, done.output
+    assert "48 calls" in done.output
+
+
+def test_what_makes_no_sense_is_refused_before_any_call(run, data, tmp_path):
+    def refused(*words):
+        result = run("reliability", *words)
+        assert isinstance(result.exception, MetajudgeError) or result.exit_code == 2, result.output
+        return str(result.exception) + result.output
+
+    assert "give --data" in refused()
+    assert "give --judge" in refused("--data", data)
+    assert "--targeted-third needs" in refused("--data", data, "--judge", "openai:x", "--runs", "1", "--targeted-third")
+    (tmp_path / "other.jsonl").write_text('{"prompt": "x"}\n')
+    assert "no labelled pairs" in refused("--data", "other.jsonl", "--judge", "openai:x")
+    assert "sample of 99" in refused("--data", data, "--judge", "openai:x", "--sample", "99")
+    assert "--threshold is not for" in refused("--data", data, "--judge", "openai:x", "--threshold", "4")
+    assert "no folder" in refused("--data", data, "--judge", "openai:x", "--records", "nowhere/r.jsonl")
+    other = run("agent_clash", "--data", data, "--judge", "openai:x")
+    assert (other.exit_code, "--judge is not for" in other.output) == (2, True)
+    assert "cannot read" in refused("--data", "nowhere.jsonl", "--judge", "openai:x")
+
+
+def test_the_list_names_the_studies(run):
+    done = run("list")
+    assert "agent_clash" in done.output
+    assert "reliability" in done.output

@@ -1,0 +1,179 @@
+"""``metajudge calibrate``: held-out questions, weights, diagnoses and drift, as a user runs them."""
+
+import json
+import tomllib
+
+import pytest
+
+from metajudge.readers import write_jsonl
+from metajudge.types import AgentResult, Assessment, Status
+from tests.cli.conftest import Command
+from tests.doubles.crowds import crowd
+
+pytestmark = pytest.mark.slow  # each fit compares a dozen models, several times
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("calibrate")
+    records = crowd(120)
+    write_jsonl(folder / "data.jsonl", records)
+    lines = []
+    for number, one in enumerate(records):
+        good = 4.0 if one.correct else 2.0
+        agents = tuple(
+            AgentResult(agent=name, model=f"m-{name}", weight=1.0, score=score)
+            for name, score in (("sharp", good + number % 3 / 4), ("dull", 1.0 + number % 5))
+        )
+        lines.append(
+            Assessment(
+                judgment_id=one.id,
+                item_id=one.item.id,
+                judge=one.judge,
+                status=Status.ASSESSED,
+                accepted=True,
+                final_score=3.0,
+                agents=agents,
+                strategy="weighted_average",
+                threshold=4.5,
+                rubric_digest="r",
+                prompt_digest="p",
+                panel_digest="d",
+                judgment_digest=one.digest,
+                metajudge_version="0",
+            ).model_dump_json()
+        )
+    (folder / "scores.jsonl").write_text("\n".join(lines) + "\n")
+    done = Command(folder)(
+        "calibrate",
+        "fit",
+        "--data",
+        "data.jsonl",
+        "--signals",
+        "order,strength,peers",
+        "--share",
+        "0.5",
+        "--out",
+        "half.json",
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture
+def calibrate(folder):
+    command = Command(folder)
+    return lambda *arguments: command("calibrate", *arguments)
+
+
+def test_questions_left_out_of_the_fit_give_an_exact_threshold(calibrate, folder):
+    done = calibrate(
+        "threshold", "--calibration", "half.json", "--data", "data.jsonl", "--target", "0.7", "--out", "with.json"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "approximate" not in done.stdout
+    assert "60 of 120 questions that were not fitted on" in done.stderr
+    (found,) = json.loads((folder / "with.json").read_text())["guarantees"]
+    assert found["questions"] == 60
+    assert not found["approximate"]
+
+
+def test_all_questions_give_an_approximate_one(calibrate):
+    done = calibrate(
+        "threshold",
+        "--calibration",
+        "half.json",
+        "--data",
+        "data.jsonl",
+        "--target",
+        "0.7",
+        "--questions",
+        "all",
+        "--out",
+        "all.json",
+    )
+    assert done.returncode == 0, done.stderr
+    assert "approximate" in done.stdout
+
+
+def test_where_no_question_is_new_asking_for_new_ones_says_what_to_do(calibrate):
+    calibrate("fit", "--data", "data.jsonl", "--signals", "order,peers", "--out", "whole.json")
+    done = calibrate(
+        "threshold", "--calibration", "whole.json", "--data", "data.jsonl", "--target", "0.7", "--questions", "new"
+    )
+    assert done.returncode == 2
+    assert "--share" in done.stderr
+
+
+def test_the_agent_that_knows_weighs_more_and_the_toml_is_read_back(calibrate):
+    done = calibrate("weights", "--data", "data.jsonl", "--agent-scores", "scores.jsonl")
+    assert done.returncode == 0, done.stderr
+    weights = tomllib.loads(done.stdout)["routes"]["Math"]["agent_weights"]
+    assert weights["sharp"] > 0.8
+    assert sum(weights.values()) == pytest.approx(1, abs=1e-3)
+
+
+def test_agents_scores_are_a_signal_and_part_of_the_identity(calibrate, folder):
+    done = calibrate(
+        "fit",
+        "--data",
+        "data.jsonl",
+        "--signals",
+        "strength,agents",
+        "--agent-scores",
+        "scores.jsonl",
+        "--out",
+        "a.json",
+    )
+    assert done.returncode == 0, done.stderr
+    identity = json.loads((folder / "a.json").read_text())["identity"]
+    assert identity["agents"] == {"dull": "m-dull", "sharp": "m-sharp"}
+    assert (identity["rubrics"], identity["prompts"]) == (["r"], ["p"])
+    other = (folder / "scores.jsonl").read_text().replace("m-sharp", "m-other")
+    (folder / "other.jsonl").write_text(other)
+    done = calibrate(
+        "threshold",
+        "--calibration",
+        "a.json",
+        "--data",
+        "data.jsonl",
+        "--target",
+        "0.7",
+        "--agent-scores",
+        "other.jsonl",
+    )
+    assert done.returncode == 2
+    assert "its agents are" in done.stderr
+
+
+def test_a_diagnosis(calibrate):
+    done = calibrate("diagnose", "--data", "data.jsonl")
+    assert done.returncode == 0, done.stderr
+    assert "3 judges are worth" in done.stdout
+    assert "all for" in done.stdout
+    assert "peers" in done.stdout
+
+
+def test_show_as_json_and_drift(calibrate):
+    shown = json.loads(calibrate("show", "half.json", "--json").stdout)
+    assert shown["provenance"]["questions"] == 60
+    assert shown["groups"][0]["chosen"] == shown["groups"][0]["tried"][0]["name"]
+    assert "Drift against the fit" in calibrate("show", "half.json", "--data", "data.jsonl").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("fit", "--data", "data.jsonl", "--out", "x.json", "--share", "1.5"), "strictly between 0 and 1"),
+        (("fit", "--data", "data.jsonl", "--out", "no/such/place.json"), "no"),
+        (("fit", "--data", "nowhere", "--out", "x.json"), "nowhere"),
+        (("show", "data.jsonl"), "calibration"),
+        (("plan", "--target", "0.9", "--rate", "0.8"), "must lie above the target"),
+        (("weights", "--data", "data.jsonl", "--agent-scores", "data.jsonl"), "no assessment"),
+    ],
+)
+def test_bad_input_exits_with_2_and_says_why(calibrate, arguments, message):
+    done = calibrate(*arguments)
+    assert done.returncode == 2, done.stdout
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr

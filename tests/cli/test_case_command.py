@@ -1,0 +1,225 @@
+"""``metajudge case`` and ``policy`` as a user runs them, against a server that speaks the providers' protocols."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from metajudge.cli.app import app
+from metajudge.errors import ConfigurationError, InputError, PolicyError, StoreError
+from tests.doubles.cases import RELEVANCE, by_stage, flood
+from tests.doubles.llm_server import LLMServer
+from tests.test_webhook import Receiver
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "METAJUDGE_WEBHOOK_SECRET", "METAJUDGE_STORE"):
+        monkeypatch.delenv(name, raising=False)
+
+    def invoke(*arguments):
+        done = CliRunner().invoke(app, [str(argument) for argument in arguments])
+        if done.exception is not None and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        return done
+
+    return invoke
+
+
+@pytest.fixture
+def cases(tmp_path):
+    path = tmp_path / "cases.jsonl"
+    given = [flood("climate-1"), flood("rules-1", type="regulatory"), flood("world-1", type="geopolitical")]
+    path.write_text("".join(one.model_dump_json() + "\n" for one in given))
+    return path
+
+
+def judge(server, name="mini"):
+    return ("--judge", f"{name}=openai:gpt-4o-mini@{server.url}")
+
+
+def test_the_worked_example_end_to_end(run, tmp_path):
+    (tmp_path / "case.json").write_text(flood().model_dump_json(indent=2))
+    with LLMServer(by_stage) as server:
+        done = run("case", "case.json", *judge(server), "--json")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    (result,) = found["results"]
+    assert result["overall_quality_score"] == pytest.approx(8.736842105)
+    assert result["overall_confidence"] == pytest.approx(0.90375)
+    assert result["action"] == "APPROVE"
+    assert [stage["weighted_score"] for stage in result["stages"]] == pytest.approx([9.0, 8.473684211])
+    assert result["metadata"]["judge_models"] == {"mini": "gpt-4o-mini"}
+    assert (found["decided"], found["calls"], server.count) == (1, 2, 2)
+
+
+def test_several_cases_to_a_file_in_order_and_again_from_the_store(run, cases, tmp_path):
+    with LLMServer(by_stage) as server:
+        first = run("case", cases, *judge(server), "--out", "out.jsonl")
+        again = run("case", cases, *judge(server), "--out", "again.jsonl", "--json")
+        assert server.count == 6
+    assert first.exit_code == again.exit_code == 0
+    assert "Decided 3 of 3 cases" in first.stdout
+    assert "8.47, confidence" in first.stdout
+    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [row["case_id"] for row in rows] == ["climate-1", "rules-1", "world-1"]
+    assert [row["metadata"]["weights_used"] for row in rows] == ["climate", "regulatory", "geopolitical"]
+    assert json.loads(again.stdout)["cached_calls"] == 6
+
+
+def test_a_judge_that_fails_is_reported_recorded_and_asked_again(run, tmp_path):
+    (tmp_path / "case.json").write_text(flood().model_dump_json())
+    down = [True]
+    with LLMServer(by_stage, faults=lambda _: "401" if down else None) as server:
+        failed = run("case", "case.json", *judge(server))
+        assert failed.exit_code == 1
+        assert "REVIEW_PRIORITY" in failed.stdout
+        assert "Judges' failures" in failed.stdout
+        down.clear()
+        again = run("case", "case.json", *judge(server))
+    assert again.exit_code == 0, again.stdout
+    assert "APPROVE" in again.stdout
+
+
+def test_bad_cases_are_set_aside_with_reasons_and_the_others_judged(run, cases, tmp_path):
+    with cases.open("a") as file:
+        file.write(flood("cyber-1", type="cyber").model_dump_json() + "\n")
+        file.write('{"id": "half"\n')
+        file.write('{"id": "empty", "type": "climate", "stages": []}\n')
+    with LLMServer(by_stage) as server:
+        done = run("case", cases, *judge(server), "--out", "out.jsonl")
+    assert done.exit_code == 1
+    assert "3 cases could not be judged" in done.stdout
+    reasons = [json.loads(line)["reason"] for line in (tmp_path / "out.jsonl.rejects.jsonl").read_text().splitlines()]
+    assert "no weight profile for type 'cyber'" in reasons[0]
+    assert "half a JSON object" in reasons[1]
+    assert "stages" in reasons[2]
+
+
+def test_a_dry_run_sends_nothing(run, cases):
+    with LLMServer(by_stage) as server:
+        done = run("case", cases, *judge(server), "--dry-run", "--json")
+        assert server.count == 0
+    assert json.loads(done.stdout)["calls"] == 6
+
+
+def test_a_users_mistakes_end_the_run_before_anything_is_sent(run, cases, tmp_path):
+    with pytest.raises(ConfigurationError, match="no judge"):
+        run("case", cases)
+    with pytest.raises(InputError, match="no such file"):
+        run("case", "nowhere.json", "--judge", "openai:gpt-4o-mini")
+    with pytest.raises(PolicyError, match="is for verdicts"):
+        run("case", cases, "--judge", "openai:gpt-4o-mini", "--policy", "verdict")
+    with pytest.raises(PolicyError, match="unknown policy"):
+        run("case", cases, "--judge", "openai:gpt-4o-mini", "--policy", "risk")
+    (tmp_path / "other.jsonl").write_text(flood("climate-1", type="regulatory").model_dump_json())
+    with pytest.raises(InputError, match="one content at"):
+        run("case", cases, "other.jsonl", "--judge", "openai:gpt-4o-mini")
+    (tmp_path / "bad.json").write_text("{]")
+    with pytest.raises(InputError, match="not one JSON document"):
+        run("case", "bad.json", "--judge", "openai:gpt-4o-mini")
+
+
+def test_decisions_are_sent_to_a_webhook_once(run, cases, monkeypatch):
+    monkeypatch.setenv("METAJUDGE_WEBHOOK_SECRET", "a secret of many characters")
+    with LLMServer(by_stage) as server, Receiver(503, 200) as receiver:
+        first = run("case", cases, *judge(server), "--webhook", receiver.url)
+        again = run("case", cases, *judge(server), "--webhook", receiver.url)
+        assert len(receiver.requests) == 4  # three decisions, one of them twice
+    assert "Webhook: 3 delivered, 0 before, 0 failed." in first.stdout
+    assert "Webhook: 0 delivered, 3 before, 0 failed." in again.stdout
+    body = json.loads(receiver.requests[-1][2])
+    assert body["action"] == "APPROVE"
+    assert "north bank" not in json.dumps(body)
+
+
+def test_a_webhook_that_refuses_is_told_and_tried_again_by_the_next_run(run, cases, monkeypatch):
+    monkeypatch.setenv("METAJUDGE_WEBHOOK_SECRET", "a secret of many characters")
+    with LLMServer(by_stage) as server, Receiver(404) as receiver:
+        done = run("case", cases, *judge(server), "--webhook", receiver.url)
+        assert done.exit_code == 1
+        assert "0 delivered, 0 before, 3 failed" in done.stdout
+        receiver.answers = [200]
+        assert "3 delivered" in run("case", cases, *judge(server), "--webhook", receiver.url).stdout
+
+
+def test_a_webhook_without_a_secret_ends_before_anything_is_asked(run, cases):
+    with LLMServer(by_stage) as server:
+        with pytest.raises(ConfigurationError, match="METAJUDGE_WEBHOOK_SECRET"):
+            run("case", cases, *judge(server), "--webhook", "https://example.org/hook")
+        assert server.count == 0
+
+
+def test_simulating_a_stricter_policy_on_judged_cases(run, cases, tmp_path):
+    from importlib.resources import files
+
+    text = files("metajudge.rubric_files.policies").joinpath("risk_analysis.yaml").read_text("utf-8")
+    (tmp_path / "strict.yaml").write_text(text.replace("8.5", "8.9").replace("name: risk_analysis", "name: strict", 1))
+    with LLMServer(by_stage) as server:
+        run("case", cases, *judge(server))
+        asked = server.count
+        same = json.loads(run("policy", "simulate", "risk_analysis", "--json").stdout)
+        strict = run("policy", "simulate", "strict.yaml", "--on", "metajudge.duckdb")
+        assert server.count == asked
+    assert (same["total"], same["changed"]) == (3, 0)
+    assert "APPROVE -> REVIEW" in strict.stdout
+    assert "climate-1: value 8.737, confidence 0.9038" in strict.stdout
+    against = json.loads(
+        run("policy", "simulate", "strict.yaml", "--against", "risk_analysis", "--json", "--examples", "1").stdout
+    )
+    assert against["changed"] == against["total"] == 3
+    assert [len(row["examples"]) for row in against["transitions"]] == [1]
+
+
+def test_policies_in_the_terminal(run, tmp_path):
+    listed = run("policy", "list").stdout
+    assert "risk_analysis" in listed
+    assert "profiles: climate, regulatory, geopolitical" in listed
+    shown = run("policy", "show", "risk_analysis").stdout
+    assert ">= 8.5 with confidence >= 0.85 -> APPROVE" in shown
+    assert "Gate: relevance stated by relevance_check" in shown
+    assert json.loads(run("policy", "show", "verdict", "--json").stdout)["basis"] == "probability"
+    rows = json.loads(run("policy", "list", "--json").stdout)
+    assert [row["name"] for row in rows] == ["verdict", "verdict_score", "risk_analysis"]
+    mine = tmp_path / "mine.yaml"
+    run("policy", "show", "verdict", "--json")
+    mine.write_text(run("policy", "show", "verdict", "--json").stdout)
+    assert "valid; verdict, 6 bands over probability" in run("policy", "validate", mine).stdout
+    mine.write_text("name: mine\n")
+    with pytest.raises(PolicyError, match="required field 'bands' is missing"):
+        run("policy", "validate", mine)
+    with pytest.raises(StoreError, match="no such store"):
+        run("policy", "simulate", "verdict")
+
+
+@pytest.mark.parametrize("record", ["case", "case_result", "policy", "judgment", "assessment"])
+def test_every_schema_is_valid_and_takes_its_record(run, record):
+    import jsonschema
+
+    schema = json.loads(run("schema", record).stdout)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    if record == "case":
+        jsonschema.Draft202012Validator(schema).validate(json.loads(flood().model_dump_json()))
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.Draft202012Validator(schema).validate({"id": "x", "type": "climate"})
+
+
+def test_the_case_rubric_is_listed_shown_and_no_rubric_for_vetting(run):
+    assert "risk_analysis" in run("rubric", "list").stdout
+    assert f"## {next(iter(RELEVANCE))}" in run("rubric", "show", "risk_analysis", "--prompt").stdout
+
+
+def test_what_the_policy_sends_to_people_waits_in_the_queue_once(run, cases, tmp_path):
+    low = {name: (score, 0.5) for name, (score, _) in RELEVANCE.items()}
+    with LLMServer(lambda body: by_stage(body, relevance=low)) as server:
+        first = run("case", cases, *judge(server))
+        again = run("case", cases, *judge(server), "--json")
+    assert "3 wait for people now" in first.stdout
+    assert json.loads(again.stdout)["reviews"] == 0
+    taken = json.loads(run("review", "next", "--reviewer", "ada", "--json").stdout)
+    assert taken["action"] == "REVIEW"
+    assert taken["subject"] == "case"
+    assert "north bank" in json.dumps(taken["responses"])
+    assert run("review", "decide", taken["review_id"], "--reviewer", "ada", "--outcome", "approve").exit_code == 0

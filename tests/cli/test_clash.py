@@ -1,0 +1,323 @@
+"""``metajudge clash`` as a user runs it: against a server of both protocols, resumed, killed, with wrong input."""
+
+import json
+import signal
+import time
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from metajudge.cli.clash import clash
+from metajudge.cli.vet import vet
+from metajudge.errors import ConfigurationError, InputError
+from metajudge.judging.clash_record import ClashRecord, recount
+from metajudge.readers import open_judgments
+from tests.doubles.llm_server import LLMServer, requested_schema, score_answer
+from tests.doubles.ranking import criteria_answer, shown_in
+
+PROMPT = "Explain entanglement to a child."
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    commands = typer.Typer(pretty_exceptions_enable=False)
+    commands.command("clash")(clash)
+    commands.command("vet")(vet)
+
+    def invoke(*arguments):
+        done = CliRunner().invoke(commands, [str(argument) for argument in arguments])
+        if done.exception is not None and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        return done
+
+    return invoke
+
+
+def answer(body):
+    """Candidates answer with their name; criteria are named; judges prefer the longest text."""
+    schema = requested_schema(body)
+    if schema is None:
+        return {"small": "short", "large": "a much longer answer"}.get(body["model"], "an answer")
+    if "c5" in schema["properties"]:
+        return json.dumps(criteria_answer())
+    labels = list(schema["properties"]["scores"]["properties"])
+    texts = shown_in(body["messages"][-1]["content"])
+    order = sorted(labels, key=lambda label: len(texts[label]), reverse=True)
+    if body["model"] == "contrary":
+        order.reverse()
+    scores = json.loads(score_answer(2)(body))["scores"]
+    return json.dumps({"scores": scores, "comparison": "By length.", "ranking": order})
+
+
+def candidates(server):
+    return ("--candidate", f"openai:small@{server.url}", "--candidate", f"anthropic:large@{server.url}")
+
+
+def judges(server, *models):
+    models = models or ("openai:one", "anthropic:two", "contrary=openai:contrary")
+    return tuple(part for model in models for part in ("--judge", f"{model}@{server.url}"))
+
+
+def records(path="clash.jsonl"):
+    return [ClashRecord.model_validate_json(line) for line in Path(path).read_text().splitlines()]
+
+
+def write_items(path, count=4, **changes):
+    given = [
+        {"id": f"q{n}", "question": f"What is {n}?", "responses": {"a": f"long answer {n}", "b": "no"}, **changes}
+        for n in range(count)
+    ]
+    Path(path).write_text("".join(json.dumps(one) + "\n" for one in given))
+    return path
+
+
+class TestOneprompt:
+    def test_three_judges_of_two_protocols_two_candidates_observers_on(self, run):
+        with LLMServer(answer=answer, latency_s=0.02) as server:
+            done = run(
+                "clash", PROMPT, *candidates(server), *judges(server), "--observers",
+                "--criteria-model", f"openai:namer@{server.url}", "--out", "clash.jsonl", "--judgments", "j.jsonl",
+            )  # fmt: skip
+            paths = {request.path for request in server.requests}
+            bodies = server.bodies
+        assert done.exit_code == 0, done.output
+        assert len(paths) == 2
+        assert "winner large, 67% of the panel, margin 0.33; escalate (2 of 3 put large first)" in done.output
+        assert "Observers (not counted):" in done.output
+        (record,) = records()
+        self.check_by_hand(record)
+        assert record.criteria.source == "generated"
+        assert all(one.first_token_s is not None and one.latency_s > 0 for one in record.candidates)
+        ranked = [body for body in bodies if "scores" in json.dumps(requested_schema(body))]
+        assert len(ranked) == 5
+        shown = [body["messages"][-1]["content"] for body in ranked]
+        assert not any(name in text for text in shown for name in ("small", "large", "openai", "anthropic"))
+
+    @staticmethod
+    def check_by_hand(record):
+        points = {one.name: 0 for one in record.candidates}
+        for vote in record.votes:
+            if vote.role == "panel":
+                for place, (name,) in enumerate(vote.ranking.groups, start=1):
+                    points[name] += 2 - place
+        assert points == record.tally.scores == {"large": 2, "small": 1}
+        assert [vote.role for vote in record.votes] == ["panel"] * 3 + ["observer"] * 2
+        assert recount(record) == record.tally
+
+    def test_rankings_are_judgments_that_vet_reads(self, run):
+        with LLMServer(answer=answer) as server:
+            run("clash", PROMPT, *candidates(server), *judges(server), "--judgments", "j.jsonl")
+        found = list(open_judgments(["j.jsonl"]))
+        assert [str(one.verdict) for one in found] == ["large > small", "large > small", "small > large"]
+        with LLMServer() as server:
+            done = run("vet", "j.jsonl", "--agent", f"openai:m@{server.url}", "--out", "v.jsonl", "--store", "v.duckdb")
+            assert 2 <= server.count <= 3  # two judges said the same, and may have had the same labels
+        assert done.exit_code == 0, done.output
+
+    def test_a_model_that_names_itself_is_hidden_from_the_judges(self, run):
+        def telling(body):
+            return "I am gpt-4o-mini." if requested_schema(body) is None else answer(body)
+
+        with LLMServer(answer=telling) as server:
+            flags = ("--candidate", f"openai:gpt-4o-mini@{server.url}", "--candidate", f"openai:small@{server.url}")
+            run("clash", PROMPT, *flags, *judges(server), "--out", "clash.jsonl")
+            ranked = [body for body in server.bodies if requested_schema(body)]
+        assert not any("gpt-4o-mini" in json.dumps(body["messages"]) for body in ranked)
+        assert records()[0].candidates[0].text == "I am gpt-4o-mini."
+
+    def test_a_lost_candidate_and_an_empty_one(self, run):
+        def silent(body):
+            return "" if body["model"] == "small" else answer(body)
+
+        with LLMServer(answer=silent, faults=lambda r: "404" if r.body["model"] == "gone" else None) as server:
+            flags = (*candidates(server), "--candidate", f"openai:gone@{server.url}")
+            done = run("clash", PROMPT, *flags, *judges(server), "--out", "clash.jsonl")
+        assert done.exit_code == 1
+        (record,) = records()
+        assert record.answered == {"small": "", "large": "a much longer answer"}
+        assert "gone: no answer" in done.output
+        assert record.winner is not None
+
+    def test_a_judge_lost_for_good_is_shown_and_below_the_quorum_there_is_no_verdict(self, run):
+        lost = lambda request: "401" if request.body["model"] in ("one", "two") else None  # noqa: E731
+        with LLMServer(answer=answer, faults=lost) as server:
+            done = run("clash", PROMPT, *candidates(server), *judges(server), "--out", "clash.jsonl")
+        assert done.exit_code == 1
+        assert "no verdict, 1 of 3 judges gave a ranking, 2 are needed" in done.output
+        assert records()[0].tally.voters == 3
+
+    def test_voters_count_one_against_two(self, run):
+        with LLMServer(answer=answer) as server:
+            run("clash", PROMPT, *candidates(server), *judges(server), "--voters", "--out", "clash.jsonl")
+        (record,) = records()
+        assert [vote.weight for vote in record.votes] == [2.0, 2.0, 2.0, 1.0, 1.0]
+        assert record.tally.scores == {"large": 6.0, "small": 2.0}
+
+    def test_json_to_standard_output_is_nothing_but_json(self, run):
+        with LLMServer(answer=answer) as server:
+            done = run("clash", PROMPT, *candidates(server), *judges(server), "--json", "-")
+        data = json.loads(done.stdout)
+        assert data["evaluations"][0]["winner"] == "large"
+        assert data["summary"]["decided"] == 1
+        assert {one["name"] for one in data["standings"]} == {"small", "large"}
+
+    def test_a_report_holds_table_and_plot(self, run):
+        with LLMServer(answer=answer) as server:
+            flags = ("--report", "r.html", "--report", "r.md")
+            priced = ("--candidate", f"openai:gpt-4o-mini@{server.url}", "--candidate", f"openai:gpt-4o@{server.url}")
+            run("clash", PROMPT, *priced, *judges(server), *flags)
+        page = Path("r.html").read_text()
+        assert "<svg" in page
+        assert "Quality against cost" in page
+        assert "| candidate |" in Path("r.md").read_text()
+
+
+class TestFiles:
+    def test_given_responses_are_judged_and_nothing_is_generated(self, run, tmp_path):
+        write_items("items.jsonl", label="a>b")
+        with LLMServer(answer=answer) as server:
+            flags = ("--responses", "given", "--out", "clash.jsonl", "--repeats", "2")
+            done = run("clash", "items.jsonl", *judges(server), *flags)
+            assert server.count == 4 * 3 * 2
+        assert done.exit_code == 0, done.output
+        found = records()
+        assert sorted(one.id for one in found) == sorted(f"q{n}/r{r}" for n in range(4) for r in (1, 2))
+        assert all(
+            one.winner == "a" and one.label.winner == "a" and one.candidates[0].source == "given" for one in found
+        )
+
+    def test_the_same_command_again_asks_nothing_and_appends_nothing(self, run):
+        write_items("items.jsonl")
+        with LLMServer(answer=answer) as server:
+            command = ("clash", "items.jsonl", *judges(server), "--responses", "given", "--out", "clash.jsonl")
+            run(*command)
+            before = Path("clash.jsonl").read_bytes()
+            count = server.count
+            done = run(*command)
+            assert server.count == count
+        assert Path("clash.jsonl").read_bytes() == before
+        assert "4 evaluations from an earlier run" in done.output
+
+    def test_a_lost_judge_is_asked_again_and_the_first_attempt_stays(self, run):
+        write_items("items.jsonl", 1)
+        lost = ["400"]
+        fault = lambda request: lost.pop() if lost and request.body["model"] == "one" else None  # noqa: E731
+        with LLMServer(answer=answer, faults=fault) as server:
+            command = ("clash", "items.jsonl", *judges(server), "--responses", "given", "--out", "clash.jsonl")
+            assert run(*command).exit_code == 1
+            assert server.count == 3
+            assert run(*command).exit_code == 0
+            assert server.count == 4
+        first, second = records()
+        assert (first.attempt, second.attempt, second.key) == (1, 2, first.key)
+        assert (first.tally.votes, second.tally.votes) == (2, 3)
+
+    def test_cycles_make_answers_anew(self, run):
+        with LLMServer(answer=answer) as server:
+            flags = ("--cycles", "2", "--regenerate", "--repeats", "2", "--out", "clash.jsonl")
+            run("clash", PROMPT, *candidates(server), *judges(server), *flags)
+            generated = [body for body in server.bodies if requested_schema(body) is None]
+        assert len(generated) == 4
+        assert [(one.cycle, one.repeat) for one in records()] == [(1, 1), (1, 2), (2, 1), (2, 2)]
+
+    def test_a_line_cut_off_by_a_kill_is_dropped(self, run):
+        write_items("items.jsonl", 2)
+        with LLMServer(answer=answer) as server:
+            command = ("clash", "items.jsonl", *judges(server), "--responses", "given", "--out", "clash.jsonl")
+            run(*command)
+            whole = Path("clash.jsonl").read_text()
+            Path("clash.jsonl").write_text(whole[:-100])
+            done = run(*command)
+        assert done.exit_code == 0
+        assert len(records()) == 2
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+    def test_a_run_that_is_stopped_goes_on_without_asking_twice(self, metajudge, how):
+        write_items(metajudge.folder / "items.jsonl", 30)
+        with LLMServer(answer=answer, latency_s=0.05) as server:
+            flags = ("--responses", "given", "--out", "clash.jsonl", "--concurrency", "6")
+            command = ("clash", "items.jsonl", *judges(server), *flags)
+            process = metajudge.start(*command)
+            deadline = time.monotonic() + 60
+            while server.count < 30 and time.monotonic() < deadline:
+                time.sleep(0.02)
+            process.send_signal(how)
+            process.communicate(timeout=60)
+            assert process.returncode == (130 if how is signal.SIGINT else -9)
+            done = metajudge(*command)
+            assert done.returncode == 0, done.stderr
+            assert 90 <= server.count <= 90 + 6
+        found = records(metajudge.folder / "clash.jsonl")
+        assert sorted(one.id for one in found) == sorted(f"q{n}" for n in range(30))
+
+
+class TestWrongInput:
+    def test_the_same_model_twice_needs_names(self, run):
+        with pytest.raises(ConfigurationError, match="candidate m is given more than once: name them apart"):
+            run("clash", PROMPT, "--candidate", "vllm:m", "--candidate", "vllm:m", "--judge", "vllm:j")
+        with pytest.raises(ConfigurationError, match="given more than once"):
+            run("clash", PROMPT, "--candidate", "vllm:m", "--judge", "vllm:j", "--judge", "vllm:j")
+
+    @pytest.mark.parametrize(
+        ("flags", "message"),
+        [
+            ((), "no candidate"),
+            (("--candidate", "vllm:m"), "no judge"),
+            (("--candidate", "vllm:m", "--judge", "vllm:j", "--observers", "--voters"), "give one of them"),
+            (("--candidate", "vllm:m", "--judge", "vllm:j", "--cycles", "2"), "add --regenerate"),
+            (("--candidate", "vllm:m", "--judge", "vllm:j", "--candidate-weight", "1"), "needs --voters"),
+            (("--candidate", "vllm:m", "--judge", "vllm:j", "--quorum", "2"), "quorum of 2"),
+            (("--responses", "given", "--judge", "vllm:j", "--observers"), "name their models"),
+        ],
+    )
+    def test_flags_that_make_no_sense_together(self, run, flags, message):
+        with pytest.raises(ConfigurationError, match=message):
+            run("clash", PROMPT, *flags)
+
+    def test_files_that_are_not_there_empty_or_without_responses(self, run, tmp_path):
+        flags = ("--candidate", "vllm:m", "--judge", "vllm:j", "--out", "c.jsonl")
+        with pytest.raises(InputError, match="no such file"):
+            run("clash", "missing.jsonl", *flags)
+        Path("empty.jsonl").write_text("")
+        with pytest.raises(InputError, match="holds no prompt"):
+            run("clash", "empty.jsonl", *flags)
+        Path("twice.jsonl").write_text('{"id": "a", "question": "x"}\n{"id": "a", "question": "y"}\n')
+        with pytest.raises(InputError, match="stands for two prompts"):
+            run("clash", "twice.jsonl", *flags)
+        with pytest.raises(InputError, match="takes the responses from a file"):
+            run("clash", PROMPT, "--responses", "given", "--judge", "vllm:j")
+        with pytest.raises(InputError, match="the prompt is empty"):
+            run("clash", " ", *flags)
+
+    def test_a_file_of_prompts_needs_a_file_of_attempts(self, run):
+        write_items("items.jsonl")
+        done = run("clash", "items.jsonl", "--candidate", "vllm:m", "--judge", "vllm:j")
+        assert done.exit_code == 2
+
+    def test_an_out_file_of_something_else_is_left_alone(self, run):
+        write_items("items.jsonl")
+        with LLMServer(answer=answer) as server, pytest.raises(InputError, match=r"items\.jsonl:1 is no record"):
+            run("clash", "items.jsonl", *judges(server), "--responses", "given", "--out", "items.jsonl")
+        assert len(Path("items.jsonl").read_text().splitlines()) == 4
+
+    def test_one_candidate_and_twenty_six(self, run):
+        with LLMServer(answer=answer) as server:
+            done = run(
+                "clash", PROMPT, "--candidate", f"openai:small@{server.url}", *judges(server), "--out", "k1.jsonl"
+            )
+        assert done.exit_code == 0, done.output
+        assert records("k1.jsonl")[0].winner == "small"
+        many = {f"m{n}": "x" * (n + 1) for n in range(26)}
+        Path("many.jsonl").write_text(json.dumps({"id": "q", "question": "?", "responses": many}) + "\n")
+        with LLMServer(answer=answer) as server:
+            flags = ("--responses", "given", "--out", "k26.jsonl")
+            run("clash", "many.jsonl", *judges(server, "openai:one"), *flags)
+        (record,) = records("k26.jsonl")
+        assert [group[0] for group in record.tally.ranking] == [f"m{n}" for n in range(25, -1, -1)]

@@ -1,0 +1,107 @@
+"""``metajudge export`` as a user runs it."""
+
+import json
+
+import pytest
+
+from metajudge.cli.app import app
+from metajudge.errors import MetajudgeError
+from metajudge.readers import write_jsonl
+from tests.doubles.crowds import crowd
+
+
+@pytest.fixture
+def vetted(metajudge):
+    write_jsonl(metajudge.folder / "labelled.jsonl", crowd(60))
+    write_jsonl(metajudge.folder / "fresh.jsonl", crowd(20, seed=9, prefix="new", labelled=False))
+    steps = [
+        ("calibrate", "fit", "--data", "labelled.jsonl", "--signals", "order,strength,peers", "--out", "cal.json"),
+        ("calibrate", "threshold", "--calibration", "cal.json", "--data", "labelled.jsonl", "--target", "0.7"),
+        ("vet", "fresh.jsonl", "--calibration", "cal.json", "--out", "a.jsonl"),
+    ]
+    for step in steps:
+        done = metajudge(*step)
+        assert done.returncode == 0, done.stdout + done.stderr
+    return metajudge
+
+
+@pytest.mark.slow
+def test_from_verdicts_to_a_checked_dataset(vetted):
+    done = vetted(
+        "export", "preferences", "--guarantee", "0.7,0.1", "--split", "0.7,0.3", "--out", "pairs", "--licence", "CC0"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "pairs: train " in done.stdout
+    assert "with 90 % confidence at least 70 % of such verdicts are right" in done.stdout
+    checked, code = vetted.json("export", "check", "pairs")
+    assert (code, checked["ok"], checked["faults"]) == (0, True, [])
+    assert "`sk" not in (vetted.folder / "pairs" / "README.md").read_text()
+
+    by_files, code = vetted.json(
+        "export", "preferences", "--assessments", "a.jsonl", "--judgments", "fresh.jsonl", "--guarantee", "0.7,0.1",
+        "--split", "0.7,0.3", "--out", "again",
+    )  # fmt: skip
+    assert code == 0
+    assert by_files["rows"] == checked["rows"]
+    assert (vetted.folder / "again" / "data" / "train-00000-of-00001.parquet").read_bytes() == (
+        vetted.folder / "pairs" / "data" / "train-00000-of-00001.parquet"
+    ).read_bytes()
+
+    done = vetted("export", "preferences", "--guarantee", "0.95,0.05", "--out", "more")
+    assert done.returncode == 2
+    assert "stored: 0.7 with delta 0.1" in done.stderr
+    assert "labelled questions" in done.stderr
+
+    (vetted.folder / "pairs" / "data" / "train-00000-of-00001.parquet").write_bytes(b"PAR1")
+    done = vetted("export", "check", "pairs")
+    assert done.returncode == 1
+    assert "FAULT digest: data/train-00000-of-00001.parquet" in done.stdout
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--store", "none.duckdb"], "none.duckdb: no such store"),
+        (["--assessments", "a.jsonl"], "assessments hold no texts"),
+        (["--assessments", "a.jsonl", "--judgments", "j.jsonl", "--store", "s"], "exclude each other"),
+        (["--accepted", "--all"], "--accepted and --all exclude each other"),
+        (["--guarantee", "0.9"], "--guarantee takes a precision and a chance"),
+        (["--guarantee", "high,low"], "--guarantee takes numbers with commas"),
+        (["--min-probability", "2"], "min_probability must be a probability"),
+        (["--format", "arrow"], "--format: input should be 'trl'"),
+        (["--split", "0.9,0.2"], "must sum to 1"),
+        (["--kind", "judgments", "--all"], "none is discarded"),
+        (["--judgments", "nowhere.jsonl", "--all"], "cannot read nowhere.jsonl"),
+        (
+            ["--decontaminate", "bench.jsonl", "--judgments", "j.jsonl", "--all"],
+            "cannot read the benchmark bench.jsonl",
+        ),
+        (["--judgments", "j.jsonl"], "nothing says which to keep"),
+    ],
+)
+def test_a_users_mistake_is_told_in_a_line_and_leaves_nothing(tmp_path, monkeypatch, arguments, said):
+    monkeypatch.chdir(tmp_path)
+    write_jsonl("j.jsonl", crowd(2))
+    (tmp_path / "a.jsonl").write_text("")
+    with pytest.raises(MetajudgeError) as raised:
+        app(["export", "preferences", "--out", "d", *arguments], standalone_mode=False)
+    assert said in str(raised.value)
+    assert not (tmp_path / "d").exists()
+
+
+def test_unreadable_lines_are_counted_and_told_by_the_exit_code(metajudge):
+    write_jsonl(metajudge.folder / "j.jsonl", crowd(12))
+    with (metajudge.folder / "j.jsonl").open("a") as stream:
+        stream.write("{half\n")
+    done = metajudge("export", "preferences", "--judgments", "j.jsonl", "--all", "--out", "d")
+    assert done.returncode == 1
+    assert "1 input lines could not be read" in done.stderr
+    stats = json.loads((metajudge.folder / "d" / "stats.json").read_text())
+    assert stats["read"]["unreadable_lines"] == 1
+
+
+def test_check_of_a_folder_that_is_none(metajudge):
+    done = metajudge("export", "check", "nothing")
+    assert done.returncode == 2
+    assert "is no folder" in done.stderr

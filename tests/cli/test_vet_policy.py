@@ -1,0 +1,278 @@
+"""``metajudge vet --policy``: decisions on top of what was vetted, and never a model asked for one."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from metajudge import Engine
+from metajudge.cli.app import app
+from metajudge.decision import Policy, decide_verdict, list_policies, load_policy
+from metajudge.errors import ConfigurationError, ModelTimeoutError, PolicyError
+from metajudge.readers import write_jsonl
+from tests.doubles.judgments import judgment
+from tests.doubles.llm_server import LLMServer, score_answer
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "METAJUDGE_STORE"):
+        monkeypatch.delenv(name, raising=False)
+
+    def invoke(*arguments):
+        done = CliRunner().invoke(app, [str(argument) for argument in arguments])
+        if done.exception is not None and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        return done
+
+    return invoke
+
+
+@pytest.fixture
+def given(tmp_path):
+    path = tmp_path / "judgments.jsonl"
+    write_jsonl(path, [judgment(f"j{number}") for number in range(3)])
+    return path
+
+
+def lines(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def agents(server, count=2):
+    return [part for n in range(count) for part in ("--agent", f"a{n}=openai:model-{n}@{server.url}")]
+
+
+def test_every_assessment_gets_a_decision_and_a_second_policy_asks_nobody(run, given, tmp_path):
+    with LLMServer(score_answer(5)) as server:
+        first = run("vet", given, *agents(server), "--policy", "verdict_score", "--out", "first.jsonl")
+        asked = server.count
+        second = run("vet", given, *agents(server), "--policy", "verdict", "--out", "second.jsonl", "--json")
+        plain = run("vet", given, *agents(server), "--no-early-exit", "--out", "plain.jsonl")
+        assert server.count == asked == 6
+    assert first.exit_code == second.exit_code == plain.exit_code == 0
+    assert "Decided by policy verdict_score" in first.stdout
+    assert "3 APPROVE" in first.stdout
+    policy = load_policy("verdict_score")
+    for row in lines(tmp_path / "first.jsonl"):
+        decision = row["decision"]
+        assert (decision["action"], decision["policy"]) == ("APPROVE", "verdict_score")
+        assert decision["policy_digest"] == policy.digest
+        assert decision["justification"] == policy.bands[0].justification
+        assert decision["inputs"]["value"] == row["final_score"] == 5.0
+        assert decision["inputs"]["confidence"] == 1.0
+        assert decision["inputs"]["confidence_rule"] == "agreement:same_side"
+    assert json.loads(second.stdout)["decisions"] == {"REVIEW_PRIORITY": 3}
+    missing = lines(tmp_path / "second.jsonl")[0]["decision"]
+    assert "without a calibration" in missing["inputs"]["absent"]["value"]
+    assert all("decision" not in row for row in lines(tmp_path / "plain.jsonl"))
+
+
+def test_a_policy_switches_early_exit_off(run, given, tmp_path):
+    with LLMServer(score_answer(1)) as server:
+        run("vet", given, *agents(server, 3), "--strategy", "majority_vote", "--out", "early.jsonl")
+        early = server.count
+        run(
+            "vet",
+            given,
+            *agents(server, 3),
+            "--strategy",
+            "majority_vote",
+            "--policy",
+            "verdict_score",
+            "--out",
+            "a.jsonl",
+        )
+        assert early == 6
+        assert server.count == 9, "only those not asked before are asked"
+    assert all(row["final_score"] == 1.0 for row in lines(tmp_path / "a.jsonl"))
+    assert {row["decision"]["action"] for row in lines(tmp_path / "a.jsonl")} == {"REJECT"}
+
+
+def test_simulate_says_what_another_policy_would_change(run, given, tmp_path):
+    with LLMServer(score_answer(5)) as server:
+        run("vet", given, *agents(server), "--policy", "verdict_score")
+        asked = server.count
+        strict = (
+            load_policy("verdict_score").model_dump_json().replace("4.75", "5.0").replace("verdict_score", "strict")
+        )
+        (tmp_path / "strict.yaml").write_text(strict)
+        same = json.loads(run("policy", "simulate", "strict.yaml", "--json").stdout)
+        other = json.loads(run("policy", "simulate", "verdict", "--against", "verdict_score", "--json").stdout)
+        made = json.loads(run("policy", "simulate", "verdict", "--json").stdout)
+        assert server.count == asked
+    assert (same["total"], same["changed"]) == (3, 0)
+    (change,) = other["transitions"]
+    assert (change["before"], change["after"], change["count"]) == ("APPROVE", "REVIEW_PRIORITY", 3)
+    assert len(change["examples"]) == 3
+    assert made["transitions"] == other["transitions"]
+    assert other["missing_a_number"] == 3
+
+
+def test_a_store_without_decisions_is_simulated_from_undecided(run, given):
+    with LLMServer(score_answer(5)) as server:
+        run("vet", given, *agents(server), "--no-early-exit")
+    found = json.loads(run("policy", "simulate", "verdict_score", "--json").stdout)
+    assert [(one["before"], one["after"]) for one in found["transitions"]] == [("undecided", "APPROVE")]
+
+
+def test_an_empty_store_is_exit_code_1(run, tmp_path):
+    import asyncio
+
+    from metajudge.store import open_store
+
+    async def make():
+        await (await open_store(tmp_path / "empty.duckdb")).close()
+
+    asyncio.run(make())
+    assert run("policy", "simulate", "verdict", "--on", "empty.duckdb").exit_code == 1
+
+
+def test_a_policy_that_does_not_fit_ends_the_run_before_anything_is_asked(run, given, tmp_path):
+    with LLMServer(score_answer(5)) as server:
+        with pytest.raises(ConfigurationError, match="is for cases"):
+            run("vet", given, *agents(server), "--policy", "risk_analysis")
+        with pytest.raises(PolicyError, match="did you mean verdict"):
+            run("vet", given, *agents(server), "--policy", "verdct")
+        data = load_policy("verdict_score").model_dump(mode="json")
+        data["scale"] = {"low": 0, "high": 5}
+        (tmp_path / "mine.yaml").write_text(json.dumps(data))
+        with pytest.raises(ConfigurationError, match=r"scores from 0\.\.5, and the panel's go from 1 to 5"):
+            run("vet", given, *agents(server), "--policy", "mine.yaml")
+        with pytest.raises(ConfigurationError, match="is for cases"):
+            run("vet", given, *agents(server), "--rubric", "risk_analysis")
+        assert server.count == 0
+
+
+def test_the_content_of_a_policy_stays_in_the_store_when_its_file_is_gone(run, given, tmp_path):
+    import asyncio
+
+    from metajudge.store import open_store
+
+    (tmp_path / "mine.yaml").write_text(load_policy("verdict_score").model_dump_json().replace("verdict_score", "mine"))
+    with LLMServer(score_answer(5)) as server:
+        run("vet", given, *agents(server), "--policy", "mine.yaml", "--out", "a.jsonl")
+        (tmp_path / "mine.yaml").unlink()
+        again = run("vet", given, *agents(server), "--policy", "mine", "--out", "b.jsonl")
+    assert again.exit_code == 0
+    digest = lines(tmp_path / "b.jsonl")[0]["decision"]["policy_digest"]
+    assert digest == lines(tmp_path / "a.jsonl")[0]["decision"]["policy_digest"]
+
+    async def kept():
+        store = await open_store(tmp_path / "metajudge.duckdb")
+        try:
+            return await store.audit_log.entries("policy", "mine")
+        finally:
+            await store.close()
+
+    (entry,) = asyncio.run(kept())
+    assert Policy.model_validate(entry.payload["policy"]).digest == digest
+
+
+async def test_a_name_is_the_version_that_was_activated_last_and_a_file_is_itself(tmp_path):
+    from metajudge.policies import policy_in_force
+    from metajudge.store import open_store
+
+    shipped = load_policy("verdict_score")
+    stricter = Policy.model_validate_json(shipped.model_dump_json().replace("4.75", "4.9"))
+    store = await open_store(tmp_path / "s.duckdb")
+    try:
+        assert (await policy_in_force("verdict_score", store)).digest == shipped.digest
+        await store.audit_log.append(
+            "activation", "verdict_score", {"policy": stricter.model_dump(mode="json")}, now=1.0
+        )
+        assert (await policy_in_force("verdict_score", store)).digest == stricter.digest
+        (tmp_path / "mine.yaml").write_text(shipped.model_dump_json())
+        assert (await policy_in_force(tmp_path / "mine.yaml", store)).digest == shipped.digest
+        assert (await policy_in_force(str(tmp_path / "mine.yaml"), store)).digest == shipped.digest
+        kept = await store.audit_log.entries("policy", "verdict_score")
+        assert [entry.payload["digest"] for entry in kept] == [shipped.digest, stricter.digest]
+    finally:
+        await store.close()
+
+
+def test_learned_corrections_are_made_before_the_bands_and_recorded():
+    shipped = load_policy("verdict_score").model_dump(mode="json")
+    policy = Policy.model_validate({**shipped, "adjustment": {"offsets": {"accuracy": -1.0}}})
+    from metajudge.types import CriterionScore
+
+    plain = _assessment(5, 5, final=5.0)
+    criteria = {name: CriterionScore(score=5.0) for name in ("accuracy", "clarity")}
+    agents = tuple(agent.model_copy(update={"criteria": criteria}) for agent in plain.agents)
+    scored = plain.model_copy(update={"agents": agents})
+    decision = decide_verdict(policy, scored, {"accuracy": 0.6, "clarity": 0.4})
+    assert decision.inputs.value == pytest.approx(4.4)
+    assert decision.inputs.unadjusted == 5.0
+    assert decision.action == "REVIEW"
+    assert decide_verdict(load_policy("verdict_score"), scored).action == "APPROVE"
+    assert "unadjusted" not in decide_verdict(load_policy("verdict_score"), scored).inputs.model_dump()
+
+
+def _assessment(*scores, final=None, threshold=4.5, probability=None):
+    from metajudge.types import AgentResult, Assessment, Status
+
+    return Assessment(
+        judgment_id="j",
+        item_id="i",
+        judge="judge",
+        status=Status.ASSESSED,
+        final_score=final,
+        accepted=True,
+        agents=tuple(AgentResult(agent=f"a{n}", model="m", weight=1, score=s) for n, s in enumerate(scores)),
+        probability=probability,
+        strategy="weighted_average",
+        threshold=threshold,
+        panel_digest="p",
+        judgment_digest="d",
+        metajudge_version="0",
+    )
+
+
+@pytest.mark.parametrize(
+    ("scores", "share"),
+    [((5, 5), 1.0), ((5, 1), 0.5), ((5, 4.5), 0.5), ((5, 5, 4), 2 / 3), ((1, 1, 1, 5), 0.75), ((4.6, 4.7), 1.0)],
+)
+def test_same_side_is_the_share_on_the_more_frequent_side_of_the_threshold(scores, share):
+    decision = decide_verdict(load_policy("verdict_score"), _assessment(*scores, final=4.8))
+    assert decision.inputs.confidence == pytest.approx(share)
+
+
+@pytest.mark.parametrize(("scores", "agreement"), [((5, 5), 1.0), ((1, 5), 0.0), ((4, 5, 3), 0.5)])
+def test_range_is_one_less_the_spread_over_the_scale(scores, agreement):
+    data = {**load_policy("verdict_score").model_dump(mode="json"), "agreement": "range"}
+    decision = decide_verdict(Policy.model_validate(data), _assessment(*scores, final=4.8))
+    assert decision.inputs.confidence == pytest.approx(agreement)
+
+
+def test_one_agent_has_no_agreement_and_the_reason_is_recorded():
+    for policy in list_policies()[:2]:
+        decision = decide_verdict(policy, _assessment(5, final=5.0, probability=0.99))
+        assert decision.inputs.confidence is None
+        assert "two agents" in decision.inputs.absent["confidence"]
+        assert decision.action == ("APPROVE" if policy.name == "verdict" else "REVIEW_PRIORITY")
+
+
+def test_agents_that_failed_do_not_count_as_agreeing():
+    from metajudge.providers.scripted import ScriptedModel
+
+    answer = score_answer(5)
+
+    async def vetted():
+        good = [ScriptedModel(lambda r: _reply(answer, r), name=f"good{n}") for n in range(2)]
+        bad = ScriptedModel(lambda _: ModelTimeoutError("no answer"), name="bad")
+        async with Engine([*good, bad], policy="verdict_score") as engine:
+            return await engine.vet(judgment("j1"))
+
+    import asyncio
+
+    found = asyncio.run(vetted())
+    assert found.decision.inputs.confidence == 1.0
+    assert found.decision.action == "APPROVE"
+    assert found.agents[2].failure.kind == "timeout"
+
+
+def _reply(_answer, request):
+    entry = {"explanation": "fine", "score": 5}
+    return json.dumps(dict.fromkeys(request.schema.schema["properties"], entry))

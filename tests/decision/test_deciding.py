@@ -1,0 +1,119 @@
+"""Bands to decisions: boundaries, missing numbers, margins."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from metajudge.decision import Absent, Action, DecisionInputs, decide, load_policy
+from metajudge.errors import InputError
+
+RISK = load_policy("risk_analysis")
+VERDICT = load_policy("verdict")
+
+
+@pytest.mark.parametrize(
+    ("score", "confidence", "action"),
+    [
+        (8.5, 0.85, Action.APPROVE),
+        (10, 1.0, Action.APPROVE),
+        (8.5, 0.8499, Action.REVIEW),
+        (8.5, 0.0, Action.REVIEW),
+        (8.4999, 0.85, Action.REVIEW),
+        (8.4999, 0.80, Action.REVIEW),
+        (8.4999, 0.7999, Action.REVIEW_PRIORITY),
+        (7.0, 0.80, Action.REVIEW),
+        (7.0, 0.7999, Action.REVIEW_PRIORITY),
+        (6.9999, 1.0, Action.REJECT),
+        (6.9999, 0.0, Action.REJECT),
+        (0, 0.5, Action.REJECT),
+    ],
+)
+def test_every_boundary_of_the_risk_policy(score, confidence, action):
+    decision = decide(RISK, score, confidence)
+    assert decision.action is action
+    assert decision.policy_digest == RISK.digest
+    assert decision.inputs.value == score
+    assert decision.inputs.confidence == confidence
+    assert decision.justification == RISK.bands[decision.band].justification
+
+
+def test_float_noise_does_not_move_a_boundary():
+    noisy = 8.5 - 1e-12
+    assert noisy < 8.5
+    assert decide(RISK, noisy, 0.85 - 1e-12).action is Action.APPROVE
+    assert decide(RISK, 8.5 - 2e-9, 0.9).action is Action.REVIEW
+
+
+def test_a_missing_score_is_never_a_number_and_goes_to_a_person_first():
+    decision = decide(RISK, Absent("two judges timed out"), 0.99)
+    assert decision.action is Action.REVIEW_PRIORITY
+    assert decision.inputs.value is None
+    assert decision.inputs.absent == {"value": "two judges timed out"}
+    assert "two judges timed out" in decision.justification
+    assert decision.margin is None
+    assert decision.band is None
+
+
+def test_a_missing_confidence_goes_to_a_person_where_it_matters():
+    decision = decide(RISK, 9.0, Absent("not asked for"))
+    assert decision.action is Action.REVIEW_PRIORITY
+    assert "not asked for" in decision.justification
+
+
+def test_a_missing_confidence_changes_nothing_where_every_confidence_leads_to_the_same():
+    decision = decide(RISK, 6.0, Absent("not asked for"))
+    assert decision.action is Action.REJECT
+    assert decision.band == 4
+
+
+def test_one_agent_has_no_agreement_and_its_own_bands():
+    assert decide(VERDICT, 0.95, Absent("one agent")).action is Action.APPROVE
+    assert decide(VERDICT, 0.9499, Absent("one agent")).action is Action.REVIEW
+    assert decide(VERDICT, 0.9499, 1.0).action is Action.APPROVE
+
+
+def test_both_missing_is_the_missing_value():
+    decision = decide(VERDICT, Absent("no calibration"), Absent("one agent"))
+    assert decision.action is Action.REVIEW_PRIORITY
+    assert set(decision.inputs.absent) == {"value", "confidence"}
+
+
+@pytest.mark.parametrize("confidence", [-0.01, 1.01, math.nan, math.inf, True])
+def test_a_confidence_outside_0_to_1_is_refused_and_not_clipped(confidence):
+    with pytest.raises(InputError, match=r"confidence .* lies outside 0\.\.1"):
+        decide(RISK, 9.0, confidence)
+
+
+@pytest.mark.parametrize("score", [-0.1, 10.1, math.nan, -math.inf])
+def test_a_score_off_the_scale_is_refused(score):
+    with pytest.raises(InputError, match=r"score .* lies outside 0\.\.10"):
+        decide(RISK, score, 0.9)
+
+
+def test_margin_is_the_smallest_change_of_one_number_alone():
+    assert decide(RISK, 8.74, 0.90).margin == pytest.approx(0.024)  # score: .24 of 10; confidence: .05 of 1
+    assert decide(RISK, 9.9, 0.86).margin == pytest.approx(0.01)
+    assert decide(RISK, 3.0, 0.5).margin == pytest.approx(0.4)
+    assert decide(RISK, 8.5, 0.85).margin == 0
+
+
+@given(st.floats(0, 10), st.floats(0, 1))
+def test_exactly_one_band_decides_and_a_move_within_the_margin_changes_nothing(score, confidence):
+    decision = decide(RISK, score, confidence)
+    inside = [band for band in RISK.bands if band.contains(score, confidence)]
+    assert [band.action for band in inside] == [decision.action]
+    margin = decision.margin
+    for step in (-0.999, 0.999):
+        moved = min(max(score + step * margin * 10, 0), 10)
+        if margin > 1e-6:
+            assert decide(RISK, moved, confidence).action is decision.action
+
+
+def test_inputs_without_a_number_need_a_reason():
+    with pytest.raises(ValidationError, match="confidence"):
+        DecisionInputs(basis="score", value=1.0, confidence=None, confidence_rule="x")
+    with pytest.raises(ValidationError, match="value"):
+        DecisionInputs(basis="score", value=1.0, confidence=0.5, confidence_rule="x", absent={"value": "none"})

@@ -1,0 +1,225 @@
+"""Policy files: what is shipped, and what is refused and why."""
+
+import json
+from importlib.resources import files
+
+import jsonschema
+import pytest
+import yaml
+
+from metajudge.decision import BUILTIN_POLICIES, Policy, list_policies, load_policy, parse_policy
+from metajudge.errors import PolicyError
+
+FOLDER = files("metajudge.rubric_files.policies")
+RISK = FOLDER.joinpath("risk_analysis.yaml").read_text("utf-8")
+SCHEMA = json.loads(FOLDER.joinpath("policy.schema.json").read_text("utf-8"))
+
+
+def changed(text, *pairs):
+    for old, new in pairs:
+        assert old in text, old
+        text = text.replace(old, new, 1)
+    return text
+
+
+def problem(text):
+    with pytest.raises(PolicyError) as found:
+        parse_policy(text, "mine.yaml")
+    return str(found.value)
+
+
+def small(**changes):
+    data = {
+        "name": "mine",
+        "title": "Mine",
+        "description": "For tests.",
+        "basis": "probability",
+        "bands": [
+            {"action": "APPROVE", "value": {"at_least": 0.5}, "justification": "Likely."},
+            {"action": "REJECT", "value": {"below": 0.5}, "justification": "Unlikely."},
+        ],
+    }
+    return yaml.safe_dump({**data, **changes}, sort_keys=False)
+
+
+def band(action="REVIEW", value=None, confidence=None):
+    return {
+        "action": action,
+        **({"value": value} if value else {}),
+        **({"confidence": confidence} if confidence else {}),
+        "justification": "Because.",
+    }
+
+
+def test_every_shipped_file_is_listed_named_after_its_file_and_fits_the_schema():
+    stems = {entry.name.removesuffix(".yaml") for entry in FOLDER.iterdir() if entry.name.endswith(".yaml")}
+    assert stems == set(BUILTIN_POLICIES)
+    assert [policy.name for policy in list_policies()] == list(BUILTIN_POLICIES)
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    for name in BUILTIN_POLICIES:
+        data = yaml.safe_load(FOLDER.joinpath(f"{name}.yaml").read_text("utf-8"))
+        jsonschema.Draft202012Validator(SCHEMA).validate(data)
+
+
+def test_the_schema_file_is_the_models_own():
+    """The file is for editors; `metajudge schema policy` writes it."""
+    document = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Policy.model_json_schema()}
+    assert document == SCHEMA
+
+
+def test_weights_of_the_three_profiles_as_published():
+    weights = {profile.name: list(profile.weights.values()) for profile in load_policy("risk_analysis").cases.profiles}
+    assert weights == {
+        "climate": [1.0, 1.5, 1.0, 1.0, 1.2, 1.5, 1.0, 1.3],
+        "regulatory": [2.0, 1.0, 1.2, 1.3, 1.0, 1.8, 1.0, 1.0],
+        "geopolitical": [1.5, 1.2, 1.3, 1.4, 1.5, 1.2, 1.6, 1.4],
+    }
+
+
+def test_profiles_are_chosen_by_type_in_any_case_and_language():
+    plan = load_policy("risk_analysis").cases
+    assert plan.profile_for("Climate").name == "climate"
+    assert plan.profile_for("climatique").name == "climate"
+    assert plan.profile_for("Réglementaire").name == "regulatory"
+    assert plan.profile_for("cyber") is None
+
+
+def test_the_digest_is_the_content():
+    policy = load_policy("verdict")
+    again = Policy.model_validate(policy.model_dump(mode="json"))
+    assert again == policy
+    assert again.digest == policy.digest
+    text = FOLDER.joinpath("verdict.yaml").read_text("utf-8")
+    assert parse_policy(changed(text, ("# one agent", "# a comment")), "x").digest == policy.digest
+    assert parse_policy(text.replace("0.95", "0.96"), "x").digest != policy.digest
+    assert parse_policy(text.replace("divided", "split"), "x").digest != policy.digest
+
+
+def test_a_gap_names_the_exact_interval():
+    text = small(bands=[band("APPROVE", {"at_least": 0.6}), band("REJECT", {"below": 0.5})])
+    assert "gap: no band covers probability [0.5, 0.6)" in problem(text)
+
+
+def test_an_overlap_names_the_exact_interval_and_both_bands():
+    text = small(bands=[band("APPROVE", {"at_least": 0.4}), band("REJECT", {"below": 0.5})])
+    assert "overlap: bands[0] and bands[1] both cover probability [0.4, 0.5)" in problem(text)
+
+
+def test_a_gap_on_the_confidence_axis_is_found():
+    text = changed(RISK, ("confidence: {below: 0.85}", "confidence: {below: 0.84}"))
+    assert "gap: no band covers score [8.5, 10] with confidence [0.84, 0.85)" in problem(text)
+
+
+def test_an_overlap_on_the_confidence_axis_is_found():
+    text = changed(RISK, ("confidence: {at_least: 0.80}", "confidence: {at_least: 0.75}"))
+    assert "overlap: bands[2] and bands[3] both cover score [7, 8.5) with confidence [0.75, 0.8)" in problem(text)
+
+
+def test_the_very_top_left_out_is_a_gap():
+    text = small(bands=[band("APPROVE", {"at_least": 0.5, "below": 1}), band("REJECT", {"below": 0.5})])
+    assert "gap: no band covers probability exactly 1" in problem(text)
+
+
+def test_full_confidence_left_out_is_a_gap():
+    both = [band("APPROVE", {"at_least": 0.5}, {"below": 1.0}), band("REJECT", {"below": 0.5})]
+    assert "with confidence exactly 1" in problem(small(bands=both))
+
+
+def test_two_bands_that_differ_by_less_than_the_rounding_do_not_leave_a_gap():
+    parse_policy(small(bands=[band("APPROVE", {"at_least": 0.5 + 1e-12}), band("REJECT", {"below": 0.5})]), "x")
+    text = small(bands=[band("APPROVE", {"at_least": 0.5 + 1e-8}), band("REJECT", {"below": 0.5})])
+    assert "gap" in problem(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (small(bands=[]), "bands: "),
+        (small(bands=[band(value={"at_least": 1.2})]), "bands[0].value: 1.2 lies outside 0..1"),
+        (small(bands=[band(confidence={"below": -0.1})]), "bands[0].confidence: -0.1 lies outside 0..1"),
+        (small(bands=[band(value={"below": 0})]), "nothing lies below 0"),
+        (small(bands=[band(value={"at_least": 0.5, "below": 0.5})]), "the interval is empty"),
+        (small(bands=[band(value={"at_least": "0.5"})]), "must be a finite number (found '0.5')"),
+        (small(bands=[band(value={"at_least": True})]), "must be a finite number (found True)"),
+        (small(bands=[band(value={"at_most": 0.5})]), "unknown field; accepted: at_least, below"),
+        (small(bands=[band("ACCEPT")]), "bands[0].action: "),
+        (small(scale={"low": 0, "high": 10}), "a probability goes from 0 to 1, not 0..10"),
+        (small(basis="score", scale={"low": 5, "high": 5}), "low (5) must be below high (5)"),
+        (small(name="My policy"), "name: "),
+        (small(version=2), "version: should be 1"),
+        (small(without_confidence=[band(confidence={"below": 0.5})]), "there is none to look at"),
+        (
+            small(without_confidence=[band(value={"below": 0.5})]),
+            "without_confidence: gap: no band covers probability [0.5, 1]",
+        ),
+        (changed(RISK, ("basis: score", "basis: probability")), "a probability goes from 0 to 1"),
+        ("", "the file is empty"),
+        ("- a\n- b\n", "a policy is a mapping"),
+        ("name: [", "not valid YAML"),
+        (small() + "name: again\n", "key 'name' was already given"),
+        ("!!python/object:os.system {}", "not valid YAML"),
+    ],
+)
+def test_what_is_refused_and_where(text, said):
+    assert said in problem(text)
+
+
+def test_a_criterion_that_a_profile_misspells_is_refused_with_the_closest_name():
+    said = problem(changed(RISK, ("traceability: 1.2", "traceabilty: 1.2")))
+    assert "profiles[2].weights: no stage has a criterion 'traceabilty'" in said
+    assert "did you mean traceability?" in said
+
+
+def test_a_profile_that_forgets_a_criterion_is_refused():
+    said = problem(changed(RISK, ("        strategic_alignment: 1.6\n", "")))
+    assert "profiles[2].weights: no weight for strategic_alignment" in said
+
+
+def test_a_criterion_that_the_rubric_lacks_is_refused(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text(RISK.replace("strategic_alignment", "strategic_fit"))
+    with pytest.raises(PolicyError, match="the rubric 'risk_analysis' has no criterion 'strategic_fit'"):
+        load_policy(path)
+
+
+def test_a_scale_that_is_not_the_rubrics_is_refused(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text(changed(RISK, ("scale: {low: 0, high: 10}", "scale: {low: 0, high: 20}")))
+    with pytest.raises(PolicyError, match=r"scale 0\.\.20 is not the rubric's"):
+        load_policy(path)
+
+
+def test_a_rubric_of_ones_own_is_found_beside_the_policy(tmp_path):
+    rubric = files("metajudge.rubric_files.cases").joinpath("risk_analysis.yaml").read_text("utf-8")
+    (tmp_path / "own.yaml").write_text(rubric.replace("name: risk_analysis", "name: own"))
+    path = tmp_path / "mine.yaml"
+    path.write_text(changed(RISK, ("rubric: risk_analysis", "rubric: ./own.yaml")))
+    assert load_policy(path).cases.rubric == "./own.yaml"
+    (tmp_path / "own.yaml").unlink()
+    with pytest.raises(PolicyError, match=r"cases\.rubric: .*own\.yaml: cannot read the rubric"):
+        load_policy(path)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "said"),
+    [
+        ([("below: 0.7}", "below: 0.6}")], "gate: steps: gap: no step covers [0.6, 0.7)"),
+        ([("value: {at_least: 0.7}", "value: {at_least: 0.65}")], "gate: steps: overlap"),
+        ([("stage: relevance_check", "stage: relevance")], "there is no stage 'relevance'"),
+        ([("[climatique, climatic]", "[regulatory]")], "are both for cases of type 'regulatory'"),
+        ([("- name: regulatory", "- name: climate")], "the name 'climate' was given before"),
+        ([("overall_score: mean_of_stages", "overall_score: median")], "overall_score: should be 'mean_of_stages'"),
+        ([("traceability: 1.5", "traceability: 0")], "must be a finite number above 0"),
+    ],
+)
+def test_a_plan_that_makes_no_sense_is_refused(pairs, said):
+    assert said in problem(changed(RISK, *pairs))
+
+
+def test_an_unknown_policy_is_answered_with_what_there_is():
+    with pytest.raises(PolicyError, match=r"unknown policy 'verdct'; built in are .*did you mean verdict"):
+        load_policy("verdct")
+    with pytest.raises(PolicyError, match="'climate' is a weight profile of policy 'risk_analysis'"):
+        load_policy("climate")
+    with pytest.raises(PolicyError, match="cannot read the policy"):
+        load_policy("nowhere/mine.yaml")

@@ -1,0 +1,88 @@
+"""Labels: drawn uniformly, independent of the order given, undone in one place."""
+
+import itertools
+from collections import Counter
+
+import pytest
+from pydantic import ValidationError
+
+from metajudge.errors import InputError
+from metajudge.judging.blinding import HIDDEN_NAME, Blinding, blind, hide_names, identifying_names, unblind
+from metajudge.types import Ranking
+
+
+def test_the_order_in_which_candidates_are_given_changes_nothing():
+    names = ["b", "a", "d", "c"]
+    drawn = {blind(order, seed=3, evaluation="e", judge="j") for order in itertools.permutations(names)}
+    assert len(drawn) == 1
+    assert blind((name for name in names), seed=3, evaluation="e", judge="j") in drawn
+
+
+def test_every_seed_evaluation_and_judge_has_a_draw_of_its_own():
+    names = [f"m{n}" for n in range(12)]
+    first = blind(names, seed=1, evaluation="e", judge="j").order
+    assert blind(names, seed=2, evaluation="e", judge="j").order != first
+    assert blind(names, seed=1, evaluation="f", judge="j").order != first
+    assert blind(names, seed=1, evaluation="e", judge="k").order != first
+    assert sorted(first) == sorted(names)
+
+
+def test_all_orders_are_equally_likely():
+    counts = Counter(blind("abc", seed=n, evaluation="e", judge="j").order for n in range(3000))
+    assert len(counts) == 6
+    chi2 = sum((count - 500) ** 2 / 500 for count in counts.values())
+    assert chi2 < 20.5  # five degrees of freedom, p = 0.001
+
+
+def test_a_ranking_of_labels_comes_back_by_the_stored_map():
+    stored = Blinding(seed=0, evaluation="e", judge="j", order=("y", "z", "x"))
+    assert stored.label_map == {"A0": "y", "A1": "z", "A2": "x"}
+    assert unblind(stored, [["A2"], ["A0"], ["A1"]]) == Ranking((("x",), ("y",), ("z",)))
+    again = Blinding.model_validate_json(stored.model_dump_json())
+    assert unblind(again, [["A2"], ["A0"], ["A1"]]) == Ranking((("x",), ("y",), ("z",)))
+
+
+def test_tied_candidates_do_not_come_back_in_the_order_shown():
+    stored = Blinding(seed=0, evaluation="e", judge="j", order=("z", "a"))
+    assert unblind(stored, [["A0", "A1"]]) == Ranking((("a", "z"),))
+
+
+@pytest.mark.parametrize(
+    "ranking", [[], [["A0"]], [["A0"], ["A0"]], [["A0"], ["A2"]], [["A0"], ["A1"], ["A1"]], [["A0"], [], ["A1"]]]
+)
+def test_what_is_no_permutation_is_never_turned_back(ranking):
+    with pytest.raises(InputError, match="names each of them once"):
+        unblind(blind("xy", seed=0, evaluation="e", judge="j"), ranking)
+
+
+def test_nobody_and_a_name_twice_are_errors():
+    for names in ([], ["x", "x"]):
+        with pytest.raises(InputError, match="cannot blind"):
+            blind(names, seed=0, evaluation="e", judge="j")
+    with pytest.raises(ValidationError):
+        Blinding(seed=0, evaluation="e", judge="j", order=("x", "x"))
+
+
+class TestNames:
+    def test_a_model_that_names_itself_is_not_recognised_by_its_words(self):
+        names = (*identifying_names("openai/gpt-4o-mini", "openai"), *identifying_names("claude-sonnet-4-5"))
+        text = "As GPT-4, made by OpenAI, I say: gpt 4o mini. Claude 3.5 disagrees; CLAUDE-SONNET-4-5, too."
+        hidden = hide_names(text, names)
+        assert hidden.text.count(HIDDEN_NAME) == 5
+        assert not any(word in hidden.text.lower() for word in ("gpt", "openai", "claude"))
+        assert "GPT-4" in hidden.found
+        assert "Claude 3.5" in hidden.found
+
+    def test_a_name_the_question_is_about_stays(self):
+        hidden = hide_names("Claude is a first name.", ["claude"], question="Is Claude a first name?")
+        assert hidden.text == "Claude is a first name."
+        assert hidden.found == ()
+
+    @pytest.mark.parametrize("text", ["claudette", "A", "llamas", "o3", "command and nova", "together we go"])
+    def test_words_are_left_alone(self, text):
+        names = [
+            name
+            for model in ("claude-3", "A", "llama-3", "o3", "command-r", "nova-pro")
+            for name in identifying_names(model)
+        ]
+        assert hide_names(text, [*names, *identifying_names("llama-3-70b", "together")]).text == text

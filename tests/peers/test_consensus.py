@@ -1,0 +1,142 @@
+"""Consensus by question and over all: against brute force, with and without a model's own ballot."""
+
+from collections import defaultdict
+
+import numpy as np
+import pytest
+
+from metajudge.errors import ConfigurationError
+from metajudge.peers import Ballot, build_table
+from metajudge.peers.consensus import RULES, overall_consensus, question_consensus, self_free_consensus
+from tests.peers.elections import NAMES, ballots, best_orders, mean_places
+
+
+def by_question(given):
+    found = defaultdict(list)
+    for one in given:
+        found[one.question_id].append(one)
+    return found
+
+
+def test_kemeny_of_each_question_is_the_mean_over_all_best_orders():
+    given = ballots(12, NAMES[:4], phi=0.8, seed=3)
+    found = question_consensus(build_table(given))
+    ambiguous = 0
+    for q, these in enumerate(by_question(given).values()):
+        orders = best_orders([one.ranking for one in these], NAMES[:4])
+        expected = mean_places(orders, NAMES[:4])
+        assert found.places[q].tolist() == pytest.approx([expected[name] for name in NAMES[:4]])
+        assert found.optima[q] == len(orders)
+        ambiguous += len(orders) > 1
+    assert ambiguous > 2, "the profiles must hold cases with several optima"
+
+
+def test_ties_and_cut_ballots_too():
+    given = [
+        Ballot(question_id="q", evaluator="a", ranking=[["a", "b"], "c"], candidates=["a", "b", "c", "d"]),
+        Ballot(question_id="q", evaluator="b", ranking=["d"], candidates=["a", "b", "c", "d"]),
+        Ballot(question_id="q", evaluator="c", ranking=["c", "b", ["a", "d"]]),
+    ]
+    rankings = [(("a", "b"), ("c",), ("d",)), (("d",), ("a", "b", "c")), (("c",), ("b",), ("a", "d"))]
+    orders = best_orders(rankings, ("a", "b", "c", "d"))
+    expected = mean_places(orders, ("a", "b", "c", "d"))
+    found = question_consensus(build_table(given))
+    assert found.places[0].tolist() == pytest.approx([expected[name] for name in "abcd"])
+    assert found.optima[0] == len(orders)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_sfe_is_the_place_in_the_consensus_without_the_models_own_ballots(rule):
+    given = ballots(6, NAMES[:4], phi=0.8, seed=1, selfish=("dog",))
+    found = self_free_consensus(build_table(given), rule)
+    for k, name in enumerate(NAMES[:4]):
+        others = question_consensus(build_table([one for one in given if one.evaluator != name]), rule)
+        assert found.places[:, k].tolist() == pytest.approx(others.places[:, k].tolist())
+
+
+def test_an_outside_evaluator_leaves_everybodys_place_alone():
+    given = ballots(3, NAMES[:4], evaluators=("x", "y", "z"))
+    table = build_table(given)
+    assert np.array_equal(self_free_consensus(table).places, question_consensus(table).places)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_names_and_their_order_decide_nothing(rule):
+    given = ballots(8, NAMES[:5], phi=0.9, seed=2)
+    new = dict(zip(NAMES[:5], ("zed", "yak", "xen", "wok", "vim"), strict=True))
+    renamed = [
+        Ballot(
+            question_id=one.question_id,
+            evaluator=new[one.evaluator],
+            ranking=[[new[name] for name in group] for group in one.ranking],
+        )
+        for one in reversed(given)
+    ]
+    first, second = build_table(given), build_table(renamed)
+    one, other = question_consensus(first, rule), question_consensus(second, rule)
+    columns = [second.models.index(new[name]) for name in first.models]
+    rows = [second.questions.index(name) for name in first.questions]
+    assert np.allclose(one.places, other.places[np.ix_(rows, columns)])
+    whole, again = overall_consensus(first, rule), overall_consensus(second, rule)
+    assert {new[name]: place for name, place in whole.places.items()} == pytest.approx(again.places)
+
+
+def test_overall_is_one_vote_of_all_ballots():
+    given = ballots(5, NAMES[:4], phi=0.7, seed=8)
+    orders = best_orders([one.ranking for one in given], NAMES[:4])
+    found = overall_consensus(build_table(given))
+    assert found.places == pytest.approx(mean_places(orders, NAMES[:4]))
+    assert found.optima == len(orders)
+    assert found.ballots == 20
+    assert set(found.orders) == set(orders)
+
+
+def test_opposite_ballots_tie_everybody_rather_than_follow_the_alphabet():
+    given = [
+        Ballot(question_id="q", evaluator="a", ranking=["a", "b", "c"]),
+        Ballot(question_id="q", evaluator="b", ranking=["c", "b", "a"]),
+    ]
+    table = build_table(given)
+    for rule in RULES:
+        assert len(overall_consensus(table, rule).ranking[0]) > 1
+    assert overall_consensus(table).optima == 6
+    assert question_consensus(table).places.tolist() == [[2.0, 2.0, 2.0]]
+
+
+def test_a_model_that_answered_only_some_questions_has_no_place_in_the_others():
+    given = [*ballots(2, NAMES[:3]), *(one for one in ballots(4, NAMES[:4], seed=1) if one.question_id > "q1")]
+    found = question_consensus(build_table(given))
+    assert found.there[:, 3].tolist() == [False, False, True, True]
+    assert found.places[0, 3] == 0
+
+
+def test_an_unknown_rule():
+    with pytest.raises(ConfigurationError, match=r"no voting rule 'dictator'.*kemeny"):
+        question_consensus(build_table(ballots(1)), "dictator")
+
+
+def test_sixty_candidates_whose_orders_are_beyond_counting_are_tied_where_nothing_is_settled():
+    names = [f"m{number:02}" for number in range(60)]
+    given = [
+        Ballot(question_id="q", evaluator="x", ranking=names),
+        Ballot(question_id="q", evaluator="y", ranking=[*names[:20], *reversed(names[20:])]),
+    ]
+    table = build_table(given)
+    found = question_consensus(table)
+    assert found.places[0, :20].tolist() == list(range(1, 21))
+    assert set(found.places[0, 20:]) == {40.5}
+    overall = overall_consensus(table)
+    assert overall.ranking[20:] == (tuple(names[20:]),)
+    assert overall.span["m59"] == (21, 60)
+    assert found.optima[0] != 1
+
+
+def test_a_near_random_profile_of_sixty_ends_with_an_answer_that_names_do_not_change():
+    given = ballots(1, [f"m{number:02}" for number in range(60)], phi=1.0, evaluators=("x", "y", "z"))
+    renamed = [
+        Ballot(question_id="q", evaluator=b.evaluator, ranking=[[f"n{99 - int(n[1:])}" for n in g] for g in b.ranking])
+        for b in given
+    ]
+    one, other = (question_consensus(build_table(some)) for some in (given, renamed))
+    assert np.allclose(one.places[0], other.places[0, ::-1])
+    assert np.array_equal(one.optima, other.optima)

@@ -1,0 +1,185 @@
+"""One answer, one ballot: what the models see, what is stored, and what a key depends on."""
+
+import asyncio
+import json
+import re
+from dataclasses import replace
+
+import pytest
+
+from metajudge.errors import AuthError, BudgetExceeded, ModelTimeoutError
+from metajudge.peers.domains import ALIASES, DOMAINS, criteria_for
+from metajudge.peers.protocol import (
+    answer_key,
+    answer_question,
+    ballot_key,
+    peers_of,
+    rank_answers,
+    ranking_settings,
+)
+from metajudge.peers.questions import Question, read_questions
+from metajudge.providers.model import Parameters
+from metajudge.providers.scripted import ScriptedModel
+
+QUESTION = Question(id="q1", question="What is 2 + 2?")
+ANSWERS = {"alpha": "As alpha-model I say 4.", "beta": "5", "gamma": ""}
+
+
+def peer(script=(), name="alpha", model="alpha-model", **changes):
+    (one,) = peers_of([(name, ScriptedModel(script, name=model), Parameters())], ("alpha-model", "beta-model"))
+    return replace(one, **changes)
+
+
+def in_order(request):
+    """Ranks the labels as they are shown."""
+    labels = re.findall(r"## Response (A\d)", request.messages[0].text)
+    reply = {"comparison": "As shown.", "ranking": " > ".join(labels)}
+    if '"scores"' in request.system:
+        keys = re.findall(r"## (c\d),", request.messages[0].text)
+        grades = {key: {"reason": "", "score": 4} for key in keys}
+        reply = {"scores": dict.fromkeys(labels, grades), **reply}
+    return json.dumps(reply)
+
+
+def rank(one, answers=ANSWERS, question=QUESTION, seed=0, **options):
+    return asyncio.run(rank_answers(question, answers, one, seed=seed, **options))
+
+
+class TestRanking:
+    def test_the_label_map_leads_back_to_the_models(self):
+        ballot = rank(peer(in_order))
+        assert [one[0] for one in ballot.ranking] == list(ballot.labels.values())
+        assert sorted(ballot.candidates) == ["alpha", "beta", "gamma"]
+        assert ballot.seed == 0
+
+    def test_no_model_is_named_in_the_prompt_and_the_own_answer_is_among_them(self):
+        one = peer(in_order)
+        rank(one)
+        (request,) = one.model.requests
+        text = request.system + request.messages[0].text
+        assert "alpha" not in text
+        assert "beta" not in text
+        assert "As [name hidden] I say 4." in text
+        assert "This response is empty" in text
+
+    def test_the_order_shown_depends_on_seed_question_and_evaluator_and_not_on_the_order_given(self):
+        base = rank(peer(in_order)).labels
+        turned = dict(reversed(ANSWERS.items()))
+        assert rank(peer(in_order), turned).labels == base
+        other = [rank(peer(in_order), seed=seed).labels for seed in range(1, 8)]
+        other += [rank(peer(in_order, name=f"judge {n}")).labels for n in range(8)]
+        assert any(one != base for one in other[:7])
+        assert any(one != base for one in other[7:])
+
+    def test_a_domain_brings_its_criteria_and_is_recorded(self):
+        one = peer(in_order)
+        ballot = rank(one, question=Question(id="q", question="?", domain="GSM8K"))
+        assert ballot.meta["criteria"] == "math"
+        assert ballot.domain == "GSM8K"
+        assert DOMAINS["math"][0].text in one.model.requests[0].messages[0].text
+        assert "criteria" not in rank(peer(in_order)).meta
+
+    @pytest.mark.parametrize(
+        ("error", "kind", "replied"),
+        [(AuthError("no key"), "auth", False), (ModelTimeoutError("late"), "timeout", False)],
+    )
+    def test_a_failure_is_a_ballot_with_its_kind(self, error, kind, replied):
+        ballot = rank(peer([error]))
+        assert (ballot.status, ballot.failure.kind, ballot.replied) == ("failed", kind, replied)
+        assert ballot.ranking is None
+        assert ballot.labels is not None
+
+    def test_a_ranking_that_leaves_out_a_label_is_never_completed(self):
+        bad = json.dumps({"comparison": "", "ranking": "A0 > A1"})
+        ballot = rank(peer([bad, bad]))
+        assert (ballot.failure.kind, ballot.replied) == ("bad_reply", True)
+        assert ballot.meta["reply"] == bad
+
+    def test_one_answer_is_nothing_to_rank_and_nobody_is_asked(self):
+        one = peer(in_order)
+        ballot = rank(one, {"alpha": "4"})
+        assert ballot.failure.kind == "no_evidence"
+        assert one.model.requests == []
+
+    def test_a_spent_budget_is_no_failure_of_the_evaluator(self):
+        with pytest.raises(BudgetExceeded):
+            rank(peer([BudgetExceeded("spent")]))
+
+
+class TestAnswers:
+    def test_a_model_sees_the_question_alone(self):
+        one = peer(["4"])
+        answer = asyncio.run(answer_question(QUESTION, one))
+        assert (answer.text, answer.status) == ("4", "ok")
+        assert [m.text for m in one.model.requests[0].messages] == ["What is 2 + 2?"]
+
+    def test_a_failure_is_recorded_with_its_kind(self):
+        answer = asyncio.run(answer_question(QUESTION, peer([AuthError("no key")]), attempt=3))
+        assert (answer.text, answer.failure.kind, answer.replied, answer.attempt) == (None, "auth", False, 3)
+
+    def test_the_same_model_under_two_names_is_asked_twice(self):
+        first, second = peers_of([(name, ScriptedModel(["x"], name="m"), Parameters()) for name in ("one", "two")])
+        assert first.draw != second.draw
+        assert answer_key(QUESTION, first) != answer_key(QUESTION, second)
+
+
+class TestKeys:
+    def test_the_order_of_answers_plays_no_part(self):
+        assert ballot_key(QUESTION, ANSWERS, peer(), 0) == ballot_key(
+            QUESTION, dict(reversed(ANSWERS.items())), peer(), 0
+        )
+
+    def test_everything_a_ballot_depends_on_changes_its_key(self):
+        base = ballot_key(QUESTION, ANSWERS, peer(), 0)
+        others = [
+            ballot_key(QUESTION, {**ANSWERS, "beta": "6"}, peer(), 0),
+            ballot_key(QUESTION, ANSWERS, peer(), 1),
+            ballot_key(QUESTION, ANSWERS, peer(model="other"), 0),
+            ballot_key(QUESTION, ANSWERS, peer(name="other"), 0),
+            ballot_key(QUESTION, ANSWERS, peer(parameters=Parameters(temperature=1.0)), 0),
+            ballot_key(QUESTION.model_copy(update={"question": "?"}), ANSWERS, peer(), 0),
+            ballot_key(QUESTION.model_copy(update={"domain": "math"}), ANSWERS, peer(), 0),
+        ]
+        assert len({base, *others}) == len(others) + 1
+        assert ranking_settings(peer(), 0) != ranking_settings(peer(), 1)
+
+    def test_a_time_out_changes_no_answer_and_no_key(self):
+        patient = peer(parameters=Parameters(timeout_s=1.0))
+        assert ballot_key(QUESTION, ANSWERS, patient, 0) == ballot_key(QUESTION, ANSWERS, peer(), 0)
+
+
+class TestDomains:
+    @pytest.mark.parametrize(
+        ("given", "name"), [("Creative Writing", "writing"), ("IFEval", "instruction"), ("MATH", "math")]
+    )
+    def test_other_names(self, given, name):
+        assert criteria_for(given) == (name, DOMAINS[name])
+
+    @pytest.mark.parametrize("given", [None, "astrology", ""])
+    def test_no_criteria_for_no_domain_or_another_one(self, given):
+        assert criteria_for(given) == (None, ())
+
+    def test_every_alias_leads_somewhere_and_weights_sum_to_one(self):
+        assert set(ALIASES.values()) <= set(DOMAINS)
+        for criteria in DOMAINS.values():
+            assert sum(one.weight for one in criteria) == pytest.approx(1)
+
+
+class TestQuestions:
+    def test_items_are_questions_with_their_category_as_domain(self, tmp_path):
+        path = tmp_path / "items.jsonl"
+        item = {"id": "i", "question": "?", "responses": {"A": "1"}, "category": "Math", "label": "A>B"}
+        path.write_text(json.dumps(item) + "\n" + json.dumps(item) + "\n" + '{"id": "j", "question": "!"}\n')
+        found, rejects = read_questions(path)
+        assert [(one.id, one.domain) for one in found] == [("i", "Math"), ("j", None)]
+        assert rejects == ()
+        assert len(read_questions(path, 1)[0]) == 1
+
+    def test_bad_lines_are_told(self, tmp_path):
+        path = tmp_path / "q.jsonl"
+        path.write_text(
+            '{"id": "a", "question": "?"}\n{"id": "b"}\n{"id": 3, "question": "?"}\n{"id": "c", "text": "?"}\n'
+        )
+        found, rejects = read_questions(path)
+        assert [one.id for one in found] == ["a"]
+        assert [one.line for one in rejects] == [2, 3, 4]

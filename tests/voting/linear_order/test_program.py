@@ -1,0 +1,55 @@
+import time
+
+import numpy as np
+import pytest
+
+from metajudge.voting.linear_order.program import solve_program
+from metajudge.voting.linear_order.solve import Solution, solve
+from metajudge.voting.linear_order.subsets import fill_table
+
+
+def fence(copies=1):
+    """The simple 3-fence (Grötschel, Jünger and Reinelt): circles of three leave its relaxation half a unit short."""
+    size = 6
+    excess = np.zeros((size, size))
+    for picket in range(3):
+        for other in range(3):
+            first, second = (picket, 3 + other) if picket == other else (3 + other, picket)
+            excess[second, first] = 1
+    whole = np.zeros((size * copies, size * copies))
+    for copy in range(copies):
+        part = slice(copy * size, (copy + 1) * size)
+        whole[part, part] = excess
+        whole[(copy + 1) * size :, part] = 1
+    return whole
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+def test_the_integer_program_closes_the_gap_of_a_fence(copies):
+    excess = fence(copies)
+    found = solve_program(excess, None, thorough=True)
+    assert found.cost == fill_table(excess).cost == 2 * copies
+    assert found.proven
+    assert not found.certain[:6, :6].any(), "the relaxation is not tight, so it makes no pair of a fence certain"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_equals_the_search_over_all_subsets(seed):
+    source = np.random.default_rng(seed)
+    lead = source.integers(-4, 5, (12, 12))
+    excess = np.maximum(lead - lead.T, 0).astype(float)
+    found = solve_program(excess, None, thorough=seed % 2 == 0)
+    assert found.proven
+    assert found.cost == fill_table(excess).cost
+
+
+def test_without_time_the_best_order_comes_with_a_bound_below_it():
+    source = np.random.default_rng(1)
+    lead = source.integers(-4, 5, (30, 30))
+    excess = np.maximum(lead - lead.T, 0).astype(float)
+    stopped = solve(excess, 1, deadline=time.monotonic() - 1)
+    proven = solve(excess, 1)
+    assert not stopped.proven
+    assert stopped.bound <= proven.cost <= stopped.cost
+    assert proven.proven
+    assert isinstance(stopped, Solution)

@@ -1,0 +1,183 @@
+"""What a rule promises on every profile.
+
+Monotonicity is tested for the winner set of the rules that have it: raising a winner on a ballot keeps it a winner under
+Borda, Copeland, Schulze, plurality and median rank. Kemeny has it too. Ranked pairs has it for each order of equal
+majorities. Plackett-Luce, Bradley-Terry and the agreement weights do not promise it on partial ballots.
+"""
+
+from functools import partial
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from metajudge import voting
+
+NAMES = ("a", "b", "c", "d", "e")
+BOUNDED = settings(max_examples=25, deadline=None, derandomize=True)
+
+RULES = {
+    "kemeny": voting.kemeny,
+    "borda": voting.borda,
+    "copeland": voting.copeland,
+    "schulze": voting.schulze,
+    "schulze_votes": partial(voting.schulze, strength="winning_votes"),
+    "ranked_pairs": voting.ranked_pairs,
+    "median_rank": voting.median_rank,
+    "plurality": voting.plurality,
+    "agreement_weighted_borda": voting.agreement_weighted_borda,
+    "bradley_terry": partial(voting.bradley_terry, prior=0.1),
+    "plackett_luce": partial(voting.plackett_luce, prior=0.1),
+}
+ORDINAL = [name for name in RULES if name not in ("bradley_terry", "plackett_luce")]
+CONDORCET = ["kemeny", "copeland", "schulze", "schulze_votes", "ranked_pairs"]
+MONOTONE = ["kemeny", "borda", "copeland", "schulze", "schulze_votes", "median_rank", "plurality"]
+
+strict_ballots = st.lists(st.permutations(NAMES), min_size=1, max_size=7)
+
+
+@st.composite
+def weak_ballots(draw, complete=False):
+    ballots = []
+    for _ in range(draw(st.integers(1, 6))):
+        order = draw(st.permutations(NAMES))
+        kept = order if complete else order[: draw(st.integers(2, len(NAMES)))]
+        cuts = draw(st.lists(st.booleans(), min_size=len(kept), max_size=len(kept)))
+        ballot = [[kept[0]]]
+        for name, cut in zip(kept[1:], cuts[1:], strict=True):
+            if cut:
+                ballot.append([name])
+            else:
+                ballot[-1].append(name)
+        ballots.append(ballot)
+    return ballots
+
+
+def as_sets(ranking, names=None):
+    return [{names[name] if names else name for name in group} for group in ranking]
+
+
+@pytest.mark.parametrize("rule", RULES)
+@BOUNDED
+@given(ballots=weak_ballots(), new=st.permutations(NAMES), listed=st.permutations(NAMES))
+def test_neutrality_other_names_in_another_order_change_nothing(rule, ballots, new, listed):
+    names = dict(zip(NAMES, new, strict=True))
+    renamed = [[[names[name] for name in reversed(group)] for group in ballot] for ballot in ballots]
+    one = RULES[rule](ballots, candidates=NAMES)
+    other = RULES[rule](renamed, candidates=listed)
+    assert as_sets(one.ranking, names) == as_sets(other.ranking)
+    for name in NAMES:
+        assert other.scores[names[name]] == pytest.approx(one.scores[name], abs=1e-7)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@BOUNDED
+@given(ballots=weak_ballots(), source=st.randoms(use_true_random=False))
+def test_anonymity_the_order_of_voters_changes_nothing(rule, ballots, source):
+    mixed = list(ballots)
+    source.shuffle(mixed)
+    one, other = (RULES[rule](some, candidates=NAMES) for some in (ballots, mixed))
+    assert as_sets(one.ranking) == as_sets(other.ranking)
+
+
+@pytest.mark.parametrize("rule", [name for name in RULES if name != "agreement_weighted_borda"])
+@BOUNDED
+@given(ballots=weak_ballots())
+def test_a_weight_of_two_is_two_ballots(rule, ballots):
+    weighted = RULES[rule](ballots, candidates=NAMES, weights=[2] * len(ballots))
+    doubled = RULES[rule]([*ballots, *ballots], candidates=NAMES)
+    assert as_sets(weighted.ranking) == as_sets(doubled.ranking)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@BOUNDED
+@given(ballot=st.permutations(NAMES), voters=st.integers(1, 5))
+def test_unanimity_one_order_by_all_is_the_result(rule, ballot, voters):
+    found = RULES[rule]([list(ballot)] * voters)
+    if rule == "plurality":
+        assert found.ranking[0] == (ballot[0],)
+    else:
+        assert found.ranking == tuple((name,) for name in ballot)
+
+
+@pytest.mark.parametrize("rule", ["kemeny", "borda", "copeland", "agreement_weighted_borda"])
+@BOUNDED
+@given(ballots=strict_ballots)
+def test_pareto_what_all_place_below_another_is_below_it(rule, ballots):
+    found = RULES[rule](ballots).ranks
+    for a in NAMES:
+        for b in NAMES:
+            if a != b and all(ballot.index(a) < ballot.index(b) for ballot in ballots):
+                assert found[a] < found[b]
+
+
+@pytest.mark.parametrize("rule", CONDORCET)
+@BOUNDED
+@given(ballots=strict_ballots)
+def test_a_condorcet_winner_wins_alone(rule, ballots):
+    counts = voting.pair_counts(voting.read_profile(ballots, NAMES))
+    beats_all = [(row > 0).sum() == len(NAMES) - 1 for row in counts.margins]
+    assume(any(beats_all))
+    assert RULES[rule](ballots).ranking[0] == (NAMES[beats_all.index(True)],)
+
+
+@pytest.mark.parametrize("rule", ["kemeny", "copeland", "borda", "median_rank"])
+@BOUNDED
+@given(ballots=weak_ballots(complete=True))
+def test_reversal_all_ballots_upside_down_turn_the_result_upside_down(rule, ballots):
+    turned = [ballot[::-1] for ballot in ballots]
+    one, other = RULES[rule](ballots, candidates=NAMES), RULES[rule](turned, candidates=NAMES)
+    assert as_sets(one.ranking) == as_sets(other.ranking)[::-1]
+
+
+@pytest.mark.parametrize("rule", ["schulze", "ranked_pairs"])
+@BOUNDED
+@given(ballots=strict_ballots)
+def test_reversal_a_sole_winner_does_not_win_upside_down(rule, ballots):
+    found = RULES[rule](ballots).winners
+    assume(len(found) == 1)
+    assert found != RULES[rule]([ballot[::-1] for ballot in ballots]).winners
+
+
+@BOUNDED
+@given(ballots=weak_ballots(complete=True))
+def test_reversal_of_kemeny_reverses_every_optimum_at_equal_cost(ballots):
+    one = voting.kemeny(ballots, candidates=NAMES)
+    other = voting.kemeny([ballot[::-1] for ballot in ballots], candidates=NAMES)
+    assert one.exact_cost == other.exact_cost
+    assert {order[::-1] for order in one.optima} == set(other.optima)
+
+
+@pytest.mark.parametrize("rule", MONOTONE)
+@BOUNDED
+@given(ballots=strict_ballots, which=st.integers(0, 6), by=st.integers(1, 4))
+def test_monotonicity_raising_a_winner_keeps_it_a_winner(rule, ballots, which, by):
+    winner = sorted(winners_of(rule, ballots))[0]
+    raised = [list(ballot) for ballot in ballots]
+    ballot = raised[which % len(raised)]
+    at = ballot.index(winner)
+    ballot.insert(max(0, at - by), ballot.pop(at))
+    assert winner in winners_of(rule, raised)
+
+
+def winners_of(rule, ballots):
+    """For Kemeny whoever is first in some optimum; the mean rank over all of them promises less."""
+    found = RULES[rule](ballots, candidates=NAMES)
+    return {order[0] for order in found.optima} if rule == "kemeny" else set(found.winners)
+
+
+@BOUNDED
+@given(ballots=weak_ballots())
+def test_no_linear_order_costs_less_than_kemeny_and_the_listed_ones_cost_the_same(ballots):
+    from tests.voting.profiles import ballot_cost
+
+    found = voting.kemeny(ballots, candidates=NAMES)
+    places = [{name: i for i, group in enumerate(ballot) for name in group} for ballot in ballots]
+
+    def cost(order):
+        return sum(ballot_cost(order, place, "half", "below") for place in places)
+
+    assert {cost(order) for order in found.optima} == {found.exact_cost}
+    for rule in ORDINAL:
+        order = [name for group in RULES[rule](ballots, candidates=NAMES).ranking for name in group]
+        assert cost(order) >= found.exact_cost
