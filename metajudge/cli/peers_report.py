@@ -192,6 +192,9 @@ def _evaluators_section(findings: PeerFindings) -> Section:
                 note="mean tau-b of an answer's place and its position in the prompt; above 0 for one that prefers "
                 "what it reads first",
             ),
+            Column(
+                title="p", kind="number", note="of the order effect, two-sided, not corrected for several evaluators"
+            ),
         ),
         rows=tuple(
             (
@@ -200,6 +203,7 @@ def _evaluators_section(findings: PeerFindings) -> Section:
                 ", ".join(f"{count} {kind}" for kind, count in one.lost.items()) or "none",
                 cell_of(one.agreement),
                 cell_of(one.order_effect),
+                cell_of(one.order_p),
             )
             for one in findings.evaluator_standings
         ),

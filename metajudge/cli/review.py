@@ -118,9 +118,11 @@ def decide(
         made = decision_from(
             state.review, judgment, reviewer, outcome, verdict, score or (), reason=reason, decided_at=time.time()
         )
-        return await opened.reviews.decide(made, now=time.time()), judgment
+        decided = await opened.reviews.decide(made, now=time.time())
+        return decided, judgment, await _look(opened, [decided])
 
-    state, judgment = _with_store(store, main)
+    state, judgment, proposals = _with_store(store, main)
+    _say_proposals(proposals)
     if as_json:
         typer.echo(state.model_dump_json())
         return
@@ -229,9 +231,13 @@ def import_decisions(
     decisions = read_decisions(file, now=time.time(), reviewer=reviewer)
 
     async def main(opened: Any) -> Any:
-        return await opened.reviews.import_decisions(decisions)
+        count = await opened.reviews.import_decisions(decisions)
+        names = {one.review_id for one in decisions}
+        states = [state for state in await _all(opened, None) if state.review.review_id in names]
+        return count, await _look(opened, states)
 
-    added = _with_store(store, main)
+    added, proposals = _with_store(store, main)
+    _say_proposals(proposals)
     typer.echo(f"{added} decisions imported, {len(decisions) - added} were there already.")
 
 
@@ -253,6 +259,25 @@ def _with_store(store: Path | None, main: Callable[[Any], Awaitable[T]]) -> T:
             await found.close()
 
     return run(opened())
+
+
+async def _look(opened: Any, states: list[Any]) -> list[Any]:
+    """Looks for patterns where enough people have disagreed with a policy since the last time."""
+    from metajudge.feedback.loop import FeedbackLoop
+
+    names = [state.review.policy.name for state in states if state.review.policy is not None]
+    return await FeedbackLoop(opened, clock=time.time).look_if_due(names)
+
+
+def _say_proposals(proposals: list[Any]) -> None:
+    from metajudge.cli.loop import say
+
+    if proposals:
+        good = sum(one.status == "proposed" for one in proposals)
+        say(
+            f"enough disagreements to look for patterns: {len(proposals)} changes of policy were tested, {good} of "
+            "them better beyond noise; nothing was changed (metajudge feedback history)"
+        )
 
 
 async def _existing(opened: Any, review: str) -> Any:

@@ -1,6 +1,7 @@
 """The loop over a store: cases in, proposals out; a person activates, and everything is on record."""
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -170,6 +171,15 @@ class FeedbackLoop:
             },
             now=self._clock(),
         )
+        return found
+
+    async def look_if_due(self, names: Iterable[str], every: int = EVERY) -> list[Proposal]:
+        """Proposes for each policy about which so many disagreements have come since the last time."""
+        found: list[Proposal] = []
+        for name in sorted(set(names)):
+            if await self.due(name, every):
+                with contextlib.suppress(InputError):  # too few questions yet to tell anything from luck
+                    found += await self.propose(name)
         return found
 
     async def proposals(self, name: str | None = None) -> list[Proposal]:

@@ -17,6 +17,9 @@ FEW_EVALUATORS = 5
 FEW_INDEPENDENT = 0.5
 """Evaluators worth less than this share of their number in independent ones are worth a caution."""
 
+ORDER_LEVEL = 0.05
+"""Level at which an order effect is told, shared among the evaluators (Bonferroni)."""
+
 AMBIGUOUS_SHARE = 0.25
 """Questions without a single best order, beyond which it is worth saying."""
 
@@ -127,15 +130,15 @@ def voter_cautions(evaluators: Sequence[EvaluatorStanding], independence: Indepe
                     message=f"{one.evaluator} failed on {what} ({kinds}): it has no say there",
                 )
             )
-        effect = one.order_effect
-        if effect.low is not None and effect.high is not None and (effect.low > 0 or effect.high < 0):
-            where = "first" if effect.low > 0 else "last"
+        effect, p_value = one.order_effect, one.order_p.value
+        if effect.value is not None and p_value is not None and p_value * len(voting) < ORDER_LEVEL:
+            where = "first" if effect.value > 0 else "last"
             cautions.append(
                 Caution(
                     kind=CautionKind.ORDER_EFFECT,
                     names=(one.evaluator,),
-                    message=f"{one.evaluator} prefers answers it reads {where}: tau-b of place and position "
-                    f"{effect.value:.2f} ({effect.low:.2f} to {effect.high:.2f})",
+                    message=f"{one.evaluator} prefers answers it reads {where}: mean tau-b of place and position "
+                    f"{effect.value:.2f} (p = {p_value:.2g})",
                 )
             )
     return cautions

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from itertools import combinations
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,6 +28,7 @@ class EvaluatorStanding(Frozen):
         agreement: mean over questions of its mean tau-b with the other evaluators' ballots.
         order_effect: mean over questions of tau-b between the place an answer got and where it stood in the prompt;
             0 is expected of an evaluator that the order leaves cold, above 0 of one that prefers what it reads first.
+        order_p: two-sided p value of that, for orders that were drawn at random.
     """
 
     evaluator: str
@@ -35,6 +37,7 @@ class EvaluatorStanding(Frozen):
     ranks_itself: bool
     agreement: Figure
     order_effect: Figure
+    order_p: Figure
 
 
 class EvaluatorPair(Frozen):
@@ -82,6 +85,7 @@ def evaluator_standings(table: PeerTable, resamples: Resamples) -> tuple[Evaluat
     for e, name in enumerate(table.evaluators):
         mine = [pair for pair in taus if e in pair]
         values, there = _mean_over_pairs([taus[pair] for pair in mine], len(table.questions))
+        effect, p_value = _order_effect(table, e, resamples)
         found.append(
             EvaluatorStanding(
                 evaluator=name,
@@ -89,7 +93,8 @@ def evaluator_standings(table: PeerTable, resamples: Resamples) -> tuple[Evaluat
                 lost=dict(sorted(lost[name].items())),
                 ranks_itself=name in table.models,
                 agreement=mean_figure(values, there, resamples, "no other evaluator ranked the same questions"),
-                order_effect=_order_effect(table, e, resamples),
+                order_effect=effect,
+                order_p=p_value,
             )
         )
     return tuple(found)
@@ -180,9 +185,30 @@ def _mean_over_pairs(pairs: list[tuple[Floats, Bools]], questions: int) -> tuple
     return (values * there).sum(axis=0) / np.maximum(count, 1), count > 0
 
 
-def _order_effect(table: PeerTable, e: int, resamples: Resamples) -> Figure:
+def _order_effect(table: PeerTable, e: int, resamples: Resamples) -> tuple[Figure, Figure]:
+    """Mean tau-b of place and position shown, and its p value from the exact variance under random orders."""
     shown, ranked = table.shown[:, e], table.ranked[:, e]
     known = ranked & (shown > 0)
     tau = correlate(table.places[:, e], known, shown.astype(np.float64), known, "kendall")
     absent = "the order shown is not recorded" if not known.any() else "no ballot with a defined tau-b"
-    return mean_figure(tau.values, tau.defined, resamples, absent)
+    effect = mean_figure(tau.values, tau.defined, resamples, absent)
+    if effect.value is None:
+        return effect, Figure(absent=absent)
+    rows = np.flatnonzero(tau.defined)
+    variance = sum(_null_variance(table.places[q, e][known[q]]) for q in rows) / len(rows) ** 2
+    z = abs(effect.value) / np.sqrt(variance)
+    return effect, Figure(value=float(2 * NormalDist().cdf(-z)), n=len(rows))
+
+
+def _null_variance(places: Floats) -> float:
+    """Variance of tau-b between places, ties included, and an order drawn at random (Kendall, 1945)."""
+    n = len(places)
+    groups = np.unique(places, return_counts=True)[1]
+
+    def weight(t: Floats | int) -> Floats | int:
+        return t * (t - 1) * (2 * t + 5)
+
+    pairs = n * (n - 1) / 2
+    untied = pairs - float((groups * (groups - 1)).sum()) / 2
+    variance = (float(weight(n)) - float(np.sum(weight(groups.astype(np.float64))))) / 18
+    return variance / (pairs * untied)

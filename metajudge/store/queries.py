@@ -121,16 +121,17 @@ def show(cursor: Cursor, name: str) -> dict[str, Any] | None:
     """Everything kept under a name, which may be a judgment's, an item's and a run's id at once.
 
     Returns:
-        ``name``; ``runs``, ``items``, ``judgments`` (with their items), ``assessments`` and ``calls`` as lists
-        of plain data, oldest first; ``assessments_total`` and ``calls_total``, as the lists hold the newest
-        ``MAX_SHOWN``. None where nothing has that name.
+        ``name``; ``runs``, ``judgments`` (with their items), ``assessments``, ``calls`` and ``reviews`` (with their
+        decisions) as lists of plain data, oldest first; ``policies``, the contents of those that decided, by digest;
+        ``assessments_total`` and ``calls_total``, as the lists hold the newest ``MAX_SHOWN``. None where nothing has
+        that name.
     """
     judgments = _judgments(cursor, name)
     run = cursor.execute(f"{_RUNS} WHERE r.run_id = $1", [name]).fetchall()
     assessments = "judgment_id = $1 OR item_id = $1 OR run_id = $1"
     calls = f"""run_id = $1 OR key IN (
         SELECT request_key FROM agent_scores JOIN assessments USING (assessment_id) WHERE {assessments})"""  # noqa: S608
-    found = {
+    found: dict[str, Any] = {
         "runs": [_run_data(_run(row)) for row in run],
         "judgments": judgments,
         "assessments": [
@@ -138,7 +139,9 @@ def show(cursor: Cursor, name: str) -> dict[str, Any] | None:
             for row in _newest(cursor, "assessments", "assessment_id", assessments, name)
         ],
         "calls": _newest(cursor, "calls", "call_id", calls, name),
+        "reviews": _reviews(cursor, name),
     }
+    found["policies"] = _policies(cursor, found["assessments"])
     if not any(found.values()):
         return None
     totals = {
@@ -187,6 +190,37 @@ def judgments(cursor: Cursor) -> list[Judgment]:
         Judgment.model_validate({**orjson.loads(payload), "item": {"id": item_id, **orjson.loads(item)}})
         for payload, item_id, item in rows
     ]
+
+
+def _reviews(cursor: Cursor, name: str) -> list[dict[str, Any]]:
+    rows = cursor.execute(
+        "SELECT review_id, payload FROM reviews WHERE subject_id = $1 OR item_id = $1 OR review_id = $1 "
+        "ORDER BY opened_at, review_id",
+        [name],
+    ).fetchall()
+    said = cursor.execute(
+        "SELECT review_id, payload FROM review_decisions WHERE review_id IN (SELECT unnest($1::VARCHAR[])) "
+        "ORDER BY decision_id",
+        [[review_id for review_id, _ in rows]],
+    ).fetchall()
+    return [
+        {
+            **orjson.loads(payload),
+            "decisions": [orjson.loads(decision) for about, decision in said if about == review_id],
+        }
+        for review_id, payload in rows
+    ]
+
+
+def _policies(cursor: Cursor, assessments: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    wanted = {
+        decision["policy_digest"] for one in assessments if (decision := one["payload"].get("decision")) is not None
+    }
+    if not wanted:
+        return {}
+    rows = cursor.execute("SELECT payload FROM audit_log WHERE kind = 'policy' ORDER BY entry_id").fetchall()
+    known = [orjson.loads(payload) for (payload,) in rows]
+    return {one["digest"]: one["policy"] for one in known if one["digest"] in wanted}
 
 
 def _newest(cursor: Cursor, table: str, number: str, condition: str, name: str) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ from typing import Any, Final
 import orjson
 
 from metajudge.types import AgentResult, Assessment
+from metajudge.types.decision import Decision
 
 FORGOTTEN: Final = "[forgotten]"
 
@@ -56,8 +57,17 @@ def redact_assessment(payload: str) -> str:
             "signals": None
             if a.signals is None
             else {name: signal.model_copy(update={"detail": ""}) for name, signal in a.signals.items()},
+            "decision": None if a.decision is None else _redact_decision(a.decision),
         }
     ).model_dump_json()
+
+
+def _redact_decision(d: Decision) -> Decision:
+    """Why a number was absent may quote a failure, in the inputs and in the justification; a policy's own words stay."""
+    if not d.inputs.absent:
+        return d
+    inputs = d.inputs.model_copy(update={"absent": dict.fromkeys(d.inputs.absent, FORGOTTEN)})
+    return d.model_copy(update={"inputs": inputs, "justification": FORGOTTEN})
 
 
 def _redact_result(r: AgentResult) -> AgentResult:

@@ -75,7 +75,7 @@ async def test_metrics_of_what_people_decided(store, loop):
 
 
 async def test_a_better_version_is_proposed_and_in_force_only_once_somebody_says_so(store, loop):
-    await decided(store, crowd(2000, 6, bias=0.2))
+    await decided(store, crowd(800, 6, bias=0.25))
     found = await loop.propose("verdict")
     better = [one for one in found if one.status == "proposed"]
     assert better, [one.backtest.reason for one in found]
@@ -89,7 +89,7 @@ async def test_a_better_version_is_proposed_and_in_force_only_once_somebody_says
         VERDICT.digest,
         better[0].backtest,
     )
-    assert len(await loop.cases("verdict")) == 2000  # decided under the old version, and still there
+    assert len(await loop.cases("verdict")) == 800  # decided under the old version, and still there
     assert {one.policy_digest for one in await loop.cases("verdict")} == {VERDICT.digest}
 
 
@@ -105,7 +105,7 @@ async def test_what_is_not_better_is_refused_and_cannot_be_activated(store, loop
 
 
 async def test_a_proposal_for_an_old_version_is_refused(store, loop):
-    await decided(store, crowd(2000, 6, bias=0.2))
+    await decided(store, crowd(800, 6, bias=0.25))
     better = [one for one in await loop.propose("verdict") if one.status == "proposed"]
     await loop.activate(better[0].proposal_id, by="ada")
     with pytest.raises(InputError, match="in force already"):
@@ -118,7 +118,7 @@ async def test_a_proposal_for_an_old_version_is_refused(store, loop):
 
 @pytest.mark.parametrize("name", ["", "  "])
 async def test_somebody_must_answer_for_an_activation(store, loop, name):
-    await decided(store, crowd(2000, 6, bias=0.2))
+    await decided(store, crowd(800, 6, bias=0.25))
     better = [one for one in await loop.propose("verdict") if one.status == "proposed"]
     with pytest.raises(InputError, match="say who"):
         await loop.activate(better[0].proposal_id, by=name)
@@ -126,12 +126,12 @@ async def test_somebody_must_answer_for_an_activation(store, loop, name):
 
 async def test_a_new_backtest_counts_when_it_says_no(store, loop):
     """People who change their mind after the proposal keep it from being activated."""
-    await decided(store, crowd(1000, 6, bias=0.2))
+    await decided(store, crowd(800, 6, bias=0.25))
     better = [one for one in await loop.propose("verdict") if one.status == "proposed"]
     noise = [replace(one, case_id=f"n{one.case_id}", question=f"n{one.question}") for one in crowd(3000, 3, noise=None)]
     await decided(store, noise)
     again = await loop.backtest(better[0].proposal_id)
-    assert again.cases == 4000
+    assert again.cases == 3800
     if not again.better:
         with pytest.raises(InputError, match="is refused"):
             await loop.activate(better[0].proposal_id, by="ada")

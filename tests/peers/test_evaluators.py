@@ -8,7 +8,7 @@ from scipy.stats import kendalltau
 
 from metajudge.peers import Ballot, HumanRanking, Options, analyse, build_table
 from metajudge.peers.cautions import CautionKind
-from metajudge.peers.evaluators import evaluator_pairs, evaluator_standings
+from metajudge.peers.evaluators import _null_variance, evaluator_pairs, evaluator_standings
 from metajudge.peers.figures import Resamples
 from tests.peers.elections import NAMES, ballots, failed, mallows
 
@@ -96,6 +96,22 @@ def test_evaluators_who_rank_what_they_read_first_are_found():
     biased, fair = evaluator_standings(table, resamples(table))
     assert biased.order_effect.value == pytest.approx(1)
     assert fair.order_effect.low < 0 < fair.order_effect.high
+    assert biased.order_p.value < 1e-6 < 0.01 < fair.order_p.value
+    found = analyse(given, Options(resamples=0, sweep_evaluators=(), sweep_questions=()))
+    assert [one.names for one in found.cautions if one.kind is CautionKind.ORDER_EFFECT] == [("x",)]
+
+
+@pytest.mark.parametrize("ranking", [NAMES, [NAMES[:3], *NAMES[3:]], [NAMES[:2], NAMES[2:]]])
+def test_the_p_value_of_an_order_effect_has_the_variance_that_random_orders_have(ranking):
+    source = random.Random(2)
+    given = []
+    for question in range(4000):
+        shown = source.sample(NAMES, len(NAMES))
+        labels = {f"A{n}": one for n, one in enumerate(shown)}
+        given.append(Ballot(question_id=f"q{question}", evaluator="x", ranking=ranking, labels=labels))
+    table = build_table(given)
+    taus = [kendalltau(table.places[q, 0], table.shown[q, 0]).statistic for q in range(4000)]
+    assert _null_variance(table.places[0, 0]) == pytest.approx(np.var(taus), rel=0.08)
 
 
 def test_an_order_that_was_not_recorded_is_absent():

@@ -1,5 +1,6 @@
 import pytest
 
+from metajudge.decision import decide_verdict, load_policy
 from metajudge.store.redaction import FORGOTTEN, redact_assessment, redact_item, redact_judgment
 from metajudge.types import AgentResult, Assessment, CriterionScore, Failure, Item, Judgment, SignalValue
 
@@ -12,7 +13,7 @@ REVIEWED = {
     AgentResult: "agent model role weight score criteria failure skipped opening calls cached_calls cost_usd usage "
     "latency_s prompt_digest reported_model scoring fine_score samples valid_samples spread draws",
     Assessment: "version judgment_id item_id judge status final_score score_bounds accepted renormalised failure "
-    "agents summariser signals probability probability_marks calibrated calibration guarantee strategy threshold category route rubric rubric_digest prompt_digest "
+    "agents summariser signals decision probability probability_marks calibrated calibration guarantee strategy threshold category route rubric rubric_digest prompt_digest "
     "panel_digest judgment_digest seed calls cached_calls cost_usd usage metajudge_version",
 }
 
@@ -35,6 +36,19 @@ def test_redacted_item_and_judgment_are_still_valid_records(records) -> None:
     assert "SECRET" not in repr(left)
     assert left.no_verdict == FORGOTTEN
     assert left.order == judgment.order
+
+
+def test_a_decision_does_not_quote_what_was_forgotten(records) -> None:
+    """The reason why there is no score is a failure's message, and that may quote the item."""
+    judgment = records.judgment(1)
+    failure = {"kind": "bad_reply", "message": "it said SECRET"}
+    assessment = records.assessment(judgment, mark="SECRET", failure=failure)
+    assessment = assessment.model_copy(update={"final_score": None})
+    decided = assessment.model_copy(update={"decision": decide_verdict(load_policy("verdict_score"), assessment)})
+    assert "SECRET" in repr(decided.decision)
+    left = Assessment.model_validate_json(redact_assessment(decided.model_dump_json()))
+    assert "SECRET" not in repr(left)
+    assert left.decision.action == decided.decision.action
 
 
 def test_absent_texts_stay_absent(records) -> None:
