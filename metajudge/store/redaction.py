@@ -63,7 +63,7 @@ def redact_assessment(payload: str) -> str:
 
 
 def _redact_decision(d: Decision) -> Decision:
-    """Why a number was absent may quote a failure, in the inputs and in the justification; a policy's own words stay."""
+    """Why a number was absent may quote a failure, in inputs and justification; a policy's own words stay."""
     if not d.inputs.absent:
         return d
     inputs = d.inputs.model_copy(update={"absent": dict.fromkeys(d.inputs.absent, FORGOTTEN)})
