@@ -131,6 +131,7 @@ async def hold(
         clash = build_clash(settings, engine, questions.items)
         engine.connect()
         gc.freeze()  # what is imported by now never dies, and need not be walked over while calls are in flight
+        stack.callback(gc.unfreeze)
         for notice in (said := notices_of(settings)):
             say(notice)
         file = None if out is None else stack.enter_context(AttemptFile(out))

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from metajudge.agents import Agent
 from metajudge.concurrency import all_of
 from metajudge.errors import FailureKind
-from metajudge.judging import Game, PairwiseJudge, support
-from metajudge.judging.pairwise import orders_of
+from metajudge.judging.pairwise import Game, PairwiseJudge, orders_of
+from metajudge.judging.support import support
 from metajudge.strategies.outcome import Outcome, concluded, settled, skipped
 from metajudge.strategies.panel import Panel
 from metajudge.types import AgentResult, AnyVerdict, CriterionScore, Failure, Judgment, Status, TokenUsage, Usage
