@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from metajudge.judging.support import support  # now: later the name would be the module's
+
 if TYPE_CHECKING:
     from metajudge.judging.blinding import Blinding, blind, unblind
     from metajudge.judging.clash import Clash, Judge, Place, evaluate
@@ -14,8 +16,7 @@ if TYPE_CHECKING:
     from metajudge.judging.ranking import JudgeRanking, rank_responses
     from metajudge.judging.records import game_id, judgment_of, judgments_of_clash
     from metajudge.judging.replies import PairwiseReply, parse_pairwise_reply
-    from metajudge.judging.support import support
-    from metajudge.judging.tally import Tally, Voter, tally
+    from metajudge.judging.tally import Tally, Voter
 
 __all__ = [
     "Blinding",
@@ -48,7 +49,6 @@ __all__ = [
     "rank_responses",
     "recount",
     "support",
-    "tally",
     "unblind",
 ]
 
@@ -82,8 +82,6 @@ _HOMES = {
     "parse_pairwise_reply": "metajudge.judging.replies",
     "rank_responses": "metajudge.judging.ranking",
     "recount": "metajudge.judging.clash_record",
-    "support": "metajudge.judging.support",
-    "tally": "metajudge.judging.tally",
     "unblind": "metajudge.judging.blinding",
 }
 
