@@ -181,15 +181,28 @@ def _write(
     from metajudge.cli.clash_report import print_clash, report_of, summary_json
     from metajudge.report.files import write_report, write_text
 
+    cycles, table = _cycle_figures(records)
     if judgments is not None:
         summary.judgments_written = write_judgments(judgments, records)
     for reject in questions.rejects[:5]:
         typer.echo(f"metajudge: {reject}", err=True)
     if json_out is not None and str(json_out) == "-":
-        typer.echo(summary_json(records, summary), nl=False)
+        typer.echo(summary_json(records, summary, cycles), nl=False)
     else:
         if json_out is not None:
-            write_text(json_out, summary_json(records, summary))
-        print_clash(records, summary, out=out, judgments=judgments)
+            write_text(json_out, summary_json(records, summary, cycles))
+        print_clash(records, summary, out=out, judgments=judgments, cycles=table)
     for path in reports:
         write_report(report_of(records, summary), path)
+
+
+def _cycle_figures(records: Any) -> tuple[dict[str, Any], Any]:
+    """What several cycles show of the winners' stability, as data and as a table; nothing for one cycle."""
+    if len({record.cycle for record in records}) < 2:
+        return {}, None
+    from importlib import import_module
+
+    # Mapped into the package from another folder, which type checkers cannot follow.
+    figures = import_module("metajudge.benchmarks.reliability.cycles").cycle_figures(records)
+    table = import_module("metajudge.benchmarks.reliability.report").figure_table("Over cycles", figures)
+    return {name: figure.entry() for name, figure in figures.items()}, table

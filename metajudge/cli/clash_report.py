@@ -1,7 +1,8 @@
 """What ``metajudge clash`` shows: one verdict with everybody's ranking, or the standings over many."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import orjson
 import typer
@@ -22,16 +23,21 @@ QUALITY = (
 
 
 def print_clash(
-    records: Sequence[ClashRecord], summary: ClashSummary, *, out: Path | None, judgments: Path | None
+    records: Sequence[ClashRecord],
+    summary: ClashSummary,
+    *,
+    out: Path | None,
+    judgments: Path | None,
+    cycles: Table | None = None,
 ) -> None:
-    """Prints one verdict in full, several as standings; then what it took and how to go on."""
+    """Prints one verdict in full, several as standings and their stability over cycles; then how to go on."""
     if len(records) == 1:
         for line in verdict_lines(records[0]):
             typer.echo(line)
     else:
         for line in _overview(summary):
             typer.echo(line)
-    for block in (standings_table(records), *([_criteria_table(records[0])] if len(records) == 1 else [])):
+    for block in (standings_table(records), *([_criteria_table(records[0])] if len(records) == 1 else []), cycles):
         if block is not None:
             typer.echo("")
             typer.echo(table_to_text(block))
@@ -40,11 +46,12 @@ def print_clash(
         typer.echo(line)
 
 
-def summary_json(records: Sequence[ClashRecord], summary: ClashSummary) -> str:
-    """Summary, standings and verdicts as JSON; the whole records are in ``--out``."""
+def summary_json(records: Sequence[ClashRecord], summary: ClashSummary, cycles: Mapping[str, Any]) -> str:
+    """Summary, standings, stability over cycles and verdicts as JSON; the whole records are in ``--out``."""
     data = {
         "summary": summary.to_json(),
         "standings": standings(records),
+        **({"cycles": dict(cycles)} if cycles else {}),
         "evaluations": [record.model_dump(mode="json") for record in records],
     }
     return orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()

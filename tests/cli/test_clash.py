@@ -221,10 +221,15 @@ class TestFiles:
     def test_cycles_make_answers_anew(self, run):
         with LLMServer(answer=answer) as server:
             flags = ("--cycles", "2", "--regenerate", "--repeats", "2", "--out", "clash.jsonl")
-            run("clash", PROMPT, *candidates(server), *judges(server), *flags)
+            done = run("clash", PROMPT, *candidates(server), *judges(server), *flags, "--json", "clash.json")
             generated = [body for body in server.bodies if requested_schema(body) is None]
         assert len(generated) == 4
         assert [(one.cycle, one.repeat) for one in records()] == [(1, 1), (1, 2), (2, 1), (2, 2)]
+        assert "cycles.stable" in done.stdout
+        found = json.loads(Path("clash.json").read_text())["cycles"]
+        winners = {one.cycle: one.winner for one in records() if one.repeat == 1}
+        assert found["cycles.stable"]["value"] == (100.0 if winners[1] == winners[2] else 0.0)
+        assert found["cycles.digests"]["n"] == 2
 
     def test_a_line_cut_off_by_a_kill_is_dropped(self, run):
         write_items("items.jsonl", 2)
