@@ -1,6 +1,6 @@
 FROM python:3.11-slim
 
-RUN useradd --create-home --uid 10001 metajudge
+RUN useradd --create-home --uid 10001 metajudge && install -d -o metajudge /data
 WORKDIR /app
 COPY pyproject.toml README.md LICENSE ./
 COPY metajudge metajudge
@@ -11,6 +11,8 @@ RUN pip install --no-cache-dir '.[api]'
 
 USER metajudge
 WORKDIR /home/metajudge
+ENV METAJUDGE_STORE=/data/metajudge.duckdb
+VOLUME /data
 EXPOSE 8080
 HEALTHCHECK --interval=30s --timeout=3s \
   CMD ["python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8080/healthz', timeout=2)"]

@@ -1,61 +1,53 @@
-"""The application: one engine, a handful of routes, problem details for every error."""
+"""The application: one engine, routes by noun, problem details for every error."""
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+import contextlib
+import tempfile
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from fastapi import FastAPI
 
 from metajudge import __version__
 from metajudge.engine import Engine
-from metajudge.panel_file import PanelConfig
+from metajudge.errors import MetajudgeError
 
+from .admission import Admission
 from .errors import install_error_handlers
+from .jobs import Jobs
+from .keys import ApiKey, KeyRing, RateLimit, hashed
+from .ledger import Ledger
 from .limits import BodyLimit, RequestId
+from .metrics import Metrics
+from .options import Limits, ServiceOptions
 from .panels import Panels
-from .routes import health, vet
+from .routes import ROUTERS
+from .rubrics import Rubrics
+from .service import Service
+
+__all__ = ["Limits", "ServiceOptions", "create_app"]
 
 DESCRIPTION = """Vets finished verdicts of LLM judges: post a judgment, get an assessment that says whether to trust it,
 with each meta-judge's scores and explanations, cost and provenance. Errors are problem details (RFC 9457)."""
 
+UPLOADS = ("/v1/vet/batch",)
 
-@dataclass(frozen=True, slots=True)
-class ServiceOptions:
-    """How to serve.
 
-    Attributes:
-        panels: name -> panel; the first one is the default.
-        store: the store's file, None to keep nothing.
-        api_key: what callers must present, None for no check (loopback only).
-        concurrency: calls to models in flight at most.
-        calibration: a file of ``metajudge calibrate fit`` that gives every assessment its probability.
-        max_body_bytes: larger requests are refused with 413.
+def create_app(options: ServiceOptions, *, opened: Callable[[], None] = lambda: None) -> FastAPI:
+    """Builds the ASGI application; the engine opens with it and closes with it.
+
+    Args:
+        opened: called once everything is open, before the first request.
     """
-
-    panels: Mapping[str, PanelConfig] = field(default_factory=lambda: {"default": PanelConfig()})
-    store: Path | None = None
-    api_key: str | None = field(default=None, repr=False)
-    concurrency: int = 64
-    max_body_bytes: int = 4_000_000
-    calibration: Path | None = None
-
-
-def create_app(options: ServiceOptions) -> FastAPI:
-    """Builds the ASGI application; the engine opens with it and closes with it."""
+    metrics = Metrics()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        default = next(iter(options.panels.values()))
-        engine = Engine(
-            panel=default,
-            store=options.store,
-            concurrency=options.concurrency,
-            calibration=options.calibration,
-            command="serve",
-        )
-        async with engine:
-            app.state.panels = Panels(engine, options.panels)
+        async with AsyncExitStack() as stack:
+            app.state.service = running = await _opened(stack, options, metrics)
+            with contextlib.suppress(MetajudgeError):  # /readyz says what is missing
+                running.engine.connect()  # now, rather than while the first caller waits
+            opened()
             yield
 
     app = FastAPI(
@@ -64,11 +56,55 @@ def create_app(options: ServiceOptions) -> FastAPI:
         description=DESCRIPTION,
         lifespan=lifespan,
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        separate_input_output_schemas=False,
     )
-    app.state.api_key = options.api_key
-    app.include_router(health.router)
-    app.include_router(vet.router)
+    for router in ROUTERS:
+        app.include_router(router)
     install_error_handlers(app)
-    app.add_middleware(BodyLimit, max_bytes=options.max_body_bytes)
-    app.add_middleware(RequestId)
+    limits = options.limits
+    app.add_middleware(
+        BodyLimit,
+        max_bytes=options.max_body_bytes,
+        body_s=limits.body_s,
+        streamed=UPLOADS,
+        upload_bytes=limits.upload_bytes,
+    )
+    app.add_middleware(RequestId, metrics=metrics)
     return app
+
+
+async def _opened(stack: AsyncExitStack, options: ServiceOptions, metrics: Metrics) -> Service:
+    engine = await stack.enter_async_context(
+        Engine(
+            panel=next(iter(options.panels.values())),
+            store=options.store,
+            concurrency=options.concurrency,
+            calibration=options.calibration,
+            command="serve",
+        )
+    )
+    kept = None if options.store is None else options.store.with_name(options.store.name + ".rubrics")
+    panels = Panels(engine, options.panels, Rubrics(kept))
+    if options.store is None:
+        folder, ledger_file = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="metajudge-"))), None
+    else:
+        folder = options.store.with_name(options.store.name + ".jobs")
+        folder.mkdir(exist_ok=True)
+        ledger_file = options.store.with_name(options.store.name + ".service")
+    ledger = Ledger(ledger_file)
+    stack.callback(ledger.close)
+    jobs = Jobs(panels, ledger, folder, options.limits, metrics)
+    jobs.start()
+    stack.push_async_callback(jobs.stop)
+    own = () if options.api_key is None else (ApiKey("default", hashed(options.api_key)),)
+    return Service(
+        options=options,
+        engine=engine,
+        panels=panels,
+        ledger=ledger,
+        jobs=jobs,
+        keys=KeyRing((*own, *options.keys)),
+        rates=RateLimit(options.limits.requests_per_minute),
+        admission=Admission(options.limits.in_flight, options.limits.request_s),
+        metrics=metrics,
+    )

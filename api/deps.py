@@ -1,37 +1,90 @@
-"""What routes ask for: the panels, and a caller who may use them."""
+"""What routes ask for: the service's parts, and a caller who may do this.
 
-import hmac
+All are coroutines: plain functions would each go through a thread.
+"""
+
+import math
+from collections.abc import Awaitable, Callable
 from typing import Annotated
 
 from fastapi import Depends, HTTPException, Request
 from fastapi.security import APIKeyHeader, HTTPAuthorizationCredentials, HTTPBearer
 
+from metajudge.errors import StoreError
+from metajudge.store.protocol import Store
+
+from .keys import ANYBODY, Caller, Scope
 from .panels import Panels
+from .service import Service
 
-_bearer = HTTPBearer(auto_error=False, description="The service's key.")
-_header = APIKeyHeader(name="X-API-Key", auto_error=False, description="The service's key.")
+_bearer = HTTPBearer(auto_error=False, description="A key of the service.")
+_header = APIKeyHeader(name="X-API-Key", auto_error=False, description="A key of the service.")
 
 
-def panels(request: Request) -> Panels:
-    """The panels of this service."""
-    found: Panels = request.app.state.panels
+async def service(request: Request) -> Service:
+    """The running service."""
+    found: Service = request.app.state.service
     return found
 
 
-def authorised(
+ServiceDep = Annotated[Service, Depends(service)]
+
+
+async def panels(running: ServiceDep) -> Panels:
+    """The panels of this service."""
+    return running.panels
+
+
+async def store(running: ServiceDep) -> Store:
+    """The store.
+
+    Raises:
+        StoreError: this service keeps nothing.
+    """
+    found = running.engine.store
+    if found is None:
+        raise StoreError("this service keeps nothing: start it with --store")
+    return found
+
+
+async def caller(
     request: Request,
+    running: ServiceDep,
     bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
     header: Annotated[str | None, Depends(_header)],
-) -> None:
-    """Refuses callers without the key, where the service has one (compared in constant time)."""
-    expected: str | None = request.app.state.api_key
-    if expected is None:
-        return
-    given = bearer.credentials if bearer is not None else header
-    if given is None:
-        raise HTTPException(401, "a key is needed: send it as `Authorization: Bearer KEY` or `X-API-Key: KEY`")
-    if not hmac.compare_digest(given.encode(), expected.encode()):
-        raise HTTPException(401, "the key is not valid")
+) -> Caller:
+    """Who asks; refuses callers without a key, where the service has any, and those who ask too often."""
+    found: Caller | None = ANYBODY
+    if not running.keys.empty:
+        given = bearer.credentials if bearer is not None else header
+        if given is None:
+            raise HTTPException(401, "a key is needed: send it as `Authorization: Bearer KEY` or `X-API-Key: KEY`")
+        found = running.keys.caller(given)
+        if found is None:
+            raise HTTPException(401, "the key is not valid")
+    assert found is not None
+    request.state.caller = found.name
+    seconds = running.rates.wait(found)
+    if seconds:
+        detail = f"key {found.name!r} has used up its requests: try again in {seconds:.1f} s"
+        raise HTTPException(429, detail, {"Retry-After": str(math.ceil(seconds))})
+    return found
+
+
+CallerDep = Annotated[Caller, Depends(caller)]
+
+
+def needs(*scopes: Scope) -> Callable[[Caller], Awaitable[Caller]]:
+    """A dependency that lets callers pass who have one of these scopes."""
+
+    async def allowed(one: CallerDep) -> Caller:
+        if one.scopes.isdisjoint(scopes):
+            wanted = " or ".join(scopes)
+            raise HTTPException(403, f"key {one.name!r} has no scope {wanted}: use a key that has")
+        return one
+
+    return allowed
 
 
 PanelsDep = Annotated[Panels, Depends(panels)]
+StoreDep = Annotated[Store, Depends(store)]

@@ -4,18 +4,31 @@ import logging
 from http import HTTPStatus
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
-from metajudge.errors import BudgetExceeded, MetajudgeError, StoreError, UserError
+from metajudge.errors import (
+    BudgetExceeded,
+    MetajudgeError,
+    ProviderError,
+    ReviewError,
+    StoreError,
+    UnprovenError,
+    UserError,
+)
+
+from .admission import ClientGoneError
 
 STATUSES: tuple[tuple[type[MetajudgeError], int], ...] = (
     (BudgetExceeded, 503),
     (StoreError, 503),
+    (ReviewError, 409),
     (UserError, 422),
+    (ProviderError, 502),
+    (UnprovenError, 504),
     (MetajudgeError, 500),
 )
 """The first class that fits decides."""
@@ -36,9 +49,34 @@ class Problem(BaseModel):
 
 RESPONSES: dict[int | str, dict[str, Any]] = {
     status: {"model": Problem, "description": HTTPStatus(status).phrase, "content": {"application/problem+json": {}}}
-    for status in (401, 413, 422, 500, 503)
+    for status in (400, 401, 403, 404, 405, 406, 408, 409, 413, 415, 422, 429, 500, 502, 503, 504)
 }
 """The errors every route may answer with, for the OpenAPI document."""
+RETRY_AFTER_S = {503: "5"}
+GONE = 499
+"""The caller closed the connection; nobody sees this status but the log and the metrics."""
+
+
+class ProblemError(Exception):
+    """An error with several lines."""
+
+    def __init__(self, status: int, detail: str, errors: list[str]) -> None:
+        super().__init__(detail)
+        self.status, self.errors = status, errors
+
+
+def status_of(error: Exception) -> tuple[int, str]:
+    """The status and the words of an error, for streams whose head has been sent."""
+    if isinstance(error, HTTPException):
+        return error.status_code, str(error.detail)
+    if isinstance(error, TimeoutError):
+        return 504, "no result in time; try again: what was paid for is kept"
+    if isinstance(error, ReviewError) and error.reason == "unknown":
+        return 404, str(error)
+    if isinstance(error, MetajudgeError):
+        return next(status for kind, status in STATUSES if isinstance(error, kind)), str(error)
+    _log.error("unhandled error in a stream", exc_info=error)
+    return 500, "an unexpected error, which is in the service's log"
 
 
 def problem(request: Request, status: int, detail: str, errors: list[str] | None = None) -> JSONResponse:
@@ -50,7 +88,9 @@ def problem(request: Request, status: int, detail: str, errors: list[str] | None
         request_id=request.scope.get("state", {}).get("request_id", ""),
         errors=errors,
     )
-    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
+    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
+    if status in RETRY_AFTER_S:
+        headers["Retry-After"] = RETRY_AFTER_S[status]
     content = body.model_dump(exclude_none=True)
     return JSONResponse(content, status, headers=headers, media_type="application/problem+json")
 
@@ -59,8 +99,11 @@ def install_error_handlers(app: FastAPI) -> None:
     """Answers every error, expected or not, with problem details."""
 
     async def library(request: Request, error: Exception) -> JSONResponse:
-        status = next(status for kind, status in STATUSES if isinstance(error, kind))
-        return problem(request, status, str(error))
+        return problem(request, *status_of(error))
+
+    async def several(request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, ProblemError)
+        return problem(request, error.status, str(error), error.errors)
 
     async def http(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, HTTPException)
@@ -78,6 +121,11 @@ def install_error_handlers(app: FastAPI) -> None:
         _log.error("unhandled error in request %s", request.scope.get("state", {}).get("request_id"), exc_info=error)
         return problem(request, 500, "an unexpected error, which is in the service's log under this request id")
 
+    async def gone(request: Request, error: Exception) -> Response:
+        return Response(status_code=GONE)
+
+    app.add_exception_handler(ClientGoneError, gone)
+    app.add_exception_handler(ProblemError, several)
     app.add_exception_handler(MetajudgeError, library)
     app.add_exception_handler(HTTPException, http)
     app.add_exception_handler(RequestValidationError, invalid)

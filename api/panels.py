@@ -1,60 +1,112 @@
 """Panels by name, each built once over the one shared engine."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from metajudge.engine import Engine
 from metajudge.errors import ConfigurationError
 from metajudge.panel_file import PanelConfig
-from metajudge.rubric import BUILTIN_RUBRICS
-from metajudge.strategies import Vetter
-from metajudge.types import Assessment, Judgment
+from metajudge.rubric import BUILTIN_RUBRICS, load_rubric
+from metajudge.strategies import StrategyName, Vetter
+from metajudge.types import AgentResult, Assessment, Judgment
 from metajudge.yaml_documents import looks_like_path
+
+from .rubrics import Rubrics
+
+
+class Choice(BaseModel):
+    """By what to vet; everything by name, never a file or an address."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    panel: str | None = Field(default=None, description="A panel of this service; default: its first one.")
+    rubric: str | None = Field(
+        default=None, description="A rubric in place of the panel's, by name.", examples=["short"]
+    )
+    strategy: StrategyName | None = Field(default=None, description="A strategy in place of the panel's.")
+    policy: str | None = Field(
+        default=None,
+        description="A decision policy by name: the assessment gets its decision.",
+        examples=["verdict_score"],
+    )
 
 
 class Panels:
     """What callers may choose by name: panels as configured, and built-in rubrics (never a file)."""
 
-    def __init__(self, engine: Engine, panels: Mapping[str, PanelConfig]) -> None:
+    def __init__(self, engine: Engine, panels: Mapping[str, PanelConfig], rubrics: Rubrics | None = None) -> None:
         self._engine = engine
+        self.rubrics = rubrics or Rubrics(None)
         self._panels = panels
         self._default = next(iter(panels))
-        self._built: dict[tuple[str, str | None], Vetter] = {}
+        self._built: dict[tuple[str, str | None, str, StrategyName | None], Vetter] = {}
         for name in panels:  # a panel that cannot be built stops the start, not the first request
-            self._vetter(name, None)
+            self.vetter(Choice(panel=name))
+
+    @property
+    def configs(self) -> Mapping[str, PanelConfig]:
+        """The panels there are."""
+        return self._panels
 
     async def vet(
         self,
         judgment: Judgment,
-        panel: str | None,
-        rubric: str | None,
+        choice: Choice,
         others: Sequence[Judgment] = (),
-        policy: str | None = None,
+        heard: Callable[[AgentResult], None] | None = None,
     ) -> Assessment:
-        """Vets one judgment by a panel, with its own rubric or another built-in one; ``others`` are evidence.
+        """Vets one judgment as chosen; ``others`` are evidence.
 
         Args:
-            policy: the name of a policy that decides, in the version in force; never a file.
+            heard: told what each agent said, as it comes.
 
         Raises:
             ConfigurationError: an unknown panel or rubric.
             PolicyError: an unknown policy.
         """
-        vetter = self._vetter(panel or self._default, rubric)
-        if policy is not None and looks_like_path(policy):
-            raise ConfigurationError(f"policy {policy!r}: this service takes policies by name alone")
-        chosen = None if policy is None else await self._engine.policy_in_force(policy)
-        return await self._engine.vet(judgment, others=others, vetter=vetter, policy=chosen)
+        self.check(choice)
+        policy = None if choice.policy is None else await self._engine.policy_in_force(choice.policy)
+        return await self._engine.vet(judgment, others=others, vetter=self.vetter(choice), policy=policy, heard=heard)
 
-    def _vetter(self, name: str, rubric: str | None) -> Vetter:
+    def check(self, choice: Choice) -> None:
+        """Refuses what there is not before any work is done.
+
+        Raises:
+            ConfigurationError: an unknown panel or rubric, or a policy that is a file.
+        """
+        if choice.policy is not None and looks_like_path(choice.policy):
+            raise ConfigurationError(f"policy {choice.policy!r}: this service takes policies by name alone")
+        self.vetter(choice)
+
+    def reads_evidence(self, choice: Choice) -> bool:
+        """Whether other judgments of the item can change the assessment."""
+        vetter = self.vetter(choice)
+        panels = (vetter.default, *vetter.routes.values())
+        return self._engine.calibration is not None or any(one.strategy is StrategyName.SIGNALS for one in panels)
+
+    def vetter(self, choice: Choice) -> Vetter:
+        """The panel of a choice.
+
+        Raises:
+            ConfigurationError: an unknown panel or rubric.
+        """
+        name = choice.panel or self._default
         if name not in self._panels:
             raise ConfigurationError(f"unknown panel {name!r}; this service has {', '.join(self._panels)}")
+        rubric, strategy = choice.rubric, choice.strategy
+        version = ""
         if rubric is not None and rubric not in BUILTIN_RUBRICS:
-            raise ConfigurationError(f"unknown rubric {rubric!r}; this service has {', '.join(BUILTIN_RUBRICS)}")
-        found = self._built.get((name, rubric))
+            rubric = self.rubrics.source(rubric)
+            version = load_rubric(rubric).digest
+        key = (name, rubric, version, strategy)
+        found = self._built.get(key)
         if found is None:
             config = self._panels[name]
             if rubric is not None:
                 agents = tuple(agent.model_copy(update={"rubric": None}) for agent in config.agents)
                 config = config.model_copy(update={"rubric": rubric, "agents": agents, "weights": None})
-            found = self._built[name, rubric] = self._engine.variant(config)
+            if strategy is not None:
+                config = config.model_copy(update={"strategy": strategy.value})
+            found = self._built[key] = self._engine.variant(config)
         return found

@@ -2,9 +2,11 @@
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import BaseModel, Discriminator, Field, Tag
 
 from metajudge.types import Judgment
+
+from .panels import Choice
 
 EXAMPLE_JUDGMENT: dict[str, Any] = {
     "id": "j-17",
@@ -21,25 +23,20 @@ EXAMPLE_JUDGMENT: dict[str, Any] = {
 }
 
 
-class VetRequest(BaseModel):
+class VetRequest(Choice):
     """A judgment, and by what to vet it."""
 
-    model_config = ConfigDict(extra="forbid")
-
     judgment: Judgment = Field(examples=[EXAMPLE_JUDGMENT])
-    panel: str | None = Field(default=None, description="A panel of this service; default: its first one.")
-    rubric: str | None = Field(
-        default=None, description="A built-in rubric in place of the panel's.", examples=["short"]
-    )
-    policy: str | None = Field(
-        default=None,
-        description="A decision policy by name: the assessment gets its decision.",
-        examples=["verdict_score"],
-    )
     others: list[Judgment] = Field(
         default=[],
+        max_length=500,
         description="Judgments that are evidence, such as the other order or other judges of the item; not vetted.",
     )
+
+    @property
+    def choice(self) -> Choice:
+        """By what to vet it."""
+        return Choice(panel=self.panel, rubric=self.rubric, strategy=self.strategy, policy=self.policy)
 
 
 def _kind(body: Any) -> str:
@@ -61,3 +58,10 @@ class Version(BaseModel):
 
     name: str = "metajudge"
     version: str
+
+
+class Readiness(BaseModel):
+    """Whether requests can be served; ``checks`` says ``ok`` or why not."""
+
+    ready: bool
+    checks: dict[str, str]

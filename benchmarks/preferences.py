@@ -194,7 +194,12 @@ def main() -> None:
     folder = given.folder / f"rows-{given.rows}"
     if not (folder / "store.duckdb").exists():
         folder.mkdir(parents=True, exist_ok=True)
-        make_input(folder, given.rows)
+        # In a process of its own: a child's peak memory starts from its parent's.
+        maker = multiprocessing.get_context("spawn").Process(target=make_input, args=(folder, given.rows))
+        maker.start()
+        maker.join()
+        if maker.exitcode:
+            sys.exit(f"the input could not be made (code {maker.exitcode})")
     names = [name for name in WAYS if not (given.without_pandas and "pandas" in name)]
     found = [measure(name, folder, given.split) for name in names]
     print(f"{given.rows:,} judgments of {given.rows // 2:,} items")

@@ -1,5 +1,6 @@
 """What is laid over an assessment once it is vetted: a probability, a policy's decision, a review by people."""
 
+import json
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from metajudge.evidence.rewards import RewardScore
     from metajudge.reviews import Review
     from metajudge.strategies.probability import Probabilities
+
+CALIBRATION = "calibration"
+"""What calibrations are called in the store's audit log; their subject is the digest."""
 
 REVIEWS_AT_ONCE = 200
 """Reviews are queued in the store in groups of so many, and at the end of a run."""
@@ -88,12 +92,23 @@ class Completion:
             ConfigurationError: one for other panels, or for cases.
         """
         self._store, self._run_id, self._seed = store, run_id, vetter.seed or 0
+        await self._keep_calibration()
         if self._given is None:
             return
         from metajudge.policies import policy_in_force
 
         self.policy = await policy_in_force(self._given, store)
         self.check(self.policy, vetter, say)
+
+    async def _keep_calibration(self) -> None:
+        """Keeps the calibration's content, once per digest, so that probabilities can be explained without its file."""
+        if self._store is None or self.calibration is None:
+            return
+        name = self.calibration.digest
+        if not await self._store.audit_log.entries(CALIBRATION, name, limit=1):
+            await self._store.audit_log.append(
+                CALIBRATION, name, json.loads(self.calibration.to_json()), now=time.time()
+            )
 
     def check(self, policy: "Policy", vetter: Vetter, say: Callable[[str], None]) -> None:
         """Checks that a policy can decide on what panels find; says where it will have nothing to decide on."""
@@ -204,7 +219,8 @@ class Completion:
         """Puts what waits into the store's queue; what is there already stays as it is."""
         waiting, self._waiting = self._waiting, []
         if waiting and self._store is not None:
-            self.opened += await self._store.reviews.open(waiting)
+            opened = await self._store.reviews.open(waiting)  # awaited first: += reads before it waits
+            self.opened += opened
 
     async def _queue(self, judgment: Judgment, assessment: Assessment, vetter: Vetter) -> None:
         from metajudge.policies import weights_of
@@ -218,6 +234,7 @@ class Completion:
             audit_share=self._audit_share,
             seed=self._seed,
             reviewers=self._reviewers,
+            scale=vetter.panel_for(judgment).scale,
         )
         if review is not None:
             self._waiting.append(review)

@@ -27,7 +27,7 @@ from metajudge.settings import Settings
 from metajudge.store.protocol import RunRecord, Store
 from metajudge.strategies import Panel, SignalEvidence, StrategyName, Vetter
 from metajudge.summary import VetSummary
-from metajudge.types import Assessment, Judgment, Status, digest
+from metajudge.types import AgentResult, Assessment, Judgment, Status, digest
 
 if TYPE_CHECKING:
     from metajudge.calibration.calibration import Calibration
@@ -200,6 +200,7 @@ class Engine:
         evidence: EvidenceIndex | None = None,
         vetter: Vetter | None = None,
         policy: "Policy | None" = None,
+        heard: Callable[[AgentResult], None] | None = None,
     ) -> Assessment:
         """Vets one judgment; one that was assessed before under the same panel is taken from the store.
 
@@ -209,6 +210,7 @@ class Engine:
             evidence: the same, indexed already, for strategy ``signals``.
             vetter: a :meth:`variant` to vet by in place of the engine's own panel.
             policy: decides in place of the engine's own.
+            heard: told what each agent said, as it comes; nothing for an earlier assessment.
 
         Raises:
             BudgetExceeded: nothing more may be spent.
@@ -225,7 +227,7 @@ class Engine:
         earlier = (await self._find_done([key])).get(key)
         if earlier is None or earlier.status is not Status.ASSESSED:
             index = evidence or EvidenceIndex.build(around)
-            earlier = await self._work(vetter, Job(0, key, judgment, earlier), index)
+            earlier = await self._work(vetter, Job(0, key, judgment, earlier), index, heard)
         assessment = await self._completion.complete(key, judgment, earlier, probabilities, vetter, policy)
         await self._completion.open_reviews()
         return assessment
@@ -357,9 +359,15 @@ class Engine:
             if isinstance(self._store_given, str | Path):
                 await store.close()
 
-    async def _work(self, vetter: Vetter, job: Job[Judgment, Assessment], index: EvidenceIndex | None) -> Assessment:
+    async def _work(
+        self,
+        vetter: Vetter,
+        job: Job[Judgment, Assessment],
+        index: EvidenceIndex | None,
+        heard: Callable[[AgentResult], None] | None = None,
+    ) -> Assessment:
         evidence = None if index is None else SignalEvidence(index)
-        assessment = await vetter.vet(job.record, retry=job.earlier is not None, evidence=evidence)
+        assessment = await vetter.vet(job.record, retry=job.earlier is not None, evidence=evidence, heard=heard)
         if self._store is not None:
             key = job.key
             if assessment.signals is not None:  # depends on the judgments around it, which are no part of the key

@@ -1,8 +1,12 @@
 """What a policy sends to people is queued once, and an audited share of the rest with its probability."""
 
+import asyncio
+from types import SimpleNamespace
+
 import pytest
 
 from metajudge import Engine
+from metajudge.completion import Completion
 from metajudge.errors import ConfigurationError
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.reviews import ReviewOrigin
@@ -106,3 +110,20 @@ async def test_one_judgment_alone_is_queued_too(store):
 def test_what_makes_no_sense_is_refused(options, message):
     with pytest.raises(ConfigurationError, match=message):
         Engine(**options)
+
+
+async def test_reviews_that_several_workers_queue_at_once_are_all_counted():
+    class Slow:
+        async def open(self, reviews):
+            await asyncio.sleep(0.01)
+            return len(reviews)
+
+    completion = Completion(None, False, None)
+    completion._store = SimpleNamespace(reviews=Slow())
+
+    async def queued(count):
+        completion._waiting = [object()] * count
+        await completion.open_reviews()
+
+    await asyncio.gather(queued(200), queued(149))
+    assert completion.opened == 349

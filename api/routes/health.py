@@ -1,17 +1,66 @@
-"""Is it there, and what is it?"""
+"""Is it there, is it ready, what is it, and what has it done?"""
 
-from fastapi import APIRouter
+import asyncio
+
+from fastapi import APIRouter, Response
+from fastapi.responses import PlainTextResponse
 
 from metajudge import __version__
+from metajudge.errors import MetajudgeError
 
-from ..schemas import Health, Version
+from ..deps import ServiceDep
+from ..errors import RESPONSES
+from ..schemas import Health, Readiness, Version
+from ..service import Service
 
-router = APIRouter(tags=["service"])
+router = APIRouter(tags=["service"], responses={status: RESPONSES[status] for status in (400, 405, 408, 413, 500)})
 
 
 @router.get("/healthz", summary="Liveness")
 async def healthz() -> Health:
     return Health()
+
+
+@router.get("/readyz", summary="Readiness", responses={503: {"model": Readiness}})
+async def readyz(running: ServiceDep, response: Response) -> Readiness:
+    """Whether the store answers and the providers' clients can be opened; 503 where not. No model is asked."""
+    checks = {"store": await _store(running), "providers": await _providers(running)}
+    ready = all(said == "ok" for said in checks.values())
+    response.status_code = 200 if ready else 503
+    return Readiness(ready=ready, checks=checks)
+
+
+async def _store(running: Service) -> str:
+    if running.engine.store is None:
+        return "ok"
+    try:
+        async with asyncio.timeout(5):
+            await running.engine.store.runs(1)
+    except (MetajudgeError, TimeoutError) as error:
+        return str(error) or "the store does not answer within 5 s"
+    return "ok"
+
+
+async def _providers(running: Service) -> str:
+    try:
+        running.engine.connect()
+    except MetajudgeError as error:
+        return str(error)
+    return "ok"
+
+
+@router.get("/metrics", summary="Counts for Prometheus", response_class=PlainTextResponse)
+async def metrics(running: ServiceDep) -> PlainTextResponse:
+    """Requests, latency, model calls, tokens, cost, failures by kind, queue depth, decisions, since the start."""
+    admission, jobs = running.admission, running.jobs
+    gauges = {
+        "metajudge_in_flight": ("Requests at work at models.", admission.in_flight),
+        "metajudge_in_flight_limit": ("More are refused.", admission.most),
+        "metajudge_jobs_running": ("Jobs at work.", jobs.running),
+        "metajudge_queue_depth": ("Jobs that wait.", jobs.waiting),
+    }
+    text = running.metrics.text(running.engine.meter, gauges)
+    return PlainTextResponse(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 @router.get("/version", summary="Version")

@@ -43,6 +43,10 @@ def case(
             metavar="URL",
         ),
     ] = None,
+    audit_share: Annotated[
+        float, typer.Option(help="Share of approved and rejected cases that people review as well, drawn at random.")
+    ] = 0.0,
+    reviewers: Annotated[int, typer.Option(help="How many people are to decide each review.", min=1, max=20)] = 1,
     concurrency: Annotated[int, typer.Option(help="Cases in work at most.", min=1)] = 16,
     budget_usd: Annotated[float | None, typer.Option(help="Stop before spending more than this.")] = None,
     seed: Annotated[int | None, typer.Option(help="Sent to models that take one, and recorded.")] = None,
@@ -64,10 +68,14 @@ def case(
     from metajudge.cli.case_run import CaseSummary
     from metajudge.cli.judge_run import write_lines
     from metajudge.decision import DEFAULT_CASE_POLICY
+    from metajudge.errors import ConfigurationError
     from metajudge.judging.case_panel import CasePanel
 
+    if not 0 <= audit_share <= 1:
+        raise ConfigurationError(f"the audited share must lie in 0..1, not {audit_share:g}; .05 audits one in twenty")
     name = policy or DEFAULT_CASE_POLICY
-    chosen, rubric = _policy(name)
+    opening = {"audit_share": audit_share, "seed": seed or 0, "reviewers": reviewers}
+    chosen, rubric = _policy(name, store_path(store))
     panel = _judges(config, judge, seed)
     sender = _webhook(webhook)
     found = read_cases(inputs, CasePanel((), chosen, rubric), limit)
@@ -76,7 +84,7 @@ def case(
         return
     where = store_path(store)
     summary = CaseSummary(cases=len(found.cases), bad_lines=len(found.rejects))
-    run(_run(panel, name, rubric, found.cases, where, out, summary, sender, concurrency, budget_usd))
+    run(_run(panel, name, rubric, found.cases, where, out, summary, sender, concurrency, budget_usd, opening))
     rejects = Path(f"{out or where}.rejects.jsonl")
     write_lines(rejects, (asdict(reject) for reject in found.rejects))
     summary.store, summary.out = str(where), None if out is None else str(out)
@@ -91,13 +99,28 @@ def case(
     raise typer.Exit(summary.exit_code)
 
 
-def _policy(name: str) -> tuple[Any, Any]:
+def _policy(name: str, store: Path) -> tuple[Any, Any]:
+    """A policy's file, or by name the version in force in the store, whether its file is still there or not."""
     from metajudge.decision import case_rubric, load_policy
     from metajudge.yaml_documents import looks_like_path
 
-    chosen = load_policy(name)
+    if looks_like_path(name) or not store.exists():
+        chosen = load_policy(name)
+    else:
+        chosen = run(_in_force(name, store))
     folder = Path(name).parent if looks_like_path(name) else None
     return chosen, case_rubric(chosen, folder)
+
+
+async def _in_force(name: str, path: Path) -> Any:
+    from metajudge.feedback.loop import FeedbackLoop
+    from metajudge.store import open_store
+
+    store = await open_store(path)
+    try:
+        return await FeedbackLoop(store, clock=time.time).active(name)
+    finally:
+        await store.close()
 
 
 def _judges(config: Path | None, judges: list[str] | None, seed: int | None) -> Any:
@@ -132,6 +155,7 @@ async def _run(
     sender: Any,
     concurrency: int,
     budget_usd: float | None,
+    opening: dict[str, Any],
 ) -> None:
     from metajudge.cli.case_run import case_judges, judge_cases
     from metajudge.cli.case_webhook import send_all
@@ -162,6 +186,7 @@ async def _run(
             workers=concurrency,
             progress=progress.update,
             stop=stop,
+            opening=opening,
         )
         if sender is not None:
             summary.webhook = await send_all(sender, summary.results, engine.store, say)

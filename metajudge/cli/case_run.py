@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -110,8 +110,13 @@ async def judge_cases(
     workers: int,
     progress: Callable[[], None],
     stop: Stop | None = None,
+    opening: Mapping[str, Any] | None = None,
 ) -> None:
-    """Judges cases; an interrupted run goes on from the stored replies."""
+    """Judges cases; an interrupted run goes on from the stored replies.
+
+    Args:
+        opening: audited share, its seed and the number of reviewers, as :func:`review_of` takes them.
+    """
     summary.run_id = engine.run_id
     results: dict[int, CaseResult] = {}
 
@@ -119,7 +124,7 @@ async def judge_cases(
         result = await panel.judge(job.record, now=datetime.now(UTC))
         if engine.store is not None:
             await keep_result(engine.store, result)
-            review = review_of(result, job.record, panel.policy, time.time())
+            review = review_of(result, job.record, panel.policy, time.time(), **(opening or {}))
             if review is not None:
                 opened = await engine.store.reviews.open([review])  # awaited first: += reads before it waits
                 summary.reviews += opened

@@ -46,6 +46,56 @@ def report(
 
 
 @app.command()
+def disagreements(
+    policy: PolicyOption = "verdict",
+    direction: Annotated[
+        str | None, typer.Option(help="too_lenient, too_strict or needless_review; default: all.", metavar="WAY")
+    ] = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the cases in which people and the policy disagree, with people's reasons.
+
+    too_lenient: approved, and held wrong; too_strict: rejected, and held right; needless_review: nothing to change.
+    """
+    from metajudge.cli.feedback_report import disagreement_rows, print_disagreements
+    from metajudge.errors import InputError
+    from metajudge.feedback.cases import Direction
+
+    if direction is not None and direction not in list(Direction):
+        raise InputError(f"no such direction {direction!r}: {', '.join(Direction)}")
+
+    async def main(loop: Any) -> Any:
+        return await loop.disagreements(policy)
+
+    found = {way: cases for way, cases in _with_loop(store, 0, main).items() if direction in (None, way)}
+    if as_json:
+        _print_json(disagreement_rows(found))
+    else:
+        print_disagreements(found)
+
+
+@app.command()
+def snapshots(
+    policy: Annotated[str | None, typer.Option("--policy", help="Only this policy.", metavar="NAME")] = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the reports kept with `report --save`, oldest first; --json has them whole."""
+
+    async def main(loop: Any) -> Any:
+        return await loop.snapshots(policy)
+
+    found = _with_loop(store, 0, main)
+    if as_json:
+        _print_json([{"entry_id": one.entry_id, "recorded_at": one.recorded_at, **one.payload} for one in found])
+    else:
+        from metajudge.cli.feedback_report import print_snapshots
+
+        print_snapshots(found)
+
+
+@app.command()
 def propose(
     policy: PolicyOption = "verdict",
     every: Annotated[
@@ -63,19 +113,21 @@ def propose(
     async def main(loop: Any) -> Any:
         if every is not None and not await loop.due(policy, every):
             return None
-        return await loop.propose(policy)
+        return await loop.propose(policy), await loop.advice(policy)
 
     found = _with_loop(store, seed, main)
     if found is None:
         typer.echo(f"Fewer than {every} disagreements since patterns were last looked for: nothing was done.")
         raise typer.Exit(1)
+    proposals, advice = found
     if as_json:
-        _print_json([one.model_dump(mode="json") for one in found])
+        _print_json([one.model_dump(mode="json") for one in proposals])
     else:
-        from metajudge.cli.feedback_report import print_proposals
+        from metajudge.cli.feedback_report import print_advice, print_proposals
 
-        print_proposals(found)
-    raise typer.Exit(0 if any(one.status == "proposed" for one in found) else 1)
+        print_proposals(proposals)
+        print_advice(advice)
+    raise typer.Exit(0 if any(one.status == "proposed" for one in proposals) else 1)
 
 
 @app.command()

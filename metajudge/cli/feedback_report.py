@@ -1,21 +1,27 @@
 """Metrics, proposals and their history, for people."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from metajudge.feedback.advice import Advice
 from metajudge.feedback.backtest import Backtest, Difference
+from metajudge.feedback.cases import DecidedCase, Direction
 from metajudge.feedback.loop import Report
 from metajudge.feedback.metrics import Metric
 from metajudge.feedback.proposals import Activation, Proposal
+from metajudge.store.protocol import AuditEntry
 
 
 def print_report(report: Report) -> None:
     """Prints the metrics overall and by version, what people disagreed with, and patterns."""
     console = Console(highlight=False)
-    console.print(f"Policy {report.policy}: {report.cases} cases decided by people", markup=False)
+    told = report.overall["accuracy"].n
+    silent = "" if told == report.cases else f", {report.cases - told} of them without a clear answer"
+    console.print(f"Policy {report.policy}: {report.cases} cases decided by people{silent}", markup=False)
     console.print(_table("", list(report.overall.values())))
     for title, groups in (("version", report.by_version), ("category", report.by_category), ("judge", report.by_judge)):
         if len(groups) > 1:
@@ -26,6 +32,84 @@ def print_report(report: Report) -> None:
     console.print(f"\nDisagreements: {counts}", markup=False)
     for pattern in report.patterns:
         console.print(f"  {pattern.describe()}", markup=False, soft_wrap=True)
+    print_advice(report.advice)
+
+
+def print_advice(advice: Sequence[Advice]) -> None:
+    """Prints what a person might revise, and how that is tested."""
+    console = Console(highlight=False)
+    for one in advice:
+        console.print(f"Advice: {one.text}", markup=False, soft_wrap=True)
+    if advice:
+        console.print(
+            "Other words ask the models anew, so no backtest can tell: judge the reviewed records again with them.",
+            markup=False,
+            soft_wrap=True,
+        )
+
+
+def disagreement_rows(found: Mapping[Direction, Sequence[DecidedCase]]) -> list[dict[str, Any]]:
+    """One plain row a case: what was decided, by which version, and what people said."""
+    return [
+        {
+            "direction": way.value,
+            "case_id": case.case_id,
+            "judge": case.judge,
+            "category": case.category,
+            "action": case.action,
+            "policy": case.policy,
+            "policy_digest": case.policy_digest,
+            "score": case.score,
+            "probability": case.probability,
+            "confidence": case.confidence,
+            "decisions": [
+                {
+                    "review_id": one.review_id,
+                    "reviewer": one.reviewer,
+                    "outcome": one.outcome.value,
+                    "verdict": None if one.verdict is None else str(one.verdict),
+                    "scores": one.scores,
+                    "reason": one.reason,
+                    "decided_at": one.decided_at,
+                    "blind": one.blind,
+                }
+                for one in case.decisions
+            ],
+        }
+        for way, cases in found.items()
+        for case in cases
+    ]
+
+
+def print_disagreements(found: Mapping[Direction, Sequence[DecidedCase]]) -> None:
+    """Prints cases by direction, each with people's words."""
+    console = Console(highlight=False)
+    for way, cases in found.items():
+        console.print(f"{way.value.replace('_', ' ')}: {len(cases)}", markup=False)
+        for case in cases:
+            number = case.score if case.probability is None else case.probability
+            value = "" if number is None else f" at {number:.4g}"
+            by = f"{case.judge or 'case'}, version {(case.policy_digest or '')[:12]}"
+            console.print(f"  {case.case_id} ({by}): {case.action}{value}", markup=False, soft_wrap=True)
+            for one in case.decisions:
+                why = f": {one.reason}" if one.reason else ", no reason given"
+                console.print(f"    {one.outcome.value} by {one.reviewer}{why}", markup=False, soft_wrap=True)
+
+
+def print_snapshots(found: Sequence[AuditEntry]) -> None:
+    """Prints the metrics of each kept report in a line."""
+    console = Console(highlight=False)
+    if not found:
+        console.print("No report was kept yet: metajudge feedback report --save", markup=False)
+    for one in found:
+        metrics = one.payload["overall"]
+        said = ", ".join(
+            f"{name.replace('_', ' ')} "
+            + ("no data" if m["value"] is None else f"{100 * m['value']:.1f} % of {m['n']}")
+            for name, m in metrics.items()
+        )
+        line = f"{_day(one.recorded_at)}  {one.subject}, {one.payload['cases']} cases: {said}"
+        console.print(line, markup=False, soft_wrap=True)
 
 
 def _table(title: str, found: Sequence[Metric]) -> Table:
@@ -39,9 +123,17 @@ def _table(title: str, found: Sequence[Metric]) -> Table:
             "no data" if one.value is None else f"{100 * one.value:.1f} %",
             "" if one.low is None or one.high is None else f"{100 * one.low:.1f} to {100 * one.high:.1f}",
             str(one.n),
-            f"{sign} {100 * one.target:g} %" + {True: ", met", False: ", missed", None: ""}[one.met],
+            f"{sign} {100 * one.target:g} %{_met(one)}",
         )
     return table
+
+
+def _met(one: Metric) -> str:
+    """Whether the target is met, and whether the interval leaves that open."""
+    if one.met is None:
+        return ""
+    unsure = one.low is None or one.high is None or one.low <= one.target <= one.high
+    return (", met" if one.met else ", missed") + (" (unsure)" if unsure else "")
 
 
 def print_proposals(proposals: Sequence[Proposal]) -> None:
@@ -50,7 +142,11 @@ def print_proposals(proposals: Sequence[Proposal]) -> None:
     if not proposals:
         console.print("No change fits: too few cases, or no disagreement to learn from.", markup=False)
     for one in proposals:
-        console.print(f"{one.proposal_id}  {one.status}: {one.kind.value}, {one.change}", markup=False, soft_wrap=True)
+        console.print(
+            f"{one.proposal_id}  {one.status}: {one.kind.value} against {_way(one)}, {one.change}",
+            markup=False,
+            soft_wrap=True,
+        )
         console.print(f"    {one.backtest.reason} ({_on(one.backtest)})", markup=False, soft_wrap=True)
     good = [one for one in proposals if one.status == "proposed"]
     if good:
@@ -82,7 +178,8 @@ def print_history(proposals: Sequence[Proposal], activations: Sequence[Activatio
         word = (
             "active" if active.get(one.name) == one.proposal_id else "superseded" if one.proposal_id in once else status
         )
-        console.print(f"{_day(one.created_at)}  {one.proposal_id}  {word}: {one.name}: {one.change}", markup=False)
+        what = f"{one.name} against {_way(one)}: {one.change}"
+        console.print(f"{_day(one.created_at)}  {one.proposal_id}  {word}: {what}", markup=False, soft_wrap=True)
     for done in activations:
         why = f": {done.reason}" if done.reason else ""
         console.print(
@@ -91,6 +188,10 @@ def print_history(proposals: Sequence[Proposal], activations: Sequence[Activatio
             markup=False,
             soft_wrap=True,
         )
+
+
+def _way(one: Proposal) -> str:
+    return "too lenient" if one.direction is Direction.TOO_LENIENT else "too strict"
 
 
 def _on(found: Backtest) -> str:

@@ -11,15 +11,22 @@ from metajudge.cli.options import JsonOption, StoreOption, store_path
 
 
 def show(
-    name: Annotated[str, typer.Argument(help="A judgment, item or run id.", metavar="ID")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="The id of a judgment, item, run, case, review or proposal; or a policy's name.", metavar="ID"
+        ),
+    ],
     store: StoreOption = None,
 ) -> None:
-    """Print everything kept about a judgment, an item or a run, as JSON."""
+    """Print everything kept about a judgment, an item, a run, a case, a proposal or a policy, as JSON."""
     import orjson
 
     found = asyncio.run(_show(_existing(store), name))
     if found is None:
-        typer.echo(f"metajudge: the store knows no judgment, item or run {name!r}", err=True)
+        typer.echo(
+            f"metajudge: the store knows no judgment, item, run, case, review, proposal or policy {name!r}", err=True
+        )
         raise typer.Exit(2)
     typer.echo(orjson.dumps(found, option=orjson.OPT_INDENT_2, default=str).decode())
 
@@ -42,9 +49,9 @@ def runs(store: StoreOption = None, as_json: JsonOption = False, limit: int = 20
 
 
 def forget(
-    item: Annotated[str, typer.Argument(help="An item's id.", metavar="ITEM")], store: StoreOption = None
+    item: Annotated[str, typer.Argument(help="An item's or a case's id.", metavar="ITEM")], store: StoreOption = None
 ) -> None:
-    """Redact the texts of an item and of all that was said about it; digests and numbers stay."""
+    """Redact the texts of an item or a case and of all that was said about it; digests and numbers stay."""
     count = asyncio.run(_forget(_existing(store), item))
     if count == 0:
         typer.echo(f"metajudge: the store keeps no text of an item {item!r}", err=True)

@@ -124,7 +124,7 @@ def decide(
     state, judgment, proposals = _with_store(store, main)
     _say_proposals(proposals)
     if as_json:
-        typer.echo(state.model_dump_json())
+        typer.echo(state.model_dump_json(exclude={"review": {"truth"}}))
         return
     made = state.decisions[-1]
     typer.echo(f"{review}: {made.outcome.value} by {made.reviewer}; the review is {state.status.value}.")

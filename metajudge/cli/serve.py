@@ -5,43 +5,67 @@ from typing import Annotated
 
 import typer
 
-from metajudge.cli.options import AgentOption, StoreOption, panel_from, store_path
+from metajudge.cli.options import AgentOption, StoreOption, panel_from
+from metajudge.panel_file import PanelConfig
 
 
 def serve(
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen on; 0 picks a free one.", min=0, max=65535)] = 8080,
+    host: Annotated[str | None, typer.Option(help="Address to listen on; default 127.0.0.1.")] = None,
+    port: Annotated[
+        int | None, typer.Option(help="Port to listen on; default 8080, 0 picks a free one.", min=0, max=65535)
+    ] = None,
     agent: AgentOption = None,
     config: Annotated[
         list[Path] | None,
-        typer.Option("--config", help="Panel file (TOML); repeat to offer several by name.", metavar="FILE"),
+        typer.Option(
+            "--config",
+            help="A service's file (TOML with a table [service]: panels, keys, limits, store), or panel files to "
+            "offer by name. Repeatable.",
+            metavar="FILE",
+        ),
     ] = None,
     store: StoreOption = None,
     calibration: Annotated[
         Path | None, typer.Option(help="A file of `calibrate fit`: adds probabilities.", metavar="FILE")
     ] = None,
-    concurrency: Annotated[int, typer.Option(help="Calls to models in flight at most.", min=1)] = 64,
-    max_body_mb: Annotated[float, typer.Option(help="Largest request body, in megabytes.", min=0.001)] = 4.0,
+    concurrency: Annotated[int | None, typer.Option(help="Calls to models in flight; default 64.", min=1)] = None,
+    max_body_mb: Annotated[
+        float | None, typer.Option(help="Largest request body in megabytes; default 4.", min=0.001)
+    ] = None,
+    workers: Annotated[int, typer.Option(help="Processes; more than one is refused.", min=1)] = 1,
+    new_key: Annotated[
+        str | None,
+        typer.Option("--new-key", help="Make a key of this name, print it and its lines for the file.", metavar="NAME"),
+    ] = None,
+    scope: Annotated[
+        list[str] | None, typer.Option(help="Of --new-key: vet, read, review, admin. Repeatable; default all.")
+    ] = None,
 ) -> None:
     """Serve vetting over HTTP: POST /v1/vet, documented at /docs.
 
     A panel is offered under its file's name, the first one by default; agents given here replace the default one's.
-    Away from loopback the service demands a key: set METAJUDGE_API_KEY.
+    Away from loopback the service demands a key: set METAJUDGE_API_KEY, or give keys in a service's file.
     """
     from importlib import import_module
 
-    files = config or []
-    panels = {file.stem: panel_from(file, None) for file in files[1:]}
-    first = files[0] if files else None
-    panels = {first.stem if first else "default": panel_from(first, agent), **panels}
     # Mapped into the package from another folder, which type checkers cannot follow.
     server = import_module("metajudge.api.server")
+    if new_key is not None:
+        key, lines = server.new_key_lines(new_key, scope or [])
+        typer.echo(f"{key}\n\n{lines}")
+        return
+
+    def panel_of(file: Path | None, flags: bool) -> PanelConfig:
+        return panel_from(file, agent if flags else None)
+
     server.run(
-        panels,
+        config or [],
+        panel_of,
         host=host,
         port=port,
-        store=store_path(store),
+        store=store,
         concurrency=concurrency,
-        max_body_bytes=int(max_body_mb * 1_000_000),
+        max_body_mb=max_body_mb,
         calibration=calibration,
+        workers=workers,
     )

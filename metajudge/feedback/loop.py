@@ -8,6 +8,7 @@ from typing import Any
 from metajudge.decision.load import load_policy
 from metajudge.decision.policy import Policy
 from metajudge.errors import InputError, PolicyError
+from metajudge.feedback.advice import Advice, advise
 from metajudge.feedback.backtest import CONFIDENCE, Backtest, backtest
 from metajudge.feedback.candidates import FITS, ChangeKind
 from metajudge.feedback.cases import DecidedCase, Direction, decided_case
@@ -34,6 +35,7 @@ class Report:
         overall: all metrics; ``by_version``, ``by_category`` and ``by_judge`` the same in groups.
         disagreements: how often in each direction.
         patterns: the surest first.
+        advice: revisions of rubric or prompt that the patterns suggest; no backtest can settle them.
     """
 
     policy: str
@@ -44,6 +46,7 @@ class Report:
     by_judge: dict[str, dict[Any, Metric]]
     disagreements: dict[Direction, int]
     patterns: list[Pattern]
+    advice: list[Advice]
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -55,6 +58,7 @@ class Report:
             **{name: {key: _plain(one) for key, one in getattr(self, name).items()} for name in groups},
             "disagreements": {direction.value: count for direction, count in self.disagreements.items()},
             "patterns": [asdict(one) | {"text": one.describe()} for one in self.patterns],
+            "advice": [asdict(one) for one in self.advice],
         }
 
 
@@ -110,7 +114,7 @@ class FeedbackLoop:
     async def report(self, name: str) -> Report:
         """Metrics with intervals, disagreements and patterns."""
         cases = await self.cases(name)
-        policy = await self.active(name)
+        patterns = find_patterns(await self.active(name), cases)
         return Report(
             policy=name,
             cases=len(cases),
@@ -119,8 +123,21 @@ class FeedbackLoop:
             by_category=metrics_by(cases, lambda case: case.category, seed=self._seed),
             by_judge=metrics_by(cases, lambda case: case.judge, seed=self._seed),
             disagreements={direction: len(found) for direction, found in disagreements(cases).items()},
-            patterns=find_patterns(policy, cases),
+            patterns=patterns,
+            advice=advise(patterns),
         )
+
+    async def disagreements(self, name: str) -> dict[Direction, list[DecidedCase]]:
+        """The cases in which people and a version of the policy disagree, with what people said; by direction."""
+        return disagreements(await self.cases(name))
+
+    async def advice(self, name: str) -> list[Advice]:
+        """Revisions of rubric or prompt that people's corrections suggest."""
+        return advise(find_patterns(await self.active(name), await self.cases(name)))
+
+    async def snapshots(self, name: str | None = None) -> list[AuditEntry]:
+        """The reports that were kept, oldest first."""
+        return await self._store.audit_log.entries(SNAPSHOT, name)
 
     async def snapshot(self, name: str) -> AuditEntry:
         """Keeps a report as it stands now."""
@@ -167,6 +184,7 @@ class FeedbackLoop:
                 "disagreements_total": count,
                 "cases": len(cases),
                 "patterns": [asdict(one) | {"text": one.describe()} for one in patterns],
+                "advice": [asdict(one) for one in advise(patterns)],
                 "proposals": [one.proposal_id for one in found],
             },
             now=self._clock(),

@@ -110,7 +110,8 @@ def metrics(cases: Sequence[DecidedCase], *, seed: int = 0) -> dict[MetricName, 
 
     Where cases were reviewed with different probabilities (an audited share of approvals beside all doubtful cases),
     each counts with the inverse of its own (Horvitz and Thompson, 1952, as a ratio), and the interval is a bootstrap
-    over questions; else it is Wilson's, or the bootstrap where questions repeat.
+    over questions; else it is Wilson's, or the bootstrap where questions repeat. Where all cases agree, no resample
+    differs, and the interval is Wilson's with questions as its n.
     """
     return {name: _metric(name, one, cases, seed) for name, one in DEFINITIONS.items()}
 
@@ -150,6 +151,9 @@ def _share(
         return (found.estimate, found.low, found.high), found.method
     if distinct < 2:
         return (float(np.average(yes, weights=weights)), None, None), "no interval: all cases are about one question"
+    if yes.min() == yes.max():  # every resample is the same, and its interval would claim to be sure
+        found = wilson(distinct if yes[0] else 0, distinct)
+        return (found.estimate, found.low, found.high), "Wilson over questions, as all cases agree"
     drawn = bootstrap_ratio(
         yes * weights, weights, questions, rng=np.random.default_rng([seed, len(yes)]), resamples=RESAMPLES
     )

@@ -15,9 +15,9 @@ from typing import Any, Final
 
 import duckdb
 import orjson
-from pydantic import ValidationError
 
 from metajudge.errors import InputError, StoreError
+from metajudge.preferences.assessment_lines import to_line, writing_assessments
 from metajudge.preferences.request import ExportRequest, Kind, Rule
 from metajudge.preferences.workspace import quoted
 from metajudge.readers import JudgmentSource
@@ -234,10 +234,10 @@ def _from_records(
     rows = _JudgmentRows(request.kind is Kind.JUDGMENTS)
     with tempfile.TemporaryDirectory(dir=scratch, prefix="lines-") as folder:
         items, judgments, assessments = (Path(folder) / name for name in ("items", "judgments", "assessments"))
-        rows.write(given.judgments, judgments, items)
-        _load(work, "judgments", judgments, _JUDGMENTS)
-        _load(work, "items", items, _ITEMS)
-        _write(assessments, _assessment_rows(given.assessments))
+        with writing_assessments(given.assessments, assessments):
+            rows.write(given.judgments, judgments, items)
+            _load(work, "judgments", judgments, _JUDGMENTS)
+            _load(work, "items", items, _ITEMS)
         _load(work, "assessments", assessments, _ASSESSMENTS)
     if given.assessments is None:
         work.execute("""
@@ -262,8 +262,8 @@ class _JudgmentRows:
         with judgments.open("wb", buffering=1 << 20) as said, items.open("wb", buffering=1 << 20) as asked:
             for number, judgment in enumerate(found):
                 if self._is_new(judgment):
-                    asked.write(_line({"item_no": number, **_item_row(judgment)}))
-                said.write(_line({"judgment_no": number, **self._row(judgment)}))
+                    asked.write(to_line({"item_no": number, **_item_row(judgment)}))
+                said.write(to_line({"judgment_no": number, **self._row(judgment)}))
 
     def _is_new(self, judgment: Judgment) -> bool:
         item = judgment.item
@@ -306,61 +306,6 @@ def _item_row(judgment: Judgment) -> dict[str, Any]:
         "label": label if isinstance(label, str) or label is None else orjson.dumps(label).decode(),
         "models": _json_or_none(item.models),
     }
-
-
-def _assessment_rows(given: Path | Iterable[Assessment] | None) -> Iterator[dict[str, Any]]:
-    if given is None:
-        return
-    for number, assessment in enumerate(_read_assessments(given) if isinstance(given, Path) else given):
-        bar = assessment.guarantee
-        yield {
-            "line": number,
-            "judgment_id": assessment.judgment_id,
-            "judgment_digest": assessment.judgment_digest,
-            "item_id": assessment.item_id,
-            "judge": assessment.judge,
-            "status": assessment.status.value,
-            "accepted": assessment.accepted,
-            "score": assessment.final_score,
-            "probability": assessment.probability,
-            "calibration": assessment.calibration,
-            "bar": None if bar is None else bar.threshold,
-            "target": None if bar is None else bar.target,
-            "delta": None if bar is None else bar.delta,
-            "approximate": None if bar is None else bar.approximate,
-            "strategy": assessment.strategy,
-            "threshold": assessment.threshold,
-            "rubric": assessment.rubric,
-            "rubric_digest": assessment.rubric_digest,
-            "panel_digest": assessment.panel_digest,
-            "agents": ", ".join(f"{one.agent} ({one.model})" for one in assessment.agents),
-            "version": assessment.metajudge_version,
-        }
-
-
-def _read_assessments(path: Path) -> Iterator[Assessment]:
-    count = 0
-    try:
-        with path.open("rb") as stream:
-            for number, line in enumerate(stream, 1):
-                if line.strip():
-                    count += 1
-                    yield _assessment(line, f"{path}:{number}")
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    if not count:
-        raise InputError(f"{path} holds no assessment: write one with `metajudge vet ... --out {path}`")
-
-
-def _assessment(line: bytes, where: str) -> Assessment:
-    try:
-        return Assessment.model_validate_json(line)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        at = ".".join(map(str, first["loc"]))
-        raise InputError(
-            f"{where}: no assessment: {at + ': ' if at else ''}{first['msg']}; expected a line of `metajudge vet --out`"
-        ) from None
 
 
 def _refuse_contradictions(work: duckdb.DuckDBPyConnection) -> None:
@@ -420,16 +365,6 @@ def _load(work: duckdb.DuckDBPyConnection, table: str, path: Path, columns: dict
         CREATE OR REPLACE TABLE {table} AS SELECT * FROM
         read_json({quoted(path)}, format = 'newline_delimited', columns = {{{described}}},
             maximum_object_size = 67108864)""")
-
-
-def _write(path: Path, rows: Iterable[dict[str, Any]]) -> None:
-    with path.open("wb", buffering=1 << 20) as stream:
-        for row in rows:
-            stream.write(_line(row))
-
-
-def _line(row: dict[str, Any]) -> bytes:
-    return orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def _json_or_none(value: Any) -> str | None:

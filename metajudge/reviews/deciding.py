@@ -6,6 +6,7 @@ from pydantic import ValidationError
 
 from metajudge.errors import InputError
 from metajudge.reviews.review import HumanDecision, Outcome, Review
+from metajudge.rubric_model import did_you_mean, name_list
 from metajudge.types import AnyVerdict, Judgment, parse_verdict
 
 
@@ -53,6 +54,31 @@ def decision_from(
         )
     except ValidationError as error:
         raise InputError(error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")) from None
+
+
+def check_corrections(review: Review, decision: HumanDecision) -> None:
+    """Checks that corrected scores and verdict are about what the review shows, so that none is lost unseen later.
+
+    Raises:
+        InputError: a criterion the machine did not score, a score off the scale, a response the verdict did not name.
+    """
+    where = f"review {review.review_id}"
+    if decision.verdict is not None and review.verdict is not None:
+        unknown = [name for name in decision.verdict.ids if name not in review.verdict.ids]
+        if unknown:
+            raise InputError(
+                f"{where}: the verdict {decision.verdict} names {name_list(unknown)}; the judge's was {review.verdict}"
+            )
+    for name, score in (decision.scores or {}).items():
+        if review.criteria and name not in review.criteria:
+            raise InputError(
+                f"{where}: no criterion {name!r} was scored, only {name_list(sorted(review.criteria))}"
+                f"{did_you_mean(name, sorted(review.criteria))}"
+            )
+        if review.scale is not None and not review.scale[0] <= score <= review.scale[1]:
+            raise InputError(
+                f"{where}: {name}={score:g} lies off the scale from {review.scale[0]:g} to {review.scale[1]:g}"
+            )
 
 
 def _verdict(text: str | None, judgment: Judgment | None) -> AnyVerdict | None:

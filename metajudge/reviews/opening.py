@@ -1,10 +1,11 @@
 """Which vetted judgments people are asked about: what a policy sends to review, and an audited share of the rest."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from metajudge.reviews.review import PolicyUsed, Review, ReviewOrigin
 from metajudge.types import Assessment, Judgment, digest
-from metajudge.types.decision import Action
+from metajudge.types.decision import Action, Decision
 
 PRIORITY = {Action.REVIEW_PRIORITY: 0, Action.REVIEW: 1}
 AUDIT_PRIORITY = 2
@@ -19,6 +20,7 @@ def review_of(
     audit_share: float = 0.0,
     seed: int = 0,
     reviewers: int = 1,
+    scale: tuple[float, float] | None = None,
 ) -> Review | None:
     """The review of a decided judgment, None where nobody needs to look.
 
@@ -31,16 +33,14 @@ def review_of(
         criterion_weights: what the criteria's scores were combined with.
         audit_share: of APPROVE and REJECT, in [0, 1].
         reviewers: how many people are to decide.
-
+        scale: ends of the criteria's.
     """
     decision = assessment.decision
     if decision is None:
         return None
-    origin, priority, inclusion = ReviewOrigin.POLICY, PRIORITY.get(decision.action), 1.0
-    if priority is None:
-        if not drawn_for_audit(judgment.digest, decision.policy_digest, audit_share, seed):
-            return None
-        origin, priority, inclusion = ReviewOrigin.AUDIT, AUDIT_PRIORITY, audit_share
+    place = place_of(decision, judgment.digest, audit_share, seed)
+    if place is None:
+        return None
     policy = PolicyUsed(name=decision.policy, digest=decision.policy_digest)
     return Review(
         review_id=Review.id_for(judgment.digest, policy),
@@ -50,10 +50,10 @@ def review_of(
         judge=judgment.judge,
         category=judgment.item.category,
         action=decision.action.value,
-        priority=priority,
+        priority=place.priority,
         margin=decision.margin,
-        origin=origin,
-        inclusion=inclusion,
+        origin=place.origin,
+        inclusion=place.inclusion,
         policy=policy,
         score=assessment.final_score,
         probability=assessment.probability,
@@ -65,7 +65,27 @@ def review_of(
         question=judgment.item.digest,
         criteria=criterion_means(assessment),
         criterion_weights=dict(criterion_weights or {}),
+        scale=scale,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Why something is reviewed, how soon, and with which probability such a thing is reviewed at all."""
+
+    origin: ReviewOrigin
+    priority: int
+    inclusion: float
+
+
+def place_of(decision: Decision, content: str, audit_share: float, seed: int) -> Place | None:
+    """The queue's place for a decision on a content; None where nobody needs to look."""
+    priority = PRIORITY.get(decision.action)
+    if priority is not None:
+        return Place(ReviewOrigin.POLICY, priority, 1.0)
+    if not drawn_for_audit(content, decision.policy_digest, audit_share, seed):
+        return None
+    return Place(ReviewOrigin.AUDIT, AUDIT_PRIORITY, audit_share)
 
 
 def drawn_for_audit(content: str, policy_digest: str, share: float, seed: int) -> bool:

@@ -53,7 +53,7 @@ class Review(_Frozen):
         truth: whether the verdict is right by the item's own label, None without one; not shown to reviewers.
         question: digest of what makes cases depend on each other, the item's content.
         criteria: criterion -> the machine's score, the mean over agents; ``criterion_weights`` those it was
-            combined with.
+            combined with; ``scale`` the ends of their scale, None where there are no such scores.
         content: what there is to see, where the store holds it nowhere else (cases).
     """
 
@@ -80,6 +80,7 @@ class Review(_Frozen):
     question: str | None = None
     criteria: dict[str, float] = Field(default_factory=dict)
     criterion_weights: dict[str, float] = Field(default_factory=dict)
+    scale: tuple[float, float] | None = None
     content: dict[str, Any] | None = None
 
     @staticmethod
@@ -115,7 +116,7 @@ class HumanDecision(_Frozen):
 
     Attributes:
         verdict: the corrected verdict, for MODIFY.
-        scores: corrected scores by criterion, for MODIFY; for cases by ``STAGE.CRITERION``.
+        scores: corrected scores by criterion, for MODIFY; for a case means over its stages, as in the review.
         reason: in the reviewer's words.
         decided_at: seconds since the epoch.
         blind: whether the machine's verdict was hidden until the outcome was chosen.
@@ -144,8 +145,9 @@ class HumanDecision(_Frozen):
         return self
 
     def same_as(self, other: "HumanDecision") -> bool:
-        """Whether two decisions say the same, whenever they were made."""
-        return self.model_copy(update={"decided_at": other.decided_at}) == other
+        """Whether two decisions say the same, whenever, blind or not, and by whichever way they came in."""
+        said = ("review_id", "reviewer", "outcome", "verdict", "scores", "reason")
+        return all((getattr(self, name) or None) == (getattr(other, name) or None) for name in said)
 
 
 class ReviewStatus(StrEnum):

@@ -9,6 +9,7 @@ import duckdb
 from metajudge.errors import StoreError
 from metajudge.store.database import STORAGE_VERSION, Database, only_row
 from metajudge.store.migrating import migrate
+from metajudge.store.queries import case_requests
 from metajudge.store.redaction import (
     FORGOTTEN,
     redact_assessment,
@@ -38,7 +39,8 @@ def known(connection: Connection, item_id: str) -> bool:
     (count,) = only_row(
         connection,
         f"SELECT (SELECT count(*) FROM ({_JUDGED})) + (SELECT count(*) FROM assessments WHERE {_ASSESSED}) "  # noqa: S608
-        "+ (SELECT count(*) FROM reviews WHERE item_id = $1)",
+        "+ (SELECT count(*) FROM reviews WHERE item_id = $1) "
+        "+ (SELECT count(*) FROM audit_log WHERE kind = 'case' AND subject = $1)",
         [item_id],
     )
     return bool(count)
@@ -48,7 +50,7 @@ def redact(connection: Connection, item_id: str) -> int:
     """Redacts, in one transaction, all that was said about an item; returns how many rows were.
 
     An item with the same content under another id is the same text and goes with it. A call belongs to the
-    item when an assessment names its key; calls that no assessment names (a run was killed before the
+    item when an assessment, or a case's record, names its key; calls that neither names (a run was killed before the
     assessment was complete, a repair, a later round of a discussion) might quote any item, so their texts are
     dropped too: what it costs is that they are asked again.
     """
@@ -68,8 +70,9 @@ def redact(connection: Connection, item_id: str) -> int:
             f"""UPDATE calls SET redacted = true, token_probabilities = NULL,
                 reply_text = CASE WHEN reply_text IS NULL THEN NULL ELSE '{FORGOTTEN}' END,
                 failure_message = CASE WHEN failure_message IS NULL THEN NULL ELSE '{FORGOTTEN}' END
-            WHERE NOT redacted AND (key IN ({_LINKED}) OR key NOT IN ({_UNLINKED}))""",  # noqa: S608
-            [item_id],
+            WHERE NOT redacted AND (key IN ({_LINKED}) OR key IN (SELECT unnest($2::VARCHAR[]))
+                OR (key NOT IN ({_UNLINKED}) AND key NOT IN (SELECT unnest($3::VARCHAR[]))))""",  # noqa: S608
+            [item_id, case_requests(connection, item_id), case_requests(connection)],
         )
         connection.commit()
     except BaseException:

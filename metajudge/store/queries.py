@@ -1,6 +1,6 @@
 """Read-only questions, each asked on a cursor of the calling thread."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import duckdb
@@ -118,18 +118,23 @@ def _run(row: Sequence[Any]) -> RunRecord:
 
 
 def show(cursor: Cursor, name: str) -> dict[str, Any] | None:
-    """Everything kept under a name, which may be a judgment's, an item's and a run's id at once.
+    """Everything kept under a name: a judgment's, an item's, a run's, a case's, a review's, a proposal's or a policy's.
 
     Returns:
         ``name``; ``runs``, ``judgments`` (with their items), ``assessments``, ``calls`` and ``reviews`` (with their
-        decisions) as lists of plain data, oldest first; ``policies``, the contents of those that decided, by digest;
+        decisions) as lists of plain data, oldest first; ``audit_log``, what is on record about a case (its numbers,
+        webhook deliveries), a proposal (backtests, activation) or a policy (versions, activations, snapshots);
+        ``policies``, the contents of those that decided, by digest; ``calibrations``, of those behind probabilities,
+        what they are for, fitted on and guarantee (whole under the digest's own name);
         ``assessments_total`` and ``calls_total``, as the lists hold the newest ``MAX_SHOWN``. None where nothing has
         that name.
     """
     judgments = _judgments(cursor, name)
+    audit_log = _audit_log(cursor, name)
+    requests = [key for one in audit_log for key in _requests(one["payload"])]
     run = cursor.execute(f"{_RUNS} WHERE r.run_id = $1", [name]).fetchall()
     assessments = "judgment_id = $1 OR item_id = $1 OR run_id = $1"
-    calls = f"""run_id = $1 OR key IN (
+    calls = f"""run_id = $1 OR key IN (SELECT unnest($2::VARCHAR[])) OR key IN (
         SELECT request_key FROM agent_scores JOIN assessments USING (assessment_id) WHERE {assessments})"""  # noqa: S608
     found: dict[str, Any] = {
         "runs": [_run_data(_run(row)) for row in run],
@@ -138,15 +143,18 @@ def show(cursor: Cursor, name: str) -> dict[str, Any] | None:
             {**row, "payload": orjson.loads(row["payload"])}
             for row in _newest(cursor, "assessments", "assessment_id", assessments, name)
         ],
-        "calls": _newest(cursor, "calls", "call_id", calls, name),
+        "calls": _newest(cursor, "calls", "call_id", calls, name, requests),
         "reviews": _reviews(cursor, name),
+        "audit_log": audit_log,
     }
-    found["policies"] = _policies(cursor, found["assessments"])
+    decided = [*(one["payload"] for one in found["assessments"]), *(one["payload"] for one in audit_log)]
+    found["policies"] = _policies(cursor, [one.get("decision") for one in decided])
+    found["calibrations"] = _calibrations(cursor, {one["payload"].get("calibration") for one in found["assessments"]})
     if not any(found.values()):
         return None
     totals = {
         "assessments_total": _count(cursor, "assessments", assessments, name),
-        "calls_total": _count(cursor, "calls", calls, name),
+        "calls_total": _count(cursor, "calls", calls, name, requests),
     }
     return {"name": name, **found, **totals}
 
@@ -212,10 +220,36 @@ def _reviews(cursor: Cursor, name: str) -> list[dict[str, Any]]:
     ]
 
 
-def _policies(cursor: Cursor, assessments: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    wanted = {
-        decision["policy_digest"] for one in assessments if (decision := one["payload"].get("decision")) is not None
-    }
+def _audit_log(cursor: Cursor, name: str) -> list[dict[str, Any]]:
+    """Entries about a name, and those of cases and proposals that name it in their content; oldest first."""
+    rows = cursor.execute(
+        "SELECT entry_id, kind, subject, recorded_at, payload FROM audit_log WHERE subject = $1 "
+        "OR contains(payload, $2) OR contains(payload, $3) ORDER BY entry_id",
+        [name, *(f'"{key}":{orjson.dumps(name).decode()}' for key in ("case_id", "proposal_id"))],
+    ).fetchall()
+    return [
+        {"entry_id": number, "kind": kind, "subject": subject, "recorded_at": at, "payload": orjson.loads(payload)}
+        for number, kind, subject, at, payload in rows
+    ]
+
+
+def _requests(payload: Mapping[str, Any]) -> Iterator[str]:
+    """Keys of the calls that a judged case's record names."""
+    stages = payload.get("stages")
+    for stage in stages.values() if isinstance(stages, dict) else ():
+        yield from (key for key in stage["requests"].values() if key is not None)
+
+
+def case_requests(cursor: Cursor, name: str | None = None) -> list[str]:
+    """Keys of the calls that judged one case, or all of them."""
+    rows = cursor.execute(
+        "SELECT payload FROM audit_log WHERE kind = 'case' AND ($1 IS NULL OR subject = $1)", [name]
+    ).fetchall()
+    return sorted({key for (payload,) in rows for key in _requests(orjson.loads(payload))})
+
+
+def _policies(cursor: Cursor, decisions: Iterable[Mapping[str, Any] | None]) -> dict[str, Any]:
+    wanted = {decision["policy_digest"] for decision in decisions if decision is not None}
     if not wanted:
         return {}
     rows = cursor.execute("SELECT payload FROM audit_log WHERE kind = 'policy' ORDER BY entry_id").fetchall()
@@ -223,15 +257,32 @@ def _policies(cursor: Cursor, assessments: Sequence[Mapping[str, Any]]) -> dict[
     return {one["digest"]: one["policy"] for one in known if one["digest"] in wanted}
 
 
-def _newest(cursor: Cursor, table: str, number: str, condition: str, name: str) -> list[dict[str, Any]]:
+def _calibrations(cursor: Cursor, digests: Iterable[str | None]) -> dict[str, Any]:
+    rows = cursor.execute(
+        "SELECT subject, payload FROM audit_log WHERE kind = 'calibration' "
+        "AND subject IN (SELECT unnest($1::VARCHAR[])) ORDER BY entry_id",
+        [sorted(one for one in digests if one is not None)],
+    ).fetchall()
+    found = {}
+    for name, payload in rows:
+        whole = orjson.loads(payload)
+        provenance = {key: value for key, value in whole["provenance"].items() if key != "questions"}
+        found[name] = {"identity": whole["identity"], "provenance": provenance, "guarantees": whole["guarantees"]}
+    return found
+
+
+def _newest(
+    cursor: Cursor, table: str, number: str, condition: str, name: str, keys: Sequence[str] | None = None
+) -> list[dict[str, Any]]:
     query = f"SELECT * EXCLUDE (key_hash) FROM {table} WHERE {condition} ORDER BY {number} DESC LIMIT {MAX_SHOWN}"  # noqa: S608
-    rows = cursor.execute(query, [name]).fetchall()
+    rows = cursor.execute(query, [name] if keys is None else [name, keys]).fetchall()
     columns = [column[0] for column in cursor.description or ()]
     return [dict(zip(columns, row, strict=True)) for row in reversed(rows)]
 
 
-def _count(cursor: Cursor, table: str, condition: str, name: str) -> int:
-    (count,) = only_row(cursor, f"SELECT count(*) FROM {table} WHERE {condition}", [name])  # noqa: S608
+def _count(cursor: Cursor, table: str, condition: str, name: str, keys: Sequence[str] | None = None) -> int:
+    values = [name] if keys is None else [name, keys]
+    (count,) = only_row(cursor, f"SELECT count(*) FROM {table} WHERE {condition}", values)  # noqa: S608
     return int(count)
 
 

@@ -1,11 +1,13 @@
 """The review queue's tables; every change is one transaction of the writer thread, so no two people get one review."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
 
 import duckdb
 
 from metajudge.errors import InputError, ReviewError
+from metajudge.reviews.deciding import check_corrections
 from metajudge.reviews.queue import LEASE_S, Page, ReviewFilter
 from metajudge.reviews.review import Claim, HumanDecision, Review, ReviewState, ReviewStatus
 from metajudge.store.database import only_row
@@ -177,7 +179,7 @@ def _check_free(state: ReviewState, reviewer: str) -> None:
     if any(one.reviewer == reviewer for one in state.claims):
         return
     if len(state.decisions) + len(state.claims) >= review.reviewers:
-        holders = ", ".join(f"{one.reviewer} until {one.expires_at:.0f}" for one in state.claims)
+        holders = ", ".join(f"{one.reviewer} until {_utc(one.expires_at)}" for one in state.claims)
         raise ReviewError(f"review {name} is in other hands ({holders}): take another one, or wait", "claimed_by_other")
 
 
@@ -201,6 +203,7 @@ def _decide(connection: Connection, decision: HumanDecision, now: float) -> Revi
         raise ReviewError(f"review {name} is decided already ({_by(state)})", "decided")
     if not any(one.reviewer == reviewer for one in state.claims):
         _refuse_without_claim(connection, name, reviewer)
+    check_corrections(state.review, decision)
     with _transaction(connection):
         _add_decisions(connection, [decision])
     return _known(connection, name, now)
@@ -214,8 +217,8 @@ def _refuse_without_claim(connection: Connection, review_id: str, reviewer: str)
     ).fetchall()
     if row and row[0][0] > row[0][1]:
         raise ReviewError(
-            f"the lease of {reviewer} on review {review_id} expired at {row[0][0]:.0f} and nothing was recorded: claim "
-            "it again, then decide",
+            f"the lease of {reviewer} on review {review_id} expired at {_utc(row[0][0])} and nothing was recorded: "
+            "claim it again, then decide",
             "lease_expired",
         )
     raise ReviewError(f"{reviewer} does not have review {review_id}: claim it before deciding", "not_claimed")
@@ -235,13 +238,14 @@ def _import(connection: Connection, decisions: Sequence[HumanDecision]) -> int:
             )
         said = known[decision.review_id]
         earlier = next((one for one in said if one.reviewer == decision.reviewer), None)
-        if earlier is not None and earlier.same_as(decision.model_copy(update={"origin": earlier.origin})):
+        if earlier is not None and earlier.same_as(decision):
             continue
         if earlier is not None or len(said) >= state.review.reviewers:
             by = ", ".join(f"{one.outcome} by {one.reviewer}" for one in said)
             raise ReviewError(f"review {decision.review_id} is decided already ({by}): nothing was imported", "decided")
+        check_corrections(state.review, decision)
         said.append(decision)
-        new.append(decision)
+        new.append(decision.model_copy(update={"policy": state.review.policy}))
     if new:
         with _transaction(connection):
             _add_decisions(connection, new)
@@ -336,6 +340,10 @@ def _with_status(review: Review, claims: Sequence[Claim], decisions: Sequence[Hu
     if len(decisions) >= review.reviewers:
         status = ReviewStatus.DECIDED
     return ReviewState(review=review, status=status, claims=tuple(claims), decisions=tuple(decisions))
+
+
+def _utc(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def _by(state: ReviewState) -> str:

@@ -11,7 +11,7 @@ own scores are final (one call more). A revision that fails is a missing answer:
 heard the others is kept as its ``opening`` but does not stand in for it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from metajudge.agents import Agent, Statement
 from metajudge.concurrency import all_of
@@ -21,8 +21,18 @@ from metajudge.strategies.panel import Panel
 from metajudge.types import AgentResult, Judgment, Status, TokenUsage
 
 
-async def discuss(panel: Panel, judgment: Judgment, *, retry: bool = False) -> Outcome:
-    """Runs the discussion; early exit applies to the last round of a panel without a summariser."""
+async def discuss(
+    panel: Panel,
+    judgment: Judgment,
+    *,
+    retry: bool = False,
+    heard: Callable[[AgentResult], None] = lambda _result: None,
+) -> Outcome:
+    """Runs the discussion; early exit applies to the last round of a panel without a summariser.
+
+    Args:
+        heard: told what each agent said in the last round, as it comes.
+    """
     openings: list[AgentResult] = []
     if panel.rounds == "independent_first":
         openings = await all_of(agent.assess(judgment, retry=retry) for agent in panel.agents)
@@ -35,6 +45,7 @@ async def discuss(panel: Panel, judgment: Judgment, *, retry: bool = False) -> O
             continue
         said = await agent.assess(judgment, earlier=_heard(results, openings, agent.name), retry=retry)
         results.append(_with_opening(said, opening))
+        heard(results[-1])
     if panel.summariser is None:
         return concluded(panel, results)
     return await _summarised(panel, panel.summariser, judgment, results, retry)

@@ -4,21 +4,40 @@
 :mod:`metajudge.scoring` makes one score of the agents' scores; cost M calls.
 """
 
+from collections.abc import Callable
+
+from metajudge.agents import Agent
 from metajudge.concurrency import all_of
 from metajudge.strategies.outcome import Outcome, concluded, settled, skipped
 from metajudge.strategies.panel import Panel
 from metajudge.types import AgentResult, Judgment
 
 
-async def ask_independently(panel: Panel, judgment: Judgment, *, retry: bool = False) -> Outcome:
-    """Asks every agent alone: all at once, or one after the other until the decision is settled."""
+async def ask_independently(
+    panel: Panel,
+    judgment: Judgment,
+    *,
+    retry: bool = False,
+    heard: Callable[[AgentResult], None] = lambda _result: None,
+) -> Outcome:
+    """Asks every agent alone: all at once, or one after the other until the decision is settled.
+
+    Args:
+        heard: told what each agent said, as it comes.
+    """
+
+    async def asked_alone(agent: Agent) -> AgentResult:
+        said = await agent.assess(judgment, retry=retry)
+        heard(said)
+        return said
+
     if not panel.early_exit:
-        asked = await all_of(agent.assess(judgment, retry=retry) for agent in panel.agents)
+        asked = await all_of(asked_alone(agent) for agent in panel.agents)
         return concluded(panel, asked)
     results: list[AgentResult] = []
     for position, agent in enumerate(panel.agents):
         if results and settled(panel, results):
             results.append(skipped(panel, position))
         else:
-            results.append(await agent.assess(judgment, retry=retry))
+            results.append(await asked_alone(agent))
     return concluded(panel, results)

@@ -11,7 +11,7 @@ or verdict they are about. An agent that gave a verdict in one order only is a m
 pair measures position as much as quality. Rankings of more than two responses, and grades, cannot be rejudged so.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from metajudge.agents import Agent
 from metajudge.concurrency import all_of
@@ -26,21 +26,33 @@ CRITERIA = ("order_given", "order_swapped")
 """What an agent's two verdicts are recorded as: support by each, on the panel's scale."""
 
 
-async def rejudge(panel: Panel, judgment: Judgment, *, retry: bool = False) -> Outcome:
+async def rejudge(
+    panel: Panel,
+    judgment: Judgment,
+    *,
+    retry: bool = False,
+    heard: Callable[[AgentResult], None] = lambda _result: None,
+) -> Outcome:
     """Has every agent judge the pair anew: all at once, or one after the other until the decision is settled."""
     verdict = judgment.verdict
     if verdict is None or len(verdict.ids) != 2:
         message = f"rejudge compares two responses; it has no evidence on {verdict}: choose another strategy for it"
         return Outcome(Status.FAILED, failure=Failure(kind=FailureKind.NO_EVIDENCE, message=message))
+
+    async def asked_alone(agent: Agent) -> AgentResult:
+        said = await _ask(panel, agent, judgment, verdict, retry)
+        heard(said)
+        return said
+
     if not panel.early_exit:
-        asked = await all_of(_ask(panel, agent, judgment, verdict, retry) for agent in panel.agents)
+        asked = await all_of(asked_alone(agent) for agent in panel.agents)
         return concluded(panel, asked)
     results: list[AgentResult] = []
     for position, agent in enumerate(panel.agents):
         if results and settled(panel, results):
             results.append(skipped(panel, position))
         else:
-            results.append(await _ask(panel, agent, judgment, verdict, retry))
+            results.append(await asked_alone(agent))
     return concluded(panel, results)
 
 

@@ -63,21 +63,36 @@ class Vetter:
             parts.append([str(one) for one in _kin(panel, judgment)])
         return digest(parts)
 
-    async def vet(self, judgment: Judgment, *, retry: bool = False, evidence: Evidence | None = None) -> Assessment:
+    async def vet(
+        self,
+        judgment: Judgment,
+        *,
+        retry: bool = False,
+        evidence: Evidence | None = None,
+        heard: Callable[[AgentResult], None] | None = None,
+    ) -> Assessment:
         """Vets one judgment; every failure of a model ends in the assessment, typed.
 
         Args:
             judgment: may lack a verdict; then it is ``failed`` with kind ``no_verdict``.
             retry: an earlier vetting ended without a decision; useless stored replies are asked for anew.
             evidence: weighs free evidence; required by strategy ``signals``.
+            heard: told what each agent said, as it comes.
 
         Raises:
             BudgetExceeded: the run's budget is spent; the judgment is not assessed.
         """
         panel = self.panel_for(judgment)
-        return self._assessment(panel, judgment, await self._outcome(panel, judgment, retry, evidence))
+        return self._assessment(panel, judgment, await self._outcome(panel, judgment, retry, evidence, heard))
 
-    async def _outcome(self, panel: Panel, judgment: Judgment, retry: bool, evidence: Evidence | None) -> Outcome:
+    async def _outcome(
+        self,
+        panel: Panel,
+        judgment: Judgment,
+        retry: bool,
+        evidence: Evidence | None,
+        heard: Callable[[AgentResult], None] | None,
+    ) -> Outcome:
         if judgment.verdict is None:
             message = f"the judge gave no verdict: {judgment.no_verdict}"
             return Outcome(Status.FAILED, failure=Failure(kind=FailureKind.NO_VERDICT, message=message))
@@ -90,7 +105,8 @@ class Vetter:
                 return _forbidden(kin)
             for one in kin:
                 self.notice(f"{one}: models favour their own family's work; --families forbid leaves such cases out")
-        return await STRATEGIES[panel.strategy](panel, judgment, retry=retry)
+        told = {} if heard is None else {"heard": heard}
+        return await STRATEGIES[panel.strategy](panel, judgment, retry=retry, **told)
 
     def _assessment(self, panel: Panel, judgment: Judgment, outcome: Outcome) -> Assessment:
         took = [*outcome.agents, *((outcome.summariser,) if outcome.summariser else ())]

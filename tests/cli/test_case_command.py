@@ -223,3 +223,89 @@ def test_what_the_policy_sends_to_people_waits_in_the_queue_once(run, cases, tmp
     assert taken["subject"] == "case"
     assert "north bank" in json.dumps(taken["responses"])
     assert run("review", "decide", taken["review_id"], "--reviewer", "ada", "--outcome", "approve").exit_code == 0
+
+
+def test_an_audited_share_of_approved_cases_waits_after_the_doubtful_ones_with_its_probability(run, tmp_path):
+    given = [flood(f"climate-{number}") for number in range(40)]
+    (tmp_path / "many.jsonl").write_text("".join(one.model_dump_json() + "\n" for one in given))
+    with LLMServer(by_stage) as server:
+        done = json.loads(run("case", "many.jsonl", *judge(server), "--audit-share", "0.3", "--json").stdout)
+        again = json.loads(run("case", "many.jsonl", *judge(server), "--audit-share", "0.3", "--json").stdout)
+    assert done["actions"] == {"APPROVE": 40}
+    assert 4 <= done["reviews"] <= 20
+    assert again["reviews"] == 0
+    reviews = [one["review"] for one in json.loads(run("review", "list", "--json").stdout)["reviews"]]
+    assert {(one["origin"], one["inclusion"], one["priority"], one["action"]) for one in reviews} == {
+        ("audit", 0.3, 2, "APPROVE")
+    }
+    with pytest.raises(ConfigurationError, match=r"0\.\.1, not 1\.5"):
+        run("case", "many.jsonl", "--judge", "openai:gpt-4o-mini", "--audit-share", "1.5")
+
+
+def test_several_people_decide_a_case_where_that_is_asked_for(run, cases):
+    low = {name: (score, 0.5) for name, (score, _) in RELEVANCE.items()}
+    with LLMServer(lambda body: by_stage(body, relevance=low)) as server:
+        run("case", cases, *judge(server), "--reviewers", "2")
+    taken = [json.loads(run("review", "next", "--reviewer", name, "--json").stdout) for name in ("ada", "bob")]
+    assert taken[0]["review_id"] == taken[1]["review_id"]
+
+
+def test_a_corrected_score_of_a_case_is_never_lost_to_a_misspelt_criterion_or_another_scale(run, cases):
+    low = {name: (score, 0.5) for name, (score, _) in RELEVANCE.items()}
+    with LLMServer(lambda body: by_stage(body, relevance=low)) as server:
+        run("case", cases, *judge(server))
+    taken = json.loads(run("review", "next", "--reviewer", "ada", "--json").stdout)["review_id"]
+    decide = ("review", "decide", taken, "--reviewer", "ada", "--outcome", "modify", "--score")
+    with pytest.raises(InputError, match="did you mean completeness"):
+        run(*decide, "completness=4")
+    with pytest.raises(InputError, match="off the scale from 0 to 10"):
+        run(*decide, "completeness=11")
+    assert run(*decide, "completeness=4", "--reason", "half is missing").exit_code == 0
+
+
+def test_a_case_is_shown_with_its_policy_calls_and_review_and_can_be_forgotten(run, cases):
+    low = {name: (score, 0.5) for name, (score, _) in RELEVANCE.items()}
+    with LLMServer(lambda body: by_stage(body, relevance=low)) as server:
+        run("case", cases, *judge(server))
+        shown = json.loads(run("show", "climate-1").stdout)
+        (record,) = shown["audit_log"]
+        assert record["payload"]["decision"]["policy_digest"] in shown["policies"]
+        assert record["payload"]["rubric_digest"]
+        assert len(shown["calls"]) == shown["calls_total"] == 2
+        assert "About completeness." in json.dumps(shown["calls"])
+        assert "north bank" in json.dumps(shown["reviews"])
+
+        assert run("forget", "climate-1").exit_code == 0
+        after = json.loads(run("show", "climate-1").stdout)
+        assert "north bank" not in json.dumps(after)
+        assert "About completeness." not in json.dumps(after)
+        assert after["audit_log"][0]["payload"]["overall_quality_score"] is not None
+        other = json.loads(run("show", "rules-1").stdout)
+        assert "About completeness." in json.dumps(other["calls"]), "another case's replies stay"
+        assert "north bank" in json.dumps(other["reviews"])
+        assert run("forget", "climate-1").exit_code == 2
+
+
+def test_an_approved_case_can_be_forgotten_though_nobody_reviews_it(run, cases):
+    with LLMServer(by_stage) as server:
+        run("case", cases, *judge(server))
+    assert run("forget", "climate-1").exit_code == 0
+    assert "About completeness." not in run("show", "climate-1").stdout
+
+
+def test_a_policy_deleted_while_in_use_goes_on_by_its_name(run, cases, tmp_path):
+    from metajudge.decision.load import load_policy
+
+    text = load_policy("risk_analysis").model_copy(update={"name": "ours"}).model_dump_json(exclude_none=True)
+    (tmp_path / "ours.yaml").write_text(text)
+    with LLMServer(by_stage) as server:
+        assert run("case", cases, *judge(server), "--policy", "ours.yaml").exit_code == 0
+        (tmp_path / "ours.yaml").unlink()
+        with pytest.raises(PolicyError, match="ours"):
+            run("case", cases, *judge(server), "--policy", "ours.yaml")
+        again = run("case", cases, *judge(server), "--policy", "ours", "--json")
+    assert again.exit_code == 0
+    (one, *_) = json.loads(again.stdout)["results"]
+    assert one["decision"]["policy"] == "ours"
+    shown = json.loads(run("show", one["case_id"]).stdout)
+    assert shown["policies"][one["decision"]["policy_digest"]]["name"] == "ours"

@@ -90,3 +90,34 @@ def test_a_users_mistake(reviewed, arguments, message):
     assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_disagreements_are_listed_in_both_directions_with_reasons(reviewed):
+    rows, code = reviewed.json("feedback", "disagreements")
+    assert code == 0
+    report, _ = reviewed.json("feedback", "report")
+    counts = {way: sum(row["direction"] == way for row in rows) for way in report["disagreements"]}
+    assert counts == report["disagreements"]
+    assert all(counts[way] for way in ("too_lenient", "too_strict"))
+    assert {"reviewer", "reason", "outcome"} <= set(rows[0]["decisions"][0])
+    only, _ = reviewed.json("feedback", "disagreements", "--direction", "too_strict")
+    assert {row["direction"] for row in only} == {"too_strict"}
+    assert "reject by ada" in reviewed("feedback", "disagreements").stdout
+    wrong = reviewed("feedback", "disagreements", "--direction", "lenient")
+    assert wrong.returncode == 2
+    assert "too_lenient" in wrong.stderr
+
+
+def test_kept_reports_are_listed_and_evidence_is_shown_by_name(reviewed):
+    assert "--save" in reviewed("feedback", "snapshots").stdout
+    assert reviewed("feedback", "report", "--save").returncode == 0
+    (kept,), _ = reviewed.json("feedback", "snapshots", "--policy", "verdict")
+    assert kept["cases"] == 800
+    assert "false approve rate" in reviewed("feedback", "snapshots").stdout
+    proposals, _ = reviewed.json("feedback", "propose")
+    better = next(one for one in proposals if one["status"] == "proposed")["proposal_id"]
+    reviewed("feedback", "backtest", better)
+    reviewed("feedback", "activate", better, "--by", "ada")
+    shown = json.loads(reviewed("show", better).stdout)
+    assert [one["kind"] for one in shown["audit_log"]] == ["proposal", "backtest", "activation"]
+    assert len(shown["audit_log"][0]["payload"]["cases"]) == 800

@@ -44,6 +44,17 @@ def test_every_assessment_gets_its_probability_and_the_guarantee_decides(files):
     assert (code, summary["with_probability"], summary["probability_marks"]) == (0, 120, {})
 
 
+def test_a_probability_is_explained_by_the_store_after_its_calibrations_file_is_gone(files):
+    assert files("vet", "fresh.jsonl", "--calibration", "cal.json", "--out", "out.jsonl").returncode == 0
+    whole = json.loads((files.folder / "cal.json").read_text())
+    (files.folder / "cal.json").unlink()
+    one = lines(files.folder / "out.jsonl")[0]
+    shown = json.loads(files("show", one["judgment_id"]).stdout)
+    assert shown["calibrations"][one["calibration"]]["identity"] == whole["identity"]
+    (entry,) = json.loads(files("show", one["calibration"]).stdout)["audit_log"]
+    assert entry["payload"] == whole
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [

@@ -85,3 +85,12 @@ def test_disagreements_go_both_ways(action, right, direction):
 def test_a_modified_case_needed_its_review():
     one = case("v", "REVIEW", right=None, decisions=(said("v", "modify", scores={"accuracy": 2.0}),))
     assert one.review_was_needed is True
+
+
+def test_no_error_among_a_few_audited_approvals_is_not_certainty():
+    cases = [case(f"a{i}", "APPROVE", right=True, inclusion=0.5 if i % 2 else 0.1) for i in range(12)]
+    found = metrics(cases)["false_approve_rate"]
+    assert found.value == 0.0
+    assert found.high > 0.2
+    repeated = metrics([case(f"a{i}", "APPROVE", right=True, question=f"q{i % 3}") for i in range(60)])
+    assert repeated["false_approve_rate"].high > 0.5, "three questions, however often they are asked"

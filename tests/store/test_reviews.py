@@ -7,6 +7,7 @@ import pytest
 
 from metajudge.errors import InputError, ReviewError
 from metajudge.reviews import HumanDecision, Outcome, PolicyUsed, Review, ReviewOrigin, ReviewStatus
+from metajudge.reviews.files import export_row, read_decisions, write_rows
 from metajudge.reviews.queue import ReviewFilter
 from metajudge.store import open_store
 from metajudge.types import parse_verdict
@@ -266,3 +267,42 @@ async def test_the_audit_log_keeps_what_was_appended(store):
 async def test_an_audited_share_has_its_probability(store):
     await store.reviews.open([review(origin=ReviewOrigin.AUDIT, inclusion=0.05, action="APPROVE")])
     assert (await store.reviews.get("r1", now=NOW)).review.inclusion == 0.05
+
+
+async def test_an_export_of_decisions_made_here_comes_back_without_a_word(store, tmp_path):
+    """Blind, with a policy and times of its own: what is said is the same, so nothing is refused and nothing added."""
+    await store.reviews.open([review("r1"), review("r2")])
+    await claimed(store, review_id="r1")
+    made = decision("r1", outcome=Outcome.REJECT, reason="wrong sum", blind=True, policy=POLICY)
+    await store.reviews.decide(made, now=NOW)
+    for name in ("out.csv", "out.jsonl"):
+        state = await store.reviews.get("r1", now=NOW)
+        write_rows(export_row(state, None), tmp_path / name)
+        assert await store.reviews.import_decisions(read_decisions(tmp_path / name, now=NOW + 5)) == 0
+
+
+async def test_an_imported_decision_carries_the_policy_version_it_judged(store):
+    await store.reviews.open([review("r1")])
+    assert await store.reviews.import_decisions([decision("r1", origin="import")]) == 1
+    state = await store.reviews.get("r1", now=NOW)
+    assert state.decisions[0].policy == POLICY
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"scores": {"acuracy": 2.0}}, "did you mean accuracy"),
+        ({"scores": {"accuracy": 7.0}}, "off the scale from 1 to 5"),
+        ({"verdict": parse_verdict("A>C")}, "names C"),
+    ],
+)
+async def test_a_correction_of_what_was_never_judged_is_refused_in_hand_and_in_files(store, changes, words):
+    shown = {"criteria": {"accuracy": 3.0, "clarity": 4.0}, "scale": (1.0, 5.0), "verdict": parse_verdict("A>B")}
+    await store.reviews.open([review("r1", **shown), review("r2", **shown)])
+    await claimed(store, review_id="r1")
+    with pytest.raises(InputError, match=words):
+        await store.reviews.decide(decision("r1", outcome=Outcome.MODIFY, **changes), now=NOW)
+    with pytest.raises(InputError, match=words):
+        await store.reviews.import_decisions([decision("r2"), decision("r1", outcome=Outcome.MODIFY, **changes)])
+    assert (await store.reviews.counts(now=NOW))[ReviewStatus.DECIDED] == 0
+    assert (await store.reviews.get("r1", now=NOW)).status is ReviewStatus.CLAIMED, "still in hand"

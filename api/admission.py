@@ -1,0 +1,72 @@
+"""Who is let in: a bound on work at once, a time limit, and an end with the caller who went away."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Coroutine, Iterator
+from typing import Any, TypeVar
+
+from fastapi import HTTPException, Request
+
+T = TypeVar("T")
+
+
+class ClientGoneError(Exception):
+    """The caller closed the connection; there is nobody to answer."""
+
+
+class Admission:
+    """Counts the work in flight; there is no queue, so that what is let in is not slowed by what is not."""
+
+    def __init__(self, most: int, request_s: float) -> None:
+        self.most = most
+        self.request_s = request_s
+        self.in_flight = 0
+        self.refused = 0
+
+    @contextlib.contextmanager
+    def place(self) -> Iterator[None]:
+        """One place among those at work.
+
+        Raises:
+            HTTPException: 503, there is none.
+        """
+        if self.in_flight >= self.most:
+            self.refused += 1
+            raise HTTPException(503, f"{self.most} requests are at work already: try again", {"Retry-After": "1"})
+        self.in_flight += 1
+        try:
+            yield
+        finally:
+            self.in_flight -= 1
+
+    async def work(self, request: Request, start: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Does work for a caller, who must not go away meanwhile.
+
+        Raises:
+            HTTPException: 503 where there is no place, 504 where it took too long.
+            ClientGoneError: the caller went away; the work is cancelled.
+        """
+        with self.place():
+            return await self._until_gone(request, start())
+
+    async def _until_gone(self, request: Request, work: Coroutine[Any, Any, T]) -> T:
+        task, gone = asyncio.ensure_future(work), asyncio.ensure_future(_disconnected(request))
+        try:
+            await asyncio.wait({task, gone}, timeout=self.request_s, return_when=asyncio.FIRST_COMPLETED)
+            if task.done():
+                return task.result()
+            if gone.done():
+                raise ClientGoneError
+            detail = (
+                f"no result within {self.request_s:g} s; send it as a batch, or try again: what was paid for is kept"
+            )
+            raise HTTPException(504, detail)
+        finally:
+            for one in (task, gone):
+                one.cancel()
+            await asyncio.gather(task, gone, return_exceptions=True)
+
+
+async def _disconnected(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,119 @@
+"""The service's file (TOML): panels, keys, limits, store.
+
+::
+
+    [service]
+    store = "vetting.duckdb"
+    calibration = "calibration.json"
+    host = "127.0.0.1"
+    port = 8080
+    concurrency = 64
+
+    [service.panels]            # name = panel file, relative to this one; the first is the default
+    default = "panel.toml"
+
+    [service.limits]            # see api/options.py
+    in_flight = 64
+
+    [[service.keys]]            # made by `metajudge serve --new-key NAME`
+    name = "ci"
+    sha256 = "..."
+    scopes = ["vet", "read"]
+"""
+
+import tomllib
+from dataclasses import fields
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+
+from metajudge.errors import ConfigurationError
+
+from .keys import ApiKey, Scope, hashed
+from .options import Limits
+
+PLACEHOLDERS = frozenset({"changeme", "change-me", "secret", "password", "key", "test", "example", "your-api-key"})
+
+_Strict = ConfigDict(extra="forbid", frozen=True)
+_LIMITS: dict[str, Any] = {
+    one.name: (Annotated[float, Field(gt=0)] if one.name.endswith("_s") else Annotated[int, Field(gt=0)], one.default)
+    for one in fields(Limits)
+    if one.name != "requests_per_minute"
+}
+LimitsTable = create_model(
+    "LimitsTable",
+    __config__=_Strict,
+    requests_per_minute=(Annotated[int, Field(gt=0)] | None, None),
+    **_LIMITS,
+)
+
+
+class KeyTable(BaseModel):
+    """A key of the file."""
+
+    model_config = _Strict
+
+    name: Annotated[str, Field(min_length=1, max_length=100)]
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    scopes: Annotated[frozenset[Scope], Field(min_length=1)]
+    requests_per_minute: Annotated[int, Field(gt=0)] | None = None
+
+    def key(self) -> ApiKey:
+        return ApiKey(self.name, self.sha256, self.scopes, self.requests_per_minute)
+
+
+class ServiceFile(BaseModel):
+    """What a service's file says; None where it says nothing."""
+
+    model_config = _Strict
+
+    store: Path | None = None
+    calibration: Path | None = None
+    host: str | None = None
+    port: Annotated[int, Field(ge=0, le=65535)] | None = None
+    concurrency: Annotated[int, Field(ge=1)] | None = None
+    max_body_mb: Annotated[float, Field(gt=0)] | None = None
+    panels: dict[str, Path] = {}
+    limits: Any = {}
+    keys: list[KeyTable] = []
+
+
+def is_service_file(path: Path) -> bool:
+    """Whether a TOML file is a service's and not a panel's."""
+    try:
+        return "service" in tomllib.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return False  # whoever reads it as a panel says what is wrong
+
+
+def load_service_file(path: Path) -> tuple[ServiceFile, Limits]:
+    """Reads a service's file; paths in it are relative to it.
+
+    Raises:
+        ConfigurationError: something in it is not what it should be; says where.
+    """
+    data = tomllib.loads(path.read_text("utf-8"))
+    others = sorted(set(data) - {"service"})
+    if others:
+        raise ConfigurationError(f"{path}: unknown tables {', '.join(others)}; a service's file has [service] alone")
+    try:
+        file = ServiceFile.model_validate(data["service"])
+        limits = Limits(**LimitsTable.model_validate(file.limits).model_dump())
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise ConfigurationError(f"{path}: service.{where}: {first['msg']}") from None
+    for key in file.keys:
+        if key.sha256 in {hashed(text) for text in PLACEHOLDERS}:
+            raise ConfigurationError(f"{path}: key {key.name!r} is a placeholder: make one with `serve --new-key`")
+    names = [key.name for key in file.keys]
+    if len(set(names)) < len(names):
+        raise ConfigurationError(f"{path}: two keys have the same name: give each its own")
+    base = path.parent
+    update = {
+        "store": None if file.store is None else base / file.store,
+        "calibration": None if file.calibration is None else base / file.calibration,
+        "panels": {name: base / panel for name, panel in file.panels.items()},
+    }
+    return file.model_copy(update=update), limits

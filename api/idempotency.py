@@ -1,0 +1,77 @@
+"""``Idempotency-Key``: the same request again is answered as the first time, through restarts."""
+
+import contextlib
+import hashlib
+from collections.abc import Iterator
+from typing import Annotated
+
+from fastapi import Header, HTTPException, Response
+
+from .keys import Caller
+from .ledger import Answer, Ledger
+
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        max_length=255,
+        min_length=1,
+        description="Makes a repetition safe: the same key with the same body is answered as before, for a day.",
+    ),
+]
+
+
+def fingerprint(*parts: bytes) -> str:
+    """Identity of a request."""
+    found = hashlib.sha256()
+    for part in parts:
+        found.update(len(part).to_bytes(8, "big") + part)
+    return found.hexdigest()
+
+
+class Claim:
+    """One request under its key (or under none)."""
+
+    def __init__(self, ledger: Ledger, caller: Caller, key: str | None, mark: str) -> None:
+        self._ledger, self._owner, self._key, self._mark = ledger, caller.name, key, mark
+
+    def earlier(self) -> Answer | None:
+        """Takes the key; what was answered under it before, if anything was.
+
+        Raises:
+            HTTPException: 422 for another body under the same key, 409 where the first request is at work.
+        """
+        if self._key is None:
+            return None
+        found = self._ledger.begin(self._owner, self._key, self._mark)
+        if found is None:
+            return None
+        if found.fingerprint != self._mark:
+            raise HTTPException(422, "this Idempotency-Key was used for another request: use a new key for a new body")
+        if found.status is None:
+            raise HTTPException(409, "the first request with this Idempotency-Key is at work", {"Retry-After": "1"})
+        return found
+
+    @contextlib.contextmanager
+    def working(self) -> Iterator[None]:
+        """Gives the key back where the work comes to nothing."""
+        try:
+            yield
+        except BaseException:
+            if self._key is not None:
+                self._ledger.release(self._owner, self._key)
+            raise
+
+    def answered(self, status: int, body: bytes, location: str | None = None) -> None:
+        """Keeps the answer."""
+        if self._key is not None:
+            self._ledger.answered(self._owner, self._key, status, body, location)
+
+
+def replay(answer: Answer) -> Response:
+    """An earlier answer again."""
+    assert answer.status is not None
+    headers = {"Idempotency-Replayed": "true"}
+    if answer.location is not None:
+        headers["Location"] = answer.location
+    return Response(answer.body, answer.status, headers, media_type="application/json")

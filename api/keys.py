@@ -1,0 +1,101 @@
+"""API keys: kept as hashes, compared in constant time, each with its scopes and its rate."""
+
+import hashlib
+import hmac
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Scope(StrEnum):
+    """What a key may do."""
+
+    VET = "vet"
+    """Whatever asks models: vet, judge, clash, cases, jobs."""
+    READ = "read"
+    """See what is kept."""
+    REVIEW = "review"
+    """Claim and decide reviews."""
+    ADMIN = "admin"
+    """Change rubrics, policies and what is in force."""
+
+
+ALL_SCOPES = frozenset(Scope)
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """One key. A key is 32 random bytes, which a plain hash protects as well as a slow one would.
+
+    Attributes:
+        name: who it belongs to; stands in the audit log and in logs.
+        sha256: of the key, as hexadecimal digits.
+        requests_per_minute: None for the service's own limit.
+    """
+
+    name: str
+    sha256: str = field(repr=False)
+    scopes: frozenset[Scope] = ALL_SCOPES
+    requests_per_minute: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks."""
+
+    name: str
+    scopes: frozenset[Scope]
+    requests_per_minute: int | None = None
+
+
+ANYBODY = Caller("anybody", ALL_SCOPES)
+"""Callers of a service without keys, which listens on this machine alone."""
+
+
+def hashed(key: str) -> str:
+    """The digest that is kept of a key."""
+    return hashlib.sha256(key.encode()).hexdigest()
+
+
+class KeyRing:
+    """Finds out who a key belongs to; every key is compared, so that time tells nothing."""
+
+    def __init__(self, keys: Iterable[ApiKey]) -> None:
+        self._keys = tuple(keys)
+
+    @property
+    def empty(self) -> bool:
+        """Whether nobody needs a key."""
+        return not self._keys
+
+    def caller(self, given: str) -> Caller | None:
+        """Whose key it is; None where it is nobody's."""
+        digest, found = hashed(given), None
+        for key in self._keys:
+            if hmac.compare_digest(digest, key.sha256):
+                found = Caller(key.name, key.scopes, key.requests_per_minute)
+        return found
+
+
+class RateLimit:
+    """A bucket of tokens for each caller, refilled over a minute."""
+
+    def __init__(self, per_minute: int | None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._per_minute = per_minute
+        self._clock = clock
+        self._buckets: dict[str, tuple[float, float]] = {}
+
+    def wait(self, caller: Caller) -> float:
+        """Takes a token; seconds until there is one where there is none, else 0."""
+        rate = caller.requests_per_minute or self._per_minute
+        if rate is None:
+            return 0.0
+        now = self._clock()
+        left, at = self._buckets.get(caller.name, (float(rate), now))
+        left = min(float(rate), left + (now - at) * rate / 60)
+        if left < 1:
+            self._buckets[caller.name] = (left, now)
+            return (1 - left) * 60 / rate
+        self._buckets[caller.name] = (left - 1, now)
+        return 0.0

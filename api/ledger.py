@@ -1,0 +1,168 @@
+"""What the service itself must remember: answers by idempotency key, jobs and their results.
+
+A small SQLite file beside the store, because these are single rows that change often, which the store's columns are
+not made for. A write is safe from ``kill -9`` when the call returns. All calls come from the event loop's thread.
+"""
+
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS answers (
+    owner TEXT, key TEXT, fingerprint TEXT NOT NULL, status INTEGER, body BLOB, location TEXT, at REAL NOT NULL,
+    PRIMARY KEY (owner, key)
+);
+CREATE TABLE IF NOT EXISTS jobs (
+    job_id TEXT PRIMARY KEY, owner TEXT NOT NULL, request TEXT NOT NULL, items INTEGER NOT NULL,
+    state TEXT NOT NULL, detail TEXT, created_at REAL NOT NULL, ended_at REAL
+);
+CREATE TABLE IF NOT EXISTS results (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, job_id TEXT NOT NULL, item INTEGER NOT NULL,
+    judgment_id TEXT NOT NULL, status TEXT NOT NULL, payload BLOB NOT NULL, UNIQUE (job_id, item)
+);
+DELETE FROM answers WHERE status IS NULL;
+"""
+KEEP_ANSWERS_S = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What was answered under an idempotency key; ``status`` None while it is being worked on."""
+
+    fingerprint: str
+    status: int | None
+    body: bytes
+    location: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class JobRow:
+    """A job as it is kept; times in seconds since the epoch."""
+
+    job_id: str
+    owner: str
+    request: str
+    items: int
+    state: str
+    detail: str | None
+    created_at: float
+    ended_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ResultRow:
+    """The result of one item of a job; ``seq`` grows in order of completion."""
+
+    seq: int
+    item: int
+    judgment_id: str
+    status: str
+    payload: bytes
+
+
+class Ledger:
+    """The file; None keeps all in memory."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._db = sqlite3.connect(":memory:" if path is None else path, isolation_level=None, check_same_thread=False)
+        self._db.executescript("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=2000;")
+        self._db.executescript(_SCHEMA)
+        self._db.execute("DELETE FROM answers WHERE at < ?", [time.time() - KEEP_ANSWERS_S])
+
+    def close(self) -> None:
+        self._db.close()
+
+    def begin(self, owner: str, key: str, fingerprint: str) -> Answer | None:
+        """Takes a key for a request; None where it was free, else what is known under it."""
+        row = self._db.execute(
+            "INSERT INTO answers VALUES (?, ?, ?, NULL, NULL, NULL, ?) ON CONFLICT DO NOTHING RETURNING 1",
+            [owner, key, fingerprint, time.time()],
+        ).fetchall()
+        if row:
+            return None
+        found = self._db.execute(
+            "SELECT fingerprint, status, coalesce(body, x''), location FROM answers WHERE owner = ? AND key = ?",
+            [owner, key],
+        ).fetchone()
+        return Answer(*found)
+
+    def answered(self, owner: str, key: str, status: int, body: bytes, location: str | None) -> None:
+        """Keeps what was answered."""
+        self._db.execute(
+            "UPDATE answers SET status = ?, body = ?, location = ? WHERE owner = ? AND key = ?",
+            [status, body, location, owner, key],
+        )
+
+    def release(self, owner: str, key: str) -> None:
+        """Gives a key back whose request came to nothing."""
+        self._db.execute("DELETE FROM answers WHERE owner = ? AND key = ? AND status IS NULL", [owner, key])
+
+    def add_job(self, job: JobRow) -> None:
+        self._db.execute(
+            "INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [job.job_id, job.owner, job.request, job.items, job.state, job.detail, job.created_at, job.ended_at],
+        )
+
+    def job(self, job_id: str) -> JobRow | None:
+        row = self._db.execute("SELECT * FROM jobs WHERE job_id = ?", [job_id]).fetchone()
+        return None if row is None else JobRow(*row)
+
+    def jobs(self, states: Iterable[str]) -> list[JobRow]:
+        """Jobs in these states, oldest first."""
+        wanted = list(states)
+        marks = ", ".join("?" * len(wanted))
+        rows = self._db.execute(f"SELECT * FROM jobs WHERE state IN ({marks}) ORDER BY created_at", wanted)  # noqa: S608
+        return [JobRow(*row) for row in rows]
+
+    def set_job(self, job_id: str, state: str, detail: str | None = None, ended_at: float | None = None) -> None:
+        self._db.execute(
+            "UPDATE jobs SET state = ?, detail = ?, ended_at = ? WHERE job_id = ?", [state, detail, ended_at, job_id]
+        )
+
+    def forget_job(self, job_id: str) -> None:
+        """Drops a job and its results."""
+        self._db.execute("DELETE FROM results WHERE job_id = ?", [job_id])
+        self._db.execute("DELETE FROM jobs WHERE job_id = ?", [job_id])
+
+    def add_result(self, job_id: str, item: int, judgment_id: str, status: str, payload: bytes) -> None:
+        """Keeps the result of an item, once."""
+        self._db.execute(
+            "INSERT INTO results (job_id, item, judgment_id, status, payload) VALUES (?, ?, ?, ?, ?) "
+            "ON CONFLICT DO NOTHING",
+            [job_id, item, judgment_id, status, payload],
+        )
+
+    def done_items(self, job_id: str) -> set[int]:
+        """The items that have a result."""
+        return {item for (item,) in self._db.execute("SELECT item FROM results WHERE job_id = ?", [job_id])}
+
+    def counts(self, job_id: str) -> dict[str, int]:
+        """How many results of each status."""
+        rows = self._db.execute("SELECT status, count(*) FROM results WHERE job_id = ? GROUP BY status", [job_id])
+        return dict(rows.fetchall())
+
+    def results(self, job_id: str, after_item: int, limit: int) -> list[ResultRow]:
+        """A page of results in input order."""
+        return self._page(job_id, "item", after_item, limit)
+
+    def results_since(self, job_id: str, after_seq: int, limit: int) -> list[ResultRow]:
+        """A page of results in order of completion."""
+        return self._page(job_id, "seq", after_seq, limit)
+
+    def all_results(self, job_id: str) -> Iterator[ResultRow]:
+        """All results in input order, a page at a time."""
+        after = -1
+        while page := self.results(job_id, after, 200):
+            yield from page
+            after = page[-1].item
+
+    def _page(self, job_id: str, column: str, after: int, limit: int) -> list[ResultRow]:
+        rows = self._db.execute(
+            f"SELECT seq, item, judgment_id, status, payload FROM results WHERE job_id = ? AND {column} > ? "  # noqa: S608
+            f"ORDER BY {column} LIMIT ?",
+            [job_id, after, limit],
+        )
+        return [ResultRow(*row) for row in rows]

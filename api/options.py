@@ -1,0 +1,66 @@
+"""How to serve: panels, store, keys and limits."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from metajudge.panel_file import PanelConfig
+
+from .keys import ApiKey
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the service takes on at once; beyond it callers are told to come back, and nothing is held for them.
+
+    Attributes:
+        body_bytes: of a request other than an upload; larger ones are 413.
+        upload_bytes: of a batch; it is written to disk as it comes.
+        batch_items: judgments a batch.
+        in_flight: vets and other work at models at once; beyond it 503.
+        jobs_running: jobs worked on at once; ``jobs_queued`` wait, beyond it 503.
+        job_workers: judgments of a job in flight at once.
+        request_s: an answer takes no longer; then 504.
+        body_s: a request's body takes no longer to arrive; then 408.
+        head_s: a request's head takes no longer to arrive; then the connection is closed.
+        requests_per_minute: of each key, unless the key has its own; None for no limit.
+        connections: open at once; beyond it 503.
+    """
+
+    body_bytes: int = 4_000_000
+    upload_bytes: int = 512_000_000
+    batch_items: int = 100_000
+    in_flight: int = 64
+    jobs_running: int = 2
+    jobs_queued: int = 20
+    job_workers: int = 16
+    request_s: float = 120.0
+    body_s: float = 20.0
+    head_s: float = 10.0
+    requests_per_minute: int | None = None
+    connections: int = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceOptions:
+    """How to serve.
+
+    Attributes:
+        panels: name -> panel; the first one is the default.
+        store: the store's file, None to keep nothing.
+        api_key: one key with every scope, None for none.
+        keys: further keys; without any key there is no check (loopback only).
+        concurrency: calls to models in flight at most.
+        max_body_bytes: larger requests are refused with 413.
+        calibration: a file of ``metajudge calibrate fit`` that gives every assessment its probability.
+        limits: what is taken on at once.
+    """
+
+    panels: Mapping[str, PanelConfig] = field(default_factory=lambda: {"default": PanelConfig()})
+    store: Path | None = None
+    api_key: str | None = field(default=None, repr=False)
+    concurrency: int = 64
+    max_body_bytes: int = 4_000_000
+    calibration: Path | None = None
+    keys: tuple[ApiKey, ...] = ()
+    limits: Limits = field(default_factory=Limits)

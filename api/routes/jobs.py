@@ -1,0 +1,228 @@
+"""Batches of judgments, vetted in the background."""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator, Iterator
+from typing import Annotated, Any
+
+import orjson
+from fastapi import APIRouter, Depends, Header, HTTPException, Query, Request, Response
+from fastapi.responses import StreamingResponse
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+from pydantic import BaseModel, ValidationError
+from starlette.requests import ClientDisconnect
+
+from metajudge.types import Assessment, Judgment
+
+from ..deps import CallerDep, ServiceDep, needs
+from ..errors import RESPONSES, ProblemError
+from ..idempotency import Claim, IdempotencyKey, fingerprint, replay
+from ..jobs import JobStatus, receive_lines
+from ..keys import Scope
+from ..panels import Choice
+from ..schemas import EXAMPLE_JUDGMENT
+from ..service import Service
+
+router = APIRouter(prefix="/v1", tags=["jobs"], responses=RESPONSES)
+MAY_RUN, MAY_SEE = [Depends(needs(Scope.VET))], [Depends(needs(Scope.VET, Scope.READ))]
+POLL_S = 0.2
+TOLD_AT_MOST = 20
+
+UPLOAD: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {
+                "schema": {"type": "array", "items": {"$ref": "#/components/schemas/Judgment"}, "minItems": 1},
+                "example": [EXAMPLE_JUDGMENT],
+            },
+            "application/x-ndjson": {"schema": {"type": "string", "description": "One judgment a line."}},
+        },
+    }
+}
+
+
+class JobResult(BaseModel):
+    """The result of one item."""
+
+    item: int
+    """Its place in the upload, from 0."""
+    assessment: Assessment
+
+
+class ResultPage(BaseModel):
+    """A page of results in input order."""
+
+    results: list[JobResult]
+    next_cursor: int | None = None
+    """``after`` of the next page; None at the end of what there is so far."""
+
+
+@router.post(
+    "/vet/batch",
+    status_code=202,
+    summary="Vet many judgments in the background",
+    dependencies=MAY_RUN,
+    response_model=JobStatus,
+    openapi_extra=UPLOAD,
+)
+async def vet_batch(
+    request: Request,
+    running: ServiceDep,
+    caller: CallerDep,
+    choice: Annotated[Choice, Query()],
+    key: IdempotencyKey = None,
+) -> Response:
+    """Accepts judgments as a JSON array, or as JSONL (`application/x-ndjson`), which is written to disk as it comes.
+
+    One bad line refuses the whole upload and names it. Other judgments of an item in the same upload are evidence.
+    """
+    running.panels.check(choice)
+    running.jobs.check_room()
+    job_id, path = running.jobs.new_upload()
+    try:
+        items, digest = await _received(request, running, path)
+        running.jobs.check_room()
+        claim = Claim(running.ledger, caller, key, fingerprint(b"batch", choice.model_dump_json().encode(), digest))
+        if earlier := claim.earlier():
+            path.unlink()
+            return replay(earlier)
+        with claim.working():
+            content = running.jobs.add(job_id, caller.name, choice, items).model_dump_json().encode()
+            location = f"/v1/jobs/{job_id}"
+            claim.answered(202, content, location)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    return Response(content, 202, {"Location": location}, media_type="application/json")
+
+
+async def _received(request: Request, running: Service, path: Any) -> tuple[int, bytes]:
+    """Writes the upload to its file; how many items, and the digest of what they are."""
+    limits = running.options.limits
+    kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
+    if kind not in ("application/json", "application/x-ndjson", "application/jsonl"):
+        raise HTTPException(415, f"send application/json or application/x-ndjson, not {kind[:100]!r}")
+    most = running.options.max_body_bytes
+    lines = _array(request, most) if kind == "application/json" else receive_lines(request.stream(), most)
+    problems: list[str] = []
+    items, seen = 0, hashlib.sha256()
+    try:
+        with path.open("wb") as file:
+            async for line in lines:
+                try:
+                    record = Judgment.model_validate_json(line)
+                except ValidationError as error:
+                    found = error.errors(include_url=False, include_input=False)[0]
+                    where = ".".join(map(str, found["loc"]))
+                    problems.append(
+                        f"judgment {items + 1}: {where or 'record'}: {found['msg'].removeprefix('Value error, ')}"
+                    )
+                    if len(problems) == TOLD_AT_MOST:
+                        break
+                else:
+                    kept = record.model_dump_json().encode() + b"\n"
+                    file.write(kept)
+                    seen.update(kept)
+                items += 1
+                if items > limits.batch_items:
+                    raise HTTPException(413, f"more than {limits.batch_items} judgments: send several batches")
+    except ClientDisconnect:
+        raise HTTPException(413, f"the upload is larger than {limits.upload_bytes} bytes, or it stood still") from None
+    if problems:
+        raise ProblemError(422, problems[0], problems)
+    if not items:
+        raise HTTPException(422, "the upload holds no judgment")
+    return items, seen.digest()
+
+
+async def _array(request: Request, most: int) -> AsyncIterator[bytes]:
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > most:
+            raise HTTPException(413, f"a JSON array of more than {most} bytes: send it as JSONL (application/x-ndjson)")
+    try:
+        records = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise HTTPException(422, f"body: not JSON: {error}") from None
+    if not isinstance(records, list):
+        raise HTTPException(422, "body: a list of judgments is needed; send one judgment to /v1/vet")
+    for record in records:
+        yield orjson.dumps(record)
+
+
+@router.get("/jobs/{job_id}", summary="How far a job has come", dependencies=MAY_SEE)
+async def job(running: ServiceDep, job_id: str) -> JobStatus:
+    return running.jobs.status(job_id)
+
+
+@router.delete("/jobs/{job_id}", summary="Cancel a job, or delete one that has ended", dependencies=MAY_RUN)
+async def cancel(running: ServiceDep, job_id: str) -> JobStatus:
+    """What is at work ends within a second or two; results so far stay. An ended job is deleted with its results."""
+    return running.jobs.cancel(job_id)
+
+
+@router.get(
+    "/jobs/{job_id}/results",
+    summary="A job's results in input order",
+    dependencies=MAY_SEE,
+    response_model=ResultPage,
+    responses={200: {"content": {"application/x-ndjson": {"schema": {"type": "string"}}}}},
+)
+async def results(
+    running: ServiceDep,
+    job_id: str,
+    accept: Annotated[str, Header()] = "application/json",
+    after: Annotated[int, Query(ge=-1, le=2**62, description="The cursor of the page before.")] = -1,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> Response:
+    """A page, or all as JSONL where `Accept` is `application/x-ndjson`."""
+    running.jobs.status(job_id)
+    if "application/x-ndjson" in accept:
+        return StreamingResponse(_lines(running, job_id), media_type="application/x-ndjson")
+    page = running.ledger.results(job_id, after, limit)
+    parts = b",".join(b'{"item":%d,"assessment":%s}' % (row.item, row.payload) for row in page)
+    cursor = b"%d" % page[-1].item if len(page) == limit else b"null"
+    return Response(b'{"results":[%s],"next_cursor":%s}' % (parts, cursor), media_type="application/json")
+
+
+def _lines(running: Service, job_id: str) -> Iterator[bytes]:
+    for row in running.ledger.all_results(job_id):
+        yield b'{"item":%d,"assessment":%s}\n' % (row.item, row.payload)
+
+
+async def known(running: ServiceDep, job_id: str) -> None:
+    """Refuses an unknown job before a stream begins."""
+    running.jobs.status(job_id)
+
+
+@router.get(
+    "/jobs/{job_id}/events",
+    summary="A job as a stream",
+    dependencies=[*MAY_SEE, Depends(known)],
+    response_class=EventSourceResponse,
+)
+async def events(
+    running: ServiceDep,
+    job_id: str,
+    last_event_id: Annotated[
+        str | None, Header(description="The id of the last event seen, to go on after it.", max_length=40)
+    ] = None,
+) -> AsyncIterator[ServerSentEvent]:
+    """Server-sent events: `result` for each item as it comes, and `end` with the job's status."""
+    seen = int(last_event_id) if last_event_id is not None and last_event_id.isdecimal() else 0
+    seen = min(seen, 2**62)
+    while True:
+        ended = running.ledger.job(job_id) is None or running.jobs.status(job_id).state.ended
+        page = running.ledger.results_since(job_id, seen, 200)
+        for row in page:
+            seen = row.seq
+            told = {"item": row.item, "judgment_id": row.judgment_id, "status": row.status}
+            yield ServerSentEvent(event="result", id=str(seen), data=told)
+        if ended and not page:
+            break
+        if not page:
+            await asyncio.sleep(POLL_S)
+    if running.ledger.job(job_id) is not None:
+        yield ServerSentEvent(event="end", data=running.jobs.status(job_id).model_dump(mode="json"))

@@ -1,0 +1,151 @@
+"""Producing verdicts: judges on an item, a clash of responses, cases."""
+
+import time
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from fastapi import APIRouter, Depends, HTTPException, Request
+from pydantic import BaseModel, ConfigDict, Field
+
+from metajudge.agents import Agent
+from metajudge.clash_run import run_clash
+from metajudge.cli.case_reviews import review_of
+from metajudge.cli.case_run import keep_result
+from metajudge.concurrency import all_of
+from metajudge.decision import DEFAULT_CASE_POLICY, case_rubric
+from metajudge.errors import ConfigurationError
+from metajudge.judging.case import Case
+from metajudge.judging.case_judge import CaseJudge
+from metajudge.judging.case_panel import CasePanel
+from metajudge.judging.case_result import CaseResult
+from metajudge.judging.clash import Clash, Judge
+from metajudge.judging.clash_record import ClashRecord
+from metajudge.judging.grading import GradingJudge
+from metajudge.judging.pairwise import PairwiseJudge, orders_of
+from metajudge.judging.records import judgment_of
+from metajudge.types import Failure, Item, Judgment
+
+from ..deps import ServiceDep, needs
+from ..errors import RESPONSES
+from ..keys import Scope
+from ..panels import Choice
+from ..rubrics import NAME
+from ..schemas import EXAMPLE_JUDGMENT
+from ..service import Service
+
+router = APIRouter(prefix="/v1", tags=["judging"], dependencies=[Depends(needs(Scope.VET))], responses=RESPONSES)
+EXAMPLE_CASE = {
+    "id": "case-1",
+    "type": "climate",
+    "stages": [
+        {"name": "relevance_check", "output": {"relevant": True, "reason": "The event is a drought."}},
+        {"name": "risk_analysis", "output": "Yields fall by a tenth."},
+    ],
+}
+
+
+class _Asked(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    panel: str | None = Field(default=None, description="Its agents are the judges; default: the first panel.")
+
+
+class JudgeRequest(_Asked):
+    """An item to judge."""
+
+    item: Item = Field(examples=[EXAMPLE_JUDGMENT["item"]])
+    orders: Literal["both", "given"] = "both"
+    grade: bool = Field(default=False, description="Grade every response alone instead of comparing two.")
+    with_reference: bool = False
+
+
+class GameFailure(BaseModel):
+    """A judge who could not be asked."""
+
+    judge: str
+    order: list[str]
+    failure: Failure
+
+
+class Judged(BaseModel):
+    """A judgment for every game that was played, and why for the others."""
+
+    judgments: list[Judgment]
+    failed: list[GameFailure]
+
+
+class ClashRequest(_Asked):
+    """Responses to be ranked blind by every judge."""
+
+    item: Item = Field(examples=[EXAMPLE_JUDGMENT["item"]])
+    seed: int = Field(default=0, ge=0, le=2**31)
+    ties: bool = False
+    quorum: int | None = Field(default=None, ge=1, le=100)
+    with_reference: bool = False
+
+
+class CaseRequest(_Asked):
+    """A case to be judged and decided."""
+
+    case: Case = Field(examples=[EXAMPLE_CASE])
+    policy: str = Field(default=DEFAULT_CASE_POLICY, pattern=NAME)
+
+
+@router.post("/judge", summary="Have judges compare or grade")
+async def judge(request: Request, running: ServiceDep, body: JudgeRequest) -> Judged:
+    """Every agent of a panel judges the item: a pair in each order, the games kept apart."""
+    agents = _agents(running, body.panel)
+    games: list[Any]
+    if body.grade:
+        graders = [GradingJudge(one.name, one.model, one.parameters, body.with_reference) for one in agents]
+        games = await running.admission.work(
+            request,
+            lambda: all_of(grader.grade(body.item, name) for grader in graders for name in body.item.responses),
+        )
+    else:
+        if len(body.item.responses) != 2:
+            raise HTTPException(422, "item.responses: two responses are compared; use grade, or /v1/clash for more")
+        judges = [PairwiseJudge(one.name, one.model, one.parameters, body.with_reference) for one in agents]
+        orders = orders_of(body.item, body.orders)
+        games = await running.admission.work(
+            request, lambda: all_of(one.compare(body.item, order) for one in judges for order in orders)
+        )
+    asked = [game for game in games if game.failure is None or game.replied]
+    failed = [game for game in games if game.failure is not None and not game.replied]
+    return Judged(
+        judgments=[judgment_of(game) for game in asked],
+        failed=[GameFailure(judge=one.judge, order=list(one.order), failure=one.failure) for one in failed],
+    )
+
+
+@router.post("/clash", summary="Rank responses blind")
+async def clash(request: Request, running: ServiceDep, body: ClashRequest) -> ClashRecord:
+    """Every judge ranks all responses under seeded labels; the record holds ballots, tally, ties and triage."""
+    judges = tuple(Judge(a.name, a.model, a.parameters, weight=a.weight) for a in _agents(running, body.panel))
+    asked = Clash(judges=judges, seed=body.seed, ties=body.ties, quorum=body.quorum, with_reference=body.with_reference)
+    outcome = await running.admission.work(request, lambda: run_clash([body.item], asked, workers=1))
+    return outcome.records[0]
+
+
+@router.post("/cases", summary="Judge and decide a case")
+async def cases(request: Request, running: ServiceDep, body: CaseRequest) -> CaseResult:
+    """Every stage is judged and decided by a policy; what it sends to people is queued for review."""
+    policy = await running.engine.policy_in_force(body.policy)
+    judges = [CaseJudge(one.name, one.model, one.parameters) for one in _agents(running, body.panel)]
+    panel = CasePanel(judges, policy, case_rubric(policy))
+    panel.check(body.case)
+    result = await running.admission.work(request, lambda: panel.judge(body.case, now=datetime.now(UTC)))
+    store = running.engine.store
+    if store is not None:
+        await keep_result(store, result)
+        review = review_of(result, body.case, policy, time.time())
+        if review is not None:
+            await store.reviews.open([review])
+    return result
+
+
+def _agents(running: Service, panel: str | None) -> tuple[Agent, ...]:
+    agents = running.panels.vetter(Choice(panel=panel)).default.agents
+    if not agents:
+        raise ConfigurationError("this panel asks no model: choose a panel with agents")
+    return agents

@@ -1,0 +1,62 @@
+"""Decision policies: the versions in force, and new ones."""
+
+import time
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Depends, HTTPException
+from pydantic import BaseModel
+
+from metajudge.decision import BUILTIN_POLICIES, Policy
+from metajudge.errors import PolicyError
+from metajudge.feedback.loop import ACTIVATION, POLICY, FeedbackLoop
+from metajudge.store.protocol import Store
+
+from ..deps import CallerDep, StoreDep, needs
+from ..errors import RESPONSES
+from ..keys import Scope
+from ..rubrics import Name
+
+router = APIRouter(prefix="/v1/policies", tags=["policies"], responses=RESPONSES)
+MAY_SEE = [Depends(needs(Scope.READ, Scope.VET))]
+
+
+class PolicyInForce(BaseModel):
+    """A policy and its version."""
+
+    name: str
+    digest: str
+    policy: Policy
+
+
+@router.get("", summary="The policies in force", dependencies=MAY_SEE)
+async def policies(store: StoreDep) -> list[PolicyInForce]:
+    kept = {entry.subject for entry in await store.audit_log.entries(POLICY)}
+    names = [*BUILTIN_POLICIES, *sorted(kept - set(BUILTIN_POLICIES))]
+    return [await _in_force(store, name) for name in names]
+
+
+@router.get("/{name}", summary="The version of a policy in force", dependencies=MAY_SEE)
+async def policy(store: StoreDep, name: Name) -> PolicyInForce:
+    return await _in_force(store, name)
+
+
+@router.put("/{name}", summary="Put a policy in force", dependencies=[Depends(needs(Scope.ADMIN))])
+async def put_policy(store: StoreDep, caller: CallerDep, name: Name, body: Annotated[Policy, Body()]) -> PolicyInForce:
+    """A policy of your own; built-in ones change by proposals alone. The change is in the audit log."""
+    if body.name != name:
+        raise HTTPException(422, f"the policy is called {body.name!r}, and the path says {name!r}: make them the same")
+    if name in BUILTIN_POLICIES or await store.audit_log.entries(ACTIVATION, name, limit=1):
+        raise HTTPException(409, f"policy {name!r} changes by activating a proposal: see /v1/feedback/proposals")
+    if body.cases is not None:
+        raise HTTPException(422, "policies with a section `cases` are kept as files: give theirs to `metajudge case`")
+    record = {"digest": body.digest, "policy": body.model_dump(mode="json"), "by": caller.name}
+    await store.audit_log.append(POLICY, name, record, now=time.time())
+    return PolicyInForce(name=name, digest=body.digest, policy=body)
+
+
+async def _in_force(store: Store, name: str) -> PolicyInForce:
+    try:
+        found = await FeedbackLoop(store, clock=time.time).active(name)
+    except PolicyError as error:
+        raise HTTPException(404, str(error)) from None
+    return PolicyInForce(name=name, digest=found.digest, policy=found)

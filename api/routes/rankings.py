@@ -1,0 +1,98 @@
+"""One order from many: voting rules and peer evaluation over given rankings; no model is asked."""
+
+import asyncio
+from fractions import Fraction
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from metajudge.cli.rank import Rule, TieOption, UnrankedOption
+from metajudge.errors import ConfigurationError
+from metajudge.peers import Ballot, Options, PeerFindings
+
+from ..deps import needs
+from ..encoding import plain_json
+from ..errors import RESPONSES
+from ..keys import Scope
+
+router = APIRouter(
+    prefix="/v1", tags=["rankings"], dependencies=[Depends(needs(Scope.VET, Scope.READ))], responses=RESPONSES
+)
+NameIn = Annotated[str, Field(min_length=1, max_length=200)]
+Group = Annotated[list[NameIn], Field(min_length=1, max_length=60)]
+SEARCH_S = 10.0
+
+
+class RankRequest(BaseModel):
+    """Rankings, best first, as groups of tied candidates."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    rankings: list[Annotated[list[Group], Field(min_length=1, max_length=60)]] = Field(
+        min_length=1, max_length=10_000, examples=[[[["a"], ["b", "c"]], [["b"], ["a"], ["c"]]]]
+    )
+    candidates: list[NameIn] | None = Field(default=None, max_length=60)
+    weights: list[Annotated[float, Field(gt=0, le=1e6)]] | None = None
+    rule: Rule = Rule.KEMENY
+    ties: TieOption | None = None
+    unranked: UnrankedOption | None = None
+    prior: float | None = Field(default=None, ge=0, le=1e6)
+
+
+class PeersRequest(BaseModel):
+    """Rankings of anonymised answers, one a question and evaluator."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    ballots: list[Ballot] = Field(
+        min_length=1,
+        max_length=20_000,
+        examples=[[{"question_id": "q1", "evaluator": "a", "ranking": [["a"], ["b"]]}]],
+    )
+    rule: str | None = Field(default=None, max_length=50)
+    resamples: int = Field(default=0, ge=0, le=2000)
+    seed: int = Field(default=0, ge=0, le=2**31)
+
+
+@router.post("/rank", summary="One order by a voting rule", response_model=dict[str, Any])
+async def rank(body: RankRequest) -> Response:
+    """Ties are results: every optimum of a Kemeny ranking is counted, none is chosen by name."""
+    return plain_json(await asyncio.to_thread(_ranked, body))
+
+
+@router.post("/peers", summary="Peer evaluation of given rankings")
+async def peers(body: PeersRequest) -> PeerFindings:
+    """Self-inclusive and self-free consensus, agreement between evaluators, cautions."""
+    return await asyncio.to_thread(_analysed, body)
+
+
+def _ranked(body: RankRequest) -> dict[str, Any]:
+    from metajudge import voting
+    from metajudge.cli.rank import _options
+    from metajudge.cli.rank_report import as_data
+    from metajudge.readers.ballots import BallotFile, FileBallot
+
+    limit = SEARCH_S if body.rule is Rule.KEMENY else None
+    options = _options(body.rule, body.ties, body.unranked, 10, limit, body.prior)
+    weights = body.weights or [1.0] * len(body.rankings)
+    if len(weights) != len(body.rankings):
+        raise ConfigurationError(f"{len(weights)} weights for {len(body.rankings)} rankings: give one each, or none")
+    profile = voting.read_profile(body.rankings, body.candidates, weights)
+    result = getattr(voting, body.rule)(profile, **options)
+    rows = zip(body.rankings, weights, strict=True)
+    ballots = tuple(
+        FileBallot(tuple(tuple(group) for group in ranking), Fraction(weight), None, None, line)
+        for line, (ranking, weight) in enumerate(rows, 1)
+    )
+    names = None if body.candidates is None else tuple(body.candidates)
+    return as_data(result, profile, BallotFile("request", "jsonl", names, ballots, ()), options)
+
+
+def _analysed(body: PeersRequest) -> PeerFindings:
+    from metajudge.peers import analyse, counted_ballots
+
+    chosen = {"resamples": body.resamples, "seed": body.seed, "sweep_evaluators": (), "sweep_questions": ()}
+    if body.rule is not None:
+        chosen["rule"] = body.rule
+    return analyse(counted_ballots(body.ballots), Options(**chosen))  # type: ignore[arg-type]

@@ -1,0 +1,71 @@
+"""Rubrics by name: built in, or put here by an administrator as files beside the store."""
+
+import time
+from pathlib import Path as FilePath
+from typing import Annotated
+
+from fastapi import HTTPException, Path
+
+from metajudge.errors import RubricError
+from metajudge.rubric import BUILTIN_RUBRICS, CASE_RUBRICS, Rubric, list_rubrics, load_rubric
+from metajudge.store.protocol import Store
+
+NAME = r"^[A-Za-z0-9_-]{1,60}$"
+Name = Annotated[str, Path(pattern=NAME, examples=["short"])]
+
+
+class Rubrics:
+    """Rubrics in a folder, one file each; None for none."""
+
+    def __init__(self, folder: FilePath | None) -> None:
+        self._folder = folder
+
+    def names(self) -> list[str]:
+        """What callers may name."""
+        own = [] if self._folder is None else sorted(path.stem for path in self._folder.glob("*.json"))
+        return [*BUILTIN_RUBRICS, *own]
+
+    def all(self) -> list[Rubric]:
+        return [*list_rubrics(), *(self.load(name) for name in self.names()[len(BUILTIN_RUBRICS) :])]
+
+    def load(self, name: str) -> Rubric:
+        """One rubric.
+
+        Raises:
+            HTTPException: 404.
+        """
+        if name not in self.names():
+            raise HTTPException(404, f"there is no rubric {name!r}; there are {', '.join(self.names())}")
+        return load_rubric(self.source(name))
+
+    def source(self, name: str) -> str:
+        """What a panel's configuration calls it: a built-in name, or a file.
+
+        Raises:
+            RubricError: there is none of that name.
+        """
+        if name in BUILTIN_RUBRICS:
+            return name
+        if name not in self.names():
+            raise RubricError(f"unknown rubric {name!r}; this service has {', '.join(self.names())}")
+        assert self._folder is not None
+        return str(self._folder / f"{name}.json")
+
+    async def keep(self, name: str, rubric: Rubric, store: Store, *, by: str) -> Rubric:
+        """Keeps a rubric and records who changed it.
+
+        Raises:
+            HTTPException: 409 for a built-in name, 422 for another one than the rubric's own.
+        """
+        if name in BUILTIN_RUBRICS + CASE_RUBRICS or self._folder is None:
+            raise HTTPException(409, f"{name!r} is built in: choose another name")
+        if rubric.name != name:
+            raise HTTPException(422, f"the rubric is called {rubric.name!r}, and the path says {name!r}: make them one")
+        text = rubric.model_dump_json()
+        record = {"digest": rubric.digest, "by": by, "rubric": rubric.model_dump(mode="json")}
+        await store.audit_log.append("rubric", name, record, now=time.time())
+        self._folder.mkdir(exist_ok=True)
+        partial = self._folder / f"{name}.partial"
+        partial.write_text(text, "utf-8")
+        partial.replace(self._folder / f"{name}.json")
+        return rubric

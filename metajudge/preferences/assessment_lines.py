@@ -1,0 +1,122 @@
+"""Assessments as lines of JSON that DuckDB reads; a large file is checked in a process of its own meanwhile."""
+
+import contextlib
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+from pydantic import ValidationError
+
+from metajudge.errors import InputError, MetajudgeError
+from metajudge.types import Assessment
+
+LARGE: Final = 32_000_000
+"""Files of so many bytes and more are worth a process, whose start takes half a second."""
+_MAIN: Final = "import sys; from metajudge.preferences.assessment_lines import main; sys.exit(main(*sys.argv[1:]))"
+
+
+@contextlib.contextmanager
+def writing_assessments(given: Path | Iterable[Assessment] | None, out: Path) -> Iterator[None]:
+    """Has the rows of some assessments in a file once the block is left; a large file is worked on beside the block.
+
+    Raises:
+        InputError: a line is no assessment, or there is none; with file and line.
+    """
+    if not isinstance(given, Path) or not sys.executable or not _is_large(given):
+        yield
+        write_lines(out, () if given is None else assessment_rows(given))
+        return
+    command = [sys.executable, "-c", _MAIN, str(given), str(out)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:  # noqa: S603 - our own module
+        try:
+            yield
+            _, said = process.communicate()
+        except BaseException:
+            process.kill()
+            raise
+    if process.returncode:
+        raise InputError(said.strip() or f"{given} could not be read: the process that checks it ended at once")
+
+
+def write_lines(path: Path, rows: Iterable[dict[str, Any]]) -> None:
+    """Writes rows as lines of JSON."""
+    with path.open("wb", buffering=1 << 20) as stream:
+        for row in rows:
+            stream.write(to_line(row))
+
+
+def to_line(row: dict[str, Any]) -> bytes:
+    return orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def assessment_rows(given: Path | Iterable[Assessment]) -> Iterator[dict[str, Any]]:
+    for number, assessment in enumerate(_read_assessments(given) if isinstance(given, Path) else given):
+        bar = assessment.guarantee
+        yield {
+            "line": number,
+            "judgment_id": assessment.judgment_id,
+            "judgment_digest": assessment.judgment_digest,
+            "item_id": assessment.item_id,
+            "judge": assessment.judge,
+            "status": assessment.status.value,
+            "accepted": assessment.accepted,
+            "score": assessment.final_score,
+            "probability": assessment.probability,
+            "calibration": assessment.calibration,
+            "bar": None if bar is None else bar.threshold,
+            "target": None if bar is None else bar.target,
+            "delta": None if bar is None else bar.delta,
+            "approximate": None if bar is None else bar.approximate,
+            "strategy": assessment.strategy,
+            "threshold": assessment.threshold,
+            "rubric": assessment.rubric,
+            "rubric_digest": assessment.rubric_digest,
+            "panel_digest": assessment.panel_digest,
+            "agents": ", ".join(f"{one.agent} ({one.model})" for one in assessment.agents),
+            "version": assessment.metajudge_version,
+        }
+
+
+def _read_assessments(path: Path) -> Iterator[Assessment]:
+    count = 0
+    try:
+        with path.open("rb") as stream:
+            for number, line in enumerate(stream, 1):
+                if line.strip():
+                    count += 1
+                    yield _assessment(line, f"{path}:{number}")
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    if not count:
+        raise InputError(f"{path} holds no assessment: write one with `metajudge vet ... --out {path}`")
+
+
+def _assessment(line: bytes, where: str) -> Assessment:
+    try:
+        return Assessment.model_validate_json(line)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        at = ".".join(map(str, first["loc"]))
+        raise InputError(
+            f"{where}: no assessment: {at + ': ' if at else ''}{first['msg']}; expected a line of `metajudge vet --out`"
+        ) from None
+
+
+def _is_large(path: Path) -> bool:
+    try:
+        return path.stat().st_size >= LARGE
+    except OSError:
+        return False
+
+
+def main(source: str, out: str) -> int:
+    """Writes the rows of a file of assessments; says on standard error what is wrong with it."""
+    try:
+        write_lines(Path(out), assessment_rows(Path(source)))
+    except (MetajudgeError, OSError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    return 0
