@@ -14,7 +14,6 @@ class Limits:
     """What the service takes on at once; beyond it callers are told to come back, and nothing is held for them.
 
     Attributes:
-        body_bytes: of a request other than an upload; larger ones are 413.
         upload_bytes: of a batch; it is written to disk as it comes.
         batch_items: judgments a batch.
         in_flight: vets and other work at models at once; beyond it 503.
@@ -27,7 +26,6 @@ class Limits:
         connections: open at once; beyond it 503.
     """
 
-    body_bytes: int = 4_000_000
     upload_bytes: int = 512_000_000
     batch_items: int = 100_000
     in_flight: int = 64

@@ -121,6 +121,7 @@ def app() -> "FastAPI":
         concurrency=(file.concurrency if file else None) or 64,
         calibration=file.calibration if file else None,
         limits=limits,
+        max_body_bytes=int(((file.max_body_mb if file else None) or 4) * 1_000_000),
     )
     return create_app(options)
 
