@@ -27,7 +27,7 @@ LAYERS = [
     {"assembly", "summary", "assessment_file", "policies"},
     {"completion"},
     {"engine", "estimate"},
-    {"clash_run"},
+    {"clash_run", "distributed"},
     {"cli", "api", "benchmarks", "client", "__init__", "__main__"},
 ]
 """Bottom first. A module may import from lower layers; within a layer only what SIDEWAYS declares."""

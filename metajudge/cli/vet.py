@@ -9,7 +9,16 @@ from typing import Annotated, Any
 import typer
 
 from metajudge.cli.loop import run, say, stop_on_interrupt
-from metajudge.cli.options import AgentOption, ConfigOption, JsonOption, StoreOption, panel_from, store_path
+from metajudge.cli.options import (
+    AgentOption,
+    ConfigOption,
+    JsonOption,
+    StoreOption,
+    panel_from,
+    rejects_path,
+    store_path,
+)
+from metajudge.types.location import StoreLocation
 
 STARTED = time.monotonic()
 
@@ -26,6 +35,18 @@ class LabelCount:
     kept: int = 0
     kept_correct: int = 0
     wrongly_kept: list[str] = field(default_factory=list)
+
+    def add(self, judgment_id: str, accepted: bool | None, correct: bool | None) -> None:
+        """Counts one judgment."""
+        if correct is None or accepted is None:
+            return
+        self.all += 1
+        self.all_correct += correct
+        if accepted:
+            self.kept += 1
+            self.kept_correct += correct
+            if not correct and len(self.wrongly_kept) < 10:
+                self.wrongly_kept.append(judgment_id)
 
 
 def vet(
@@ -90,6 +111,13 @@ def vet(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Estimate calls, tokens and dollars; send nothing.")
     ] = False,
+    engine: Annotated[
+        str, typer.Option(help="local, or ray: spread over processes or a cluster, Parquet to the folder --out.")
+    ] = "local",
+    workers: Annotated[int | None, typer.Option(help="Ray: processes that vet; default one a CPU.", min=1)] = None,
+    ray_address: Annotated[
+        str | None, typer.Option(help="Ray: the cluster, auto or HOST:PORT; default one started here.")
+    ] = None,
 ) -> None:
     """Vet judgments: score each one, and say which to keep.
 
@@ -113,6 +141,12 @@ def vet(
     if dry_run:
         _print_estimate(panel, source, as_json)
         return
+    if engine != "local":
+        from metajudge.cli.vet_ray import vet_on_ray
+
+        given = {"--calibration": calibration, "--policy": policy, "--store": store}
+        spread = (concurrency, workers, ray_address, budget_usd)
+        raise typer.Exit(vet_on_ray(engine, panel, source, out, spread, keep_failures, as_json, given))
     options = {
         "concurrency": concurrency,
         "budget_usd": budget_usd,
@@ -125,12 +159,12 @@ def vet(
     where = store_path(store)
     summary, labels = run(_vet(panel, source, inputs, where, out, keep_failures, options))
     summary.bad_lines, summary.duplicates = source.rejects, source.duplicates
-    rejects = Path(f"{out or where}.rejects.jsonl")
+    rejects = rejects_path(out, where)
     source.write_rejects(rejects)
     summary.store, summary.out = str(where), None if out is None else str(out)
     summary.total_s = time.monotonic() - STARTED
     if as_json:
-        _print_json(summary, labels, rejects)
+        print_json(summary, labels, rejects)
     else:
         from metajudge.cli.vet_report import print_report
 
@@ -142,7 +176,7 @@ async def _vet(
     panel: Any,
     source: Any,
     inputs: list[str],
-    store: Path,
+    store: StoreLocation,
     out: Path | None,
     keep_failures: bool,
     options: dict[str, Any],
@@ -163,7 +197,7 @@ async def _vet(
         progress = stack.enter_context(Progress(summary, engine, _total(source)))
 
         def on_result(index: int, judgment: Any, assessment: Any) -> None:
-            _count_label(labels, judgment, assessment)
+            labels.add(judgment.id, assessment.accepted, judgment.correct)
             if file is not None:
                 file.write(index, assessment)
             progress.update()
@@ -188,19 +222,6 @@ def _total(source: Any) -> int:
     return sum(1 for _ in source)
 
 
-def _count_label(labels: LabelCount, judgment: Any, assessment: Any) -> None:
-    correct = judgment.correct
-    if correct is None or assessment.accepted is None:
-        return
-    labels.all += 1
-    labels.all_correct += correct
-    if assessment.accepted:
-        labels.kept += 1
-        labels.kept_correct += correct
-        if not correct and len(labels.wrongly_kept) < 10:
-            labels.wrongly_kept.append(judgment.id)
-
-
 def _print_estimate(panel: Any, source: Any, as_json: bool) -> None:
     import orjson
 
@@ -220,7 +241,7 @@ def _print_estimate(panel: Any, source: Any, as_json: bool) -> None:
         typer.echo(f"No price is known for {', '.join(estimate.unpriced)}: give a price in a panel file.")
 
 
-def _print_json(summary: Any, labels: LabelCount, rejects: Path) -> None:
+def print_json(summary: Any, labels: LabelCount, rejects: Path) -> None:
     import orjson
 
     data = summary.to_json()

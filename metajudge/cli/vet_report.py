@@ -136,9 +136,12 @@ def _cost_lines(summary: VetSummary) -> list[str]:
 
 
 def _where(summary: VetSummary, rejects: Path) -> list[str]:
-    lines = [f"Kept in {summary.store}, run {summary.run_id}: `metajudge show JUDGMENT_ID` tells why."]
-    if summary.out:
-        lines.append(f"Assessments, one a line: {summary.out}")
+    lines = []
+    if summary.store is not None:
+        lines.append(f"Kept in {summary.store}, run {summary.run_id}: `metajudge show JUDGMENT_ID` tells why.")
+        lines += [f"Assessments, one a line: {summary.out}"] if summary.out else []
+    elif summary.out:
+        lines.append(f"Kept as Parquet in {summary.out}, run {summary.run_id}: column `assessment` holds all of it.")
     if summary.bad_lines:
         lines.append(f"Bad lines with reasons: {rejects}")
     return lines
