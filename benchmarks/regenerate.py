@@ -1,0 +1,207 @@
+"""Makes every figure of these benchmarks again, with where and when it was made, and a page of plots.
+
+    python -m metajudge.benchmarks.regenerate [NAME ...] [--data DIR] [--postgres URL] [--out benchmarks/results]
+
+DATA_DIR holds the recorded judgments (``judgebench/``, ``llmbar/``, ``agent_clash/``); figures that need it, or a
+PostgreSQL database, or a checkout, are named and left as they are where it is not given. Each figure is one script of
+this folder in a process of its own, against servers started here; its file holds the command, the machine, versions,
+date and seconds beside what was measured. The plots (``index.html``) are drawn from the files that are there, so a
+single figure can be made again. All of them take an hour or two on two cores; a machine in other use spoils the times.
+"""
+
+import argparse
+import json
+import os
+import platform
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from .results_page import write_page
+
+PACKAGES = ("metajudge-vet", "numpy", "scikit-learn", "scipy", "duckdb", "openai", "anthropic", "aiohttp", "ray")
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One script and how it is called.
+
+    Attributes:
+        arguments: ``{data}``, ``{postgres}``, ``{scratch}`` and ``{models:MS}`` (a server of models that takes so many
+            milliseconds) are filled in.
+    """
+
+    name: str
+    script: str
+    arguments: tuple[str, ...] = ()
+
+
+FIGURES = (
+    Figure("overhead", "overhead", ("{models:200}",)),
+    Figure("clash-overhead", "clash_overhead", ("{models:200}",)),
+    Figure("service", "service"),
+    Figure("memory", "memory", ("{models:5}",)),
+    Figure("ray", "ray_run", ("{models:200}",)),
+    Figure("replicas", "replicas", ("{postgres}",)),
+    Figure("voting", "voting"),
+    Figure("manipulation", "manipulation"),
+    Figure("fuzz-replies", "fuzz_replies"),
+    Figure("faults", "faults"),
+    Figure("calibration", "calibration_study", ("{data}", "--seeds", "5")),
+    Figure("guarantee", "guarantee_study", ("{data}/judgebench", "--splits", "200")),
+    Figure("feedback", "feedback_study", ("{data}/llmbar",)),
+    Figure("preference-precision", "preference_study", ("{data}/llmbar",)),
+    Figure("preference-scale", "preferences", ("{scratch}",)),
+    Figure("cascade", "cascade", ("{data}",)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """What figures are made from; None where it was not given."""
+
+    data: Path | None
+    postgres: str | None
+    scratch: Path
+
+
+class NotGivenError(Exception):
+    """A figure needs something that was not given."""
+
+
+@contextmanager
+def filled(arguments: Sequence[str], places: Places) -> Iterator[list[str]]:
+    """The arguments with their places filled in, and the servers they name running.
+
+    Raises:
+        NotGivenError: with what is missing.
+    """
+    found, servers = list[str](), list[subprocess.Popen[bytes]]()
+    try:
+        for argument in arguments:
+            if argument.startswith("{models:"):
+                url, server = models(float(argument.removeprefix("{models:").removesuffix("}")))
+                servers.append(server)
+                found.append(url)
+                continue
+            if "{data}" in argument and places.data is None:
+                raise NotGivenError("give --data")
+            if "{postgres}" in argument and places.postgres is None:
+                raise NotGivenError("give --postgres")
+            known = {"data": str(places.data), "postgres": str(places.postgres), "scratch": str(places.scratch)}
+            found.append(argument.format(**known))
+        yield found
+    finally:
+        for server in servers:
+            server.terminate()
+            server.wait(10)
+
+
+def models(latency_ms: float) -> tuple[str, "subprocess.Popen[bytes]"]:
+    """Starts a server of models; its URL and process."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "metajudge.benchmarks.upstream", "--port", str(port)]
+    server = subprocess.Popen([*command, "--latency-ms", str(latency_ms)])
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return f"http://127.0.0.1:{port}", server
+        time.sleep(0.1)
+    server.kill()
+    raise SystemExit("the server of models did not start")
+
+
+def make(figure: Figure, places: Places, out: Path) -> None:
+    """Makes one figure and writes its file.
+
+    Raises:
+        NotGivenError: something it needs was not given.
+        RuntimeError: the script failed; an earlier file stays.
+    """
+    raw = places.scratch / f"{figure.name}.json"
+    module = "benchmarks" if figure.script == "faults" else "metajudge.benchmarks"
+    with filled(figure.arguments, places) as arguments:
+        command = [sys.executable, "-m", f"{module}.{figure.script}", *arguments, "--json", str(raw)]
+        started = time.monotonic()
+        environment = {**os.environ, "OPENAI_API_KEY": "key", "ANTHROPIC_API_KEY": "key"}
+        ended = subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=False)
+    if not raw.exists():
+        raise RuntimeError(f"{figure.name}: {figure.script} ended with {ended.returncode} and wrote nothing")
+    result = {
+        "name": figure.name,
+        "command": " ".join([f"python -m {module}.{figure.script}", *(one.strip("{}") for one in figure.arguments)]),
+        "exit_code": ended.returncode,
+        "date": datetime.now(UTC).date().isoformat(),
+        "seconds": round(time.monotonic() - started, 1),
+        "machine": machine(),
+        "versions": versions(),
+        "figures": json.loads(raw.read_text()),
+    }
+    (out / f"{figure.name}.json").write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
+
+
+def machine() -> dict[str, Any]:
+    """What the figures were made on."""
+    return {
+        "cpus": os.cpu_count(),
+        "architecture": platform.machine(),
+        "system": platform.system(),
+        "load_at_the_end": round(os.getloadavg()[0], 2),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Of Python and of the packages that matter."""
+    found = {"python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def main() -> None:
+    """Makes the figures asked for, then the page; exit code 1 where one failed."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(one.name for one in FIGURES))
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--postgres", default=os.environ.get("METAJUDGE_TEST_POSTGRES"))
+    parser.add_argument("--out", type=Path, default=Path("benchmarks/results"))
+    given = parser.parse_args()
+    unknown = set(given.names) - {one.name for one in FIGURES}
+    if unknown:
+        parser.error(f"no such figure: {', '.join(sorted(unknown))}; there are {', '.join(f.name for f in FIGURES)}")
+    given.out.mkdir(parents=True, exist_ok=True)
+    failed = False
+    with tempfile.TemporaryDirectory(prefix="metajudge-figures-") as scratch:
+        places = Places(given.data, given.postgres, Path(scratch))
+        for figure in FIGURES:
+            if given.names and figure.name not in given.names:
+                continue
+            sys.stderr.write(f"{figure.name} ...\n")
+            try:
+                make(figure, places, given.out)
+            except NotGivenError as missing:
+                sys.stderr.write(f"{figure.name}: left as it is ({missing})\n")
+            except RuntimeError as error:
+                failed = True
+                sys.stderr.write(f"{error}\n")
+    write_page(given.out)
+    raise SystemExit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
