@@ -1,20 +1,22 @@
+# metajudge as a service: docker build -t metajudge . && docker run -e METAJUDGE_API_KEY=... -p 127.0.0.1:8080:8080 metajudge
 FROM python:3.11-slim
 
-RUN useradd --create-home --uid 10001 metajudge && install -d -o metajudge /data
+ENV PYTHONUNBUFFERED=1 PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+RUN useradd --create-home --uid 10001 metajudge && install -d -o metajudge -g metajudge /data
 WORKDIR /app
 COPY pyproject.toml README.md LICENSE ./
 COPY metajudge metajudge
 COPY api api
 COPY benchmarks benchmarks
 COPY rubrics rubrics
-RUN pip install --no-cache-dir '.[api]'
+RUN pip install '.[api,otel]'
 
-USER metajudge
+USER 10001
 WORKDIR /home/metajudge
 ENV METAJUDGE_STORE=/data/metajudge.duckdb
 VOLUME /data
 EXPOSE 8080
-HEALTHCHECK --interval=30s --timeout=3s \
+HEALTHCHECK --interval=30s --timeout=3s --start-period=20s \
   CMD ["python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8080/healthz', timeout=2)"]
-# Listens beyond loopback, so METAJUDGE_API_KEY must be given: docker run -e METAJUDGE_API_KEY=... -p 8080:8080 metajudge
+# It listens beyond loopback and does not start without METAJUDGE_API_KEY, or keys in a service's file.
 CMD ["metajudge", "serve", "--host", "0.0.0.0", "--port", "8080"]

@@ -23,6 +23,16 @@ class Admission:
         self.in_flight = 0
         self.refused = 0
 
+    def check(self) -> None:
+        """Refuses where there is no place.
+
+        Raises:
+            HTTPException: 503.
+        """
+        if self.in_flight >= self.most:
+            self.refused += 1
+            raise HTTPException(503, f"{self.most} requests are at work already: try again", {"Retry-After": "1"})
+
     @contextlib.contextmanager
     def place(self) -> Iterator[None]:
         """One place among those at work.
@@ -30,9 +40,7 @@ class Admission:
         Raises:
             HTTPException: 503, there is none.
         """
-        if self.in_flight >= self.most:
-            self.refused += 1
-            raise HTTPException(503, f"{self.most} requests are at work already: try again", {"Retry-After": "1"})
+        self.check()
         self.in_flight += 1
         try:
             yield

@@ -7,20 +7,26 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from fastapi import FastAPI
+from fastapi.middleware.cors import CORSMiddleware
 
 from metajudge import __version__
 from metajudge.engine import Engine
 from metajudge.errors import MetajudgeError
+from metajudge.types.location import PostgresUrl
 
 from .admission import Admission
+from .computing import Computing
 from .errors import install_error_handlers
+from .gate import Gate
 from .jobs import Jobs
 from .keys import ApiKey, KeyRing, RateLimit, hashed
 from .ledger import Ledger
 from .limits import BodyLimit, RequestId
 from .metrics import Metrics
 from .options import Limits, ServiceOptions
+from .pages import install_pages
 from .panels import Panels
+from .queue import Answers, JobQueue, LocalAnswers, LocalJobs
 from .routes import ROUTERS
 from .rubrics import Rubrics
 from .service import Service
@@ -33,18 +39,28 @@ with each meta-judge's scores and explanations, cost and provenance. Errors are 
 UPLOADS = ("/v1/vet/batch",)
 
 
-def create_app(options: ServiceOptions, *, opened: Callable[[], None] = lambda: None) -> FastAPI:
+def create_app(
+    options: ServiceOptions,
+    *,
+    opened: Callable[[], None] = lambda: None,
+    failed: Callable[[MetajudgeError], None] = lambda _error: None,
+) -> FastAPI:
     """Builds the ASGI application; the engine opens with it and closes with it.
 
     Args:
         opened: called once everything is open, before the first request.
+        failed: told why nothing could be opened, where that is the user's to change.
     """
     metrics = Metrics()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            app.state.service = running = await _opened(stack, options, metrics)
+            try:
+                app.state.service = running = await _opened(stack, options, metrics)
+            except MetajudgeError as error:
+                failed(error)
+                raise
             with contextlib.suppress(MetajudgeError):  # /readyz says what is missing
                 running.engine.connect()  # now, rather than while the first caller waits
             opened()
@@ -57,9 +73,12 @@ def create_app(options: ServiceOptions, *, opened: Callable[[], None] = lambda: 
         lifespan=lifespan,
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
         separate_input_output_schemas=False,
+        docs_url=None,  # they would load scripts from elsewhere; see routes/document.py
+        redoc_url=None,
     )
     for router in ROUTERS:
         app.include_router(router)
+    install_pages(app)
     install_error_handlers(app)
     limits = options.limits
     app.add_middleware(
@@ -68,7 +87,18 @@ def create_app(options: ServiceOptions, *, opened: Callable[[], None] = lambda: 
         body_s=limits.body_s,
         streamed=UPLOADS,
         upload_bytes=limits.upload_bytes,
+        upload_s=limits.upload_s,
+        held_bytes=limits.held_bytes,
     )
+    app.add_middleware(Gate, most_open=limits.connections)
+    if options.cors_origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=options.cors_origins,
+            allow_methods=["GET", "POST", "PUT", "DELETE"],
+            allow_headers=["authorization", "x-api-key", "content-type", "idempotency-key", "last-event-id"],
+            expose_headers=["location", "retry-after", "x-request-id", "idempotency-replayed"],
+        )
     app.add_middleware(RequestId, metrics=metrics)
     return app
 
@@ -83,28 +113,40 @@ async def _opened(stack: AsyncExitStack, options: ServiceOptions, metrics: Metri
             command="serve",
         )
     )
-    kept = None if options.store is None else options.store.with_name(options.store.name + ".rubrics")
-    panels = Panels(engine, options.panels, Rubrics(kept))
-    if options.store is None:
-        folder, ledger_file = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="metajudge-"))), None
-    else:
-        folder = options.store.with_name(options.store.name + ".jobs")
-        folder.mkdir(exist_ok=True)
-        ledger_file = options.store.with_name(options.store.name + ".service")
-    ledger = Ledger(ledger_file)
-    stack.callback(ledger.close)
-    jobs = Jobs(panels, ledger, folder, options.limits, metrics)
-    jobs.start()
-    stack.push_async_callback(jobs.stop)
+    panels = Panels(engine, options.panels, Rubrics(options.own_file("rubrics")))
     own = () if options.api_key is None else (ApiKey("default", hashed(options.api_key)),)
+    keys = KeyRing((*own, *options.keys))
+    computing = Computing(options.limits.computing, options.limits.request_s)
+    stack.push_async_callback(computing.close)
+    answers, jobs = await _kept(stack, options, engine, panels, metrics)
+    await jobs.start()
+    stack.push_async_callback(jobs.stop)
     return Service(
         options=options,
         engine=engine,
         panels=panels,
-        ledger=ledger,
+        answers=answers,
         jobs=jobs,
-        keys=KeyRing((*own, *options.keys)),
+        keys=keys,
         rates=RateLimit(options.limits.requests_per_minute),
         admission=Admission(options.limits.in_flight, options.limits.request_s),
+        computing=computing,
         metrics=metrics,
     )
+
+
+async def _kept(
+    stack: AsyncExitStack, options: ServiceOptions, engine: Engine, panels: Panels, metrics: Metrics
+) -> tuple[Answers, JobQueue]:
+    """Answers by idempotency key and jobs: shared by all replicas where the store is a PostgreSQL database."""
+    if isinstance(options.store, PostgresUrl):
+        from .shared import shared_parts
+
+        return await shared_parts(stack, options, engine, panels, metrics)
+    uploads = options.own_file("jobs")
+    if uploads is None:
+        uploads = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="metajudge-")))
+    uploads.mkdir(exist_ok=True)
+    ledger = Ledger(options.own_file("service"))
+    stack.callback(ledger.close)
+    return LocalAnswers(ledger), LocalJobs(Jobs(panels, ledger, uploads, options.limits, metrics), ledger)

@@ -3,11 +3,14 @@
 ::
 
     [service]
-    store = "vetting.duckdb"
+    store = "vetting.duckdb"      # or a postgresql:// URL; then `state` says where the service's own files lie
     calibration = "calibration.json"
     host = "127.0.0.1"
     port = 8080
     concurrency = 64
+
+    # cors_origins = ["https://tools.example.org"]
+    # log_texts = true          # let judged text into the log where an error holds some
 
     [service.panels]            # name = panel file, relative to this one; the first is the default
     default = "panel.toml"
@@ -26,14 +29,14 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model
 
 from metajudge.errors import ConfigurationError
+from metajudge.types.location import store_location
 
-from .keys import ApiKey, Scope, hashed
+from .keys import ApiKey, Scope
 from .options import Limits
-
-PLACEHOLDERS = frozenset({"changeme", "change-me", "secret", "password", "key", "test", "example", "your-api-key"})
+from .placeholders import is_placeholder_hash
 
 _Strict = ConfigDict(extra="forbid", frozen=True)
 _LIMITS: dict[str, Any] = {
@@ -68,12 +71,15 @@ class ServiceFile(BaseModel):
 
     model_config = _Strict
 
-    store: Path | None = None
+    store: Annotated[Any, BeforeValidator(store_location)] = None
+    state: Path | None = None
     calibration: Path | None = None
     host: str | None = None
     port: Annotated[int, Field(ge=0, le=65535)] | None = None
     concurrency: Annotated[int, Field(ge=1)] | None = None
     max_body_mb: Annotated[float, Field(gt=0)] | None = None
+    cors_origins: tuple[Annotated[str, Field(pattern=r"^https?://[^/*\s]+$")], ...] = ()
+    log_texts: bool = False
     panels: dict[str, Path] = {}
     limits: Any = {}
     keys: list[KeyTable] = []
@@ -93,7 +99,12 @@ def load_service_file(path: Path) -> tuple[ServiceFile, Limits]:
     Raises:
         ConfigurationError: something in it is not what it should be; says where.
     """
-    data = tomllib.loads(path.read_text("utf-8"))
+    try:
+        data = tomllib.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigurationError(f"cannot read the service's file {path}: {error}") from None
+    if not isinstance(data.get("service"), dict):
+        raise ConfigurationError(f"{path}: a service's file has a table [service]")
     others = sorted(set(data) - {"service"})
     if others:
         raise ConfigurationError(f"{path}: unknown tables {', '.join(others)}; a service's file has [service] alone")
@@ -105,14 +116,12 @@ def load_service_file(path: Path) -> tuple[ServiceFile, Limits]:
         where = ".".join(map(str, first["loc"]))
         raise ConfigurationError(f"{path}: service.{where}: {first['msg']}") from None
     for key in file.keys:
-        if key.sha256 in {hashed(text) for text in PLACEHOLDERS}:
+        if is_placeholder_hash(key.sha256):
             raise ConfigurationError(f"{path}: key {key.name!r} is a placeholder: make one with `serve --new-key`")
-    names = [key.name for key in file.keys]
-    if len(set(names)) < len(names):
-        raise ConfigurationError(f"{path}: two keys have the same name: give each its own")
     base = path.parent
     update = {
-        "store": None if file.store is None else base / file.store,
+        "store": base / file.store if isinstance(file.store, Path) else file.store,
+        "state": None if file.state is None else base / file.state,
         "calibration": None if file.calibration is None else base / file.calibration,
         "panels": {name: base / panel for name, panel in file.panels.items()},
     }

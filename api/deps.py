@@ -3,7 +3,6 @@
 All are coroutines: plain functions would each go through a thread.
 """
 
-import math
 from collections.abc import Awaitable, Callable
 from typing import Annotated
 
@@ -13,7 +12,9 @@ from fastapi.security import APIKeyHeader, HTTPAuthorizationCredentials, HTTPBea
 from metajudge.errors import StoreError
 from metajudge.store.protocol import Store
 
-from .keys import ANYBODY, Caller, Scope
+from .audit import Changes
+from .errors import request_id_of
+from .keys import Caller, Scope
 from .panels import Panels
 from .service import Service
 
@@ -49,25 +50,13 @@ async def store(running: ServiceDep) -> Store:
 
 async def caller(
     request: Request,
-    running: ServiceDep,
     bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
     header: Annotated[str | None, Depends(_header)],
 ) -> Caller:
-    """Who asks; refuses callers without a key, where the service has any, and those who ask too often."""
-    found: Caller | None = ANYBODY
-    if not running.keys.empty:
-        given = bearer.credentials if bearer is not None else header
-        if given is None:
-            raise HTTPException(401, "a key is needed: send it as `Authorization: Bearer KEY` or `X-API-Key: KEY`")
-        found = running.keys.caller(given)
-        if found is None:
-            raise HTTPException(401, "the key is not valid")
-    assert found is not None
-    request.state.caller = found.name
-    seconds = running.rates.wait(found)
-    if seconds:
-        detail = f"key {found.name!r} has used up its requests: try again in {seconds:.1f} s"
-        raise HTTPException(429, detail, {"Retry-After": str(math.ceil(seconds))})
+    """Who asks, as the gate found out; the two schemes are parameters for the sake of the document."""
+    found: Caller | None = request.scope["state"].get("who")
+    if found is None:  # a path that the gate does not watch
+        raise HTTPException(401, "a key is needed: send it as `Authorization: Bearer KEY` or `X-API-Key: KEY`")
     return found
 
 
@@ -86,5 +75,11 @@ def needs(*scopes: Scope) -> Callable[[Caller], Awaitable[Caller]]:
     return allowed
 
 
+async def changes(request: Request, running: ServiceDep, one: CallerDep) -> Changes:
+    """Keeps on record what this caller changes."""
+    return Changes(running.engine.store, by=one.name, request_id=request_id_of(request.scope))
+
+
 PanelsDep = Annotated[Panels, Depends(panels)]
 StoreDep = Annotated[Store, Depends(store)]
+ChangesDep = Annotated[Changes, Depends(changes)]

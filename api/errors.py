@@ -1,5 +1,6 @@
 """Errors as problem details (RFC 9457); the one table from library errors to HTTP statuses."""
 
+import json
 import logging
 from http import HTTPStatus
 from typing import Any
@@ -53,6 +54,7 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
 }
 """The errors every route may answer with, for the OpenAPI document."""
 RETRY_AFTER_S = {503: "5"}
+UNEXPECTED = "an unexpected error, which is in the service's log under this request id"
 GONE = 499
 """The caller closed the connection; nobody sees this status but the log and the metrics."""
 
@@ -65,6 +67,34 @@ class ProblemError(Exception):
         self.status, self.errors = status, errors
 
 
+class UploadError(Exception):
+    """An upload that is too long, or does not come; raised by ``receive``."""
+
+    def __init__(self, status: int, detail: str) -> None:
+        super().__init__(detail)
+        self.status = status
+
+
+class BrokenAnswerError(Exception):
+    """An answer broke off after its head was sent; what happened is in the log already."""
+
+
+def problem_of(status: int, detail: str, request_id: str, errors: list[str] | None = None) -> dict[str, Any]:
+    """The body of a problem."""
+    body = Problem(title=HTTPStatus(status).phrase, status=status, detail=detail, request_id=request_id, errors=errors)
+    return body.model_dump(exclude_none=True)
+
+
+def problem_bytes(status: int, detail: str, request_id: str) -> bytes:
+    """The same as it is sent, for those who answer below the application."""
+    return json.dumps(problem_of(status, detail, request_id)).encode()
+
+
+def request_id_of(scope: Any) -> str:
+    """The id that a request was given."""
+    return str(scope.get("state", {}).get("request_id", ""))
+
+
 def status_of(error: Exception) -> tuple[int, str]:
     """The status and the words of an error, for streams whose head has been sent."""
     if isinstance(error, HTTPException):
@@ -75,24 +105,24 @@ def status_of(error: Exception) -> tuple[int, str]:
         return 404, str(error)
     if isinstance(error, MetajudgeError):
         return next(status for kind, status in STATUSES if isinstance(error, kind)), str(error)
-    _log.error("unhandled error in a stream", exc_info=error)
-    return 500, "an unexpected error, which is in the service's log"
+    _log.error("unhandled error", exc_info=error)
+    return 500, UNEXPECTED
 
 
 def problem(request: Request, status: int, detail: str, errors: list[str] | None = None) -> JSONResponse:
     """One error as a response."""
-    body = Problem(
-        title=HTTPStatus(status).phrase,
-        status=status,
-        detail=detail,
-        request_id=request.scope.get("state", {}).get("request_id", ""),
-        errors=errors,
-    )
+    content = problem_of(status, detail, request_id_of(request.scope), errors)
+    return JSONResponse(content, status, headers=headers_of(status), media_type="application/problem+json")
+
+
+def headers_of(status: int) -> dict[str, str]:
+    """Headers that every answer of a status carries; what it was refused for may say better when to come back."""
     headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
     if status in RETRY_AFTER_S:
         headers["Retry-After"] = RETRY_AFTER_S[status]
-    content = body.model_dump(exclude_none=True)
-    return JSONResponse(content, status, headers=headers, media_type="application/problem+json")
+    if status in (408, 413):  # the rest of the body is not waited for
+        headers["Connection"] = "close"
+    return headers
 
 
 def install_error_handlers(app: FastAPI) -> None:
@@ -117,19 +147,19 @@ def install_error_handlers(app: FastAPI) -> None:
         lines = list(dict.fromkeys(_line(found) for found in error.errors()))
         return problem(request, 422, lines[0], lines if len(lines) > 1 else None)
 
-    async def unexpected(request: Request, error: Exception) -> JSONResponse:
-        _log.error("unhandled error in request %s", request.scope.get("state", {}).get("request_id"), exc_info=error)
-        return problem(request, 500, "an unexpected error, which is in the service's log under this request id")
-
     async def gone(request: Request, error: Exception) -> Response:
         return Response(status_code=GONE)
 
+    async def upload(request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, UploadError)
+        return problem(request, error.status, str(error))
+
     app.add_exception_handler(ClientGoneError, gone)
     app.add_exception_handler(ProblemError, several)
+    app.add_exception_handler(UploadError, upload)
     app.add_exception_handler(MetajudgeError, library)
     app.add_exception_handler(HTTPException, http)
     app.add_exception_handler(RequestValidationError, invalid)
-    app.add_exception_handler(Exception, unexpected)
 
 
 def _line(found: dict[str, Any]) -> str:

@@ -2,13 +2,14 @@
 
 import contextlib
 import hashlib
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
 from typing import Annotated
 
 from fastapi import Header, HTTPException, Response
 
 from .keys import Caller
-from .ledger import Answer, Ledger
+from .ledger import Answer
+from .queue import Answers
 
 IdempotencyKey = Annotated[
     str | None,
@@ -32,10 +33,10 @@ def fingerprint(*parts: bytes) -> str:
 class Claim:
     """One request under its key (or under none)."""
 
-    def __init__(self, ledger: Ledger, caller: Caller, key: str | None, mark: str) -> None:
-        self._ledger, self._owner, self._key, self._mark = ledger, caller.name, key, mark
+    def __init__(self, answers: Answers, caller: Caller, key: str | None, mark: str) -> None:
+        self._answers, self._owner, self._key, self._mark = answers, caller.name, key, mark
 
-    def earlier(self) -> Answer | None:
+    async def earlier(self) -> Answer | None:
         """Takes the key; what was answered under it before, if anything was.
 
         Raises:
@@ -43,7 +44,7 @@ class Claim:
         """
         if self._key is None:
             return None
-        found = self._ledger.begin(self._owner, self._key, self._mark)
+        found = await self._answers.begin(self._owner, self._key, self._mark)
         if found is None:
             return None
         if found.fingerprint != self._mark:
@@ -52,20 +53,20 @@ class Claim:
             raise HTTPException(409, "the first request with this Idempotency-Key is at work", {"Retry-After": "1"})
         return found
 
-    @contextlib.contextmanager
-    def working(self) -> Iterator[None]:
+    @contextlib.asynccontextmanager
+    async def working(self) -> AsyncIterator[None]:
         """Gives the key back where the work comes to nothing."""
         try:
             yield
         except BaseException:
             if self._key is not None:
-                self._ledger.release(self._owner, self._key)
+                await self._answers.release(self._owner, self._key)
             raise
 
-    def answered(self, status: int, body: bytes, location: str | None = None) -> None:
+    async def answered(self, status: int, body: bytes, location: str | None = None) -> None:
         """Keeps the answer."""
         if self._key is not None:
-            self._ledger.answered(self._owner, self._key, status, body, location)
+            await self._answers.answered(self._owner, self._key, status, body, location)
 
 
 def replay(answer: Answer) -> Response:

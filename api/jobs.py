@@ -9,14 +9,14 @@ import contextlib
 import logging
 import time
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Collection, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import BinaryIO
 
 from fastapi import HTTPException
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from metajudge.errors import MetajudgeError
 from metajudge.runs import Job, RunEnd, Stop, run_all
@@ -35,6 +35,7 @@ class JobState(StrEnum):
 
     QUEUED = "queued"
     RUNNING = "running"
+    CANCELLING = "cancelling"
     DONE = "done"
     CANCELLED = "cancelled"
     FAILED = "failed"
@@ -44,21 +45,21 @@ class JobState(StrEnum):
         return self in (JobState.DONE, JobState.CANCELLED, JobState.FAILED)
 
 
-UNFINISHED = (JobState.QUEUED, JobState.RUNNING)
+UNFINISHED = (JobState.QUEUED, JobState.RUNNING, JobState.CANCELLING)
+DROP_PAUSE_S = 0.02
 
 
 class JobStatus(BaseModel):
     """A job and how far it has come."""
 
     job_id: str
+    owner: str = Field(description="The name of the key that sent it.")
     state: JobState
-    detail: str | None = None
-    """Why it failed."""
+    detail: str | None = Field(default=None, description="Why it failed.")
     items: int
     done: int
-    by_status: dict[str, int]
-    """Results so far by status: assessed, unscored, failed."""
-    created_at: float
+    by_status: dict[str, int] = Field(description="Results so far by status: assessed, unscored, failed.")
+    created_at: float = Field(description="Seconds since the epoch.")
     ended_at: float | None = None
 
 
@@ -84,10 +85,11 @@ class Jobs:
         self._limits = limits
         self._metrics = metrics
         self._stops: dict[str, Stop] = {}
-        self._cancelled: set[str] = set()
         self._wake = asyncio.Event()
         self._workers: list[asyncio.Task[None]] = []
         self._taken: set[str] = set()
+        self._uploads = 0
+        self._dropping: asyncio.Task[None] | None = None
 
     @property
     def waiting(self) -> int:
@@ -106,33 +108,45 @@ class Jobs:
                 path.unlink()
         self._workers = [asyncio.create_task(self._work()) for _ in range(self._limits.jobs_running)]
         self._wake.set()
+        self._drop()
 
     async def stop(self) -> None:
         """Stops working; what is unfinished goes on with the next start."""
-        for worker in self._workers:
-            worker.cancel()
-        await asyncio.gather(*self._workers, return_exceptions=True)
+        tasks = [*self._workers, *([self._dropping] if self._dropping else [])]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
-    def check_room(self) -> None:
-        """Refuses a job where too many wait.
+    @contextlib.contextmanager
+    def upload(self) -> Iterator[tuple[str, Path]]:
+        """A new job's id, and the file to write its judgments to, one a line; gone again unless :meth:`add` took it.
 
         Raises:
-            HTTPException: 503.
+            HTTPException: 503, too many jobs wait or are being sent.
         """
-        if self.waiting >= self._limits.jobs_queued:
-            raise HTTPException(503, f"{self.waiting} jobs wait already: try again later", {"Retry-After": "30"})
-
-    def new_upload(self) -> tuple[str, Path]:
-        """An id, and the file to write the judgments to, one a line."""
+        if self.waiting + self._uploads >= self._limits.jobs_queued:
+            detail = f"{self.waiting + self._uploads} jobs wait or are being sent already: try again later"
+            raise HTTPException(503, detail, {"Retry-After": "30"})
         job_id = uuid.uuid4().hex
-        return job_id, self._folder / f"{job_id}.jsonl"
+        path = self._folder / f"{job_id}.jsonl"
+        self._uploads += 1
+        try:
+            yield job_id, path
+        finally:
+            self._uploads -= 1
+            if self._ledger.job(job_id) is None:
+                path.unlink(missing_ok=True)
 
     def add(self, job_id: str, owner: str, choice: Choice, items: int) -> JobStatus:
         """Accepts a job whose upload is complete."""
         row = JobRow(job_id, owner, choice.model_dump_json(), items, JobState.QUEUED, None, time.time(), None)
         self._ledger.add_job(row)
         self._wake.set()
-        return self.status(job_id)
+        return self._status(row)
+
+    def page(self, before: str | None, limit: int) -> list[JobStatus]:
+        """A page of jobs, newest first; ``before`` is the last id of the page before."""
+        return [self._status(row) for row in self._ledger.newest_jobs(before, limit)]
 
     def status(self, job_id: str) -> JobStatus:
         """A job by its id.
@@ -143,9 +157,13 @@ class Jobs:
         row = self._ledger.job(job_id)
         if row is None:
             raise HTTPException(404, f"there is no job {job_id!r}, or it was deleted")
-        counts = self._ledger.counts(job_id)
+        return self._status(row)
+
+    def _status(self, row: JobRow) -> JobStatus:
+        counts = self._ledger.counts(row.job_id)
         return JobStatus(
-            job_id=job_id,
+            job_id=row.job_id,
+            owner=row.owner,
             state=JobState(row.state),
             detail=row.detail,
             items=row.items,
@@ -156,17 +174,27 @@ class Jobs:
         )
 
     def cancel(self, job_id: str) -> JobStatus:
-        """Cancels a job; one that has ended is deleted with its results."""
+        """Cancels a job, also where the service is killed before it has ended; one that has ended is deleted."""
         status = self.status(job_id)
         if status.state.ended:
             self._ledger.forget_job(job_id)
+            self._drop()
             return status
-        self._cancelled.add(job_id)
         if job_id in self._stops:
+            self._ledger.set_job(job_id, JobState.CANCELLING)
             self._stops[job_id].ask(RunEnd.INTERRUPTED)
         else:
             self._end(job_id, JobState.CANCELLED)
         return self.status(job_id)
+
+    def _drop(self) -> None:
+        """Drops the results of deleted jobs, little by little."""
+        if self._dropping is None or self._dropping.done():
+            self._dropping = asyncio.create_task(self._drop_all())
+
+    async def _drop_all(self) -> None:
+        while self._ledger.drop_results():  # noqa: ASYNC110 - little by little, not for somebody
+            await asyncio.sleep(DROP_PAUSE_S)
 
     async def _work(self) -> None:
         while True:
@@ -188,14 +216,15 @@ class Jobs:
                 self._taken.discard(row.job_id)
 
     async def _run(self, row: JobRow) -> None:
+        if row.state == JobState.CANCELLING:  # by a service that was killed meanwhile
+            self._end(row.job_id, JobState.CANCELLED)
+            return
         self._ledger.set_job(row.job_id, JobState.RUNNING)
         stop = self._stops[row.job_id] = Stop()
-        if row.job_id in self._cancelled:
-            stop.ask(RunEnd.INTERRUPTED)
         choice = Choice.model_validate_json(row.request)
         upload = Upload(self._folder / f"{row.job_id}.jsonl")
         done = self._ledger.done_items(row.job_id)
-        around = upload.neighbours() if self._panels.reads_evidence(choice) else {}
+        around = await asyncio.to_thread(upload.neighbours) if self._panels.reads_evidence(choice) else {}
 
         async def work(job: Job[Numbered, Assessment]) -> Assessment:
             judgment = job.record.judgment
@@ -211,7 +240,7 @@ class Jobs:
             return {}  # items with a result are left out; the store knows the calls of all others
 
         end = await run_all(
-            (one for one in upload if one.item not in done),
+            upload.without(done),
             work,
             key=lambda one: str(one.item),
             find_done=none_done,
@@ -227,7 +256,6 @@ class Jobs:
             self._end(row.job_id, JobState.CANCELLED if end is RunEnd.INTERRUPTED else JobState.DONE)
 
     def _end(self, job_id: str, state: JobState, detail: str | None = None) -> None:
-        self._cancelled.discard(job_id)
         self._ledger.set_job(job_id, state, detail, time.time())
         with contextlib.suppress(OSError):
             (self._folder / f"{job_id}.jsonl").unlink()
@@ -239,10 +267,12 @@ class Upload:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def __iter__(self) -> Iterator[Numbered]:
+    def without(self, done: Collection[int]) -> Iterator[Numbered]:
+        """All but those at these places."""
         with self.path.open("rb") as file:
             for item, line in enumerate(file):
-                yield Numbered(item, Judgment.model_validate_json(line))
+                if item not in done:
+                    yield Numbered(item, Judgment.model_validate_json(line))
 
     def neighbours(self) -> dict[str, list[int]]:
         """Item id -> where the lines about it begin."""

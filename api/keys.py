@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from metajudge.errors import ConfigurationError
+
 
 class Scope(StrEnum):
     """What a key may do."""
@@ -59,10 +61,21 @@ def hashed(key: str) -> str:
 
 
 class KeyRing:
-    """Finds out who a key belongs to; every key is compared, so that time tells nothing."""
+    """Finds out who a key belongs to; every key is compared, so that time tells nothing.
+
+    Raises:
+        ConfigurationError: two keys have one name.
+    """
 
     def __init__(self, keys: Iterable[ApiKey]) -> None:
         self._keys = tuple(keys)
+        names = [key.name for key in self._keys]
+        twice = next((name for name in names if names.count(name) > 1 or name == ANYBODY.name), None)
+        if twice is not None:
+            raise ConfigurationError(
+                f"the name {twice!r} is another key's, or the service's own: give each key a name by which logs and "
+                "audit records can tell it"
+            )
 
     @property
     def empty(self) -> bool:

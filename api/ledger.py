@@ -4,9 +4,11 @@ A small SQLite file beside the store, because these are single rows that change 
 not made for. A write is safe from ``kill -9`` when the call returns. All calls come from the event loop's thread.
 """
 
+import contextlib
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,17 +17,23 @@ CREATE TABLE IF NOT EXISTS answers (
     owner TEXT, key TEXT, fingerprint TEXT NOT NULL, status INTEGER, body BLOB, location TEXT, at REAL NOT NULL,
     PRIMARY KEY (owner, key)
 );
+CREATE INDEX IF NOT EXISTS answers_by_age ON answers (at);
 CREATE TABLE IF NOT EXISTS jobs (
     job_id TEXT PRIMARY KEY, owner TEXT NOT NULL, request TEXT NOT NULL, items INTEGER NOT NULL,
     state TEXT NOT NULL, detail TEXT, created_at REAL NOT NULL, ended_at REAL
 );
+CREATE INDEX IF NOT EXISTS jobs_by_age ON jobs (created_at);
 CREATE TABLE IF NOT EXISTS results (
     seq INTEGER PRIMARY KEY AUTOINCREMENT, job_id TEXT NOT NULL, item INTEGER NOT NULL,
     judgment_id TEXT NOT NULL, status TEXT NOT NULL, payload BLOB NOT NULL, UNIQUE (job_id, item)
 );
+CREATE INDEX IF NOT EXISTS results_as_they_came ON results (job_id, seq, status);
+CREATE TABLE IF NOT EXISTS dropped_jobs (job_id TEXT PRIMARY KEY);
 DELETE FROM answers WHERE status IS NULL;
 """
 KEEP_ANSWERS_S = 86_400.0
+_CLEAR_EVERY_S = 300.0
+_DROPPED_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,22 +72,40 @@ class ResultRow:
 
 
 class Ledger:
-    """The file; None keeps all in memory."""
+    """The file; None keeps all in memory.
 
-    def __init__(self, path: Path | None) -> None:
+    Args:
+        clock: seconds since the epoch.
+    """
+
+    def __init__(self, path: Path | None, clock: Callable[[], float] = time.time) -> None:
         self._db = sqlite3.connect(":memory:" if path is None else path, isolation_level=None, check_same_thread=False)
         self._db.executescript("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=2000;")
         self._db.executescript(_SCHEMA)
-        self._db.execute("DELETE FROM answers WHERE at < ?", [time.time() - KEEP_ANSWERS_S])
+        self._clock = clock
+        self._counts: dict[str, Counter[str]] = {}
+        self._cleared_at = float("-inf")
 
     def close(self) -> None:
         self._db.close()
 
+    @contextlib.contextmanager
+    def together(self) -> Iterator[None]:
+        """What is written inside is kept as a whole, or not at all."""
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+
     def begin(self, owner: str, key: str, fingerprint: str) -> Answer | None:
         """Takes a key for a request; None where it was free, else what is known under it."""
+        self._forget_old_answers()
         row = self._db.execute(
             "INSERT INTO answers VALUES (?, ?, ?, NULL, NULL, NULL, ?) ON CONFLICT DO NOTHING RETURNING 1",
-            [owner, key, fingerprint, time.time()],
+            [owner, key, fingerprint, self._clock()],
         ).fetchall()
         if row:
             return None
@@ -100,6 +126,13 @@ class Ledger:
         """Gives a key back whose request came to nothing."""
         self._db.execute("DELETE FROM answers WHERE owner = ? AND key = ? AND status IS NULL", [owner, key])
 
+    def _forget_old_answers(self) -> None:
+        now = self._clock()
+        if now - self._cleared_at < _CLEAR_EVERY_S:
+            return
+        self._cleared_at = now
+        self._db.execute("DELETE FROM answers WHERE at < ? AND status IS NOT NULL", [now - KEEP_ANSWERS_S])
+
     def add_job(self, job: JobRow) -> None:
         self._db.execute(
             "INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -114,7 +147,23 @@ class Ledger:
         """Jobs in these states, oldest first."""
         wanted = list(states)
         marks = ", ".join("?" * len(wanted))
-        rows = self._db.execute(f"SELECT * FROM jobs WHERE state IN ({marks}) ORDER BY created_at", wanted)  # noqa: S608
+        rows = self._db.execute(
+            f"SELECT * FROM jobs WHERE state IN ({marks}) ORDER BY created_at, job_id",  # noqa: S608
+            wanted,
+        )
+        return [JobRow(*row) for row in rows]
+
+    def newest_jobs(self, before: str | None, limit: int) -> list[JobRow]:
+        """A page of jobs, newest first.
+
+        Args:
+            before: id of the last job of the page before; None for the first page.
+        """
+        older = "(created_at, job_id) < (SELECT created_at, job_id FROM jobs WHERE job_id = ?)"
+        rows = self._db.execute(
+            f"SELECT * FROM jobs WHERE ? IS NULL OR {older} ORDER BY created_at DESC, job_id DESC LIMIT ?",  # noqa: S608
+            [before, before, limit],
+        )
         return [JobRow(*row) for row in rows]
 
     def set_job(self, job_id: str, state: str, detail: str | None = None, ended_at: float | None = None) -> None:
@@ -123,17 +172,34 @@ class Ledger:
         )
 
     def forget_job(self, job_id: str) -> None:
-        """Drops a job and its results."""
-        self._db.execute("DELETE FROM results WHERE job_id = ?", [job_id])
-        self._db.execute("DELETE FROM jobs WHERE job_id = ?", [job_id])
+        """Drops a job; its results are nobody's from here on, and go with :meth:`drop_results`."""
+        with self.together():
+            self._db.execute("DELETE FROM jobs WHERE job_id = ?", [job_id])
+            self._db.execute("INSERT OR IGNORE INTO dropped_jobs VALUES (?)", [job_id])
+        self._counts.pop(job_id, None)
+
+    def drop_results(self) -> bool:
+        """Drops some results of dropped jobs, few enough for nobody to wait; whether there are more to drop."""
+        row = self._db.execute("SELECT job_id FROM dropped_jobs LIMIT 1").fetchone()
+        if row is None:
+            return False
+        dropped = self._db.execute(
+            "DELETE FROM results WHERE seq IN (SELECT seq FROM results WHERE job_id = ? LIMIT ?)",
+            [row[0], _DROPPED_AT_ONCE],
+        )
+        if dropped.rowcount < _DROPPED_AT_ONCE:
+            self._db.execute("DELETE FROM dropped_jobs WHERE job_id = ?", [row[0]])
+        return True
 
     def add_result(self, job_id: str, item: int, judgment_id: str, status: str, payload: bytes) -> None:
         """Keeps the result of an item, once."""
-        self._db.execute(
+        counts = self._counted(job_id)
+        added = self._db.execute(
             "INSERT INTO results (job_id, item, judgment_id, status, payload) VALUES (?, ?, ?, ?, ?) "
             "ON CONFLICT DO NOTHING",
             [job_id, item, judgment_id, status, payload],
         )
+        counts[status] += added.rowcount
 
     def done_items(self, job_id: str) -> set[int]:
         """The items that have a result."""
@@ -141,8 +207,15 @@ class Ledger:
 
     def counts(self, job_id: str) -> dict[str, int]:
         """How many results of each status."""
-        rows = self._db.execute("SELECT status, count(*) FROM results WHERE job_id = ? GROUP BY status", [job_id])
-        return dict(rows.fetchall())
+        return {status: count for status, count in self._counted(job_id).items() if count}
+
+    def _counted(self, job_id: str) -> Counter[str]:
+        """Kept in memory: whoever watches a job asks several times a second."""
+        found = self._counts.get(job_id)
+        if found is None:
+            rows = self._db.execute("SELECT status, count(*) FROM results WHERE job_id = ? GROUP BY status", [job_id])
+            found = self._counts[job_id] = Counter(dict(rows.fetchall()))
+        return found
 
     def results(self, job_id: str, after_item: int, limit: int) -> list[ResultRow]:
         """A page of results in input order."""

@@ -1,25 +1,30 @@
-"""ASGI middleware: bounds on request bodies, and an id, a count and a log line for every request."""
+"""ASGI middleware: an id, a count and a log line for every request, and bounds on request bodies."""
 
 import asyncio
-import json
 import logging
 import time
 import uuid
 from collections.abc import Collection
-from http import HTTPStatus
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from .errors import UNEXPECTED, BrokenAnswerError, UploadError, headers_of, problem_bytes, request_id_of
 from .metrics import Metrics
 
 _log = logging.getLogger("metajudge.api.access")
+_errors = logging.getLogger("metajudge.api")
+
+SAFE_HEADERS = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer")]
+LINGER_S, LINGER_BYTES = 1.0, 8_000_000
+"""How long, and for how much, a body is read and thrown away after its refusal, so that its sender can read that."""
 
 
 class RequestId:
     """Gives every request an id, in ``scope["state"]`` and the ``x-request-id`` header; counts it and logs it.
 
-    The log holds method, route, status, time and the key's name: never a body, a query or a key.
+    The log holds method, route, status, time and the key's name: never a body, a query or a key. An error that
+    nobody handled becomes a problem here, so that it is counted and has its id like any other.
     """
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
@@ -31,44 +36,54 @@ class RequestId:
             await self.app(scope, receive, send)
             return
         request_id = uuid.uuid4().hex[:16]
-        state = scope.setdefault("state", {})
-        state["request_id"] = request_id
+        scope.setdefault("state", {})["request_id"] = request_id
         status, start = 0, time.perf_counter()
 
         async def with_id(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message["headers"], (b"x-request-id", request_id.encode())]
+                headers = [*message["headers"], *SAFE_HEADERS, (b"x-request-id", request_id.encode())]
+                message = {**message, "headers": headers}
             await send(message)
 
         try:
             await self.app(scope, receive, with_id)
+        except Exception as error:
+            _errors.error("unhandled error", exc_info=error, extra={"request_id": request_id})
+            if status:
+                raise BrokenAnswerError from None
+            await refuse(scope, with_id, 500, UNEXPECTED)
         finally:
-            seconds = time.perf_counter() - start
-            route = getattr(scope.get("route"), "path", "(none)")
-            self.metrics.request(scope["method"], route, status, seconds)
-            _log.info(
-                "request",
-                extra={
-                    "request_id": request_id,
-                    "method": scope["method"],
-                    "route": route,
-                    "status": status,
-                    "ms": round(1000 * seconds, 1),
-                    "caller": state.get("caller"),
-                },
-            )
+            self._told(scope, request_id, status, time.perf_counter() - start)
+
+    def _told(self, scope: Scope, request_id: str, status: int, seconds: float) -> None:
+        route = getattr(scope.get("route"), "path", "(none)")
+        self.metrics.request(scope["method"], route, status, seconds)
+        caller = scope["state"].get("who")
+        _log.info(
+            "request",
+            extra={
+                "request_id": request_id,
+                "method": scope["method"],
+                "route": route,
+                "status": status,
+                "ms": round(1000 * seconds, 1),
+                "caller": None if caller is None else caller.name,
+            },
+        )
 
 
 class BodyLimit:
     """Refuses bodies over a bound with 413, by their declared length or as soon as they pass it, and slow ones (408).
 
-    The body is read here, so that no more than the bound is ever held.
+    A body is read here, so that no more than the bound is ever held; all bodies together hold no more than
+    ``held_bytes``, beyond which callers are told to come back (503).
 
     Args:
         body_s: seconds a body may take to arrive.
-        streamed: paths whose bodies may be ``upload_bytes`` long and are passed on as they come.
+        streamed: paths whose bodies may be ``upload_bytes`` long and are passed on as they come: they may stand still
+            for ``body_s`` and take ``upload_s`` in all.
     """
 
     def __init__(
@@ -78,12 +93,17 @@ class BodyLimit:
         body_s: float = 20.0,
         streamed: Collection[str] = (),
         upload_bytes: int = 0,
+        upload_s: float = 600.0,
+        held_bytes: int = 256_000_000,
     ) -> None:
         self.app = app
         self.max_bytes = max_bytes
         self.body_s = body_s
         self.streamed = streamed
         self.upload_bytes = upload_bytes
+        self.upload_s = upload_s
+        self.held_bytes = held_bytes
+        self.held = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -93,84 +113,132 @@ class BodyLimit:
         most = self.upload_bytes if streams else self.max_bytes
         declared = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
         if not declared.isdigit() or int(declared) > most:
-            await _refuse(scope, send, 413, _too_large(most))
-            return
-        if streams:
-            await self.app(scope, _bounded(receive, most, self.body_s), send)
-            return
+            await _refuse_rest(scope, receive, send, 413, _too_large(most))
+        elif streams:
+            upload = _Upload(receive, most, self.body_s, time.monotonic() + self.upload_s)
+            await self.app(scope, upload, send)
+        else:
+            await self._with_body(scope, receive, send)
+
+    async def _with_body(self, scope: Scope, receive: Receive, send: Send) -> None:
+        body = bytearray()
         try:
             async with asyncio.timeout(self.body_s):
-                body = await _whole(receive, most)
+                complete = await self._read(receive, body)
+        except (TimeoutError, _RefusedError) as error:
+            self.held -= len(body)
+            body.clear()
+            if isinstance(error, _RefusedError):
+                await _refuse_rest(scope, receive, send, error.status, str(error))
+            else:
+                detail = f"the request body did not arrive within {self.body_s:g} s"
+                await refuse(scope, send, 408, detail)
+            return
+        held = len(body)
+        whole = bytes(body) if complete else None
+        body.clear()
+        try:
+            if whole is not None:
+                await self.app(scope, _replay(whole, receive), send)
+        finally:
+            self.held -= held
+
+    async def _read(self, receive: Receive, body: bytearray) -> bool:
+        """Reads the body; False where the caller went away."""
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return False
+            chunk = message.get("body", b"")
+            body += chunk
+            self.held += len(chunk)
+            if len(body) > self.max_bytes:
+                raise _RefusedError(413, _too_large(self.max_bytes))
+            if self.held > self.held_bytes:
+                raise _RefusedError(503, "too many large requests are at work: try again")
+            if not message.get("more_body", False):
+                return True
+
+
+class _RefusedError(Exception):
+    def __init__(self, status: int, detail: str) -> None:
+        super().__init__(detail)
+        self.status = status
+
+
+class _Upload:
+    """``receive`` of an upload that is passed on as it comes."""
+
+    def __init__(self, receive: Receive, most: int, pause_s: float, deadline: float) -> None:
+        self._receive, self._most, self._pause_s, self._deadline = receive, most, pause_s, deadline
+        self._got, self._ended = 0, False
+
+    async def __call__(self) -> Message:
+        if self._ended:
+            return await self._receive()
+        patience = min(self._pause_s, self._deadline - time.monotonic())
+        try:
+            async with asyncio.timeout(max(0.0, patience)):
+                message = await self._receive()
         except TimeoutError:
-            await _refuse(scope, send, 408, f"the request body did not arrive within {self.body_s:g} s")
-            return
-        except _TooLargeError:
-            await _refuse(scope, send, 413, _too_large(most))
-            return
-        if body is None:
-            return
-        given = False
-
-        async def replay() -> Message:
-            nonlocal given
-            if given:
-                return await receive()
-            given = True
-            return {"type": "http.request", "body": body, "more_body": False}
-
-        await self.app(scope, replay, send)
-
-
-class _TooLargeError(Exception):
-    pass
+            raise UploadError(408, "the upload stood still or took too long: send it again, in parts") from None
+        self._got += len(message.get("body", b""))
+        if self._got > self._most:
+            raise UploadError(413, _too_large(self._most))
+        self._ended = message["type"] != "http.request" or not message.get("more_body", False)
+        return message
 
 
 def _too_large(most: int) -> str:
     return f"the request body is larger than {most} bytes, or its length is not a number"
 
 
-async def _whole(receive: Receive, most: int) -> bytes | None:
-    """The body; None where the caller went away."""
-    body = bytearray()
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            return None
-        body += message.get("body", b"")
-        if len(body) > most:
-            raise _TooLargeError
-        if not message.get("more_body", False):
-            return bytes(body)
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """``receive`` of a body that was read, and of what comes after it."""
+    left: bytes | None = body
 
-
-def _bounded(receive: Receive, most: int, pause_s: float) -> Receive:
-    """Passes an upload on as it comes; one that is too long or stands still ends like a closed connection."""
-    got, ended = 0, False
-
-    async def bounded() -> Message:
-        nonlocal got, ended
-        if ended:
+    async def replay() -> Message:
+        nonlocal left
+        if left is None:
             return await receive()
-        try:
-            async with asyncio.timeout(pause_s):
-                message = await receive()
-        except TimeoutError:
-            return {"type": "http.disconnect"}
-        got += len(message.get("body", b""))
-        ended = message["type"] != "http.request" or not message.get("more_body", False)
-        return {"type": "http.disconnect"} if got > most else message
+        message = {"type": "http.request", "body": left, "more_body": False}
+        left = None
+        return message
 
-    return bounded
+    return replay
 
 
-async def _refuse(scope: Scope, send: Send, status: int, detail: str) -> None:
-    problem: dict[str, Any] = {
-        "type": "about:blank",
-        "title": HTTPStatus(status).phrase,
-        "status": status,
-        "detail": detail,
-        "request_id": scope.get("state", {}).get("request_id", ""),
-    }
-    headers = [(b"content-type", b"application/problem+json"), (b"connection", b"close")]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": json.dumps(problem).encode()})
+async def refuse(
+    scope: Scope, send: Send, status: int, detail: str, headers: dict[str, str] | None = None, *, more: bool = False
+) -> None:
+    """Answers with a problem, below the application.
+
+    Args:
+        more: leave the answer open, to be ended by the caller.
+    """
+    content = problem_bytes(status, detail, request_id_of(scope))
+    said = {**headers_of(status), **(headers or {}), "content-type": "application/problem+json"}
+    pairs = [(name.lower().encode(), value.encode()) for name, value in said.items()]
+    pairs.append((b"content-length", str(len(content)).encode()))
+    await send({"type": "http.response.start", "status": status, "headers": pairs})
+    await send({"type": "http.response.body", "body": content, "more_body": more})
+
+
+async def _refuse_rest(scope: Scope, receive: Receive, send: Send, status: int, detail: str) -> None:
+    """Refuses a body that is still coming.
+
+    Closing at once would reset the connection, and a sender that is still writing might never see the answer: so a
+    little more is read, and thrown away.
+    """
+    await refuse(scope, send, status, detail, {"connection": "close"}, more=True)
+    dropped = 0
+    try:
+        async with asyncio.timeout(LINGER_S):
+            while dropped < LINGER_BYTES:
+                message: Any = await receive()
+                dropped += len(message.get("body", b""))
+                if not message.get("more_body", False):
+                    break
+    except TimeoutError:
+        pass
+    await send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -9,6 +9,8 @@ from metajudge.types import Assessment
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 120.0)
 """Upper bounds of the latency histogram, in seconds."""
 
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})
+
 Labels = tuple[tuple[str, str], ...]
 
 
@@ -18,16 +20,17 @@ class Metrics:
     def __init__(self) -> None:
         self.requests: Counter[tuple[str, str, int]] = Counter()
         self._slow: dict[str, list[int]] = {}
-        self._seconds: Counter[str] = Counter()
+        self._seconds: dict[str, float] = {}
         self.assessments: Counter[str] = Counter()
         self.decisions: Counter[str] = Counter()
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Counts an answer; ``route`` is the path's pattern, never the path, which anybody can make up."""
+        method = method if method in METHODS else "(other)"
         self.requests[method, route, status] += 1
         counts = self._slow.setdefault(route, [0] * (len(BUCKETS) + 1))
         counts[next((n for n, bound in enumerate(BUCKETS) if seconds <= bound), len(BUCKETS))] += 1
-        self._seconds[route] += seconds  # type: ignore[assignment]
+        self._seconds[route] = self._seconds.get(route, 0.0) + seconds
 
     def assessed(self, assessment: Assessment) -> None:
         """Counts a result."""

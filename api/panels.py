@@ -1,6 +1,7 @@
 """Panels by name, each built once over the one shared engine."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -8,11 +9,12 @@ from metajudge.engine import Engine
 from metajudge.errors import ConfigurationError
 from metajudge.panel_file import PanelConfig
 from metajudge.rubric import BUILTIN_RUBRICS, load_rubric
-from metajudge.strategies import StrategyName, Vetter
+from metajudge.strategies import Panel, StrategyName, Vetter
 from metajudge.types import AgentResult, Assessment, Judgment
 from metajudge.yaml_documents import looks_like_path
 
 from .rubrics import Rubrics
+from .tracing import traced
 
 
 class Choice(BaseModel):
@@ -55,19 +57,26 @@ class Panels:
         choice: Choice,
         others: Sequence[Judgment] = (),
         heard: Callable[[AgentResult], None] | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> Assessment:
-        """Vets one judgment as chosen; ``others`` are evidence.
+        """Vets one judgment as chosen, in a trace of its own; ``others`` are evidence.
 
         Args:
             heard: told what each agent said, as it comes.
+            headers: of the request that asked for it; they may name a trace to be part of.
 
         Raises:
             ConfigurationError: an unknown panel or rubric.
             PolicyError: an unknown policy.
         """
         self.check(choice)
-        policy = None if choice.policy is None else await self._engine.policy_in_force(choice.policy)
-        return await self._engine.vet(judgment, others=others, vetter=self.vetter(choice), policy=policy, heard=heard)
+        vetter = self.vetter(choice)
+
+        async def vetted() -> Assessment:
+            policy = None if choice.policy is None else await self._engine.policy_in_force(choice.policy)
+            return await self._engine.vet(judgment, others=others, vetter=vetter, policy=policy, heard=heard)
+
+        return await traced(judgment, vetted, headers)
 
     def check(self, choice: Choice) -> None:
         """Refuses what there is not before any work is done.
@@ -102,11 +111,26 @@ class Panels:
         key = (name, rubric, version, strategy)
         found = self._built.get(key)
         if found is None:
+            for old in [one for one in self._built if one[:2] == key[:2] and one[2] != version]:
+                del self._built[old]  # of a rubric that has changed since
             config = self._panels[name]
             if rubric is not None:
                 agents = tuple(agent.model_copy(update={"rubric": None}) for agent in config.agents)
                 config = config.model_copy(update={"rubric": rubric, "agents": agents, "weights": None})
             if strategy is not None:
                 config = config.model_copy(update={"strategy": strategy.value})
-            found = self._built[key] = self._engine.variant(config)
+            found = self._engine.variant(config)
+            if choice.rubric is not None and rubric != choice.rubric:
+                found = _naming(found, str(rubric), choice.rubric)
+            self._built[key] = found
         return found
+
+
+def _naming(vetter: Vetter, file: str, name: str) -> Vetter:
+    """The same, with a rubric's name in its assessments: where its file lies is nobody's business."""
+
+    def named(panel: Panel) -> Panel:
+        return replace(panel, rubric=name) if panel.rubric == file else panel
+
+    routes = {category: named(panel) for category, panel in vetter.routes.items()}
+    return replace(vetter, default=named(vetter.default), routes=routes)

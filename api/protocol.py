@@ -1,42 +1,83 @@
-"""uvicorn's HTTP protocol, which also closes connections whose request head does not arrive."""
+"""uvicorn's HTTP protocol with bounds on what comes before a request: time, bytes and connections."""
 
 import asyncio
+from http import HTTPStatus
 from typing import Any
 
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
+from .errors import problem_bytes
 
-def with_head_timeout(seconds: float) -> type[asyncio.Protocol]:
-    """The protocol class to give to uvicorn."""
+HEAD_BYTES = 64_000
+
+
+def bounded_protocol(head_s: float, connections: int) -> type[asyncio.Protocol]:
+    """The protocol class to give to uvicorn.
+
+    Args:
+        head_s: a connection that is this old, or as long in the middle of a head, without a request is closed (408).
+        connections: open at once; further ones are refused (503).
+    """
     base: Any = AutoHTTPProtocol
 
-    class HeadTimeout(base):  # type: ignore[misc]
-        """Closes a connection that is ``seconds`` old, or as long in the middle of a head, without a request."""
+    class Bounded(base):  # type: ignore[misc]
+        """Answers with problems what never becomes a request."""
 
         _timer: asyncio.TimerHandle | None = None
+        _head_bytes = 0
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
+            if len(self.connections) > connections:
+                self._refuse(503, f"{connections} connections are open: try again", "retry-after: 1\r\n")
+                return
             self._arm()
 
         def data_received(self, data: bytes) -> None:
+            if self.transport.is_closing():
+                return
             super().data_received(data)
-            if self.cycle is None or self.cycle.response_complete:
-                self._arm()
-            else:
+            if self.cycle is not None and not self.cycle.response_complete:
                 self._disarm()
+                return
+            self._arm()
+            self._head_bytes += len(data)
+            if self._head_bytes > HEAD_BYTES:
+                self._refuse(431, f"the request's head is longer than {HEAD_BYTES} bytes")
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._disarm()
             super().connection_lost(exc)
 
+        def send_400_response(self, msg: str) -> None:
+            self._refuse(400, "this is no HTTP request")
+
         def _arm(self) -> None:
             if self._timer is None:
-                self._timer = asyncio.get_running_loop().call_later(seconds, self.transport.close)
+                self._timer = asyncio.get_running_loop().call_later(head_s, self._too_slow)
 
         def _disarm(self) -> None:
+            self._head_bytes = 0
             if self._timer is not None:
                 self._timer.cancel()
                 self._timer = None
 
-    return HeadTimeout
+        def _too_slow(self) -> None:
+            self._timer = None
+            if self._head_bytes:
+                self._refuse(408, f"the request's head did not arrive within {head_s:g} s")
+            else:
+                self.transport.close()
+
+        def _refuse(self, status: int, detail: str, headers: str = "") -> None:
+            if self.transport.is_closing():
+                return
+            body = problem_bytes(status, detail, "")
+            head = (
+                f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\ncontent-type: application/problem+json\r\n"
+                f"content-length: {len(body)}\r\nconnection: close\r\n{headers}\r\n"
+            )
+            self.transport.write(head.encode() + body)
+            self.transport.close()
+
+    return Bounded

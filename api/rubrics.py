@@ -1,12 +1,14 @@
 """Rubrics by name: built in, or put here by an administrator as files beside the store."""
 
+import os
 import time
+from collections.abc import Mapping
 from pathlib import Path as FilePath
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import HTTPException, Path
 
-from metajudge.errors import RubricError
+from metajudge.errors import RubricError, StoreError
 from metajudge.rubric import BUILTIN_RUBRICS, CASE_RUBRICS, Rubric, list_rubrics, load_rubric
 from metajudge.store.protocol import Store
 
@@ -19,6 +21,7 @@ class Rubrics:
 
     def __init__(self, folder: FilePath | None) -> None:
         self._folder = folder
+        self._taken: dict[str, str] = {}
 
     def names(self) -> list[str]:
         """What callers may name."""
@@ -52,20 +55,34 @@ class Rubrics:
         return str(self._folder / f"{name}.json")
 
     async def keep(self, name: str, rubric: Rubric, store: Store, *, by: str) -> Rubric:
-        """Keeps a rubric and records who changed it.
+        """Keeps a rubric, and in the audit log its content and who put it there.
 
         Raises:
             HTTPException: 409 for a built-in name, 422 for another one than the rubric's own.
         """
-        if name in BUILTIN_RUBRICS + CASE_RUBRICS or self._folder is None:
+        if name in BUILTIN_RUBRICS + CASE_RUBRICS:
             raise HTTPException(409, f"{name!r} is built in: choose another name")
+        if self._folder is None:
+            raise StoreError("this service keeps nothing: start it with --store")
         if rubric.name != name:
             raise HTTPException(422, f"the rubric is called {rubric.name!r}, and the path says {name!r}: make them one")
         text = rubric.model_dump_json()
         record = {"digest": rubric.digest, "by": by, "rubric": rubric.model_dump(mode="json")}
         await store.audit_log.append("rubric", name, record, now=time.time())
+        self._write(name, text)
+        return rubric
+
+    def take(self, known: Mapping[str, Any]) -> None:
+        """Takes over what other replicas were given, by name."""
+        for name, rubric in known.items():
+            text = Rubric.model_validate(rubric).model_dump_json()
+            if self._taken.get(name) != text:
+                self._write(name, text)
+
+    def _write(self, name: str, text: str) -> None:
+        assert self._folder is not None
         self._folder.mkdir(exist_ok=True)
-        partial = self._folder / f"{name}.partial"
+        partial = self._folder / f"{name}.{os.getpid()}.partial"
         partial.write_text(text, "utf-8")
         partial.replace(self._folder / f"{name}.json")
-        return rubric
+        self._taken[name] = text

@@ -1,21 +1,31 @@
 """Starts the service: what may be served where, and uvicorn."""
 
+import contextlib
 import gc
 import ipaddress
+import logging
 import os
 import secrets
-from collections.abc import Callable, Sequence
+import socket
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from metajudge.assembly import key_lookup
 from metajudge.cli.loop import YOUNG_OBJECTS
-from metajudge.errors import ConfigurationError
+from metajudge.errors import ConfigurationError, MetajudgeError
 from metajudge.panel_file import PanelConfig
+from metajudge.providers.spec import parse_agent_spec
 from metajudge.settings import Settings
+from metajudge.types.location import PostgresUrl, StoreLocation, store_location
 
 if TYPE_CHECKING:
+    import uvicorn
     from fastapi import FastAPI
+
+    from .options import ServiceOptions
 
 
 SHORTEST_KEY = 16
@@ -27,7 +37,7 @@ def run(
     *,
     host: str | None = None,
     port: int | None = None,
-    store: Path | None = None,
+    store: str | StoreLocation | None = None,
     concurrency: int | None = None,
     max_body_mb: float | None = None,
     calibration: Path | None = None,
@@ -41,19 +51,17 @@ def run(
 
     Raises:
         ConfigurationError: extra ``api`` is missing, no usable key for an address other than loopback, or several
-            workers.
+            workers on a store that is a file.
     """
     try:
         import uvicorn
 
         from .app import create_app
         from .logs import configure_logs
-        from .protocol import with_head_timeout
     except ImportError as error:
         raise ConfigurationError(
             f"the service needs extra packages ({error.name}): pip install 'metajudge-vet[api]'"
         ) from None
-    check_workers(workers)
     from .config import is_service_file, load_service_file
     from .options import Limits, ServiceOptions
 
@@ -69,22 +77,61 @@ def run(
     megabytes = max_body_mb or (file.max_body_mb if file else None)
     options = ServiceOptions(
         panels=panels or {"default": panel_of(None, True)},
-        store=store or (file.store if file else None) or settings.store,
+        store=(store_location(store) if store else None) or (file.store if file else None) or settings.store,
+        state=file.state if file else None,
         api_key=checked_key(settings.service_key, address, others=bool(keys)),
         keys=keys,
         concurrency=concurrency or (file.concurrency if file else None) or 64,
         calibration=calibration or (file.calibration if file else None),
+        cors_origins=file.cors_origins if file else (),
+        log_texts=file.log_texts if file else False,
         limits=limits,
     )
+    check_workers(workers, options.store)
     if megabytes is not None:
         options = replace(options, max_body_bytes=int(megabytes * 1_000_000))
-    configure_logs()
-    uvicorn.run(
-        create_app(options, opened=_settle_garbage),
-        host=address,
-        port=port if port is not None else (file.port if file and file.port is not None else 8080),
-        http=with_head_timeout(limits.head_s),
-        limit_concurrency=limits.connections,
+    check_provider_keys(options.panels.values(), settings)
+    configure_logs(texts=options.log_texts)
+    _allow_connections(limits.connections)
+    refusals: list[MetajudgeError] = []
+    logging.getLogger("uvicorn.error").addFilter(lambda _record: not refusals)  # they are said once, without a trace
+    app = create_app(options, opened=_settle_garbage, failed=refusals.append)
+    chosen = port if port is not None else (file.port if file and file.port is not None else 8080)
+    config = server_config(app, options, address, chosen)
+
+    def serve(*sockets: socket.socket) -> None:
+        server = uvicorn.Server(config)
+        with contextlib.suppress(SystemExit, KeyboardInterrupt):  # why it did not start is in its log
+            server.run(list(sockets) or None)
+        if refusals:
+            raise ConfigurationError(str(refusals.pop())) from None
+        if not server.started:
+            raise ConfigurationError(f"cannot serve on {address}:{chosen}: the log above says why; try another --port")
+
+    if workers == 1:
+        serve()
+        return
+    from .workers import supervise
+
+    with contextlib.suppress(SystemExit), config.bind_socket() as shared:
+        supervise(lambda: serve(shared), workers)
+        return
+    raise ConfigurationError(f"cannot serve on {address}:{chosen}: the log above says why; try another --port")
+
+
+def server_config(app: "FastAPI", options: "ServiceOptions", host: str, port: int) -> "uvicorn.Config":
+    """How uvicorn is to serve an application of ours."""
+    import uvicorn
+
+    from .protocol import bounded_protocol
+
+    return uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        http=bounded_protocol(options.limits.head_s, options.limits.connections),
+        ws="none",
+        lifespan="on",
         log_config=None,
         access_log=False,
         server_header=False,
@@ -107,7 +154,6 @@ def app() -> "FastAPI":
     from .config import load_service_file
     from .options import Limits, ServiceOptions
 
-    check_workers(int(os.environ.get("WEB_CONCURRENCY", "1")))
     settings = Settings.load()
     named = os.environ.get("METAJUDGE_CONFIG")
     file, limits = load_service_file(Path(named)) if named else (None, Limits())
@@ -116,14 +162,32 @@ def app() -> "FastAPI":
     options: ServiceOptions = ServiceOptions(
         panels=panels or {"default": PanelConfig()},
         store=(file.store if file else None) or settings.store,
+        state=file.state if file else None,
         api_key=checked_key(settings.service_key, "0.0.0.0", others=bool(keys)),  # noqa: S104
         keys=keys,
         concurrency=(file.concurrency if file else None) or 64,
         calibration=file.calibration if file else None,
         limits=limits,
         max_body_bytes=int(((file.max_body_mb if file else None) or 4) * 1_000_000),
+        cors_origins=file.cors_origins if file else (),
+        log_texts=file.log_texts if file else False,
     )
+    check_workers(_workers_asked(), options.store)
+    check_provider_keys(options.panels.values(), settings)
     return create_app(options)
+
+
+def _allow_connections(count: int) -> None:
+    """Raises the limit on open files as far as it goes, where it is too low for so many connections."""
+    try:
+        import resource
+    except ImportError:  # on Windows there is none
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = count + 500
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def _settle_garbage() -> None:
@@ -133,17 +197,27 @@ def _settle_garbage() -> None:
     gc.set_threshold(YOUNG_OBJECTS, 20, 100)
 
 
-def check_workers(workers: int) -> None:
+def check_workers(workers: int, store: StoreLocation | None) -> None:
     """Refuses several processes on one store's file.
 
     Raises:
-        ConfigurationError: more than one.
+        ConfigurationError: more than one, and the store is no PostgreSQL database.
     """
-    if workers > 1:
+    if workers > 1 and not isinstance(store, PostgresUrl):
         raise ConfigurationError(
-            f"{workers} workers would share one store's file, which one process owns: serve with one worker, and run "
-            "several services with a store each"
+            f"{workers} workers would share one store's file, which one process owns: serve with one worker, or name a "
+            "PostgreSQL database with --store, which several share"
         )
+
+
+def _workers_asked() -> int:
+    """The processes that another ASGI server was told to start, by its own option or by the environment."""
+    given = os.environ.get("WEB_CONCURRENCY", "")
+    for at, word in enumerate(sys.argv):
+        name, _, value = word.partition("=")
+        if name == "--workers":
+            given = value or "".join(sys.argv[at + 1 : at + 2])
+    return int(given) if given.isdecimal() else 1
 
 
 def checked_key(key: str | None, host: str, others: bool = False) -> str | None:
@@ -155,7 +229,7 @@ def checked_key(key: str | None, host: str, others: bool = False) -> str | None:
     Raises:
         ConfigurationError: no key away from loopback, or one that anybody could guess.
     """
-    from .config import PLACEHOLDERS
+    from .placeholders import is_placeholder
 
     if key is None:
         if not is_loopback(host) and not others:
@@ -163,12 +237,34 @@ def checked_key(key: str | None, host: str, others: bool = False) -> str | None:
                 f"serving on {host} opens the service to the network: set METAJUDGE_API_KEY, or serve on 127.0.0.1"
             )
         return None
-    if key.lower() in PLACEHOLDERS or len(key) < SHORTEST_KEY:
+    if is_placeholder(key) or len(key) < SHORTEST_KEY:
         raise ConfigurationError(
             f"METAJUDGE_API_KEY is a placeholder or shorter than {SHORTEST_KEY} characters: make one with "
             "`python -c 'import secrets; print(secrets.token_urlsafe(32))'`"
         )
     return key
+
+
+def check_provider_keys(panels: Iterable[PanelConfig], settings: Settings) -> None:
+    """Refuses providers' keys, and the secret of webhooks, that nobody has filled in.
+
+    Raises:
+        ConfigurationError: says whose.
+    """
+    from .placeholders import is_placeholder
+
+    if settings.webhook_secret is not None and is_placeholder(settings.webhook_secret):
+        raise ConfigurationError("METAJUDGE_WEBHOOK_SECRET is a placeholder: put the real secret there")
+    for panel in panels:
+        key_for = key_lookup(panel, settings)
+        for agent in panel.agents:
+            spec = parse_agent_spec(agent.spec())
+            try:
+                key = None if spec.is_local else key_for(spec)
+            except ConfigurationError:
+                continue  # /readyz says that it is missing
+            if key is not None and is_placeholder(key):
+                raise ConfigurationError(f"the key of agent {spec.name!r} is a placeholder: put the real one there")
 
 
 def is_loopback(host: str) -> bool:

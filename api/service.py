@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from metajudge.engine import Engine
 
 from .admission import Admission
-from .jobs import Jobs
+from .computing import Computing
 from .keys import KeyRing, RateLimit
-from .ledger import Ledger
 from .metrics import Metrics
 from .options import ServiceOptions
 from .panels import Panels
+from .queue import Answers, JobQueue
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +20,10 @@ class Service:
     options: ServiceOptions
     engine: Engine
     panels: Panels
-    ledger: Ledger
-    jobs: Jobs
+    answers: Answers
+    jobs: JobQueue
     keys: KeyRing
     rates: RateLimit
     admission: Admission
+    computing: Computing
     metrics: Metrics

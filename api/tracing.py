@@ -1,39 +1,51 @@
 """One trace a vet, where OpenTelemetry (extra ``otel``) is installed; nothing otherwise.
 
-Spans and events carry the names of the semantic conventions for generative AI; never a judged text.
+Spans and events carry the names of the semantic conventions for generative AI; never a judged text. A caller's own
+trace goes on: the header ``traceparent`` is heeded.
 """
 
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
-from metajudge.types import Assessment
+from metajudge.types import AgentResult, Assessment, Judgment
 
 try:
-    from opentelemetry import trace
+    from opentelemetry import propagate, trace
 
     _tracer: Any = trace.get_tracer("metajudge")
 except ImportError:
     _tracer = None
 
+Heard = Callable[[AgentResult], None]
 
-async def traced(work: Coroutine[Any, Any, Assessment]) -> Assessment:
-    """Does a vet under a span with one event ``gen_ai.evaluation.result`` for each agent and one for the whole."""
+
+async def traced(
+    judgment: Judgment,
+    work: Callable[[], Coroutine[Any, Any, Assessment]],
+    headers: Mapping[str, str] | None = None,
+) -> Assessment:
+    """Does a vet under a span with one event ``gen_ai.evaluation.result`` for each agent and one for the whole.
+
+    Args:
+        headers: of the request that asked for it; they may name a trace to be part of.
+    """
     if _tracer is None:
-        return await work
-    with _tracer.start_as_current_span("metajudge.vet") as span:
-        found = await work
+        return await work()
+    parent = propagate.extract(headers) if headers else None
+    with _tracer.start_as_current_span("metajudge.vet", context=parent) as span:
+        span.set_attribute("metajudge.judgment.id", judgment.id)
+        found = await work()
         if span.is_recording():
             for name, value in _attributes(found).items():
                 span.set_attribute(name, value)
             for agent in found.agents:
-                span.add_event("gen_ai.evaluation.result", _event(agent.agent, agent.score, agent.failure))
-            span.add_event("gen_ai.evaluation.result", _event("metajudge", found.final_score, found.failure))
+                span.add_event("gen_ai.evaluation.result", _of_agent(agent))
+            span.add_event("gen_ai.evaluation.result", _of_whole(found))
         return found
 
 
 def _attributes(found: Assessment) -> dict[str, Any]:
     told = {
-        "metajudge.judgment.id": found.judgment_id,
         "metajudge.status": found.status.value,
         "metajudge.strategy": found.strategy,
         "metajudge.accepted": found.accepted,
@@ -43,13 +55,31 @@ def _attributes(found: Assessment) -> dict[str, Any]:
         "gen_ai.usage.input_tokens": found.usage.input_tokens,
         "gen_ai.usage.output_tokens": found.usage.output_tokens,
     }
+    return _present(told)
+
+
+def _of_agent(agent: AgentResult) -> dict[str, Any]:
+    return _present(
+        {
+            "gen_ai.evaluation.name": agent.agent,
+            "gen_ai.evaluation.score.value": agent.score,
+            "gen_ai.request.model": agent.model,
+            "error.type": None if agent.failure is None else agent.failure.kind.value,
+        }
+    )
+
+
+def _of_whole(found: Assessment) -> dict[str, Any]:
+    label = None if found.accepted is None else ("accepted" if found.accepted else "not accepted")
+    return _present(
+        {
+            "gen_ai.evaluation.name": "metajudge",
+            "gen_ai.evaluation.score.value": found.final_score,
+            "gen_ai.evaluation.score.label": label,
+            "error.type": None if found.failure is None else found.failure.kind.value,
+        }
+    )
+
+
+def _present(told: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in told.items() if value is not None}
-
-
-def _event(name: str, score: float | None, failure: Any) -> dict[str, Any]:
-    event: dict[str, Any] = {"gen_ai.evaluation.name": name}
-    if score is not None:
-        event["gen_ai.evaluation.score.value"] = score
-    if failure is not None:
-        event["error.type"] = failure.kind.value
-    return event

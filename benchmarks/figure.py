@@ -67,7 +67,9 @@ def share(hits: int, n: int, definition: str, remark: str = "") -> Figure:
 
 
 def count(hits: int, n: int, definition: str, remark: str = "") -> Figure:
-    """A number of rows out of n."""
+    """A number of rows out of n; absent where there are none to count among."""
+    if not n:
+        return absent(f"{definition}; a count")
     return Figure(value=hits, n=n, definition=f"{definition}; a count", why=remark or None)
 
 

@@ -1,16 +1,20 @@
 """What the HTTP service adds to the models' latency, and what it does when asked for more than it can do.
 
-    python benchmarks/service.py BASE_URL [--latency-ms 200] [--requests 2000] [--json OUT]
+    python benchmarks/service.py [--upstream URL] [--latency-ms 200] [--requests 2000] [--json OUT]
 
-BASE_URL is a server that speaks OpenAI's chat completions, answers schemas and holds every answer back for a fixed
-latency. Starts ``metajudge serve`` with a panel of two agents and a store in a temporary folder, and sends vets from
-this process, which takes its share of the same cores. Prints
+``--upstream`` is a server that speaks OpenAI's chat completions, answers schemas and holds every answer back for the
+latency; without it one is started (benchmarks/upstream.py). Starts ``metajudge serve`` with a panel of two agents and a
+store in a temporary folder, and sends vets from this process: both take their share of the same processors, so CPU
+seconds of the service are told beside the times. Prints
 
 - open loop: vets sent at fixed times (``--rate`` a second), each a different judgment; what is added to the
-  latency, from the time a request was due, as median and 99th percentile;
-- cached: the same judgments again from 16 connections, vets a second;
-- memory: resident memory over ``--memory-requests`` vets, at the first and the last tenth;
-- overload: four times the rate; which statuses came, and the accepted requests' 99th percentile against open loop's.
+  latency, from the time a request was due, as median and 99th percentile; CPU milliseconds a vet;
+- cached: the same judgments again from 16 connections, vets a second, and CPU milliseconds a vet;
+- sustainable: the highest of a few rates at which nothing is refused and the 99th percentile stays within twice that
+  of the open loop;
+- overload: four times that rate; which statuses came, and the accepted requests' 99th percentile against that at the
+  sustainable rate;
+- memory: resident memory over ``--memory-requests`` vets, after the first and after the last tenth.
 """
 
 import argparse
@@ -34,6 +38,9 @@ from typing import Any
 import aiohttp
 
 CLIENTS = 16
+MEMORY_CLIENTS = 48
+RATES = (1.0, 1.25, 1.5, 2.0, 2.5)
+"""Of ``--rate``: what is tried to find the sustainable one."""
 
 
 @dataclass(slots=True)
@@ -44,7 +51,13 @@ class Answers:
     statuses: Counter[int] = field(default_factory=Counter)
 
     def quantile(self, share: float) -> float:
-        """A quantile of the accepted requests' seconds."""
+        """A quantile of the accepted requests' seconds.
+
+        Raises:
+            ValueError: nothing was accepted.
+        """
+        if not self.seconds:
+            raise ValueError(f"nothing was accepted: {dict(self.statuses)}")
         ordered = sorted(self.seconds)
         return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
@@ -66,27 +79,58 @@ def record(name: str) -> bytes:
     return json.dumps(judgment).encode()
 
 
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+@contextlib.contextmanager
+def process(command: list[str], port: int, log: Path) -> Iterator[int]:
+    """A process that listens on a port: its id.
+
+    Raises:
+        SystemExit: it does not.
+    """
+    environ = {**os.environ, "OPENAI_API_KEY": "none"}
+    with log.open("wb") as stream:
+        one = subprocess.Popen(command, stdout=stream, stderr=stream, env=environ)
+    try:
+        deadline = time.monotonic() + 60
+        while True:
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                break
+            if one.poll() is not None or time.monotonic() > deadline:
+                raise SystemExit(f"{' '.join(command)} does not listen:\n{log.read_text()[-2000:]}")
+            time.sleep(0.2)
+        yield one.pid
+    finally:
+        one.send_signal(signal.SIGTERM)
+        one.wait(30)
+
+
+@contextlib.contextmanager
+def upstream(given: str | None, latency_ms: float, folder: Path) -> Iterator[str]:
+    """The base URL of the server of models: the given one, or one of our own."""
+    if given is not None:
+        yield given
+        return
+    port = free_port()
+    script = str(Path(__file__).with_name("upstream.py"))
+    command = [sys.executable, script, "--port", str(port), "--latency-ms", str(latency_ms)]
+    with process(command, port, folder / "upstream.log"):
+        yield f"http://127.0.0.1:{port}/v1"
+
+
 @contextlib.contextmanager
 def serving(base_url: str, folder: Path) -> Iterator[tuple[int, str]]:
     """A service in a process of its own: process id and URL."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port = one.getsockname()[1]
+    port = free_port()
     agents = [f"--agent={name}=openai:{name}@{base_url}" for name in ("gpt-4o-mini", "gpt-4o")]
     command = [sys.executable, "-m", "metajudge", "serve", "--port", str(port), "--store", str(folder / "s.duckdb")]
-    environ = {**os.environ, "OPENAI_API_KEY": "none"}
-    with (folder / "serve.log").open("wb") as log:
-        process = subprocess.Popen([*command, "--concurrency", "256", *agents], stderr=log, env=environ)
-    try:
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-                break
-            time.sleep(0.2)
-        yield process.pid, f"http://127.0.0.1:{port}"
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(30)
+    with process([*command, "--concurrency", "256", *agents], port, folder / "serve.log") as pid:
+        yield pid, f"http://127.0.0.1:{port}"
 
 
 async def send(session: aiohttp.ClientSession, url: str, name: str, due: float, answers: Answers) -> None:
@@ -98,6 +142,8 @@ async def send(session: aiohttp.ClientSession, url: str, name: str, due: float, 
     if answer.status == 200:
         assert b'"status":"assessed"' in body, body[:500]
         answers.seconds.append(time.perf_counter() - due)
+    elif answer.status in (429, 503):
+        assert "retry-after" in answer.headers, answer.headers
 
 
 async def open_loop(session: aiohttp.ClientSession, url: str, prefix: str, rate: float, count: int) -> Answers:
@@ -133,59 +179,118 @@ def resident_mb(pid: int) -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
+def cpu_s(pid: int) -> float:
+    """Processor seconds of a process so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(slots=True)
+class Bench:
+    """One running service under measurement."""
+
+    session: aiohttp.ClientSession
+    pid: int
+    url: str
+    latency_s: float
+    rate: int
+    seconds: float
+
+    async def calm(self, requests: int) -> tuple[dict[str, Any], Answers]:
+        """The open loop at the given rate."""
+        before = cpu_s(self.pid)
+        answers = await open_loop(self.session, self.url, "open", self.rate, requests)
+        found = {
+            "rate": self.rate,
+            "n": requests,
+            "statuses": dict(answers.statuses),
+            "added_p50_ms": round(1000 * (statistics.median(answers.seconds) - self.latency_s), 1),
+            "added_p99_ms": round(1000 * (answers.quantile(0.99) - self.latency_s), 1),
+            "cpu_ms_per_vet": round(1000 * (cpu_s(self.pid) - before) / requests, 2),
+        }
+        return found, answers
+
+    async def cached(self, requests: int) -> dict[str, Any]:
+        """The same judgments again."""
+        names = [f"open{number}" for number in range(requests)]
+        before = cpu_s(self.pid)
+        rates = [await closed_loop(self.session, self.url, names, CLIENTS) for _ in range(3)]
+        spent = 1000 * (cpu_s(self.pid) - before) / (3 * requests)
+        return {"per_s": round(statistics.median(rates)), "n": 3 * requests, "cpu_ms_per_vet": round(spent, 2)}
+
+    async def overload(self, calm: Answers) -> dict[str, Any]:
+        """Finds the sustainable rate and asks for four times as much."""
+        sustained, at_it = float(self.rate), calm
+        for share in RATES:
+            rate = share * self.rate
+            tried = await open_loop(self.session, self.url, f"rate{rate:g}-", rate, int(rate * self.seconds))
+            if set(tried.statuses) != {200} or tried.quantile(0.99) > 2 * calm.quantile(0.99):
+                break
+            sustained, at_it = rate, tried
+        flood = await open_loop(self.session, self.url, "flood", 4 * sustained, int(4 * sustained * self.seconds))
+        return {
+            "sustainable_rate": sustained,
+            "sustainable_p99_ms": round(1000 * at_it.quantile(0.99), 1),
+            "rate": 4 * sustained,
+            "statuses": dict(flood.statuses),
+            "accepted_p50_ms": round(1000 * statistics.median(flood.seconds), 1),
+            "accepted_p99_ms": round(1000 * flood.quantile(0.99), 1),
+            "of_sustainable_p99": round(flood.quantile(0.99) / at_it.quantile(0.99), 2),
+        }
+
+    async def memory(self, requests: int) -> dict[str, Any]:
+        """Resident memory over many different vets."""
+        sent, sizes, step = 0, [], max(1, min(500, requests // 20))
+        before = cpu_s(self.pid)
+        while sent < requests:
+            names = [f"memory{sent + number}" for number in range(step)]
+            await closed_loop(self.session, self.url, names, MEMORY_CLIENTS)
+            sent += step
+            sizes.append(resident_mb(self.pid))
+        tenth = max(1, len(sizes) // 10)
+        first, last = statistics.mean(sizes[:tenth]), statistics.mean(sizes[-tenth:])
+        return {
+            "first_tenth_mb": round(first, 1),
+            "last_tenth_mb": round(last, 1),
+            "last_of_first": round(last / first, 3),
+            "n": sent,
+            "cpu_ms_per_vet": round(1000 * (cpu_s(self.pid) - before) / sent, 2),
+        }
+
+
 async def measure(pid: int, url: str, asked: argparse.Namespace) -> dict[str, Any]:
     """All of it, in order."""
-    found: dict[str, Any] = {}
-    latency = asked.latency_ms / 1000
     connector = aiohttp.TCPConnector(limit=0)
     async with aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(total=120)) as session:
+        bench = Bench(session, pid, url, asked.latency_ms / 1000, asked.rate, asked.seconds)
         await open_loop(session, url, "warm", asked.rate / 2, 100)
-        calm = await open_loop(session, url, "open", asked.rate, asked.requests)
-        found["open_loop"] = {
-            "rate": asked.rate,
-            "n": asked.requests,
-            "statuses": dict(calm.statuses),
-            "added_p50_ms": round(1000 * (statistics.median(calm.seconds) - latency), 1),
-            "added_p99_ms": round(1000 * (calm.quantile(0.99) - latency), 1),
-        }
-        names = [f"open{number}" for number in range(asked.requests)]
-        cached = [await closed_loop(session, url, names, CLIENTS) for _ in range(3)]
-        found["cached_per_s"] = {"median": round(statistics.median(cached)), "n": 3 * len(names)}
-        before, sent, sizes = resident_mb(pid), 0, []
-        while sent < asked.memory_requests:
-            names = [f"memory{sent + number}" for number in range(500)]
-            await closed_loop(session, url, names, 48)
-            sent += 500
-            sizes.append(resident_mb(pid))
-        tenth = max(1, len(sizes) // 10)
-        if sizes:
-            first, last = statistics.mean(sizes[:tenth]), statistics.mean(sizes[-tenth:])
-            found["memory_mb"] = {"before": before, "first_tenth": first, "last_tenth": last, "n": sent}
-        flood = await open_loop(session, url, "flood", 4 * asked.rate, 4 * asked.rate * 10)
-        found["overload"] = {
-            "rate": 4 * asked.rate,
-            "statuses": dict(flood.statuses),
-            "accepted_p99_ms": round(1000 * flood.quantile(0.99), 1),
-            "of_calm_p99": round(flood.quantile(0.99) / calm.quantile(0.99), 2),
-        }
-    return found
+        found: dict[str, Any] = {}
+        found["open_loop"], calm = await bench.calm(asked.requests)
+        found["cached"] = await bench.cached(asked.requests)
+        found["overload"] = await bench.overload(calm)
+        if asked.memory_requests:
+            found["memory"] = await bench.memory(asked.memory_requests)
+        return found
 
 
 def main() -> None:
     """Runs the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("base_url")
+    parser.add_argument("--upstream", metavar="URL")
     parser.add_argument("--latency-ms", type=float, default=200)
     parser.add_argument("--rate", type=int, default=100)
     parser.add_argument("--requests", type=int, default=2000)
+    parser.add_argument("--seconds", type=float, default=8, help="that each rate of the overload is kept up")
     parser.add_argument("--memory-requests", type=int, default=20_000)
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
-    with (
-        tempfile.TemporaryDirectory(prefix="metajudge-service-") as folder,
-        serving(asked.base_url, Path(folder)) as (pid, url),
-    ):
-        found = asyncio.run(measure(pid, url, asked))
+    with tempfile.TemporaryDirectory(prefix="metajudge-service-") as name:
+        folder = Path(name)
+        with (
+            upstream(asked.upstream, asked.latency_ms, folder) as base_url,
+            serving(base_url, folder) as (pid, url),
+        ):
+            found = asyncio.run(measure(pid, url, asked))
     print(json.dumps(found, indent=2))
     if asked.json is not None:
         asked.json.write_text(json.dumps(found, indent=2) + "\n", "utf-8")

@@ -6,6 +6,8 @@ if TYPE_CHECKING:
     from metajudge.decision import Decision, Policy, load_policy
     from metajudge.engine import Engine, vet
     from metajudge.errors import MetajudgeError
+    from metajudge.frames import from_dataset, from_pandas, to_dataset, to_pandas
+    from metajudge.readers import open_judgments
     from metajudge.rubric import Rubric, load_rubric
     from metajudge.types import Assessment, Item, Judgment
 
@@ -21,8 +23,13 @@ __all__ = [
     "Policy",
     "Rubric",
     "__version__",
+    "from_dataset",
+    "from_pandas",
     "load_policy",
     "load_rubric",
+    "open_judgments",
+    "to_dataset",
+    "to_pandas",
     "vet",
 ]
 
@@ -35,8 +42,13 @@ _HOMES = {
     "MetajudgeError": "metajudge.errors",
     "Policy": "metajudge.decision",
     "Rubric": "metajudge.rubric",
+    "from_dataset": "metajudge.frames",
+    "from_pandas": "metajudge.frames",
     "load_policy": "metajudge.decision",
     "load_rubric": "metajudge.rubric",
+    "open_judgments": "metajudge.readers",
+    "to_dataset": "metajudge.frames",
+    "to_pandas": "metajudge.frames",
     "vet": "metajudge.engine",
 }
 

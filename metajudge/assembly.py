@@ -2,8 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from metajudge.agents import Agent
+from metajudge.calibration.agent_scores import scoring_model
+from metajudge.calibration.cascade import CascadePlan, load_cascade_plan
 from metajudge.errors import ConfigurationError
 from metajudge.panel_file import AgentConfig, PanelConfig, Route, Weights
 from metajudge.providers.limits import LimitSettings
@@ -15,6 +18,7 @@ from metajudge.providers.stack import Resources, build_model, wrap_model
 from metajudge.rubric import Rubric, load_rubric
 from metajudge.settings import Settings
 from metajudge.strategies import Panel, StrategyName, Vetter
+from metajudge.types import digest
 
 
 def build_vetter(
@@ -82,6 +86,23 @@ def _all_agents(config: PanelConfig) -> tuple[AgentConfig, ...]:
     return (*config.agents, named)
 
 
+def _other_agents(plan: CascadePlan, asked: Mapping[str, Agent]) -> list[str]:
+    """In what the agents differ from those that a plan's curves were fitted on."""
+    found = []
+    for name, agent in asked.items():
+        model = scoring_model(agent.model.name, agent.scoring == "expected", agent.samples)
+        if plan.agents.get(name, model) != model:
+            found.append(f"{name} was {plan.agents[name]}, here it is {model}")
+    digests = {agent.rubric.digest for agent in asked.values()}
+    together = digests.pop() if len(digests) == 1 else digest(sorted(digests))
+    if plan.rubrics and together not in plan.rubrics:
+        found.append("another rubric")
+    scale = next(iter(asked.values())).rubric.scale
+    if (scale.low, scale.high) != plan.scale:
+        found.append(f"another scale ({plan.scale[0]:g}..{plan.scale[1]:g})")
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class _Assembly:
     config: PanelConfig
@@ -131,6 +152,10 @@ class _Assembly:
         others = _all_agents(config)[len(config.agents) :] if discussing else ()
         summarisers = [self._agent(agent, route, built) for agent in others]
         threshold = config.threshold if route.threshold is None else route.threshold
+        plan = self._plan(agents) if strategy is StrategyName.CASCADE else None
+        if plan is not None:
+            agents = tuple(agent for agent in agents if any(agent.name in stage.agents for stage in plan.stages))
+            threshold = plan.threshold
         scale = agents[0].rubric.scale if agents else None
         return Panel(
             agents=agents,
@@ -145,8 +170,33 @@ class _Assembly:
             summariser=summarisers[0] if summarisers else None,
             average_votes=config.average_votes,
             families=config.families,
+            cascade=plan,
             route=category,
         )
+
+    def _plan(self, agents: tuple[Agent, ...]) -> CascadePlan:
+        """The plan of a cascade, checked against the agents that are there."""
+        given = self.config.cascade
+        if given is None:
+            raise ConfigurationError(
+                "strategy cascade needs a plan: make one with `metajudge calibrate cascade`, and name it in the panel "
+                "file ([cascade] plan = FILE)"
+            )
+        plan = load_cascade_plan(Path(given.plan)).with_band(given.band)
+        names = {name for stage in plan.stages for name in stage.agents}
+        here = {agent.name: agent for agent in agents}
+        if missing := sorted(names - set(here)):
+            there = ", ".join(here) or "none"
+            raise ConfigurationError(
+                f"{given.plan}: its stages ask {', '.join(missing)}, and the panel's agents are {there}"
+            )
+        asked = {name: here[name] for name in sorted(names)}
+        if (problems := _other_agents(plan, asked)) and not given.allow_other_agents:
+            raise ConfigurationError(
+                f"{given.plan} was fitted on something else: {'; '.join(problems)}. Fit one for these agents with "
+                "`metajudge calibrate cascade`, or set allow_other_agents = true on purpose"
+            )
+        return plan
 
     def _strategy(self, route: Route, agents: int) -> StrategyName:
         """As the route or the panel says; else by the number of agents."""

@@ -28,13 +28,19 @@ from metajudge.store.protocol import RunRecord, Store
 from metajudge.strategies import Panel, SignalEvidence, StrategyName, Vetter
 from metajudge.summary import VetSummary
 from metajudge.types import AgentResult, Assessment, Judgment, Status, digest
+from metajudge.types.location import PostgresUrl, StoreLocation
 
 if TYPE_CHECKING:
     from metajudge.calibration.calibration import Calibration
     from metajudge.decision import Policy
     from metajudge.evidence.rewards import RewardScore
+    from metajudge.providers.batch_queue import BatchQueue, BatchSettings
 
 Agents = Sequence[str | Model]
+
+_A_YEAR_S = 365 * 86400.0
+_BATCHES_A_CALL = 3
+"""Batches that one call may go through when it expires or fails, a day each."""
 
 
 class Engine:
@@ -48,13 +54,15 @@ class Engine:
             people is queued for review in the store. Switches early exit off.
         audit_share: probability with which what the policy approves or rejects is reviewed all the same.
         reviewers: how many people are to decide each review.
-        store: a path, an open store (left open), or None to keep nothing.
+        store: a path or a postgresql:// URL, an open store (left open), or None to keep nothing.
         early_exit: stop asking once the decision is settled; None means off, unless the panel says otherwise.
         calibration: a calibration or its file: assessments get a probability and, where a guaranteed threshold is
             stored, its decision. One that reads agents' scores switches early exit off.
         allow_other_calibration: apply it although judges, agents, rubrics or prompts differ from those fitted on.
         concurrency: calls in flight at most.
         budget_usd: dollars this engine may spend; a model without a known price is refused then.
+        budget: in place of ``budget_usd``, a budget in any currency, perhaps shared; the caller closes it.
+        batch: ask through the providers' batch APIs, at half price and within a day; the same run again goes on.
         settings: where keys come from; read from the environment by default.
         notify: told each notice (a dropped setting, an unknown price) once.
         command: recorded with the run.
@@ -82,9 +90,11 @@ class Engine:
         policy: "str | Path | Policy | None" = None,
         audit_share: float = 0.0,
         reviewers: int = 1,
-        store: str | Path | Store | None = None,
+        store: str | StoreLocation | Store | None = None,
         concurrency: int = 64,
         budget_usd: float | None = None,
+        budget: Budget | None = None,
+        batch: "BatchSettings | None" = None,
         settings: Settings | None = None,
         notify: Callable[[str], None] | None = None,
         command: str = "python",
@@ -113,8 +123,13 @@ class Engine:
         self._store_given = store
         self._store: Store | None = None
         self._concurrency = concurrency
-        self._budget = Budget(usd=budget_usd)
+        if budget is not None and budget_usd is not None:
+            raise ConfigurationError("give budget or budget_usd, not both")
+        self._budget = Budget(usd=budget_usd) if budget is None else budget
+        self._batch = batch
+        self._batches: BatchQueue | None = None
         self._notices = Notices(notify)
+        self._tell = notify or (lambda _sentence: None)
         self._resources: Resources | None = None
         self._vetter: Vetter | None = None
         self._finished = False
@@ -288,6 +303,7 @@ class Engine:
             hopeless = assessment.failure is not None and assessment.failure.kind is FailureKind.NO_VERDICT
             return keep_failures or hopeless or assessment.status is Status.ASSESSED
 
+        self.heed(stop)
         try:
             summary.end = await run_all(
                 source,
@@ -297,8 +313,9 @@ class Engine:
                 # What is laid over results is laid over earlier ones anew; nobody is asked again for it.
                 keep=lambda earlier: not self._completion.active and stands(earlier),
                 finished=finished,
-                workers=self._concurrency,
+                workers=self.workers,
                 stop=stop,
+                grace_s=self.grace_s,
             )
         except asyncio.CancelledError:
             summary.end = RunEnd.INTERRUPTED
@@ -310,6 +327,25 @@ class Engine:
             await self.finish(summary.end.value, summary.to_json())
         return summary
 
+    @property
+    def workers(self) -> int:
+        """Records worked on at once: as many as calls in flight, and more where calls wait for batches."""
+        return self._concurrency if self._batch is None else max(self._concurrency, self._batch.in_flight)
+
+    @property
+    def grace_s(self) -> float:
+        """Seconds for what is in flight once a run is to stop: batches that are paid for are waited for."""
+        return 10.0 if self._batch is None else _A_YEAR_S
+
+    def heed(self, stop: Stop | None) -> None:
+        """Leaves batches to their provider when the user interrupts a run; :meth:`vet_all` does so by itself."""
+        if stop is not None:
+            stop.tell(lambda end: self._leave_batches() if end is RunEnd.INTERRUPTED else None)
+
+    def _leave_batches(self) -> None:
+        if self._batches is not None:
+            self._batches.release("interrupted")
+
     async def finish(self, status: str, summary: Mapping[str, Any]) -> None:
         """Records how the run ended, for runs other than :meth:`vet_all`; closing alone records the calls."""
         if self._store is not None:
@@ -319,7 +355,7 @@ class Engine:
     async def _open(self) -> None:
         settings = self.settings or Settings.load()
         given = self._store_given
-        if isinstance(given, str | Path):
+        if isinstance(given, str | Path | PostgresUrl):
             from metajudge.store import open_store
 
             self._store = await open_store(given)
@@ -332,11 +368,15 @@ class Engine:
             run_id=self.run_id,
             limits=LimitSettings(concurrency=self._concurrency),
             endpoint_limits=endpoint_limits(self.config, self._concurrency),
-            retry=RetryPolicy(attempts=self.config.retry.attempts, total_s=self.config.retry.total_s),
+            retry=self._retry(),
             budget=self._budget or None,
             seed=self.config.seed,
             notices=self._notices,
         )
+        if self._batch is not None:
+            from metajudge.providers.batch_queue import BatchQueue
+
+            self._batches = resources.batches = BatchQueue(self._batch, self._tell)
         self._resources = resources
         vetter = build_vetter(self.config, resources, early_exit=False, models=self.models)
         await self._completion.start(self._store, self.run_id, vetter, self._notices.say)
@@ -346,7 +386,26 @@ class Engine:
             config |= self._completion.config()
             await self._store.start_run(RunRecord(self.run_id, self.command, time.time(), "running", config))
 
+    def _retry(self) -> RetryPolicy:
+        attempts = self.config.retry.attempts
+        if self._batch is None:
+            return RetryPolicy(attempts=attempts, total_s=self.config.retry.total_s)
+        return RetryPolicy(attempts=min(attempts, _BATCHES_A_CALL), total_s=_A_YEAR_S)
+
     async def _close(self) -> None:
+        batches, self._batches = self._batches, None
+        if batches is not None:
+            await batches.aclose()
+        try:
+            await self._close_rest()
+        except BaseException:
+            if batches is not None:
+                batches.folder.close()
+            raise
+        if batches is not None:  # the replies are stored by now
+            batches.settle()
+
+    async def _close_rest(self) -> None:
         if self._resources is not None:
             await self._resources.aclose()
         store, self._store = self._store, None
@@ -356,7 +415,7 @@ class Engine:
             if self._vetter is not None and not self._finished:
                 await store.finish_run(self.run_id, "finished", time.time(), {"calls": self.meter.sent})
         finally:
-            if isinstance(self._store_given, str | Path):
+            if isinstance(self._store_given, str | Path | PostgresUrl):
                 await store.close()
 
     async def _work(

@@ -11,8 +11,10 @@
     │   ├── PolicyError            a decision policy that is malformed or unknown
     │   ├── ReviewError            a review that is unknown, decided or in other hands
     │   └── StoreError             the store cannot be used
-    │       └── StoreLockedError   another process owns the file
+    │       ├── StoreLockedError   another process owns the file
+    │       └── StoreUnavailableError  no answer from the database server: later it may work
     ├── BudgetExceeded             the run's budget is spent; nothing more is sent
+    ├── BatchPendingError          a provider's batch is not done yet; the same command again collects it
     ├── UnprovenError              a search's time limit came before the proof of its result
     └── ProviderError              a model could not be asked or did not answer usably
         ├── AuthError              401, 403
@@ -106,8 +108,16 @@ class StoreLockedError(StoreError):
     """Another process owns the store's file."""
 
 
+class StoreUnavailableError(StoreError):
+    """The store's database server cannot be reached, or has nothing free; the same again may work later."""
+
+
 class BudgetExceeded(MetajudgeError):  # noqa: N818 - a stop, not a fault
     """The run's budget is spent; the call was not sent."""
+
+
+class BatchPendingError(MetajudgeError):
+    """The request is in a batch that its provider still works on; the same command again collects the answer."""
 
 
 class UnprovenError(MetajudgeError):

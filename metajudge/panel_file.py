@@ -16,7 +16,7 @@ from metajudge.families import FamilyPolicy
 
 Weights = str | dict[str, float]
 Rounds = Literal["independent_first", "sequential"]
-Strategy = Literal["single", "weighted_average", "majority_vote", "panel_discussion", "rejudge", "signals"]
+Strategy = Literal["single", "weighted_average", "majority_vote", "panel_discussion", "rejudge", "cascade", "signals"]
 
 
 _SECRET = re.compile(r"(authorization|api[-_]?key|cookie)$", re.IGNORECASE)
@@ -81,6 +81,14 @@ class Discussion(_Table):
     summariser: AgentConfig | None = None
 
 
+class CascadeConfig(_Table):
+    """Which plan a cascade follows (a file of ``metajudge calibrate cascade``), perhaps with another band of doubt."""
+
+    plan: str
+    band: tuple[float, float] | None = None
+    allow_other_agents: bool = False
+
+
 class Route(_Table):
     """What differs for items of one category; agents are named, not defined anew."""
 
@@ -126,6 +134,7 @@ class PanelConfig(_Table):
     families: FamilyPolicy = "warn"
     seed: int | None = None
     discussion: Discussion = Discussion()
+    cascade: CascadeConfig | None = None
     routes: dict[str, Route] = Field(default_factory=dict)
     limits: dict[str, EndpointLimits] = Field(default_factory=dict)
     retry: Retry = Retry()
@@ -197,9 +206,18 @@ def _with_rubric_paths(config: PanelConfig, folder: Path) -> PanelConfig:
     routes = {
         name: route.model_copy(update={"rubric": resolved(route.rubric)}) for name, route in config.routes.items()
     }
+    cascade = config.cascade
+    if cascade is not None:
+        cascade = cascade.model_copy(update={"plan": str(folder / cascade.plan)})
     agents = tuple(agent(one) for one in config.agents)
     return config.model_copy(
-        update={"rubric": resolved(config.rubric), "agents": agents, "discussion": discussion, "routes": routes}
+        update={
+            "rubric": resolved(config.rubric),
+            "agents": agents,
+            "discussion": discussion,
+            "routes": routes,
+            "cascade": cascade,
+        }
     )
 
 

@@ -11,7 +11,7 @@ from enum import StrEnum
 from itertools import islice
 from typing import Generic, TypeVar
 
-from metajudge.errors import BudgetExceeded
+from metajudge.errors import BatchPendingError, BudgetExceeded
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -26,6 +26,7 @@ class RunEnd(StrEnum):
     FINISHED = "finished"
     BUDGET = "budget"
     INTERRUPTED = "interrupted"
+    PENDING = "pending"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ class Stop:
 
     def __init__(self) -> None:
         self._event = asyncio.Event()
+        self._heard: list[Callable[[RunEnd], None]] = []
         self.end = RunEnd.FINISHED
 
     def ask(self, end: RunEnd) -> None:
@@ -50,6 +52,12 @@ class Stop:
         if not self._event.is_set():
             self.end = end
             self._event.set()
+            for heard in self._heard:
+                heard(end)
+
+    def tell(self, heard: Callable[[RunEnd], None]) -> None:
+        """Has somebody told of the reason, as soon as there is one."""
+        self._heard.append(heard)
 
     @property
     def asked(self) -> bool:
@@ -75,7 +83,8 @@ async def run_all(
 
     Args:
         records: read lazily, in order.
-        work: does one record; :class:`~metajudge.errors.BudgetExceeded` stops the run, other errors end it.
+        work: does one record; :class:`~metajudge.errors.BudgetExceeded` and
+            :class:`~metajudge.errors.BatchPendingError` stop the run, other errors end it.
         key: a record's identity among what was done before.
         find_done: earlier results by key.
         keep: whether an earlier result stands; if not, the record is worked on again with ``Job.earlier`` set.
@@ -115,6 +124,8 @@ async def run_all(
                 result = await work(job)
             except BudgetExceeded:
                 stop.ask(RunEnd.BUDGET)
+            except BatchPendingError:
+                stop.ask(RunEnd.PENDING)
             else:
                 finished(job, result, False)
 

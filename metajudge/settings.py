@@ -21,6 +21,7 @@ from typing import Any, Self
 
 from metajudge.errors import ConfigurationError
 from metajudge.providers.spec import PROVIDERS, AgentSpec, check_provider
+from metajudge.types.location import StoreLocation, store_location
 
 DEFAULT_STORE = Path("metajudge.duckdb")
 _KNOWN = ("store", "keys", "service_key", "webhook_secret")
@@ -31,20 +32,22 @@ class Settings:
     """Settings of this process. Keys are never printed: not in ``repr``, not in errors.
 
     Attributes:
-        store: the store's file.
+        store: the store's file, or its database on a PostgreSQL server.
         file: the settings file that was read, or would be.
         warnings: what the user should know, for instance that others can read the file.
         service_key: the key that callers of our own service must present, None for none.
         webhook_secret: what decisions sent out are signed with, None for none.
         webhook_private: whether they may go to a private network (METAJUDGE_WEBHOOK_PRIVATE=1).
+        models: the folder of installed local models, in the user's data folder.
     """
 
-    store: Path
+    store: StoreLocation
     file: Path
     warnings: tuple[str, ...] = ()
     service_key: str | None = field(default=None, repr=False)
     webhook_secret: str | None = field(default=None, repr=False)
     webhook_private: bool = False
+    models: Path = Path("models")
     _keys: Mapping[str, str] = field(default_factory=dict, repr=False)
     _environ: Mapping[str, str] = field(default_factory=dict, repr=False)
 
@@ -71,7 +74,7 @@ class Settings:
             if value := env.get(provider.key_variable, "").strip():
                 keys[name] = value
         return cls(
-            store=Path(env.get("METAJUDGE_STORE") or _text(data, "store", path) or DEFAULT_STORE),
+            store=store_location(env.get("METAJUDGE_STORE") or _text(data, "store", path) or DEFAULT_STORE),
             file=path,
             warnings=_warnings(path)
             if found and any(data.get(name) for name in ("keys", "service_key", "webhook_secret"))
@@ -79,6 +82,7 @@ class Settings:
             service_key=env.get("METAJUDGE_API_KEY") or _text(data, "service_key", path),
             webhook_secret=env.get("METAJUDGE_WEBHOOK_SECRET") or _text(data, "webhook_secret", path),
             webhook_private=env.get("METAJUDGE_WEBHOOK_PRIVATE") == "1",
+            models=_data_folder(env) / "models",
             _keys=keys,
             _environ=env,
         )
@@ -99,6 +103,10 @@ class Settings:
             f'or write {spec.provider} = "..." under [keys] in {self.file}'
         )
 
+    def has_key(self, provider: str) -> bool:
+        """Whether there is a key for a provider."""
+        return provider in self._keys
+
     def key_in(self, variable: str, spec: AgentSpec) -> str:
         """The key in an environment variable that a panel file names.
 
@@ -115,6 +123,12 @@ def _default_file(env: Mapping[str, str]) -> Path:
     configured = env.get("XDG_CONFIG_HOME")
     base = Path(configured) if configured else Path(env.get("HOME") or Path.home()) / ".config"
     return base / "metajudge" / "settings.toml"
+
+
+def _data_folder(env: Mapping[str, str]) -> Path:
+    configured = env.get("XDG_DATA_HOME")
+    base = Path(configured) if configured else Path(env.get("HOME") or Path.home()) / ".local" / "share"
+    return base / "metajudge"
 
 
 def _read(path: Path) -> dict[str, Any]:

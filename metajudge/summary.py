@@ -89,11 +89,13 @@ class VetSummary:
 
     @property
     def exit_code(self) -> int:
-        """0 all assessed, 1 some unscored, failed or unreadable, 3 budget reached, 130 interrupted."""
+        """0 all assessed, 1 some unscored, failed or unreadable, 3 budget, 4 batches pending, 130 interrupted."""
         if self.end is RunEnd.INTERRUPTED:
             return 130
         if self.end is RunEnd.BUDGET:
             return 3
+        if self.end is RunEnd.PENDING:
+            return 4
         return 1 if self.unscored or self.failed or self.bad_lines else 0
 
     def to_json(self) -> dict[str, Any]:

@@ -22,13 +22,13 @@ LAYERS = [
     },
     {"settings", "panel_file", "agents", "evidence", "decision", "voting"},
     {"judging", "reviews", "calibration", "readers"},
-    {"strategies", "peers", "feedback", "preferences", "report", "store"},
+    {"strategies", "peers", "feedback", "preferences", "report", "store", "inspection", "frames"},
     {"runs"},
     {"assembly", "summary", "assessment_file", "policies"},
     {"completion"},
     {"engine", "estimate"},
     {"clash_run", "distributed"},
-    {"cli", "api", "benchmarks", "client", "__init__", "__main__"},
+    {"cli", "adapters", "api", "benchmarks", "client", "__init__", "__main__"},
 ]
 """Bottom first. A module may import from lower layers; within a layer only what SIDEWAYS declares."""
 
@@ -42,6 +42,7 @@ SIDEWAYS = {
     ("reviews", "readers"),
     ("feedback", "store"),
     ("estimate", "assembly"),
+    ("adapters", "client"),
     ("__main__", "cli"),
 }
 

@@ -2,7 +2,9 @@
 
 import importlib
 import io
+import time
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -11,11 +13,14 @@ from metajudge.panel_file import panel_config
 from metajudge.rubric import load_rubric
 from metajudge.types import Status
 from tests.api.conftest import running
+from tests.api.service_process import process
 from tests.doubles.judgments import judgment
 from tests.doubles.llm_server import LLMServer, score_answer
 
 app_module = importlib.import_module("metajudge.api.app")
+EXAMPLE_CASE = importlib.import_module("metajudge.api.routes.judging").EXAMPLE_CASE
 KEY = "k" * 32
+WALKER = "mj_7Qm3vXr0pLwZt5Yh9Ke2Ds8Ua1"
 
 
 @pytest.fixture
@@ -92,7 +97,7 @@ def test_a_walk_through_every_noun(service):
         assert "metajudge_model_calls_total 1" in ask("GET", "/metrics").text
         page = ask("GET", "/v1/assessments", params={"accepted": True}).json()
         assert page["assessments"][0]["judgment_id"] == judgment().id
-        assert ask("GET", f"/v1/assessments/{judgment().id}").json()["calls_total"] == 1
+        assert ask("GET", "/v1/assessments/s").json()["calls_total"] == 1
         waiting = ask("GET", "/v1/reviews", params={"status": "open"}).json()["reviews"]
         review = waiting[0]["review"]["review_id"]
         assert "truth" not in waiting[0]["review"]
@@ -132,3 +137,108 @@ def test_a_walk_through_every_noun(service):
         assert ask("POST", "/v1/peers", json={"ballots": ballots}).json()["models"]
         folder = ask("POST", "/v1/export/preferences", json={"selection": {"rule": "all"}})
         assert any(name.endswith("README.md") for name in zipfile.ZipFile(io.BytesIO(folder.content)).namelist())
+
+
+@pytest.mark.slow
+def test_a_walk_through_every_operation_of_a_running_process(tmp_path):
+    """Every operation of the document is asked at least once, by the client, and answers as it should."""
+    with LLMServer(answer=score_answer(5)) as server:
+        (tmp_path / "one.toml").write_text(
+            f'rubric = "baseline"\n[[agents]]\nname = "a"\nmodel = "openai:m1@{server.url}"\nprice = {{ input = 1, output = 1 }}\n'
+        )
+        with process(tmp_path, "--config", "one.toml", env={"METAJUDGE_API_KEY": WALKER}) as (_, plain):
+            with Client(f"{plain.base_url}", WALKER) as client:
+                _walk(client)
+                deadline = time.monotonic() + 10
+                while 'route="/v1/export/preferences",status="200"' not in (walked := metrics(client)):
+                    assert time.monotonic() < deadline  # it is counted once all is sent and tidied up
+                    time.sleep(0.05)
+            document = plain.get("/openapi.json").json()
+    missed = [
+        f"{method.upper()} {path}"
+        for path, methods in document["paths"].items()
+        for method in methods
+        if f'metajudge_requests_total{{method="{method.upper()}",route="{_route(path)}",status="2' not in walked
+    ]
+    expected = [f"POST /v1/feedback/proposals/{{proposal_id}}/{what}" for what in ("backtest", "activate")]
+    assert missed in ([*expected, "GET /metrics"], expected), "these have tests of their own"
+
+
+def metrics(client):
+    return client.request("GET", "/metrics").text
+
+
+def _route(path):
+    return "/v1/assessments/{name:path}" if path == "/v1/assessments/{name}" else path
+
+
+def _walk(client):
+    ask = client.request
+    for path in ("/healthz", "/readyz", "/version", "/metrics", "/docs"):
+        assert ask("GET", path).status_code == 200
+    assert client.vet(judgment(), policy="verdict_score").status is Status.ASSESSED
+    assert [name for name, _ in client.vet_stream(judgment(id="s", rationale="Streamed."))] == ["agent", "assessment"]
+    job = client.wait(client.vet_batch(records(3), rubric="short", idempotency_key="walk")["job_id"])
+    assert client.vet_batch(records(3), rubric="short", idempotency_key="walk")["job_id"] == job["job_id"]
+    assert [item for item, _ in client.results(job["job_id"])] == [0, 1, 2]
+    assert [name for name, _ in client.stream("GET", f"/v1/jobs/{job['job_id']}/events")] == ["result"] * 3 + ["end"]
+    assert ask("GET", "/v1/jobs").json()["jobs"][0]["job_id"] == job["job_id"]
+    assert ask("DELETE", f"/v1/jobs/{job['job_id']}").json()["state"] == "done"
+    item = {**judgment().item.model_dump(mode="json"), "label": None}
+    assert len(ask("POST", "/v1/judge", json={"item": item}).json()["judgments"]) <= 2
+    assert ask("POST", "/v1/clash", json={"item": item}).json()["item_id"] == item["id"]
+    assert ask("POST", "/v1/cases", json={"case": EXAMPLE_CASE}).json()["decision"]["action"]
+    assert ask("POST", "/v1/rank", json={"rankings": [[["a"], ["b"]]]}).json()["ranking"] == [["a"], ["b"]]
+    ballots = [{"question_id": "q", "evaluator": name, "ranking": [["a"], ["b"], ["c"]]} for name in "abc"]
+    assert ask("POST", "/v1/peers", json={"ballots": ballots}).json()["overall"] == [["a"], ["b"], ["c"]]
+    assert len(ask("GET", "/v1/assessments", params={"judge": judgment().judge}).json()["assessments"]) == 5
+    assert ask("GET", "/v1/assessments/s").json()["calls_total"] == 1
+    queue = ask("GET", "/v1/reviews", params={"status": "open"}).json()["reviews"]
+    review = next(one["review"] for one in queue if one["review"]["subject"] == "judgment")["review_id"]
+    assert ask("GET", f"/v1/reviews/{review}").json()["judgment"]["item"]["label"] is None
+    for what, body in [("claim", {}), ("release", {}), ("claim", {}), ("decide", {"outcome": "approve"})]:
+        state = ask("POST", f"/v1/reviews/{review}/{what}", json={"reviewer": "ada", **body}).json()["state"]
+    assert state["status"] == "decided"
+    assert ask("GET", "/v1/feedback", params={"policy": "verdict_score"}).json()["cases"] == 1
+    assert ask("GET", "/v1/feedback/activations").json() == []
+    assert isinstance(ask("POST", "/v1/feedback/proposals", params={"policy": "verdict_score"}).json(), list)
+    assert isinstance(ask("GET", "/v1/feedback/proposals").json(), list)
+    for what in ("backtest", "activate"):
+        with pytest.raises(ServiceError, match="there is no proposal"):
+            ask("POST", f"/v1/feedback/proposals/none/{what}", json={})
+    for noun, name in (("rubrics", "short"), ("policies", "verdict_score")):
+        assert ask("GET", f"/v1/{noun}").json()
+        found = ask("GET", f"/v1/{noun}/{name}").json()
+        found = {**found.get("policy", found), "name": "mine"}
+        assert ask("PUT", f"/v1/{noun}/mine", json=found).json()["name"] == "mine"
+    assert ask("GET", "/v1/calibrations").json() == []
+    archive = ask("POST", "/v1/export/preferences", json={"selection": {"rule": "all"}})
+    assert zipfile.ZipFile(io.BytesIO(archive.content)).namelist()
+    actions = [one["change"]["action"] for one in ask("GET", "/v1/audit").json()]
+    assert {"job.add", "job.delete", "case.decide", "review.decide", "rubric.put", "policy.put"} <= set(actions)
+    assert "export.preferences" in actions
+
+
+async def test_the_asynchronous_client_has_the_same_methods_and_runs_jobs(service):
+    url, _ = service
+    public = {name for name in vars(Client) if not name.startswith("_")}
+    assert public == {name for name in vars(AsyncClient) if not name.startswith("_")}
+    async with AsyncClient(url, KEY) as client:
+        job = await client.wait((await client.vet_batch(records(4), idempotency_key="a"))["job_id"])
+        results = [item async for item, _ in client.results(job["job_id"])]
+        again = await client.job(job["job_id"])
+        with pytest.raises(ServiceError, match="there is no job"):
+            await client.job("none")
+    assert results == [0, 1, 2, 3]
+    assert again["state"] == "done"
+
+
+def test_an_answer_that_says_when_to_come_back():
+    error = ServiceError(503, {"detail": "full", "request_id": "r"}, 5.0)
+    assert (str(error), error.retry_after) == ("503: full (request r)", 5.0)
+
+
+def test_the_client_stays_small():
+    import metajudge.client
+
+    assert len(Path(metajudge.client.__file__).read_text("utf-8").splitlines()) < 200

@@ -2,7 +2,9 @@
 
 from . import (
     assessments,
+    audit,
     calibrations,
+    document,
     export,
     feedback,
     health,
@@ -15,6 +17,9 @@ from . import (
     vet,
 )
 
-NOUNS = (vet, jobs, judging, rankings, assessments, reviews, feedback, rubrics, policies, calibrations, export, health)
+NOUNS = (
+    *(vet, jobs, judging, rankings, assessments, reviews, feedback),
+    *(rubrics, policies, calibrations, export, audit, health, document),
+)
 ROUTERS = tuple(noun.router for noun in NOUNS)
 """In the order of the document."""

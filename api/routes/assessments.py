@@ -27,6 +27,7 @@ class Filters(BaseModel):
     judge: str | None = None
     category: str | None = None
     item_id: str | None = None
+    judgment_id: str | None = None
     status: Status | None = None
     accepted: bool | None = None
     decision: Annotated[str | None, Field(description="The policy's action, such as REVIEW.")] = None
@@ -40,6 +41,7 @@ class Filters(BaseModel):
             (self.judge, one.judge),
             (self.category, one.category),
             (self.item_id, one.item_id),
+            (self.judgment_id, one.judgment_id),
             (self.status, one.status),
             (self.accepted, one.accepted),
             (self.decision, action),
@@ -51,12 +53,14 @@ class AssessmentPage(BaseModel):
     """A page, oldest first."""
 
     assessments: list[Assessment]
-    next_cursor: int | None = None
-    """``after`` of the next page, which may be empty; None at the end."""
+    next_cursor: int | None = Field(
+        default=None, description="`after` of the next page, which may be empty; null at the end."
+    )
 
 
 @router.get("", summary="Assessments by filters")
 async def assessments(store: StoreDep, wanted: Annotated[Filters, Query()]) -> AssessmentPage:
+    """The newest one of every judgment by every panel, oldest first."""
     found: list[Assessment] = []
     after, looked = wanted.after, 0
     while looked < SCANNED:
@@ -73,7 +77,7 @@ async def assessments(store: StoreDep, wanted: Annotated[Filters, Query()]) -> A
     return AssessmentPage(assessments=found, next_cursor=after)
 
 
-@router.get("/{name}", summary="Everything about a judgment, an item or a run", response_model=dict[str, Any])
+@router.get("/{name:path}", summary="Everything about a judgment, an item or a run", response_model=dict[str, Any])
 async def provenance(store: StoreDep, name: str) -> Response:
     """Records, every assessment, every call with its cost, reviews, policies: by judgment, item or run id."""
     found = await store.show(name)

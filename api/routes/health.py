@@ -57,7 +57,7 @@ async def metrics(running: ServiceDep) -> PlainTextResponse:
         "metajudge_in_flight": ("Requests at work at models.", admission.in_flight),
         "metajudge_in_flight_limit": ("More are refused.", admission.most),
         "metajudge_jobs_running": ("Jobs at work.", jobs.running),
-        "metajudge_queue_depth": ("Jobs that wait.", jobs.waiting),
+        "metajudge_queue_depth": ("Jobs that wait.", await jobs.waiting()),
     }
     text = running.metrics.text(running.engine.meter, gauges)
     return PlainTextResponse(text, media_type="text/plain; version=0.0.4; charset=utf-8")

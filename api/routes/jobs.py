@@ -2,31 +2,36 @@
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Annotated, Any
 
 import orjson
 from fastapi import APIRouter, Depends, Header, HTTPException, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from fastapi.sse import EventSourceResponse, ServerSentEvent
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 from starlette.requests import ClientDisconnect
 
 from metajudge.types import Assessment, Judgment
 
-from ..deps import CallerDep, ServiceDep, needs
+from ..admission import ClientGoneError
+from ..audit import Action
+from ..deps import CallerDep, ChangesDep, ServiceDep, needs
 from ..errors import RESPONSES, ProblemError
 from ..idempotency import Claim, IdempotencyKey, fingerprint, replay
 from ..jobs import JobStatus, receive_lines
 from ..keys import Scope
 from ..panels import Choice
+from ..queue import all_results
 from ..schemas import EXAMPLE_JUDGMENT
 from ..service import Service
 
 router = APIRouter(prefix="/v1", tags=["jobs"], responses=RESPONSES)
 MAY_RUN, MAY_SEE = [Depends(needs(Scope.VET))], [Depends(needs(Scope.VET, Scope.READ))]
-POLL_S = 0.2
 TOLD_AT_MOST = 20
+AT_ONCE = 100
+"""Records of a JSON array that are checked before others get their turn."""
 
 UPLOAD: dict[str, Any] = {
     "requestBody": {
@@ -45,8 +50,7 @@ UPLOAD: dict[str, Any] = {
 class JobResult(BaseModel):
     """The result of one item."""
 
-    item: int
-    """Its place in the upload, from 0."""
+    item: int = Field(description="Its place in the upload, from 0.")
     assessment: Assessment
 
 
@@ -54,8 +58,9 @@ class ResultPage(BaseModel):
     """A page of results in input order."""
 
     results: list[JobResult]
-    next_cursor: int | None = None
-    """``after`` of the next page; None at the end of what there is so far."""
+    next_cursor: int | None = Field(
+        default=None, description="`after` of the next page; null at the end of what there is so far."
+    )
 
 
 @router.post(
@@ -70,6 +75,7 @@ async def vet_batch(
     request: Request,
     running: ServiceDep,
     caller: CallerDep,
+    changes: ChangesDep,
     choice: Annotated[Choice, Query()],
     key: IdempotencyKey = None,
 ) -> Response:
@@ -78,26 +84,18 @@ async def vet_batch(
     One bad line refuses the whole upload and names it. Other judgments of an item in the same upload are evidence.
     """
     running.panels.check(choice)
-    running.jobs.check_room()
-    job_id, path = running.jobs.new_upload()
-    try:
+    with running.jobs.upload() as (job_id, path):
         items, digest = await _received(request, running, path)
-        running.jobs.check_room()
-        claim = Claim(running.ledger, caller, key, fingerprint(b"batch", choice.model_dump_json().encode(), digest))
-        if earlier := claim.earlier():
-            path.unlink()
+        claim = Claim(running.answers, caller, key, fingerprint(b"batch", choice.model_dump_json().encode(), digest))
+        if earlier := await claim.earlier():
             return replay(earlier)
-        with claim.working():
-            content = running.jobs.add(job_id, caller.name, choice, items).model_dump_json().encode()
-            location = f"/v1/jobs/{job_id}"
-            claim.answered(202, content, location)
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise
+        async with claim.working():
+            content, location = await running.jobs.add(job_id, caller.name, choice, items, key)
+    await changes.note(Action.JOB_ADD, job_id, items=items, choice=choice.model_dump(mode="json", exclude_none=True))
     return Response(content, 202, {"Location": location}, media_type="application/json")
 
 
-async def _received(request: Request, running: Service, path: Any) -> tuple[int, bytes]:
+async def _received(request: Request, running: Service, path: Path) -> tuple[int, bytes]:
     """Writes the upload to its file; how many items, and the digest of what they are."""
     limits = running.options.limits
     kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
@@ -128,7 +126,7 @@ async def _received(request: Request, running: Service, path: Any) -> tuple[int,
                 if items > limits.batch_items:
                     raise HTTPException(413, f"more than {limits.batch_items} judgments: send several batches")
     except ClientDisconnect:
-        raise HTTPException(413, f"the upload is larger than {limits.upload_bytes} bytes, or it stood still") from None
+        raise ClientGoneError from None
     if problems:
         raise ProblemError(422, problems[0], problems)
     if not items:
@@ -148,19 +146,43 @@ async def _array(request: Request, most: int) -> AsyncIterator[bytes]:
         raise HTTPException(422, f"body: not JSON: {error}") from None
     if not isinstance(records, list):
         raise HTTPException(422, "body: a list of judgments is needed; send one judgment to /v1/vet")
-    for record in records:
+    for number, record in enumerate(records):
+        if number % AT_ONCE == 0:
+            await asyncio.sleep(0)
         yield orjson.dumps(record)
+
+
+class JobPage(BaseModel):
+    """A page of jobs, newest first."""
+
+    jobs: list[JobStatus]
+    next_cursor: str | None = Field(default=None, description="`before` of the next page; null at the end.")
+
+
+@router.get("/jobs", summary="Jobs, newest first", dependencies=MAY_SEE)
+async def all_jobs(
+    running: ServiceDep,
+    before: Annotated[str | None, Query(max_length=100, description="The cursor of the page before.")] = None,
+    limit: Annotated[int, Query(ge=1, le=500)] = 50,
+) -> JobPage:
+    """Of all callers: each says whose it is."""
+    page = await running.jobs.page(before, limit)
+    return JobPage(jobs=page, next_cursor=page[-1].job_id if len(page) == limit else None)
 
 
 @router.get("/jobs/{job_id}", summary="How far a job has come", dependencies=MAY_SEE)
 async def job(running: ServiceDep, job_id: str) -> JobStatus:
-    return running.jobs.status(job_id)
+    """Its state, and how many results there are of each status."""
+    return await running.jobs.status(job_id)
 
 
 @router.delete("/jobs/{job_id}", summary="Cancel a job, or delete one that has ended", dependencies=MAY_RUN)
-async def cancel(running: ServiceDep, job_id: str) -> JobStatus:
+async def cancel(running: ServiceDep, changes: ChangesDep, job_id: str) -> JobStatus:
     """What is at work ends within a second or two; results so far stay. An ended job is deleted with its results."""
-    return running.jobs.cancel(job_id)
+    ended = (await running.jobs.status(job_id)).state.ended
+    status = await running.jobs.cancel(job_id)
+    await changes.note(Action.JOB_DELETE if ended else Action.JOB_CANCEL, job_id, done=status.done, items=status.items)
+    return status
 
 
 @router.get(
@@ -178,23 +200,23 @@ async def results(
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> Response:
     """A page, or all as JSONL where `Accept` is `application/x-ndjson`."""
-    running.jobs.status(job_id)
+    await running.jobs.status(job_id)
     if "application/x-ndjson" in accept:
         return StreamingResponse(_lines(running, job_id), media_type="application/x-ndjson")
-    page = running.ledger.results(job_id, after, limit)
+    page = await running.jobs.results(job_id, after, limit)
     parts = b",".join(b'{"item":%d,"assessment":%s}' % (row.item, row.payload) for row in page)
     cursor = b"%d" % page[-1].item if len(page) == limit else b"null"
     return Response(b'{"results":[%s],"next_cursor":%s}' % (parts, cursor), media_type="application/json")
 
 
-def _lines(running: Service, job_id: str) -> Iterator[bytes]:
-    for row in running.ledger.all_results(job_id):
+async def _lines(running: Service, job_id: str) -> AsyncIterator[bytes]:
+    async for row in all_results(running.jobs, job_id):
         yield b'{"item":%d,"assessment":%s}\n' % (row.item, row.payload)
 
 
 async def known(running: ServiceDep, job_id: str) -> None:
     """Refuses an unknown job before a stream begins."""
-    running.jobs.status(job_id)
+    await running.jobs.status(job_id)
 
 
 @router.get(
@@ -214,15 +236,16 @@ async def events(
     seen = int(last_event_id) if last_event_id is not None and last_event_id.isdecimal() else 0
     seen = min(seen, 2**62)
     while True:
-        ended = running.ledger.job(job_id) is None or running.jobs.status(job_id).state.ended
-        page = running.ledger.results_since(job_id, seen, 200)
-        for row in page:
-            seen = row.seq
-            told = {"item": row.item, "judgment_id": row.judgment_id, "status": row.status}
+        state = await running.jobs.state(job_id)
+        ended = state is None or state.ended
+        page = await running.jobs.results_since(job_id, seen, 200)
+        for result in page:
+            seen = result.seq
+            told = {"item": result.item, "judgment_id": result.judgment_id, "status": result.status}
             yield ServerSentEvent(event="result", id=str(seen), data=told)
         if ended and not page:
             break
         if not page:
-            await asyncio.sleep(POLL_S)
-    if running.ledger.job(job_id) is not None:
-        yield ServerSentEvent(event="end", data=running.jobs.status(job_id).model_dump(mode="json"))
+            await running.jobs.changed(job_id)
+    if await running.jobs.state(job_id) is not None:
+        yield ServerSentEvent(event="end", data=(await running.jobs.status(job_id)).model_dump(mode="json"))

@@ -2,10 +2,10 @@
 
 import time
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, HTTPException, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from metajudge.agents import Agent
 from metajudge.clash_run import run_clash
@@ -25,7 +25,8 @@ from metajudge.judging.pairwise import PairwiseJudge, orders_of
 from metajudge.judging.records import judgment_of
 from metajudge.types import Failure, Item, Judgment
 
-from ..deps import ServiceDep, needs
+from ..audit import Action
+from ..deps import ChangesDep, ServiceDep, needs
 from ..errors import RESPONSES
 from ..keys import Scope
 from ..panels import Choice
@@ -34,6 +35,9 @@ from ..schemas import EXAMPLE_JUDGMENT
 from ..service import Service
 
 router = APIRouter(prefix="/v1", tags=["judging"], dependencies=[Depends(needs(Scope.VET))], responses=RESPONSES)
+MOST_RESPONSES = 50
+"""Each may be a call to every judge: what one request can spend is bounded."""
+
 EXAMPLE_CASE = {
     "id": "case-1",
     "type": "climate",
@@ -50,10 +54,19 @@ class _Asked(BaseModel):
     panel: str | None = Field(default=None, description="Its agents are the judges; default: the first panel.")
 
 
+def _few_responses(item: Item) -> Item:
+    if len(item.responses) > MOST_RESPONSES:
+        raise ValueError(f"{len(item.responses)} responses; {MOST_RESPONSES} at most are judged in one request")
+    return item
+
+
+JudgedItem = Annotated[Item, AfterValidator(_few_responses), Field(examples=[EXAMPLE_JUDGMENT["item"]])]
+
+
 class JudgeRequest(_Asked):
     """An item to judge."""
 
-    item: Item = Field(examples=[EXAMPLE_JUDGMENT["item"]])
+    item: JudgedItem
     orders: Literal["both", "given"] = "both"
     grade: bool = Field(default=False, description="Grade every response alone instead of comparing two.")
     with_reference: bool = False
@@ -77,7 +90,7 @@ class Judged(BaseModel):
 class ClashRequest(_Asked):
     """Responses to be ranked blind by every judge."""
 
-    item: Item = Field(examples=[EXAMPLE_JUDGMENT["item"]])
+    item: JudgedItem
     seed: int = Field(default=0, ge=0, le=2**31)
     ties: bool = False
     quorum: int | None = Field(default=None, ge=1, le=100)
@@ -128,7 +141,7 @@ async def clash(request: Request, running: ServiceDep, body: ClashRequest) -> Cl
 
 
 @router.post("/cases", summary="Judge and decide a case")
-async def cases(request: Request, running: ServiceDep, body: CaseRequest) -> CaseResult:
+async def cases(request: Request, running: ServiceDep, changes: ChangesDep, body: CaseRequest) -> CaseResult:
     """Every stage is judged and decided by a policy; what it sends to people is queued for review."""
     policy = await running.engine.policy_in_force(body.policy)
     judges = [CaseJudge(one.name, one.model, one.parameters) for one in _agents(running, body.panel)]
@@ -141,6 +154,7 @@ async def cases(request: Request, running: ServiceDep, body: CaseRequest) -> Cas
         review = review_of(result, body.case, policy, time.time())
         if review is not None:
             await store.reviews.open([review])
+        await changes.note(Action.CASE_DECIDE, result.case_id, action_taken=result.action, policy=policy.digest)
     return result
 
 

@@ -1,21 +1,28 @@
 """Decision policies: the versions in force, and new ones."""
 
 import time
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, HTTPException
 from pydantic import BaseModel
 
-from metajudge.decision import BUILTIN_POLICIES, Policy
+from metajudge.decision import BUILTIN_POLICIES, Policy, load_policy
 from metajudge.errors import PolicyError
 from metajudge.feedback.loop import ACTIVATION, POLICY, FeedbackLoop
 from metajudge.store.protocol import Store
 
-from ..deps import CallerDep, StoreDep, needs
+from ..audit import Action
+from ..deps import CallerDep, ChangesDep, StoreDep, needs
 from ..errors import RESPONSES
 from ..keys import Scope
 from ..rubrics import Name
 
+EXAMPLES: Any = {
+    "verdict_score": {
+        "summary": "The built-in policy verdict_score, under another name",
+        "value": {**load_policy("verdict_score").model_dump(mode="json"), "name": "mine"},
+    }
+}
 router = APIRouter(prefix="/v1/policies", tags=["policies"], responses=RESPONSES)
 MAY_SEE = [Depends(needs(Scope.READ, Scope.VET))]
 
@@ -30,6 +37,7 @@ class PolicyInForce(BaseModel):
 
 @router.get("", summary="The policies in force", dependencies=MAY_SEE)
 async def policies(store: StoreDep) -> list[PolicyInForce]:
+    """Those that are built in, then those that have decided something or were put here."""
     kept = {entry.subject for entry in await store.audit_log.entries(POLICY)}
     names = [*BUILTIN_POLICIES, *sorted(kept - set(BUILTIN_POLICIES))]
     return [await _in_force(store, name) for name in names]
@@ -37,11 +45,18 @@ async def policies(store: StoreDep) -> list[PolicyInForce]:
 
 @router.get("/{name}", summary="The version of a policy in force", dependencies=MAY_SEE)
 async def policy(store: StoreDep, name: Name) -> PolicyInForce:
+    """The one activated last, else the one put here last, else the built-in one."""
     return await _in_force(store, name)
 
 
 @router.put("/{name}", summary="Put a policy in force", dependencies=[Depends(needs(Scope.ADMIN))])
-async def put_policy(store: StoreDep, caller: CallerDep, name: Name, body: Annotated[Policy, Body()]) -> PolicyInForce:
+async def put_policy(
+    store: StoreDep,
+    caller: CallerDep,
+    changes: ChangesDep,
+    name: Name,
+    body: Annotated[Policy, Body(openapi_examples=EXAMPLES)],
+) -> PolicyInForce:
     """A policy of your own; built-in ones change by proposals alone. The change is in the audit log."""
     if body.name != name:
         raise HTTPException(422, f"the policy is called {body.name!r}, and the path says {name!r}: make them the same")
@@ -51,6 +66,7 @@ async def put_policy(store: StoreDep, caller: CallerDep, name: Name, body: Annot
         raise HTTPException(422, "policies with a section `cases` are kept as files: give theirs to `metajudge case`")
     record = {"digest": body.digest, "policy": body.model_dump(mode="json"), "by": caller.name}
     await store.audit_log.append(POLICY, name, record, now=time.time())
+    await changes.note(Action.POLICY_PUT, name, digest=body.digest)
     return PolicyInForce(name=name, digest=body.digest, policy=body)
 
 

@@ -1,6 +1,5 @@
 """One order from many: voting rules and peer evaluation over given rankings; no model is asked."""
 
-import asyncio
 from fractions import Fraction
 from typing import Annotated, Any
 
@@ -11,7 +10,7 @@ from metajudge.cli.rank import Rule, TieOption, UnrankedOption
 from metajudge.errors import ConfigurationError
 from metajudge.peers import Ballot, Options, PeerFindings
 
-from ..deps import needs
+from ..deps import ServiceDep, needs
 from ..encoding import plain_json
 from ..errors import RESPONSES
 from ..keys import Scope
@@ -56,15 +55,15 @@ class PeersRequest(BaseModel):
 
 
 @router.post("/rank", summary="One order by a voting rule", response_model=dict[str, Any])
-async def rank(body: RankRequest) -> Response:
+async def rank(running: ServiceDep, body: RankRequest) -> Response:
     """Ties are results: every optimum of a Kemeny ranking is counted, none is chosen by name."""
-    return plain_json(await asyncio.to_thread(_ranked, body))
+    return plain_json(await running.computing.work(lambda: _ranked(body)))
 
 
 @router.post("/peers", summary="Peer evaluation of given rankings")
-async def peers(body: PeersRequest) -> PeerFindings:
+async def peers(running: ServiceDep, body: PeersRequest) -> PeerFindings:
     """Self-inclusive and self-free consensus, agreement between evaluators, cautions."""
-    return await asyncio.to_thread(_analysed, body)
+    return await running.computing.work(lambda: _analysed(body))
 
 
 def _ranked(body: RankRequest) -> dict[str, Any]:

@@ -14,15 +14,26 @@ from metajudge.reviews.review import ReviewState
 from metajudge.store.protocol import Store
 from metajudge.types import Judgment
 
-from ..deps import StoreDep, needs
+from ..audit import Action
+from ..deps import CallerDep, ChangesDep, ServiceDep, StoreDep, needs
 from ..errors import RESPONSES
-from ..keys import Scope
+from ..keys import ANYBODY, Caller, Scope
+from ..service import Service
 
 router = APIRouter(
     prefix="/v1/reviews", tags=["reviews"], dependencies=[Depends(needs(Scope.REVIEW))], responses=RESPONSES
 )
 HIDDEN: Any = {"review": {"truth"}}
-Reviewer = Annotated[str, Field(min_length=1, max_length=200, examples=["ada"])]
+Reviewer = Annotated[
+    str | None,
+    Field(
+        min_length=1,
+        max_length=200,
+        examples=["ada"],
+        description="The person; default: the name of the key. A service without keys has no default.",
+    ),
+]
+Text = Annotated[str | None, Query(max_length=300)]
 
 
 class ReviewPage(BaseModel):
@@ -37,7 +48,7 @@ class ClaimRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    reviewer: Reviewer
+    reviewer: Reviewer = None
     lease_s: float = Field(default=LEASE_S, ge=1, le=86_400)
 
 
@@ -46,7 +57,7 @@ class ReleaseRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    reviewer: Reviewer
+    reviewer: Reviewer = None
 
 
 class DecisionRequest(BaseModel):
@@ -54,7 +65,7 @@ class DecisionRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    reviewer: Reviewer
+    reviewer: Reviewer = None
     outcome: str | None = Field(default=None, examples=["approve"], max_length=50)
     verdict: str | None = Field(default=None, examples=["B>A"], max_length=1000)
     scores: dict[str, float] = Field(default={}, max_length=100)
@@ -66,20 +77,24 @@ class ReviewCase(BaseModel):
     """A review with what it is about."""
 
     state: dict[str, Any]
-    judgment: Judgment | None = None
-    """None for a case, and where the texts were forgotten."""
+    judgment: Judgment | None = Field(
+        default=None,
+        description="Without the ground truth, should there be any. Null for a case, and where the texts were "
+        "forgotten.",
+    )
 
 
 @router.get("", summary="The queue")
 async def reviews(
     store: StoreDep,
     status: ReviewStatus | None = None,
-    judge: str | None = None,
-    category: str | None = None,
-    reviewer: str | None = None,
+    judge: Text = None,
+    category: Text = None,
+    reviewer: Text = None,
     cursor: Annotated[str | None, Query(max_length=200)] = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
 ) -> ReviewPage:
+    """In its order: priority, then the smallest margin, then age. `reviewer`: what a person has in hand or decided."""
     wanted = ReviewFilter(status, judge, category, reviewer=reviewer)
     page = await store.reviews.page(wanted, now=time.time(), limit=limit, cursor=cursor)
     return ReviewPage(reviews=[shown(one) for one in page.reviews], next_cursor=page.next_cursor)
@@ -87,35 +102,53 @@ async def reviews(
 
 @router.get("/{review_id}", summary="One review with its judgment")
 async def review(store: StoreDep, review_id: str) -> ReviewCase:
-    state = await existing(store, review_id)
-    return ReviewCase(state=shown(state), judgment=await judgment_of(store, state))
+    """With all that happened to it so far."""
+    return await _case(store, await existing(store, review_id))
 
 
 @router.post("/{review_id}/claim", summary="Take a review")
-async def claim(store: StoreDep, review_id: str, body: ClaimRequest) -> ReviewCase:
+async def claim(
+    store: StoreDep, caller: CallerDep, changes: ChangesDep, review_id: str, body: ClaimRequest
+) -> ReviewCase:
+    """For a time; taking it again prolongs it. 409 where it is in other hands or decided."""
+    person = reviewer_of(caller, body.reviewer)
     await existing(store, review_id)
-    state = await store.reviews.claim(body.reviewer, now=time.time(), lease_s=body.lease_s, review_id=review_id)
+    state = await store.reviews.claim(person, now=time.time(), lease_s=body.lease_s, review_id=review_id)
     if state is None:
         raise HTTPException(409, f"review {review_id} is not to be had")
-    return ReviewCase(state=shown(state), judgment=await judgment_of(store, state))
+    await changes.note(Action.REVIEW_CLAIM, review_id, reviewer=person, lease_s=body.lease_s)
+    return await _case(store, state)
 
 
 @router.post("/{review_id}/release", summary="Give a review back")
-async def release(store: StoreDep, review_id: str, body: ReleaseRequest) -> ReviewCase:
+async def release(
+    store: StoreDep, caller: CallerDep, changes: ChangesDep, review_id: str, body: ReleaseRequest
+) -> ReviewCase:
+    """Before it is decided. 409 for somebody who does not have it."""
+    person = reviewer_of(caller, body.reviewer)
     await existing(store, review_id)
-    await store.reviews.release(review_id, body.reviewer, now=time.time())
-    return ReviewCase(state=shown(await existing(store, review_id)))
+    await store.reviews.release(review_id, person, now=time.time())
+    await changes.note(Action.REVIEW_RELEASE, review_id, reviewer=person)
+    return await _case(store, await existing(store, review_id))
 
 
 @router.post("/{review_id}/decide", summary="Decide a review")
-async def decide(store: StoreDep, review_id: str, body: DecisionRequest) -> ReviewCase:
+async def decide(
+    running: ServiceDep,
+    store: StoreDep,
+    caller: CallerDep,
+    changes: ChangesDep,
+    review_id: str,
+    body: DecisionRequest,
+) -> ReviewCase:
     """By somebody who has claimed it. The same decision again changes nothing."""
+    person = reviewer_of(caller, body.reviewer)
     state = await existing(store, review_id)
     judgment = await judgment_of(store, state)
     made = decision_from(
         state.review,
         judgment,
-        body.reviewer,
+        person,
         body.outcome,
         body.verdict,
         [f"{name}={score}" for name, score in body.scores.items()],
@@ -124,14 +157,39 @@ async def decide(store: StoreDep, review_id: str, body: DecisionRequest) -> Revi
         blind=body.blind,
     )
     decided = await store.reviews.decide(made, now=time.time())
+    if len(decided.decisions) > len(state.decisions):
+        await changes.note(Action.REVIEW_DECIDE, review_id, reviewer=person, outcome=made.outcome.value)
     if decided.review.policy is not None:
-        await FeedbackLoop(store, clock=time.time).look_if_due([decided.review.policy.name])
+        look_for_patterns(running, store, decided.review.policy.name)
     return ReviewCase(state=shown(decided), judgment=judgment)
+
+
+def reviewer_of(caller: Caller, named: str | None) -> str:
+    """Who reviews.
+
+    Raises:
+        HTTPException: 422, nobody is named and there is no key to go by.
+    """
+    if named is not None:
+        return named
+    if caller == ANYBODY:
+        raise HTTPException(422, "reviewer: say who reviews, as this service has no keys to tell by")
+    return caller.name
+
+
+def look_for_patterns(running: Service, store: Store, policy: str) -> None:
+    """Has the feedback loop look whether it is time for proposals; the decision stands whatever comes of it."""
+    loop = FeedbackLoop(store, clock=time.time)
+    running.computing.later(lambda: loop.look_if_due([policy]), f"proposals for policy {policy}")
 
 
 def shown(state: ReviewState) -> dict[str, Any]:
     """A review as reviewers may see it: without the label."""
     return state.model_dump(mode="json", exclude=HIDDEN)
+
+
+async def _case(store: Store, state: ReviewState) -> ReviewCase:
+    return ReviewCase(state=shown(state), judgment=await judgment_of(store, state))
 
 
 async def existing(store: Store, review_id: str) -> ReviewState:
@@ -147,7 +205,10 @@ async def existing(store: Store, review_id: str) -> ReviewState:
 
 
 async def judgment_of(store: Store, state: ReviewState) -> Judgment | None:
-    """The judgment a review is about."""
+    """The judgment a review is about, without its label."""
     if state.review.subject != "judgment":
         return None
-    return await store.find_judgment(state.review.subject_digest)
+    found = await store.find_judgment(state.review.subject_digest)
+    if found is None or found.item.label is None:
+        return found
+    return found.model_copy(update={"item": found.item.model_copy(update={"label": None})})

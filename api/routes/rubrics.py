@@ -1,33 +1,49 @@
 """Rubrics: those that are built in, and those kept here."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends
 
-from metajudge.rubric import Rubric
+from metajudge.rubric import Rubric, load_rubric
 
-from ..deps import CallerDep, ServiceDep, StoreDep, needs
+from ..audit import Action
+from ..deps import CallerDep, ChangesDep, ServiceDep, StoreDep, needs
 from ..errors import RESPONSES
 from ..keys import Scope
 from ..rubrics import Name
 
+EXAMPLES: Any = {
+    "short": {
+        "summary": "The built-in rubric short, under another name",
+        "value": {**load_rubric("short").model_dump(mode="json"), "name": "mine"},
+    }
+}
 router = APIRouter(prefix="/v1/rubrics", tags=["rubrics"], responses=RESPONSES)
 MAY_SEE = [Depends(needs(Scope.READ, Scope.VET))]
 
 
 @router.get("", summary="All rubrics", dependencies=MAY_SEE)
 async def rubrics(running: ServiceDep) -> list[Rubric]:
+    """Those that are built in, then those put here."""
     return running.panels.rubrics.all()
 
 
 @router.get("/{name}", summary="One rubric", dependencies=MAY_SEE)
 async def rubric(running: ServiceDep, name: Name) -> Rubric:
+    """Its criteria, weights, scale and wording."""
     return running.panels.rubrics.load(name)
 
 
 @router.put("/{name}", summary="Keep a rubric under a name", dependencies=[Depends(needs(Scope.ADMIN))])
 async def put_rubric(
-    running: ServiceDep, store: StoreDep, caller: CallerDep, name: Name, body: Annotated[Rubric, Body()]
+    running: ServiceDep,
+    store: StoreDep,
+    caller: CallerDep,
+    changes: ChangesDep,
+    name: Name,
+    body: Annotated[Rubric, Body(openapi_examples=EXAMPLES)],
 ) -> Rubric:
     """Vets may name it from now on; built-in ones cannot be replaced. The change is in the audit log."""
-    return await running.panels.rubrics.keep(name, body, store, by=caller.name)
+    kept = await running.panels.rubrics.keep(name, body, store, by=caller.name)
+    await changes.note(Action.RUBRIC_PUT, name, digest=kept.digest)
+    return kept

@@ -75,7 +75,12 @@ def compare(
     explanation: Explanation | None = None,
     remark: str = "",
 ) -> Figure:
-    """A figure of any kind, with the paper's :func:`beside` it."""
+    """A figure of any kind, with the paper's :func:`beside` it; absent where no row carries it.
+
+    A list holds what was found among the rows: an empty one is a finding.
+    """
+    if not n and not isinstance(value, list):
+        return absent(name, definition)
     return beside(name, Figure(value=value, n=n, definition=definition, interval=interval), explanation, remark)
 
 

@@ -85,7 +85,9 @@ def _kappas(n: int, judged: list[Row]) -> Figures:
             remark="The paper speaks of six model categories but prints no such kappa; with more labels chance "
             "agreement is rarer, so the same matches give a higher one.",
         ),
-        "exp1.kappa_ci": compare("exp1.kappa_ci", list(side.interval), n, text, side.interval, _simple_interval(sides))
+        "exp1.kappa_ci": compare(
+            "exp1.kappa_ci", list(side.interval), len(judged), text, side.interval, _simple_interval(sides)
+        )
         if side.interval
         else absent("exp1.kappa_ci", text, side.why or NO_ROWS),
     }

@@ -22,6 +22,8 @@ WEIGHTS = {"supreme": 2, "candidate": 1}
 
 NOBODY = ("", "none", "tie")
 
+EXPERIMENTS = ("mtbench", "arena", "e2e")
+
 FILE = "evaluations.jsonl"
 NAME = "agent_clash"
 
@@ -82,7 +84,7 @@ class Row(_Frozen):
     cost_usd: float | None = None
     elapsed_s: float | None = None
     label_map: dict[str, str] | None = None
-    judges: tuple[Vote, ...] = ()
+    judges: tuple[Vote, ...]
     e2e: EndToEnd | None = None
     source: LogSource = LogSource()
 
@@ -193,7 +195,7 @@ class Study:
     """All logged rows, and the published ones, each evaluation once.
 
     Attributes:
-        rows: every line, in the order of the file.
+        rows: every line, by experiment, run and id, whatever their order in the file.
         published: published rows, one per (experiment, run, id).
         repeated: row ids that were left out of ``published`` as another row of the same evaluation counts.
         identical: lines that repeat another one word for word; they count once everywhere.
@@ -280,15 +282,22 @@ def load_study(given: Path) -> Study:
         rows.setdefault(row.row_id, (line.number, row))
     if not rows:
         raise InputError(f"{path} holds no evaluations")
-    published, repeated = _once(rows.values(), path)
+    ordered = sorted(rows.values(), key=lambda found: _place(found[1]))
+    published, repeated = _once(ordered, path)
     return Study(
-        rows=tuple(row for _, row in rows.values()),
+        rows=tuple(row for _, row in ordered),
         published=published,
         repeated=repeated,
         identical=identical,
         path=path,
         sha256=sha256(path.read_bytes()).hexdigest(),
     )
+
+
+def _place(row: Row) -> tuple[int, str, int, str, str]:
+    """Where a row stands among all: sums of doubles, and what is quoted first, must not depend on the file's order."""
+    known = EXPERIMENTS.index(row.experiment) if row.experiment in EXPERIMENTS else len(EXPERIMENTS)
+    return known, row.experiment, row.run, str(row.eval_id).zfill(6), row.row_id
 
 
 def _once(rows: Iterable[tuple[int, Row]], path: Path) -> tuple[tuple[Row, ...], tuple[str, ...]]:

@@ -70,14 +70,7 @@ class AgentScores:
         Raises:
             InputError: a line is no assessment, or no agent gave a score anywhere in the file.
         """
-        assessments = []
-        try:
-            with Path(path).open("rb") as stream:
-                for number, line in enumerate(stream, 1):
-                    if line.strip():
-                        assessments.append(_assessment(line, f"{path}:{number}"))
-        except OSError as error:
-            raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+        assessments = read_assessments(path)
         found = cls.from_assessments(assessments)
         if not any(found.scores.values()):
             raise InputError(
@@ -85,6 +78,23 @@ class AgentScores:
                 "`metajudge vet ... --agent ... --no-early-exit --out FILE`"
             )
         return found
+
+
+def read_assessments(path: Path | str) -> list[Assessment]:
+    """A file of assessments, one a line, as ``metajudge vet --out`` writes it.
+
+    Raises:
+        InputError: a line is no assessment, or the file cannot be read.
+    """
+    found = []
+    try:
+        with Path(path).open("rb") as stream:
+            for number, line in enumerate(stream, 1):
+                if line.strip():
+                    found.append(_assessment(line, f"{path}:{number}"))
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    return found
 
 
 def scoring_model(model: str, expected: bool, samples: int) -> str:

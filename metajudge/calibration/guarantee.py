@@ -85,13 +85,20 @@ class Guarantee(_Frozen):
         """The guarantee in one sentence."""
         who = "what is kept" if self.unit == "one_per_question" else "the questions of which anything is kept"
         sentence = (
-            f"Keep scores of {self.threshold:.4g} and above: with {100 * (1 - self.delta):g} % confidence at least "
-            f"{100 * self.target:g} % of {who} is right on new questions like these "
+            f"Keep scores of {self.threshold:.4g} and above{self._whose}: with {100 * (1 - self.delta):g} % confidence "
+            f"at least {100 * self.target:g} % of {who} is right on new questions like these "
             f"({self.kept - self.errors} of {self.kept} kept here were right, coverage {100 * self.coverage:.0f} %)"
         )
         if self.approximate:
             sentence += "; approximate, since the scores were fitted on the same questions"
         return sentence + "."
+
+    @property
+    def _whose(self) -> str:
+        """Whose judgments it speaks of: a mixture's precision says nothing of one judge in it."""
+        if len(self.judges) == 1:
+            return f" of judgments by {self.judges[0]}"
+        return f" of judgments by {', '.join(self.judges) or 'all judges'} together, not of each judge alone"
 
     def coverage_interval(self, confidence: float = 0.95) -> Estimate:
         """The share of questions kept, with its Wilson interval."""

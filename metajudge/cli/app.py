@@ -12,9 +12,14 @@ from metajudge.cli import (
     check,
     clash,
     data,
+    diff,
+    doctor,
     export,
     feedback,
+    init,
+    inspect,
     judge,
+    local,
     peers,
     policy,
     rank,
@@ -23,6 +28,7 @@ from metajudge.cli import (
     rubric,
     schema,
     serve,
+    store,
     vet,
 )
 
@@ -51,6 +57,7 @@ def _root(
     pass
 
 
+app.command("init")(init.init)
 app.command("vet")(vet.vet)
 app.command("judge")(judge.judge)
 app.command("clash")(clash.clash)
@@ -58,12 +65,17 @@ app.command("case")(case.case)
 app.command("peers")(peers.peers)
 app.command("rank")(rank.rank)
 app.command("bench")(bench.bench)
+app.command("diff")(diff.diff)
 app.command("show")(records.show)
 app.command("runs")(records.runs)
 app.command("forget")(records.forget)
 app.command("check")(check.check)
+app.command("doctor")(doctor.doctor)
+app.command("inspect")(inspect.inspect)
 app.command("schema")(schema.schema)
 app.command("serve")(serve.serve)
+app.add_typer(store.app, name="store")
+app.add_typer(local.app, name="local")
 app.add_typer(rubric.app, name="rubric")
 app.add_typer(policy.app, name="policy")
 app.add_typer(calibrate.app, name="calibrate")

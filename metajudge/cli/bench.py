@@ -7,7 +7,22 @@ from typing import Annotated, Any
 
 import typer
 
+from metajudge.cli.fail_under import FAIL_UNDER_HELP, FAIL_UNDER_METAVAR, of_findings, parse_fail_under, settle
 from metajudge.cli.options import AgentOption, ConfigOption, StoreOption, panel_from, store_path
+from metajudge.cli.sending import (
+    DEFAULT_POLL_S,
+    BatchLiveBelowOption,
+    BatchOption,
+    BatchPollOption,
+    BatchSizeOption,
+    BatchWaitOption,
+    BudgetCallsOption,
+    BudgetFileOption,
+    BudgetTokensOption,
+    BudgetUsdOption,
+    batches_of,
+    budget_of,
+)
 
 SIGNALS_HELP = (
     "Which signals count, separated by commas: order, strength, peers, rewards, rationale, format, agents. "
@@ -31,6 +46,10 @@ def bench(
     agent: AgentOption = None,
     rubric: Annotated[str | None, typer.Option(help="short, long, binary, baseline or a YAML file.")] = None,
     strategy: Annotated[str | None, typer.Option(help="How agents' scores become one, as for `vet`.")] = None,
+    families: Annotated[
+        str | None,
+        typer.Option(help="Agents of the judge's or a candidate's family: warn (default), forbid or ignore."),
+    ] = None,
     config: ConfigOption = None,
     baseline: Annotated[
         str | None,
@@ -53,7 +72,15 @@ def bench(
     threshold: Annotated[float | None, typer.Option(help="Keep scores strictly above; default 4.5.")] = None,
     store: StoreOption = None,
     concurrency: Annotated[int, typer.Option(help="Calls in flight at most.", min=1)] = 64,
-    budget_usd: Annotated[float | None, typer.Option(help="Stop before spending more than this.")] = None,
+    budget_usd: BudgetUsdOption = None,
+    budget_calls: BudgetCallsOption = None,
+    budget_tokens: BudgetTokensOption = None,
+    budget_file: BudgetFileOption = None,
+    batch: BatchOption = False,
+    batch_wait: BatchWaitOption = None,
+    batch_live_below: BatchLiveBelowOption = 0,
+    batch_size: BatchSizeOption = None,
+    batch_poll: BatchPollOption = DEFAULT_POLL_S,
     seed: Annotated[int | None, typer.Option(help="Sent to models that take one, and recorded.")] = None,
     scores: Annotated[
         Path | None, typer.Option(help="Write one line a decided judgment (JSONL).", metavar="OUT.jsonl")
@@ -62,6 +89,9 @@ def bench(
     report: Annotated[
         list[Path] | None,
         typer.Option(help="Write a report: .html, .md or .json by its name. Repeatable.", metavar="OUT.html"),
+    ] = None,
+    fail_under: Annotated[
+        list[str] | None, typer.Option("--fail-under", help=FAIL_UNDER_HELP, metavar=FAIL_UNDER_METAVAR)
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Estimate calls, tokens and dollars; send nothing.")
@@ -92,7 +122,8 @@ def bench(
 
     Without agents nothing is asked: accuracy of judges, and precision of what free evidence keeps. `agent_clash`
     recomputes a published study of a judge panel, `reliability` runs a panel of yours again and again. Exit codes: 0
-    done, 1 some judgments have no score, 2 usage, 3 budget reached, 130 interrupted.
+    done, 1 some judgments have no score or --fail-under is missed, 2 usage, 3 budget reached,
+    4 batches pending (--batch-wait), 130 interrupted.
     """
     if name == "list":
         _print_list()
@@ -102,13 +133,18 @@ def bench(
         "--agent": agent,
         "--rubric": rubric,
         "--strategy": strategy,
+        "--families": families,
         "--baseline": baseline,
         "--grid": grid,
     }
     of_agents |= {"--signals": signals, "--calibration": calibration, "--agent-scores": agent_scores}
-    of_agents |= {"--threshold": threshold, "--scores": scores}
+    of_agents |= {"--threshold": threshold, "--scores": scores, "--fail-under": fail_under}
+    bars = parse_fail_under(fail_under)
     of_panels: dict[str, Any] = {"--targeted-third": targeted_third, "--third-size": third_size, "--sample": sample}
     of_panels |= {"--criteria-model": criteria_model, "--records": records}
+    if name in ("agent_clash", "reliability"):
+        _refuse(name, {"--batch": batch, "--budget-calls": budget_calls, "--budget-tokens": budget_tokens})
+        _refuse(name, {"--budget-file": budget_file})
     if name == "agent_clash":
         _refuse(name, of_agents | of_panels | {"--judge": judge, "--limit": limit, "--config": config})
         from metajudge.cli.bench_studies import agent_clash
@@ -142,10 +178,17 @@ def bench(
     panel = None
     if agent or config is not None:
         panel = panel_from(
-            config, agent, rubric=rubric, strategy=strategy, threshold=threshold, seed=seed, early_exit=False
+            config,
+            agent,
+            rubric=rubric,
+            strategy=strategy,
+            threshold=threshold,
+            seed=seed,
+            early_exit=False,
+            families=families,
         )
-    elif rubric is not None or strategy is not None:
-        raise typer.BadParameter("a rubric or strategy needs agents to use it: give --agent or --config")
+    elif rubric is not None or strategy is not None or families is not None:
+        raise typer.BadParameter("a rubric, strategy or --families needs agents to use it: give --agent or --config")
     request = benching.Request(
         benchmark=name,
         data=_folder(name, data),
@@ -162,8 +205,13 @@ def bench(
     if dry_run:
         _print_prices(work, plan)
         return
-    options = {"store": store_path(store), "concurrency": concurrency, "command": "bench"}
-    results = _ask(work, plan, budget_usd, options) if plan.rows else []
+    where = store_path(store)
+    batches = batches_of(
+        where, batch, wait_s=batch_wait, live_below=batch_live_below, size=batch_size, poll_s=batch_poll
+    )
+    with contextlib.closing(budget_of(budget_usd, budget_calls, budget_tokens, budget_file)) as budget:
+        options = {"store": where, "concurrency": concurrency, "command": "bench", "budget": budget, "batch": batches}
+        results = _ask(work, plan, options) if plan.rows else []
     calibrated = None
     if calibration is not None:
         loading: Any = import_module("metajudge.benchmarks.calibrated")
@@ -171,7 +219,7 @@ def bench(
     findings = work.findings(plan, results, calibrated)
     _print_findings(findings)
     _write(work, findings, results, calibrated, scores, json_out, report or [])
-    raise typer.Exit(_exit_code(results))
+    raise typer.Exit(settle(_exit_code(results), of_findings(bars, findings)))
 
 
 def _refuse(name: str, options: dict[str, Any]) -> None:
@@ -216,7 +264,7 @@ def _check_outputs(scores: Path | None, records: Path | None, json_out: Path | N
         check_report_path(path)
 
 
-def _ask(work: Any, plan: Any, budget_usd: float | None, options: dict[str, Any]) -> list[Any]:
+def _ask(work: Any, plan: Any, options: dict[str, Any]) -> list[Any]:
     from metajudge.cli.loop import run, say, stop_on_interrupt
     from metajudge.engine import Engine
     from metajudge.runs import RunEnd, Stop
@@ -229,16 +277,14 @@ def _ask(work: Any, plan: Any, budget_usd: float | None, options: dict[str, Any]
         if done[id(row)] % 100 == 1:
             say(f"{row.name} on {row.judge}: {done[id(row)] - 1} judgments so far")
 
-    def engine(panel: Any, budget_left: float | None) -> Engine:
-        return Engine(panel=panel, budget_usd=budget_left, notify=say, **options)
+    def engine(panel: Any, _budget_left: float | None) -> Engine:
+        return Engine(panel=panel, notify=say, **options)  # one budget for all rows
 
     async def main() -> list[Any]:
         stop = Stop()
         with contextlib.suppress(NotImplementedError):
             stop_on_interrupt(stop, RunEnd.INTERRUPTED)
-        found: list[Any] = await runner.run_grid(
-            plan.rows, work.decided(), engine, budget_usd=budget_usd, stop=stop, progress=progress
-        )
+        found: list[Any] = await runner.run_grid(plan.rows, work.decided(), engine, stop=stop, progress=progress)
         return found
 
     return run(main())
@@ -282,8 +328,15 @@ def _print_findings(findings: Any) -> None:
     tables = reporting.terminal_tables(findings)
     for table in tables:
         typer.echo("\n" + table_to_text(table))
+    _print_notes(findings)
+
+
+def _print_notes(findings: Any) -> None:
     for note in findings.notes:
         typer.echo(f"Note: {note}.")
+    for judge in findings.judges:
+        for note in judge.notes:
+            typer.echo(f"Note on {judge.judge}: {note}")
 
 
 def _write(
@@ -318,8 +371,11 @@ def _exit_code(results: list[Any]) -> int:
     if RunEnd.INTERRUPTED in ends:
         typer.echo("Interrupted. Give the same command again to go on from here.")
         return 130
+    if RunEnd.PENDING in ends:
+        typer.echo("Batches are with their provider. Give the same command again to collect them and go on.")
+        return 4
     if RunEnd.BUDGET in ends:
-        typer.echo("The budget is reached. Give the same command with a larger --budget-usd to go on from here.")
+        typer.echo("The budget is reached. Give the same command with a larger budget to go on from here.")
         return 3
     missing = any(said.accepted is None for result in results for said in result.assessments.values())
     return 1 if missing else 0

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from metajudge.types.location import StoreLocation
+
 if TYPE_CHECKING:
     from metajudge.panel_file import PanelConfig
 
@@ -35,7 +37,7 @@ class PanelOptions:
     limit: int | None
     seed: int
     records: Path | None
-    store: Path
+    store: StoreLocation
     concurrency: int
     budget_usd: float | None
     dry_run: bool

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from metajudge.cli.calibrate_cascade import cascade
 from metajudge.cli.options import StoreOption, store_path
+from metajudge.types.location import StoreLocation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,6 +23,8 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
+
+app.command("cascade")(cascade)
 
 SIGNALS_HELP = "Signals, separated by commas: order, strength, peers, rewards, rationale, format, agents."
 
@@ -89,9 +93,10 @@ def fit(
     from metajudge.calibration.fit import fit_calibration
     from metajudge.calibration.folds import question_split
     from metajudge.cli.calibrate_report import fit_lines
-    from metajudge.report.files import check_writable
+    from metajudge.report.files import check_apart, check_writable
 
     check_writable(out)
+    check_apart([*(data or ()), *((agent_scores,) if agent_scores else ())], [out])
     table, selection = _labelled_table(
         data or [], _names(signals), judge, agent_scores, store if reviews else None, reviews
     )
@@ -168,10 +173,11 @@ def threshold(
     from metajudge.calibration.calibration import load_calibration
     from metajudge.calibration.guarantee import Guarantee, guaranteed_threshold
     from metajudge.calibration.procedures import check_promise
-    from metajudge.report.files import check_writable
+    from metajudge.report.files import check_apart, check_writable
 
     check_promise(target, delta)
     check_writable(out or calibration)
+    check_apart([*data, *((agent_scores,) if agent_scores else ())], [out])
     fitted = load_calibration(calibration)
     table = _table(data, fitted.identity.signals, judge or list(fitted.identity.judges), agent_scores)
     table = table.select(table.labelled)
@@ -235,10 +241,11 @@ def weights(
 ) -> None:
     """Fit weights of a panel's agents by category, out of fold, and print them as TOML: a panel file to paste."""
     from metajudge.calibration.weights import fit_weights, to_toml
-    from metajudge.report.files import check_writable, write_text
+    from metajudge.report.files import check_apart, check_writable, write_text
 
     if out is not None:
         check_writable(out)
+        check_apart([*data, *((agent_scores,) if agent_scores else ())], [out])
     table = _table(data, ["agents"], judge, agent_scores)
     models = dict(table.agent_scores.agents) if table.agent_scores is not None else None
     text = to_toml(fit_weights(table, seed=seed, folds=folds), models)
@@ -278,7 +285,7 @@ def _labelled_table(
     signals: "Sequence[str]",
     judges: list[str] | None,
     scores: Path | None,
-    store: Path | None,
+    store: str | None,
     reviews: bool,
 ) -> "tuple[SignalTable, str | None]":
     """The records with the labels they carry; or with people's decisions in their place, and how these came about."""
@@ -301,7 +308,7 @@ def _labelled_table(
     return table.with_labels(right, weights), said.selection
 
 
-def _reviewed(path: Path) -> "tuple[ReviewLabels, list[Judgment]]":
+def _reviewed(path: StoreLocation) -> "tuple[ReviewLabels, list[Judgment]]":
     """People's labels and all judgments of a store."""
     import time
 

@@ -49,8 +49,7 @@ def show_lines(calibration: "Calibration") -> Iterator[str]:
     if not calibration.guarantees:
         yield "No guaranteed threshold stored; `metajudge calibrate threshold` seeks one."
     for guarantee in calibration.guarantees:
-        who = f" for {', '.join(guarantee.judges)}" if guarantee.judges else ""
-        yield f"Guarantee{who}: {guarantee.meaning()}"
+        yield f"Guarantee: {guarantee.meaning()}"
 
 
 def show_json(calibration: "Calibration") -> str:

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from metajudge.cli.loop import run, say, stop_on_interrupt
-from metajudge.cli.options import JsonOption, StoreOption, panel_from, store_path
+from metajudge.cli.options import JsonOption, StoreOption, panel_from, rejects_path, store_path
+from metajudge.types.location import StoreLocation
 
 STARTED = time.monotonic()
 
@@ -85,7 +86,7 @@ def case(
     where = store_path(store)
     summary = CaseSummary(cases=len(found.cases), bad_lines=len(found.rejects))
     run(_run(panel, name, rubric, found.cases, where, out, summary, sender, concurrency, budget_usd, opening))
-    rejects = Path(f"{out or where}.rejects.jsonl")
+    rejects = rejects_path(out, where)
     write_lines(rejects, (asdict(reject) for reject in found.rejects))
     summary.store, summary.out = str(where), None if out is None else str(out)
     summary.total_s = time.monotonic() - STARTED
@@ -99,7 +100,7 @@ def case(
     raise typer.Exit(summary.exit_code)
 
 
-def _policy(name: str, store: Path) -> tuple[Any, Any]:
+def _policy(name: str, store: StoreLocation) -> tuple[Any, Any]:
     """A policy's file, or by name the version in force in the store, whether its file is still there or not."""
     from metajudge.decision import case_rubric, load_policy
     from metajudge.yaml_documents import looks_like_path
@@ -112,7 +113,7 @@ def _policy(name: str, store: Path) -> tuple[Any, Any]:
     return chosen, case_rubric(chosen, folder)
 
 
-async def _in_force(name: str, path: Path) -> Any:
+async def _in_force(name: str, path: StoreLocation) -> Any:
     from metajudge.feedback.loop import FeedbackLoop
     from metajudge.store import open_store
 
@@ -149,7 +150,7 @@ async def _run(
     policy_name: str,
     rubric: Any,
     cases: list[Any],
-    store: Path,
+    store: StoreLocation,
     out: Path | None,
     summary: Any,
     sender: Any,

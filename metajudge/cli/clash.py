@@ -9,6 +9,7 @@ import typer
 
 from metajudge.cli.loop import run
 from metajudge.cli.options import ConfigOption, StoreOption, store_path
+from metajudge.types.location import StoreLocation
 
 STARTED = time.monotonic()
 SPEC = "[NAME=]PROVIDER:MODEL[@BASE_URL]"
@@ -97,6 +98,9 @@ def clash(
     store: StoreOption = None,
     concurrency: Annotated[int, typer.Option(help="Calls in flight at most.", min=1)] = 64,
     budget_usd: Annotated[float | None, typer.Option(help="Stop before spending more than this.")] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Estimate calls, tokens and dollars; send nothing.")
+    ] = False,
 ) -> None:
     """Compare models' answers: every judge ranks all of them without knowing whose they are; Borda points decide.
 
@@ -109,6 +113,7 @@ def clash(
     """
     from metajudge.cli.clash_files import check_outputs, open_questions
     from metajudge.cli.clash_setup import Settings
+    from metajudge.report.files import check_apart
 
     given = responses is Responses.GIVEN
     settings = Settings(
@@ -138,6 +143,13 @@ def clash(
     settings.check()
     check_outputs(json_out, judgments, report or [], out)
     questions = open_questions(prompt, given=given, limit=limit)
+    check_apart(
+        [prompt] if questions.from_file else [],
+        [out, judgments, None if str(json_out) == "-" else json_out, *(report or [])],
+    )
+    if dry_run:
+        _print_estimate(settings, questions)
+        return
     if questions.from_file and out is None:
         raise typer.BadParameter("a file of prompts needs --out FILE: every attempt is kept there", param_hint="--out")
     code = run(
@@ -146,10 +158,24 @@ def clash(
     raise typer.Exit(code)
 
 
+def _print_estimate(settings: Any, questions: Any) -> None:
+    from metajudge.cli.clash_estimate import estimate_clash
+
+    estimate = estimate_clash(settings, questions.items)
+    cost = "unknown" if estimate.cost_usd is None else f"${estimate.cost_usd:.4f}"
+    typer.echo(
+        f"Dry run, nothing sent: {len(questions.items)} prompts, {estimate.judgments} evaluations, at most "
+        f"{estimate.calls} calls, about {estimate.input_tokens:,} input and {estimate.output_tokens:,} output tokens, "
+        f"cost {cost}"
+    )
+    if estimate.unpriced:
+        typer.echo(f"No price is known for {', '.join(estimate.unpriced)}: judges may have one in a panel file.")
+
+
 async def _run(
     settings: Any,
     questions: Any,
-    store: Path,
+    store: StoreLocation,
     out: Path | None,
     judgments: Path | None,
     json_out: Path | None,

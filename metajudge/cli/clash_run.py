@@ -18,6 +18,7 @@ from metajudge.engine import Engine
 from metajudge.judging.clash_record import ClashRecord
 from metajudge.runs import RunEnd, Stop
 from metajudge.types import Usage
+from metajudge.types.location import StoreLocation
 
 
 @dataclass(slots=True)
@@ -112,7 +113,7 @@ async def hold(
     questions: Questions,
     summary: ClashSummary,
     *,
-    store: Path,
+    store: StoreLocation,
     out: Path | None,
     concurrency: int,
     budget_usd: float | None,

@@ -22,7 +22,8 @@ def preferences(
         str, typer.Option("--format", help="trl, trl-conversational, ultrafeedback, kto, jsonl or parquet.")
     ] = "trl",
     store: Annotated[
-        Path | None, typer.Option(help="Store file; default METAJUDGE_STORE, else ./metajudge.duckdb.", metavar="PATH")
+        str | None,
+        typer.Option(help="Store: a file or postgresql://...; default METAJUDGE_STORE, else ./metajudge.duckdb."),
     ] = None,
     run: Annotated[str | None, typer.Option(help="Only what this run vetted (with a store).", metavar="ID")] = None,
     assessments: Annotated[

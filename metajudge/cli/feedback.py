@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
@@ -196,7 +195,7 @@ def _print_json(data: Any) -> None:
     typer.echo(orjson.dumps(data).decode())
 
 
-def _with_loop(store: Path | None, seed: int, main: Callable[[Any], Awaitable[T]]) -> T:
+def _with_loop(store: str | None, seed: int, main: Callable[[Any], Awaitable[T]]) -> T:
     from metajudge.cli.loop import run
     from metajudge.errors import StoreError
     from metajudge.feedback.loop import FeedbackLoop

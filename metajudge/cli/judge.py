@@ -11,6 +11,21 @@ import typer
 
 from metajudge.cli.loop import run, say, stop_on_interrupt
 from metajudge.cli.options import JsonOption, StoreOption, panel_from, store_path
+from metajudge.cli.sending import (
+    DEFAULT_POLL_S,
+    BatchLiveBelowOption,
+    BatchOption,
+    BatchPollOption,
+    BatchSizeOption,
+    BatchWaitOption,
+    BudgetCallsOption,
+    BudgetFileOption,
+    BudgetTokensOption,
+    BudgetUsdOption,
+    batches_of,
+    budget_of,
+)
+from metajudge.types.location import StoreLocation
 
 STARTED = time.monotonic()
 
@@ -61,13 +76,21 @@ def judge(
         typer.Option(help="Write one judgment a pair and judge as well, made of both orders.", metavar="FILE"),
     ] = None,
     rule: Annotated[
-        CombiningRule,
-        typer.Option(help="With --combined: both must agree, the sum of wins decides, or that of strengths."),
-    ] = CombiningRule.AGREE,
+        CombiningRule | None,
+        typer.Option(help="With --combined: both must agree (default), the sum of wins decides, or that of strengths."),
+    ] = None,
     limit: Annotated[int | None, typer.Option(help="Judge only the first N items.", min=1)] = None,
     store: StoreOption = None,
     concurrency: Annotated[int, typer.Option(help="Calls in flight at most.", min=1)] = 64,
-    budget_usd: Annotated[float | None, typer.Option(help="Stop before spending more than this.")] = None,
+    budget_usd: BudgetUsdOption = None,
+    budget_calls: BudgetCallsOption = None,
+    budget_tokens: BudgetTokensOption = None,
+    budget_file: BudgetFileOption = None,
+    batch: BatchOption = False,
+    batch_wait: BatchWaitOption = None,
+    batch_live_below: BatchLiveBelowOption = 0,
+    batch_size: BatchSizeOption = None,
+    batch_poll: BatchPollOption = DEFAULT_POLL_S,
     seed: Annotated[int | None, typer.Option(help="Sent to models that take one, and recorded.")] = None,
     as_json: JsonOption = False,
     dry_run: Annotated[
@@ -81,40 +104,47 @@ def judge(
     run. Replies are kept in the store, so the same command again goes on where it stopped.
 
     Exit codes: 0 all judged, 1 some judge could not be asked or a line not be read, 2 usage, 3 budget reached,
-    130 interrupted.
+    4 batches pending (--batch-wait), 130 interrupted.
     """
     from metajudge.cli.judge_run import JudgeSummary, write_lines
     from metajudge.readers.items import open_items
+    from metajudge.report.files import check_apart
 
     panel = _judges(config, judge, seed)
     if combined is not None and (grade or orders is not Orders.BOTH):
         raise typer.BadParameter(
             "it needs both games of a pair: leave out --grade and --orders given", param_hint="--combined"
         )
+    if rule is not None and combined is None:
+        raise typer.BadParameter("it says how --combined FILE is made: name the file, too", param_hint="--rule")
+    check_apart([*inputs, *([config] if config else [])], [out, combined])
     source = open_items(inputs, responses=None if grade else 2, limit=limit)
     _require_items(source)
     if dry_run:
         _print_estimate(panel, source, orders, as_json, grade=grade, with_reference=with_reference)
         return
     where = store_path(store)
+    batches = batches_of(
+        where, batch, wait_s=batch_wait, live_below=batch_live_below, size=batch_size, poll_s=batch_poll
+    )
     rejects = source.rejects
     summary = JudgeSummary(items=source.items, bad_lines=len(rejects))
-    run(
-        _run(
-            panel,
-            source,
-            orders,
-            where,
-            out,
-            summary,
-            concurrency=concurrency,
-            budget_usd=budget_usd,
-            grade=grade,
-            with_reference=with_reference,
-            combined=combined,
-            rule=rule,
+    with contextlib.closing(budget_of(budget_usd, budget_calls, budget_tokens, budget_file)) as budget:
+        run(
+            _run(
+                panel,
+                source,
+                orders,
+                where,
+                out,
+                summary,
+                asking={"concurrency": concurrency, "budget": budget, "batch": batches},
+                grade=grade,
+                with_reference=with_reference,
+                combined=combined,
+                rule=rule or CombiningRule.AGREE,
+            )
         )
-    )
     write_lines(Path(f"{out}.rejects.jsonl"), (asdict(reject) for reject in rejects))
     write_lines(Path(f"{out}.failures.jsonl"), summary.failed_games)
     summary.store, summary.out = str(where), str(out)
@@ -147,12 +177,11 @@ async def _run(
     panel: Any,
     source: Any,
     orders: Orders,
-    store: Path,
+    store: StoreLocation,
     out: Path,
     summary: Any,
     *,
-    concurrency: int,
-    budget_usd: float | None,
+    asking: dict[str, Any],
     grade: bool,
     with_reference: bool,
     combined: Path | None,
@@ -166,9 +195,7 @@ async def _run(
     stop = Stop()
     shown = source.responses if grade else source.items * (2 if orders is Orders.BOTH else 1)
     total = shown * len(panel.agents)
-    engine = Engine(
-        panel=panel, store=store, command="judge", notify=say, concurrency=concurrency, budget_usd=budget_usd
-    )
+    engine = Engine(panel=panel, store=store, command="judge", notify=say, **asking)
     async with contextlib.AsyncExitStack() as stack:
         await stack.enter_async_context(engine)
         stop_on_interrupt(stop, RunEnd.INTERRUPTED)
@@ -184,7 +211,7 @@ async def _run(
             orders=orders.value,
             file=file,
             summary=summary,
-            workers=concurrency,
+            workers=engine.workers,
             progress=progress.update,
             stop=stop,
             grade=grade,

@@ -61,8 +61,10 @@ def _took(summary: JudgeSummary) -> str:
 def _next(summary: JudgeSummary) -> list[str]:
     if summary.end is RunEnd.INTERRUPTED:
         return ["Interrupted. Give the same command again to go on from here."]
+    if summary.end is RunEnd.PENDING:
+        return ["Batches are with their provider. Give the same command again to collect them and go on."]
     if summary.end is RunEnd.BUDGET:
-        return ["The budget is reached. Give the same command with a larger --budget-usd to go on from here."]
+        return ["The budget is reached. Give the same command with a larger budget to go on from here."]
     if not summary.judgments:
         return []
     return [f"Vet them: metajudge vet {summary.out} --agent PROVIDER:MODEL"]

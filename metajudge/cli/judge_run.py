@@ -104,11 +104,13 @@ class JudgeSummary:
 
     @property
     def exit_code(self) -> int:
-        """0 every game has its record, 1 some judge could not be asked or a line not be read, 3 budget, 130 stopped."""
+        """0 every game has its record, 1 some judge not asked or line not read, 3 budget, 4 pending, 130 stopped."""
         if self.end is RunEnd.INTERRUPTED:
             return 130
         if self.end is RunEnd.BUDGET:
             return 3
+        if self.end is RunEnd.PENDING:
+            return 4
         return 1 if self.failed or self.bad_lines else 0
 
     def to_json(self) -> dict[str, Any]:
@@ -250,6 +252,7 @@ async def judge_items(
     async def none_done(_keys: object) -> dict[str, Game | Grading]:
         return {}  # what was done before is found call by call: the store keeps every reply
 
+    engine.heed(stop)
     try:
         summary.end = await run_all(
             assignments(items, judges, orders),
@@ -260,6 +263,7 @@ async def judge_items(
             finished=finished,
             workers=workers,
             stop=stop,
+            grace_s=engine.grace_s,
         )
     finally:
         _account(summary, engine, ended_at)

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from metajudge.panel_file import PanelConfig, load_panel_file, with_flags
+from metajudge.types.location import StoreLocation, store_location
 
 AGENT_HELP = "A meta-judge: [NAME=]PROVIDER:MODEL[@BASE_URL], e.g. openai:gpt-4o-mini. Repeat for a panel."
 
@@ -14,8 +15,13 @@ ConfigOption = Annotated[
     Path | None, typer.Option("--config", help="Panel file (TOML); flags win over it.", metavar="FILE")
 ]
 StoreOption = Annotated[
-    Path | None,
-    typer.Option("--store", help="Store file; default METAJUDGE_STORE, else ./metajudge.duckdb.", metavar="PATH"),
+    str | None,
+    typer.Option(
+        "--store",
+        help="Store: a file, or postgresql://USER:PASSWORD@HOST/DATABASE; default METAJUDGE_STORE, else "
+        "./metajudge.duckdb.",
+        metavar="PATH|URL",
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
@@ -45,8 +51,14 @@ def panel_from(
     )
 
 
-def store_path(given: Path | None) -> Path:
+def rejects_path(out: Path | None, store: StoreLocation) -> Path:
+    """Where lines that could not be used are written: beside the output, else beside the store's file, else here."""
+    beside = store if isinstance(store, Path) else "metajudge"
+    return Path(f"{out or beside}.rejects.jsonl")
+
+
+def store_path(given: str | Path | None) -> StoreLocation:
     """The store to use: as given, else from the environment, else ``metajudge.duckdb`` here."""
     from metajudge.settings import Settings
 
-    return given if given is not None else Settings.load().store
+    return store_location(given) if given is not None else Settings.load().store

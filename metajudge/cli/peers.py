@@ -10,6 +10,7 @@ import typer
 
 from metajudge.cli.loop import run, say, stop_on_interrupt
 from metajudge.cli.options import ConfigOption, StoreOption, panel_from, store_path
+from metajudge.types.location import StoreLocation
 
 
 class IncludeSelf(StrEnum):
@@ -89,7 +90,7 @@ def peers(
     """
     from metajudge.peers import Options, read_human_rankings
 
-    _check_outputs(json_out, report or [])
+    _check_outputs(json_out, report or [], out, [questions, rankings, config])
     options = Options(
         rule=rule,
         include_self=include_self.value,
@@ -150,7 +151,7 @@ def _questions(path: Path, limit: int | None) -> Any:
 
 
 async def _ask(
-    panel: Any, questions: Any, store: Path, out: Path, seed: int, concurrency: int, budget_usd: float | None
+    panel: Any, questions: Any, store: StoreLocation, out: Path, seed: int, concurrency: int, budget_usd: float | None
 ) -> tuple[Any, dict[str, str], int]:
     """Asks what is still to be asked; all ballots in the file, their provenance, and the exit code."""
     from metajudge.cli.peers_report import summary_lines
@@ -188,12 +189,13 @@ def _print_estimate(panel: Any, questions: Any) -> None:
         typer.echo(f"No price is known for {', '.join(estimate.unpriced)}: give a price in a panel file.")
 
 
-def _check_outputs(json_out: Path | None, reports: list[Path]) -> None:
+def _check_outputs(json_out: Path | None, reports: list[Path], out: Path | None, inputs: list[Path | None]) -> None:
     """Refuses what cannot be written before any work is done."""
-    if json_out is None and not reports:
+    if json_out is None and out is None and not reports:
         return
-    from metajudge.report.files import check_report_path, check_writable
+    from metajudge.report.files import check_apart, check_report_path, check_writable
 
+    check_apart([one for one in inputs if one is not None], [json_out, out, *reports])
     if json_out is not None:
         check_writable(json_out)
     for path in reports:

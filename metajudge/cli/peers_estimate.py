@@ -24,7 +24,7 @@ def estimate_peers(config: PanelConfig, questions: Sequence[Question]) -> Estima
         ConfigurationError: models that make no sense together (no key is needed).
     """
     agents = build_vetter(config, Resources(key_for=lambda _spec: "not-sent"), early_exit=False).default.agents
-    prices = _prices(config)
+    prices = prices_of(config)
     estimate = Estimate(unpriced=sorted(name for name, price in prices.items() if price is None))
     text = "x" * int(REASONING_TOKENS * CHARACTERS_PER_TOKEN)
     answers = {agent.name: text for agent in agents}
@@ -35,14 +35,15 @@ def estimate_peers(config: PanelConfig, questions: Sequence[Question]) -> Estima
             labels = blind(answers, seed=0, evaluation=question.id, judge=agent.name)
             ranking = ranking_request(question.question, answers, labels, criteria)
             price = prices[agent.name]
-            _add(estimate, answer_request(question.question, agent.parameters), REASONING_TOKENS, price)
-            _add(estimate, ranking, REASONING_TOKENS + scored, price)
+            add_request(estimate, answer_request(question.question, agent.parameters), REASONING_TOKENS, price)
+            add_request(estimate, ranking, REASONING_TOKENS + scored, price)
     if estimate.unpriced:
         estimate.cost_usd = None
     return estimate
 
 
-def _add(estimate: Estimate, request: ModelRequest, output_tokens: int, price: Price | None) -> None:
+def add_request(estimate: Estimate, request: ModelRequest, output_tokens: int, price: Price | None) -> None:
+    """Counts one request and an assumed reply."""
     size = len(request.system) + sum(len(message.text) for message in request.messages)
     usage = Usage(input_tokens=int(size / CHARACTERS_PER_TOKEN) + 1, output_tokens=output_tokens)
     estimate.calls += 1
@@ -52,7 +53,8 @@ def _add(estimate: Estimate, request: ModelRequest, output_tokens: int, price: P
         estimate.cost_usd = (estimate.cost_usd or 0.0) + price.cost(usage)
 
 
-def _prices(config: PanelConfig) -> dict[str, Price | None]:
+def prices_of(config: PanelConfig) -> dict[str, Price | None]:
+    """Agent -> what its model costs; None where that is unknown."""
     found: dict[str, Price | None] = {}
     for agent in config.agents:
         spec = parse_agent_spec(agent.spec())

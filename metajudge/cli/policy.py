@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from metajudge.cli.options import JsonOption, store_path
+from metajudge.types.location import StoreLocation
 
 app = typer.Typer(
     help="List, show and validate decision policies; simulate one on a store.",
@@ -72,7 +73,7 @@ def validate(file: Annotated[Path, typer.Argument(help="A policy of your own, in
 @app.command("simulate")
 def simulate(
     name: PolicyArgument,
-    on: Annotated[Path | None, typer.Option("--on", help="Store; default as for vet.", metavar="STORE")] = None,
+    on: Annotated[str | None, typer.Option("--on", help="Store; default as for vet.", metavar="STORE")] = None,
     against: Annotated[
         str | None,
         typer.Option(help="Compare with this policy; default: with the decisions that were made.", metavar="POLICY"),
@@ -105,7 +106,7 @@ def simulate(
     raise typer.Exit(0 if found.total else 1)
 
 
-def _existing(store: Path | None) -> Path:
+def _existing(store: str | None) -> StoreLocation:
     from metajudge.errors import StoreError
 
     path = store_path(store)
@@ -114,7 +115,7 @@ def _existing(store: Path | None) -> Path:
     return path
 
 
-async def _simulated(path: Path, policy: Any, other: Any, examples: int) -> Any:
+async def _simulated(path: StoreLocation, policy: Any, other: Any, examples: int) -> Any:
     from metajudge.cli.policy_simulation import simulate_cases, simulate_verdicts
     from metajudge.store import open_store
 

@@ -56,6 +56,15 @@ MODELS = (Rule.BRADLEY_TERRY, Rule.PLACKETT_LUCE)
 """Rules that estimate strengths: unnamed candidates were not compared by default, and a prior may be added."""
 
 
+LISTED = 10
+"""Equally good orders listed where the user does not say."""
+
+
+SECONDS = 60.0
+"""For a proof where the user does not say: dozens of candidates in hundreds of thousands of near-random ballots can
+take hours."""
+
+
 def rank(
     ballots: Annotated[
         Path,
@@ -78,8 +87,10 @@ def rank(
             "(default of bradley_terry and plackett_luce)."
         ),
     ] = None,
-    max_optima: Annotated[int, typer.Option(help="List at most this many equally good orders (kemeny).", min=1)] = 10,
-    time_limit: Annotated[float | None, typer.Option(help="Seconds for a proof (kemeny); default none.")] = None,
+    max_optima: Annotated[
+        int | None, typer.Option(help="List at most this many equally good orders (kemeny); default 10.", min=1)
+    ] = None,
+    time_limit: Annotated[float | None, typer.Option(help="Seconds for a proof (kemeny); default 60.")] = None,
     prior: Annotated[
         float | None,
         typer.Option(help="Pseudo-wins each way between every pair (bradley_terry, plackett_luce); default 0."),
@@ -119,7 +130,7 @@ def _options(
     rule: Rule,
     ties: TieOption | None,
     unranked: UnrankedOption | None,
-    max_optima: int,
+    max_optima: int | None,
     time_limit: float | None,
     prior: float | None,
 ) -> dict[str, Any]:
@@ -139,9 +150,11 @@ def _options(
     elif unranked is not None:
         raise ConfigurationError("plurality counts first places alone and has no --unranked: leave the option out")
     if rule is Rule.KEMENY:
-        options |= {"max_optima": max_optima, "time_limit": time_limit}
+        options |= {"max_optima": max_optima or LISTED, "time_limit": SECONDS if time_limit is None else time_limit}
     elif time_limit is not None:
         raise ConfigurationError(f"{rule} has no --time-limit: kemeny alone searches for a proof")
+    elif max_optima is not None:
+        raise ConfigurationError(f"{rule} has no --max-optima: kemeny alone lists equally good orders")
     if rule in MODELS:
         options["prior"] = prior or 0.0
     elif prior is not None:

@@ -82,7 +82,9 @@ def as_data(result: Consensus, profile: Profile, file: BallotFile, options: dict
 def as_text(result: Consensus, profile: Profile, file: BallotFile, options: dict[str, Any]) -> str:
     """The result for people: one table, then what to know about it."""
     weight = float(profile.total_weight)
-    ballots = f"{len(file.ballots)} ballots" + ("" if weight == len(file.ballots) else f" of total weight {weight:g}")
+    ballots = f"{len(file.ballots)} ballot{'s' * (len(file.ballots) != 1)}" + (
+        "" if weight == len(file.ballots) else f" of total weight {weight:g}"
+    )
     caption = f"{result.rule}: {len(profile.candidates)} candidates, {ballots}"
     lines = [table_to_text(Table(caption=caption, columns=_columns(result), rows=tuple(_rows(result))))]
     if isinstance(result, Kemeny):
@@ -120,7 +122,8 @@ def _figures(result: Consensus, name: str) -> tuple[Cell, ...]:
             span = result.span[name]
             return (result.mean_rank[name], f"{span.best} to {span.worst}")
         case BradleyTerry() | PlackettLuce():
-            return (result.scores[name], result.standard_errors[name])
+            strength = result.scores[name]
+            return (0.0 if abs(strength) < 0.0005 else strength, result.standard_errors[name])  # no -0.000
         case _ if result.rule == "median_rank":
             return (len(result.scores) - result.scores[name],)
     return (result.scores[name],)

@@ -2,12 +2,12 @@
 
 import asyncio
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from metajudge.cli.options import JsonOption, StoreOption, store_path
+from metajudge.types.location import StoreLocation
 
 
 def show(
@@ -59,7 +59,7 @@ def forget(
     typer.echo(f"{item}: {count} records redacted. Copies of the store and exported files are not reached.")
 
 
-def _existing(store: Path | None) -> Path:
+def _existing(store: str | None) -> StoreLocation:
     from metajudge.errors import StoreError
 
     path = store_path(store)
@@ -68,7 +68,7 @@ def _existing(store: Path | None) -> Path:
     return path
 
 
-async def _show(path: Path, name: str) -> dict[str, Any] | None:
+async def _show(path: StoreLocation, name: str) -> dict[str, Any] | None:
     from metajudge.store import open_store
 
     store = await open_store(path)
@@ -78,7 +78,7 @@ async def _show(path: Path, name: str) -> dict[str, Any] | None:
         await store.close()
 
 
-async def _runs(path: Path, limit: int) -> list[dict[str, Any]]:
+async def _runs(path: StoreLocation, limit: int) -> list[dict[str, Any]]:
     from dataclasses import asdict
 
     from metajudge.store import open_store
@@ -90,7 +90,7 @@ async def _runs(path: Path, limit: int) -> list[dict[str, Any]]:
         await store.close()
 
 
-async def _forget(path: Path, item: str) -> int:
+async def _forget(path: StoreLocation, item: str) -> int:
     from metajudge.store import open_store
 
     store = await open_store(path)

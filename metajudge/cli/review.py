@@ -241,7 +241,7 @@ def import_decisions(
     typer.echo(f"{added} decisions imported, {len(decisions) - added} were there already.")
 
 
-def _with_store(store: Path | None, main: Callable[[Any], Awaitable[T]]) -> T:
+def _with_store(store: str | None, main: Callable[[Any], Awaitable[T]]) -> T:
     """Opens the store that must be there, does something, closes it."""
     from metajudge.cli.loop import run
     from metajudge.errors import StoreError

@@ -1,11 +1,13 @@
-"""``metajudge rubric``: list, show and validate rubrics."""
+"""``metajudge rubric``: list, show, validate and refine rubrics."""
 
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-app = typer.Typer(help="List, show and validate rubrics.", no_args_is_help=True, rich_markup_mode=None)
+from metajudge.cli import refine
+
+app = typer.Typer(help="List, show, validate and refine rubrics.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @app.command("list")
@@ -60,3 +62,6 @@ def validate(file: Annotated[Path, typer.Argument(help="A rubric of your own, in
 
     rubric = load_rubric(file)
     typer.echo(f"{file}: valid; {rubric.name}, {rubric.kind}, {len(rubric.criteria)} criteria, digest {rubric.digest}")
+
+
+app.command("refine")(refine.refine)

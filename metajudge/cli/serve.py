@@ -32,7 +32,7 @@ def serve(
     max_body_mb: Annotated[
         float | None, typer.Option(help="Largest request body in megabytes; default 4.", min=0.001)
     ] = None,
-    workers: Annotated[int, typer.Option(help="Processes; more than one is refused.", min=1)] = 1,
+    workers: Annotated[int, typer.Option(help="Processes; more than one takes a store on PostgreSQL.", min=1)] = 1,
     new_key: Annotated[
         str | None,
         typer.Option("--new-key", help="Make a key of this name, print it and its lines for the file.", metavar="NAME"),

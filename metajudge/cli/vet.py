@@ -8,6 +8,16 @@ from typing import Annotated, Any
 
 import typer
 
+from metajudge.cli.fail_under import (
+    FAIL_UNDER_HELP,
+    FAIL_UNDER_METAVAR,
+    Reached,
+    check_labels,
+    of_vetting,
+    parse_fail_under,
+    settle,
+)
+from metajudge.cli.inputs import MapOption, MapValuesOption, PrefixIdsOption, open_inputs
 from metajudge.cli.loop import run, say, stop_on_interrupt
 from metajudge.cli.options import (
     AgentOption,
@@ -17,6 +27,20 @@ from metajudge.cli.options import (
     panel_from,
     rejects_path,
     store_path,
+)
+from metajudge.cli.sending import (
+    DEFAULT_POLL_S,
+    BatchLiveBelowOption,
+    BatchOption,
+    BatchPollOption,
+    BatchSizeOption,
+    BatchWaitOption,
+    BudgetCallsOption,
+    BudgetFileOption,
+    BudgetTokensOption,
+    BudgetUsdOption,
+    batches_of,
+    budget_of,
 )
 from metajudge.types.location import StoreLocation
 
@@ -59,7 +83,7 @@ def vet(
         str | None,
         typer.Option(
             help="single, weighted_average, majority_vote, panel_discussion, rejudge (agents judge the item blind), "
-            "or signals (no model). Default: by the number of agents."
+            "cascade (with a plan in the panel file), or signals (no model). Default: by the number of agents."
         ),
     ] = None,
     threshold: Annotated[float | None, typer.Option(help="Keep scores strictly above; default 4.5.")] = None,
@@ -98,7 +122,15 @@ def vet(
         typer.Option(help="Meta-judges of the judge's or a candidate's family: warn (default), forbid or ignore."),
     ] = None,
     concurrency: Annotated[int, typer.Option(help="Calls in flight at most.", min=1)] = 64,
-    budget_usd: Annotated[float | None, typer.Option(help="Stop before spending more than this.")] = None,
+    budget_usd: BudgetUsdOption = None,
+    budget_calls: BudgetCallsOption = None,
+    budget_tokens: BudgetTokensOption = None,
+    budget_file: BudgetFileOption = None,
+    batch: BatchOption = False,
+    batch_wait: BatchWaitOption = None,
+    batch_live_below: BatchLiveBelowOption = 0,
+    batch_size: BatchSizeOption = None,
+    batch_poll: BatchPollOption = DEFAULT_POLL_S,
     seed: Annotated[int | None, typer.Option(help="Sent to models that take one, and recorded.")] = None,
     no_early_exit: Annotated[
         bool, typer.Option("--no-early-exit", help="Ask every agent, all at once, even when the decision is settled.")
@@ -106,7 +138,13 @@ def vet(
     keep_failures: Annotated[
         bool, typer.Option("--keep-failures", help="Do not try again what ended without a score before.")
     ] = False,
+    maps: MapOption = None,
+    map_values: MapValuesOption = None,
+    prefix_ids: PrefixIdsOption = False,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first bad line.")] = False,
+    fail_under: Annotated[
+        list[str] | None, typer.Option("--fail-under", help=FAIL_UNDER_HELP, metavar=FAIL_UNDER_METAVAR)
+    ] = None,
     as_json: JsonOption = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Estimate calls, tokens and dollars; send nothing.")
@@ -121,10 +159,10 @@ def vet(
 ) -> None:
     """Vet judgments: score each one, and say which to keep.
 
-    Exit codes: 0 all assessed, 1 some unscored, failed or unreadable, 2 usage, 3 budget reached, 130 interrupted.
+    Exit codes: 0 all assessed, 1 some unscored, failed or unreadable, or --fail-under is missed, 2 usage, 3 budget
+    reached, 4 batches pending (--batch-wait), 130 interrupted.
     """
-    from metajudge.readers import open_judgments
-
+    bars = parse_fail_under(fail_under)
     panel = panel_from(
         config,
         agent,
@@ -136,20 +174,25 @@ def vet(
         families=families,
     )
     if panel.early_exit is None:
-        panel = panel.model_copy(update={"early_exit": True})
-    source = open_judgments(inputs, strict=strict, judges=judge or None, limit=limit)
+        # One agent after the other would be one batch after the other, a day each.
+        panel = panel.model_copy(update={"early_exit": not batch})
+    source = open_inputs(
+        inputs, maps, map_values, prefix_ids=prefix_ids, strict=strict, judges=judge or None, limit=limit
+    )
     if dry_run:
         _print_estimate(panel, source, as_json)
         return
     if engine != "local":
         from metajudge.cli.vet_ray import vet_on_ray
 
-        given = {"--calibration": calibration, "--policy": policy, "--store": store}
-        spread = (concurrency, workers, ray_address, budget_usd)
+        given: dict[str, Any] = {"--calibration": calibration, "--policy": policy, "--store": store}
+        given |= {"--fail-under": fail_under}
+        given |= {"--batch": batch or None, "--budget-file": budget_file}
+        spread = (concurrency, workers, ray_address, (budget_usd, budget_calls, budget_tokens))
         raise typer.Exit(vet_on_ray(engine, panel, source, out, spread, keep_failures, as_json, given))
-    options = {
+    check_labels(bars, source)
+    options: dict[str, Any] = {
         "concurrency": concurrency,
-        "budget_usd": budget_usd,
         "calibration": calibration,
         "allow_other_calibration": allow_other_calibration,
         "policy": policy,
@@ -157,19 +200,25 @@ def vet(
         "reviewers": reviewers,
     }
     where = store_path(store)
-    summary, labels = run(_vet(panel, source, inputs, where, out, keep_failures, options))
+    batches = batches_of(
+        where, batch, wait_s=batch_wait, live_below=batch_live_below, size=batch_size, poll_s=batch_poll
+    )
+    with contextlib.closing(budget_of(budget_usd, budget_calls, budget_tokens, budget_file)) as budget:
+        options |= {"budget": budget, "batch": batches}
+        summary, labels = run(_vet(panel, source, inputs, where, out, keep_failures, options))
     summary.bad_lines, summary.duplicates = source.rejects, source.duplicates
     rejects = rejects_path(out, where)
     source.write_rejects(rejects)
     summary.store, summary.out = str(where), None if out is None else str(out)
     summary.total_s = time.monotonic() - STARTED
+    reached = of_vetting(bars, summary, labels)
     if as_json:
-        print_json(summary, labels, rejects)
+        print_json(summary, labels, rejects, reached)
     else:
         from metajudge.cli.vet_report import print_report
 
         print_report(summary, labels, panel, rejects)
-    raise typer.Exit(summary.exit_code)
+    raise typer.Exit(settle(summary.exit_code, reached))
 
 
 async def _vet(
@@ -241,7 +290,7 @@ def _print_estimate(panel: Any, source: Any, as_json: bool) -> None:
         typer.echo(f"No price is known for {', '.join(estimate.unpriced)}: give a price in a panel file.")
 
 
-def print_json(summary: Any, labels: LabelCount, rejects: Path) -> None:
+def print_json(summary: Any, labels: LabelCount, rejects: Path, reached: list[Reached] | None = None) -> None:
     import orjson
 
     data = summary.to_json()
@@ -253,5 +302,7 @@ def print_json(summary: Any, labels: LabelCount, rejects: Path) -> None:
             "kept": labels.kept,
             "kept_correct": labels.kept_correct,
         }
+    if reached:
+        data["fail_under"] = [one.to_json() for one in reached]
     data["rejects"] = str(rejects) if summary.bad_lines else None
     typer.echo(orjson.dumps(data).decode())

@@ -12,8 +12,8 @@ from metajudge.panel_file import PanelConfig
 from metajudge.readers import JudgmentSource
 from metajudge.summary import VetSummary
 
-Spread = tuple[int, int | None, str | None, float | None]
-"""Calls in flight, workers, the cluster's address, dollars."""
+Spread = tuple[int, int | None, str | None, tuple[float | None, int | None, int | None]]
+"""Calls in flight, workers, the cluster's address, and the budget in dollars, calls and tokens."""
 
 
 def vet_on_ray(
@@ -47,10 +47,10 @@ def vet_on_ray(
     from metajudge.distributed.run import RayOptions
     from metajudge.distributed.run import vet_on_ray as run
 
-    concurrency, workers, address, usd = spread
+    concurrency, workers, address, limits = spread
     summary, total = VetSummary(), sum(1 for _ in source)
     shown = _Progress(summary, total)
-    options = RayOptions(address, workers, concurrency, (usd, None, None))
+    options = RayOptions(address, workers, concurrency, limits)
     with contextlib.redirect_stdout(sys.stderr):  # where Ray tells of workers that died
         run(panel, source, out, options, keep_failures=keep_failures, summary=summary, on_batch=shown.update)
     summary.bad_lines, summary.duplicates = source.rejects, source.duplicates

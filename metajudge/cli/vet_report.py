@@ -8,6 +8,7 @@ from rich.table import Table
 
 from metajudge.cli.vet import LabelCount
 from metajudge.panel_file import PanelConfig
+from metajudge.providers.local_files import DEMO_MARK
 from metajudge.runs import RunEnd
 from metajudge.stats.intervals import wilson
 from metajudge.summary import VetSummary
@@ -31,6 +32,9 @@ def print_report(summary: VetSummary, labels: LabelCount, panel: PanelConfig, re
     by = evidence if panel.chosen_strategy == "signals" else _agents(panel)
     kept = "the guaranteed probability" if summary.guarantees else f"{panel.threshold:g}"
     console.print(f"Vetted by {by}; kept above {kept}", soft_wrap=True, markup=False)
+    for notice in summary.notices:
+        if DEMO_MARK in notice:
+            console.print(f"Note: {notice}", soft_wrap=True, markup=False)
     console.print(_counts(summary))
     for line in (
         *_calibration_lines(summary),
@@ -150,8 +154,10 @@ def _where(summary: VetSummary, rejects: Path) -> list[str]:
 def _how_to_go_on(summary: VetSummary, panel: PanelConfig) -> list[str]:
     if summary.end is RunEnd.INTERRUPTED:
         return ["Interrupted. Give the same command again to go on from here."]
+    if summary.end is RunEnd.PENDING:
+        return ["Batches are with their provider. Give the same command again to collect them and go on."]
     if summary.end is RunEnd.BUDGET:
-        return ["The budget is reached. Give the same command with a larger --budget-usd to go on from here."]
+        return ["The budget is reached. Give the same command with a larger budget to go on from here."]
     if panel.chosen_strategy == "signals" and not summary.guarantees:
         return [
             "These scores are a heuristic over free evidence, not calibrated. To have models score the judgments,",

@@ -147,7 +147,8 @@ def build_table(ballots: Iterable[Ballot], *, quorum: int | None = None) -> Peer
         by_question.setdefault(ballot.question_id, []).append(ballot)
     left_out = [out for out in (_left_out(one, quorum) for one in by_question.values()) if out is not None]
     dropped = {out.question_id for out in left_out}
-    counted = {name: one for name, one in by_question.items() if name not in dropped}
+    # Sorted, as ballots are written in the order they come in: resamples must not depend on it.
+    counted = {name: one for name, one in sorted(by_question.items()) if name not in dropped}
     models = sorted({name for one in given for name in (*one.ranked, *one.candidates)})
     if len(models) < 2:
         raise InputError(f"the ballots name {models or 'no candidate'}: a ranking needs at least two candidates")

@@ -53,7 +53,7 @@ def to_line(row: dict[str, Any]) -> bytes:
 
 
 def assessment_rows(given: Path | Iterable[Assessment]) -> Iterator[dict[str, Any]]:
-    for number, assessment in enumerate(_read_assessments(given) if isinstance(given, Path) else given):
+    for number, assessment in enumerate(read_assessments(given) if isinstance(given, Path) else given):
         bar = assessment.guarantee
         yield {
             "line": number,
@@ -80,7 +80,12 @@ def assessment_rows(given: Path | Iterable[Assessment]) -> Iterator[dict[str, An
         }
 
 
-def _read_assessments(path: Path) -> Iterator[Assessment]:
+def read_assessments(path: Path) -> Iterator[Assessment]:
+    """The assessments of a file of `metajudge vet --out`, in its order.
+
+    Raises:
+        InputError: a line is no assessment, or there is none; with file and line.
+    """
     count = 0
     try:
         with path.open("rb") as stream:

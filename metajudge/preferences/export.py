@@ -23,6 +23,7 @@ from metajudge.preferences.responses import pair_responses
 from metajudge.preferences.workspace import Workspace
 from metajudge.readers import JudgmentSource, open_judgments
 from metajudge.types import Assessment, Judgment, digest
+from metajudge.types.location import StoreLocation, store_location
 
 if TYPE_CHECKING:
     from metajudge.calibration.calibration import Calibration
@@ -54,7 +55,7 @@ def export(
     out: Path | str,
     request: ExportRequest | None = None,
     *,
-    store: Path | str | None = None,
+    store: StoreLocation | str | None = None,
     run: str | None = None,
     assessments: Path | str | Iterable[Assessment] | None = None,
     judgments: Sequence[Path | str] | JudgmentSource | Iterable[Judgment] | None = None,
@@ -70,7 +71,7 @@ def export(
     Args:
         out: the folder to make.
         request: kind, format, selection and filters; the default is response pairs of accepted judgments for TRL.
-        store: a store of ``metajudge vet``; either this or ``judgments``.
+        store: a store of ``metajudge vet``, a file or a ``postgresql://`` URL; either this or ``judgments``.
         run: only what this run vetted, in a store.
         assessments: a file of ``metajudge vet --out``, or objects.
         judgments: files and folders, an open source, or objects: what the assessments were made from.
@@ -94,15 +95,15 @@ def export(
     target = Path(out).expanduser().absolute()
     files = _paths(judgments)
     given = Vetted(
-        store=None if store is None else Path(store),
+        store=None if store is None else store_location(store),
         run=run,
         judgments=open_judgments(files) if files else judgments,  # type: ignore[arg-type]
         assessments=Path(assessments) if isinstance(assessments, str | Path) else assessments,
     )
     against = Benchmarks.read([Path(path) for path in decontaminate], asked.ngram)
     limits = _limits(calibration)
-    named = [*files, *(Path(one) for one in (store, assessments) if isinstance(one, str | Path))]
-    exact = all(isinstance(one, str | Path) for one in (store, assessments) if one is not None)
+    named = [*files, *(one for one in (given.store, given.assessments) if isinstance(one, Path))]
+    exact = all(isinstance(one, Path) for one in (given.store, given.assessments) if one is not None)
     exact = exact and (judgments is None or bool(files))
     key = [asked.model_dump(mode="json"), __version__, duckdb.__version__, run, _state(map(Path, decontaminate))]
     key += [None if limits is None else limits.digest, _state(named) if exact else uuid.uuid4().hex]

@@ -22,7 +22,9 @@ from metajudge.preferences.request import ExportRequest, Kind, Rule
 from metajudge.preferences.workspace import quoted
 from metajudge.readers import JudgmentSource
 from metajudge.store import open_store
+from metajudge.store.copying import copy_store
 from metajudge.types import Assessment, Judgment
+from metajudge.types.location import PostgresUrl, StoreLocation
 
 CUT_SHORT: Final = ("length", "max_tokens", "max_output_tokens", "token_limit", "model_length", "MAX_TOKENS")
 """What providers call a reply that met its limit of tokens."""
@@ -79,7 +81,7 @@ _ASSESSMENTS: Final = {
 class Vetted:
     """Where judgments and assessments come from: a store (perhaps one run of it), or files and objects."""
 
-    store: Path | None = None
+    store: StoreLocation | None = None
     run: str | None = None
     judgments: JudgmentSource | Iterable[Judgment] | None = None
     assessments: Path | Iterable[Assessment] | None = None
@@ -105,14 +107,21 @@ def take_in(work: duckdb.DuckDBPyConnection, given: Vetted, request: ExportReque
 
 
 @contextlib.contextmanager
-def attached(work: duckdb.DuckDBPyConnection, path: Path | None) -> Iterator[None]:
-    """Has the store's tables at hand under the name ``kept``, for reading.
+def attached(work: duckdb.DuckDBPyConnection, path: StoreLocation | None) -> Iterator[None]:
+    """Has the store's tables at hand under the name ``kept``, for reading; a PostgreSQL store's as a copy in a file.
 
     Raises:
         StoreError: the store is missing or in use.
     """
     if path is None:
         yield
+        return
+    if isinstance(path, PostgresUrl):
+        with tempfile.TemporaryDirectory(prefix="metajudge-export-") as folder:
+            copy = Path(folder) / "copy.duckdb"
+            copy_store(path, copy, only=frozenset({"items", "judgments", "assessments"}))
+            with attached(work, copy):
+                yield
         return
     if not path.exists():
         raise StoreError(f"{path}: no such store; name it with --store, or make one with `metajudge vet`")
@@ -136,7 +145,9 @@ def _settle(path: Path) -> None:
         threads.submit(asyncio.run, settle()).result()
 
 
-def _copy_store(work: duckdb.DuckDBPyConnection, path: Path, run: str | None, request: ExportRequest) -> dict[str, int]:
+def _copy_store(
+    work: duckdb.DuckDBPyConnection, path: StoreLocation, run: str | None, request: ExportRequest
+) -> dict[str, int]:
     wanted = "NOT redacted" + (f" AND run_id = {quoted(run)}" if run else "")
     needs_probability = request.selection.rule in (Rule.MIN_PROBABILITY, Rule.GUARANTEE)
     paths = ["probability", "calibration", "guarantee.threshold", "guarantee.target", "guarantee.delta"]

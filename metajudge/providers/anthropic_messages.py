@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from metajudge.errors import AuthError, BadReplyError, BadRequestError, NotFoundError
-from metajudge.providers.client import EndpointClient
+from metajudge.providers.client import Transport
 from metajudge.providers.http_errors import Asked, error_from_response
 from metajudge.providers.model import Effort, Endpoint, ModelRequest, Parameters
 from metajudge.providers.negotiation import Dialect, Negotiation, OutputMode, schema_instruction
@@ -50,7 +50,7 @@ def negotiation_for(model: str, notices: Notices, grace_s: float) -> Negotiation
 class AnthropicMessagesModel:
     """A model behind the messages protocol."""
 
-    def __init__(self, name: str, client: EndpointClient, negotiation: Negotiation) -> None:
+    def __init__(self, name: str, client: Transport, negotiation: Negotiation) -> None:
         self._name = name
         self._client = client
         self._negotiation = negotiation

@@ -4,7 +4,7 @@ import asyncio
 from collections import deque
 from dataclasses import dataclass
 
-from metajudge.errors import BudgetExceeded, ConfigurationError, ProviderError
+from metajudge.errors import BatchPendingError, BudgetExceeded, ConfigurationError, ProviderError
 from metajudge.providers.estimate import UsageEstimate
 from metajudge.providers.model import Model, ModelRequest
 from metajudge.providers.prices import Price
@@ -63,8 +63,8 @@ class Budget:
         Raises:
             BudgetExceeded: with what is spent, what the call may take, and the limit.
         """
-        self._check(amount)
-        if not self._waiting and self._fits(self.spent + self._reserved + amount):
+        self.check(amount, self.spent)
+        if not self._waiting and self.fits(self.spent + self._reserved + amount):
             self._reserved += amount
             return
         granted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -83,6 +83,9 @@ class Budget:
         self.spent += spent
         self._grant()
 
+    def close(self) -> None:
+        """Lets go of what the budget holds; of a budget of one run, nothing."""
+
     def _grant(self) -> None:
         while self._waiting:
             amount, granted = self._waiting[0]
@@ -90,34 +93,40 @@ class Budget:
                 self._waiting.popleft()
                 continue
             try:
-                self._check(amount)
+                self.check(amount, self.spent)
             except BudgetExceeded as exceeded:
                 self._waiting.popleft()
                 granted.set_exception(exceeded)
                 continue
-            if not self._fits(self.spent + self._reserved + amount):
+            if not self.fits(self.spent + self._reserved + amount):
                 return
             self._waiting.popleft()
             self._reserved += amount
             granted.set_result(None)
 
-    def _fits(self, total: Amount) -> bool:
+    def fits(self, total: Amount) -> bool:
+        """Whether the limits allow a total."""
         return (
             (self.usd is None or total.usd <= self.usd + _TOLERANCE)
             and (self.calls is None or total.calls <= self.calls)
             and (self.tokens is None or total.tokens <= self.tokens)
         )
 
-    def _check(self, amount: Amount) -> None:
-        total = self.spent + amount
-        if self._fits(total):
+    def check(self, amount: Amount, spent: Amount) -> None:
+        """Refuses a call that does not even fit beside what is spent.
+
+        Raises:
+            BudgetExceeded: with what is spent, what the call may take, and the limit.
+        """
+        total = spent + amount
+        if self.fits(total):
             return
         if self.calls is not None and total.calls > self.calls:
-            said = f"{self.spent.calls} of {self.calls} calls are made"
+            said = f"{spent.calls} of {self.calls} calls are made"
         elif self.usd is not None and total.usd > self.usd + _TOLERANCE:
-            said = f"${self.spent.usd:.4f} of ${self.usd:g} is spent and the next call may cost ${amount.usd:.4f}"
+            said = f"${spent.usd:.4f} of ${self.usd:g} is spent and the next call may cost ${amount.usd:.4f}"
         else:
-            said = f"{self.spent.tokens} of {self.tokens} tokens are used and the next call may take {amount.tokens}"
+            said = f"{spent.tokens} of {self.tokens} tokens are used and the next call may take {amount.tokens}"
         raise BudgetExceeded(f"the budget is reached: {said}. Raise it to go on; what is done is kept")
 
 
@@ -153,6 +162,9 @@ class BudgetedModel(ModelWrapper):
             reply = await self._inner.complete(request)
             spent = self._spent(request, reply, reserved)
             return reply
+        except BatchPendingError:  # reserved again by the run that collects it
+            spent = Amount()
+            raise
         except ProviderError as error:
             if not error.sent:
                 spent = Amount()

@@ -27,7 +27,20 @@ HttpClientFactory = Callable[[Endpoint], "httpx2.AsyncClient"]
 class _Sdk(Protocol):
     async def post(self, *args: Any, **options: Any) -> Any: ...
 
+    async def get(self, *args: Any, **options: Any) -> Any: ...
+
     async def close(self) -> None: ...
+
+
+class Transport(Protocol):
+    """What carries a provider's requests: at once, over a connection, or in a batch."""
+
+    @property
+    def endpoint(self) -> Endpoint: ...
+
+    def asked(self, model: str) -> Asked: ...
+
+    async def post(self, path: str, body: bytes, asked: Asked, parameters: Parameters) -> bytes: ...
 
 
 class EndpointClient:
@@ -95,6 +108,52 @@ class EndpointClient:
                 "Is the base URL that of an API?",
                 status=response.status_code,
             )
+        return content
+
+    async def exchange(
+        self,
+        path: str,
+        asked: Asked,
+        *,
+        timeout_s: float,
+        body: bytes | None = None,
+        file: tuple[str, bytes] | None = None,
+        headers: tuple[tuple[str, str], ...] = (),
+    ) -> bytes:
+        """Sends one request that is no completion: a GET, or a POST where there is a body or a file.
+
+        Args:
+            file: name and content of a file of JSON lines, uploaded for a batch.
+
+        Returns:
+            The body of a successful answer, whatever it is.
+
+        Raises:
+            ProviderError: typed, for every answer that is no success and for broken connections.
+        """
+        sdk = self._sdk or self.open()
+        sent: dict[str, Any] = {}
+        options: dict[str, Any] = {"timeout": self._timeout(timeout_s), "headers": dict(headers)}
+        if file is not None:
+            sent = {"body": {"purpose": "batch"}, "files": {"file": (*file, "application/jsonl")}}
+            options["headers"]["Content-Type"] = "multipart/form-data"
+        elif body is not None:
+            sent = {"content": body}
+        send = sdk.post if sent else sdk.get
+        try:
+            async with asyncio.timeout(timeout_s):
+                response = await send(
+                    self.endpoint.base_url + path, cast_to=self._response_type, options=options, **sent
+                )
+        except self._status_error as error:
+            failed: httpx2.Response = error.response
+            raise error_from_response(failed.status_code, failed.headers, failed.content, asked) from None
+        except Exception as error:
+            typed = error_from_exception(error, asked, timeout_s)
+            if typed is None:
+                raise
+            raise typed from error
+        content: bytes = response.content
         return content
 
     async def post_streamed(

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from metajudge.errors import AuthError, BadReplyError, BadRequestError, NotFoundError
-from metajudge.providers.client import EndpointClient
+from metajudge.providers.client import Transport
 from metajudge.providers.http_errors import Asked, error_from_response
 from metajudge.providers.logprobs import read_logprobs
 from metajudge.providers.model import Endpoint, ModelRequest
@@ -40,7 +40,7 @@ def negotiation_for(model: str, endpoint: Endpoint, notices: Notices, grace_s: f
 class OpenAIChatModel:
     """A model behind the chat completions protocol."""
 
-    def __init__(self, name: str, client: EndpointClient, negotiation: Negotiation) -> None:
+    def __init__(self, name: str, client: Transport, negotiation: Negotiation) -> None:
         self._name = name
         self._client = client
         self._negotiation = negotiation

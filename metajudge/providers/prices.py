@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 from metajudge.errors import ConfigurationError
-from metajudge.providers.spec import PROVIDERS, AgentSpec
+from metajudge.providers.spec import LOCAL, PROVIDERS, AgentSpec
 from metajudge.types import Usage
 
 
@@ -65,9 +65,10 @@ class ListPrice:
 
     model: str
     provider: str
+    batch: bool = False
 
     def cost(self, usage: Usage) -> float:
-        return float(_library_cost(usage, self.model, self.provider).total_price)
+        return float(_library_cost(usage, self.model, self.provider, batch=self.batch).total_price)
 
 
 def find_price(spec: AgentSpec) -> Price | None:
@@ -75,8 +76,50 @@ def find_price(spec: AgentSpec) -> Price | None:
 
     A model asked at another base URL is priced as at the provider it is named under.
     """
+    if spec.provider == LOCAL:
+        return FlatPrice.of(0, 0)
     provider = PROVIDERS[spec.provider].price_id
     return None if provider is None else _find(spec.model, provider)
+
+
+@dataclass(frozen=True, slots=True)
+class SharePrice:
+    """A share of another price."""
+
+    price: Price
+    share: float
+
+    def cost(self, usage: Usage) -> float:
+        return self.share * self.price.cost(usage)
+
+
+_BATCH_SHARE = 0.5
+_HALF_PRICE = frozenset({"openai", "anthropic"})
+
+
+def find_batch_price(spec: AgentSpec, own: Price | None = None) -> Price | None:
+    """What a call costs in a batch, None where nobody knows.
+
+    The price list's own batch price where it has one; else half of the list price at OpenAI and Anthropic, who take
+    half of everything; else the list price, which is too high rather than too low.
+
+    Args:
+        own: the user's own price, of which half is taken at OpenAI and Anthropic.
+    """
+    provider = PROVIDERS[spec.provider].price_id
+    price = own or find_price(spec)
+    if price is None:
+        return None
+    if own is None and provider is not None and _has_batch_price(spec.model, provider):
+        return ListPrice(spec.model, provider, batch=True)
+    return SharePrice(price, _BATCH_SHARE) if provider in _HALF_PRICE else price
+
+
+@lru_cache(maxsize=256)
+def _has_batch_price(model: str, provider: str) -> bool:
+    usage = Usage(1000, 0, 0, 1000)
+    live, batch = _library_cost(usage, model, provider), _library_cost(usage, model, provider, batch=True)
+    return bool(batch.total_price < live.total_price)
 
 
 @lru_cache(maxsize=256)
@@ -92,7 +135,7 @@ def _find(model: str, provider: str) -> Price | None:
     return derived if derived is not None and _agree(derived, library) else library
 
 
-def _library_cost(usage: Usage, model: str, provider: str) -> Any:
+def _library_cost(usage: Usage, model: str, provider: str, *, batch: bool = False) -> Any:
     from genai_prices import Usage as LibraryUsage
     from genai_prices import calc_price
 
@@ -105,6 +148,7 @@ def _library_cost(usage: Usage, model: str, provider: str) -> Any:
         ),
         model,
         provider_id=provider,
+        price_context={"processing": "batch"} if batch else None,
     )
 
 

@@ -14,12 +14,14 @@ from metajudge.providers.limits import LimitedModel, Limits, LimitSettings
 from metajudge.providers.metering import Meter, MeteredModel
 from metajudge.providers.model import CallCache, Endpoint, Ledger, Model
 from metajudge.providers.notices import Notices
-from metajudge.providers.prices import Price, find_price
+from metajudge.providers.prices import Price, find_batch_price, find_price
 from metajudge.providers.retry import RetryingModel, RetryPolicy
-from metajudge.providers.spec import PROVIDERS, AgentSpec
+from metajudge.providers.spec import LOCAL, PROVIDERS, AgentSpec
 
 if TYPE_CHECKING:
-    from metajudge.providers.client import ClientPool, HttpClientFactory
+    from metajudge.providers.batch_queue import BatchQueue
+    from metajudge.providers.client import ClientPool, EndpointClient, HttpClientFactory, Transport
+    from metajudge.providers.local_server import LocalServers
     from metajudge.providers.negotiation import Negotiation
 
 _GRACE_S = 0.25
@@ -42,6 +44,7 @@ class Resources:
         limits: of the run, and of every endpoint without its own in ``endpoint_limits``.
         retry: bounds of retrying.
         budget: the run's hard limit, None for none.
+        batches: where requests are gathered for the providers' batch APIs, None to ask at once.
         seed: of the jitter between retries, None for a different one each time.
         http_client: makes the HTTP client for an endpoint in place of the SDKs' own.
         meter: counts of the whole run.
@@ -56,10 +59,12 @@ class Resources:
     endpoint_limits: Mapping[Endpoint, LimitSettings] = field(default_factory=dict)
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     budget: Budget | None = None
+    batches: "BatchQueue | None" = None
     seed: int | None = None
     http_client: "HttpClientFactory | None" = None
     meter: Meter = field(default_factory=Meter)
     notices: Notices = field(default_factory=Notices)
+    _local_servers: "LocalServers | None" = None
     _shared_limits: Limits | None = None
     _clients: "ClientPool | None" = None
     _negotiations: "dict[tuple[Endpoint, str], Negotiation]" = field(default_factory=dict)
@@ -69,7 +74,8 @@ class Resources:
     def shared_limits(self) -> Limits:
         """One set of limits for all models."""
         if self._shared_limits is None:
-            self._shared_limits = Limits(self.limits, self.endpoint_limits)
+            one_by_one = {Endpoint("openai", PROVIDERS[LOCAL].base_url): LimitSettings(per_endpoint=1)}
+            self._shared_limits = Limits(self.limits, {**one_by_one, **self.endpoint_limits})
         return self._shared_limits
 
     @property
@@ -88,6 +94,15 @@ class Resources:
             self._clients = ClientPool(self.limits.concurrency, self.http_client)
         return self._clients
 
+    @property
+    def local_servers(self) -> "LocalServers":
+        """One server a model file, started when it is first asked."""
+        if self._local_servers is None:
+            from metajudge.providers.local_server import LocalServers
+
+            self._local_servers = LocalServers()
+        return self._local_servers
+
     def negotiation(self, endpoint: Endpoint, model: str, start: "Callable[[], Negotiation]") -> "Negotiation":
         """What is known about a model at an endpoint, shared by the agents that use it."""
         found = self._negotiations.get((endpoint, model))
@@ -101,7 +116,10 @@ class Resources:
         return "unknown" if found is None else found.dialect.mode.value
 
     async def aclose(self) -> None:
-        """Closes all connections; harmless when repeated."""
+        """Closes all connections and ends local servers; harmless when repeated."""
+        servers, self._local_servers = self._local_servers, None
+        if servers is not None:
+            await servers.aclose()
         clients, self._clients = self._clients, None
         if clients is not None:
             await clients.aclose()
@@ -131,7 +149,9 @@ def build_model(
     """
     provider, estimate = build_provider(spec, resources)
     prices = partial(find_price, spec) if price is None else lambda: price
-    return _wrapped(provider, resources, prices, estimate, meter, resources.clients.open)
+    live = resources.batches is None or spec.provider == LOCAL
+    batched = None if live else partial(_batched, spec, resources, price, meter)
+    return _wrapped(provider, resources, prices, estimate, meter, resources.clients.open, batched)
 
 
 def wrap_model(
@@ -158,6 +178,7 @@ def _wrapped(
     estimate: UsageEstimate,
     meter: Meter | None,
     prepare: Callable[[], None],
+    batched: Callable[[Model], Model] | None = None,
 ) -> Model:
     model: Model = MeteredModel(
         provider,
@@ -169,11 +190,32 @@ def _wrapped(
         notices=resources.notices,
     )
     model = LimitedModel(model, resources.shared_limits, estimate)
+    if batched is not None:
+        model = batched(model)
     budget = resources.budget
     if budget:
         model = BudgetedModel(model, budget, None if budget.usd is None else prices(), estimate)
     model = RetryingModel(model, resources.retry, rng=resources.rng)
     return CachedModel(model, resources.cache)
+
+
+def _batched(spec: AgentSpec, resources: Resources, price: Price | None, meter: Meter | None, live: Model) -> Model:
+    """The model asked in batches; ``live`` asks where a batch would not do. Batches wait for nobody's limits."""
+    from metajudge.providers.batch_model import BatchedModel, BatchMeteredModel, BatchProvider
+
+    assert resources.batches is not None
+    client, adapter, _ = _adapter(spec, resources)
+    provider = BatchProvider(spec.model, client, resources.batches, adapter)
+    batched = BatchMeteredModel(
+        provider,
+        meters=(resources.meter,) if meter is None else (resources.meter, meter),
+        find_price=partial(find_batch_price, spec, price),
+        prepare=resources.clients.open,
+        ledger=resources.ledger,
+        run_id=resources.run_id,
+        notices=resources.notices,
+    )
+    return BatchedModel(batched, live, provider, resources.batches)
 
 
 def build_provider(spec: AgentSpec, resources: Resources) -> tuple[Model, UsageEstimate]:
@@ -182,6 +224,19 @@ def build_provider(spec: AgentSpec, resources: Resources) -> tuple[Model, UsageE
     Raises:
         ConfigurationError: no key where one is needed.
     """
+    if spec.provider == LOCAL:
+        from metajudge.providers.local import build_local_model
+
+        shared = partial(resources.negotiation, spec.endpoint, spec.model)
+        return build_local_model(spec, resources.local_servers, resources.notices, shared), UsageEstimate()
+    client, adapter, estimate = _adapter(spec, resources)
+    return adapter(client), estimate
+
+
+def _adapter(
+    spec: AgentSpec, resources: Resources
+) -> "tuple[EndpointClient, Callable[[Transport], Model], UsageEstimate]":
+    """The client for an agent's endpoint, its protocol's adapter over a transport, and the estimate of its calls."""
     from metajudge.providers import anthropic_messages, openai_chat
 
     endpoint, notices = spec.endpoint, resources.notices
@@ -194,9 +249,12 @@ def build_provider(spec: AgentSpec, resources: Resources) -> tuple[Model, UsageE
         negotiation = resources.negotiation(
             endpoint, spec.model, lambda: anthropic_messages.negotiation_for(spec.model, notices, grace_s)
         )
-        model: Model = anthropic_messages.AnthropicMessagesModel(spec.model, client, negotiation)
-        return model, UsageEstimate(anthropic_messages.max_tokens_for)
+        return (
+            client,
+            lambda transport: anthropic_messages.AnthropicMessagesModel(spec.model, transport, negotiation),
+            UsageEstimate(anthropic_messages.max_tokens_for),
+        )
     negotiation = resources.negotiation(
         endpoint, spec.model, lambda: openai_chat.negotiation_for(spec.model, endpoint, notices, grace_s)
     )
-    return openai_chat.OpenAIChatModel(spec.model, client, negotiation), UsageEstimate()
+    return client, lambda transport: openai_chat.OpenAIChatModel(spec.model, transport, negotiation), UsageEstimate()

@@ -11,7 +11,7 @@ from metajudge.errors import InputError
 from metajudge.readers.lines import Reject, Source, open_bytes, read_lines
 
 Groups: TypeAlias = tuple[tuple[str, ...], ...]
-Format: TypeAlias = Literal["jsonl", "csv", "preflib"]
+Format: TypeAlias = Literal["jsonl", "csv", "preflib", "judgments"]
 
 PREFLIB_SUFFIXES = (".soc", ".soi", ".toc", ".toi")
 
@@ -70,11 +70,14 @@ def read_ballots(path: Path | str) -> BallotFile:
       place; or a column a candidate, with ranks in the cells (empty: not ranked). Optionally ``weight``, a voter and a
       question.
     - PrefLib: ``.soc``, ``.soi``, ``.toc``, ``.toi``, in its present or its former format.
+    - Judgments in any other format that :func:`metajudge.readers.open_judgments` reads: each verdict ranks the models,
+      where they are named, else the responses.
 
     Raises:
         InputError: the file cannot be read, is none of these, or holds no ballot.
     """
     from metajudge.readers.ballots_csv import read_csv_ballots
+    from metajudge.readers.judged_ballots import holds_foreign_judgments, read_judged_ballots
     from metajudge.readers.preflib import read_preflib
 
     source = Source(Path(path), str(path))
@@ -82,8 +85,11 @@ def read_ballots(path: Path | str) -> BallotFile:
         "jsonl": read_json_ballots,
         "csv": read_csv_ballots,
         "preflib": read_preflib,
+        "judgments": read_judged_ballots,
     }
-    found = readers[_format_of(source)](source)
+    suffix = Path(source.name.removesuffix(".gz")).suffix
+    foreign = suffix not in PREFLIB_SUFFIXES and holds_foreign_judgments(source)
+    found = readers["judgments" if foreign else _format_of(source)](source)
     if not found.ballots:
         why = f": {found.rejects[0]}" if found.rejects else " (it is empty)"
         raise InputError(f"{source.name} holds no ballot{why}")
@@ -174,17 +180,26 @@ def weight_of(value: object) -> Fraction:
     """A weight as an exact fraction: text and numbers count as the decimals they print as.
 
     Raises:
-        InputError: not a finite number above 0.
+        InputError: not a finite number above 0, or one whose exponent no sum of weights could hold.
     """
     try:
         if isinstance(value, bool) or not isinstance(value, int | float | str):
             raise ValueError
-        weight = Fraction(str(value).strip())
+        text = str(value).strip()
+        if _has_wild_exponent(text):
+            raise InputError(f"the weight is {text}: a weight lies between 1e-100 and 1e100; scale all of them")
+        weight = Fraction(text)
     except (ValueError, ZeroDivisionError):
         raise InputError(f"the weight is {value!r}: it is a number above 0") from None
     if weight <= 0:
         raise InputError(f"the weight is {value}: it is a number above 0; leave out ballots that must not count")
     return weight
+
+
+def _has_wild_exponent(text: str) -> bool:
+    """Whether the exact fraction would have more than a hundred digits for its exponent alone."""
+    _, _, exponent = text.lower().partition("e")
+    return bool(exponent) and abs(int(exponent)) > 100
 
 
 def text_lines(source: Source) -> Iterator[str]:

@@ -1,26 +1,37 @@
 """Which format an input has, by its content."""
 
 import stat
-import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import Enum
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from metajudge.errors import InputError
-from metajudge.readers import judgebench, llmbar
+from metajudge.readers import alpaca_eval, arena_hard, inspect_log, judgebench, langfuse, langsmith, llmbar, promptfoo
+from metajudge.readers.containers import Container, container_of, table_of
+from metajudge.readers.dataset_table import DatasetTable, dataset_folders
+from metajudge.readers.guessing import guess_mapping
+from metajudge.readers.json_object import read_object
 from metajudge.readers.jsonl import JudgmentLines
-from metajudge.readers.lines import Line, Source, open_bytes, read_lines
+from metajudge.readers.lines import Line, Reject, Source, open_bytes
 from metajudge.readers.llmbar_results import ResultFile, is_result_path
+from metajudge.readers.mapped import MappedTable
+from metajudge.readers.mapping import FieldMap, own_columns
 from metajudge.readers.pairs import is_pair
 from metajudge.readers.reader import Reader
+from metajudge.readers.saved_maps import saved_map
+from metajudge.readers.scored_runs import ScoredRuns
+from metajudge.readers.tables import Table
 
 SNIFFED_LINES = 1_000
 """How many lines are looked at for a record of a known format."""
 
 EXPECTED = (
     "expected metajudge JSONL (one object a line with id, item, judge, verdict), a JudgeBench output file (pair_id, "
-    "response_A, response_B, judgments), or a JudgeBench or LLMBar folder (a file of pairs and one of judgments)"
+    "response_A, response_B, judgments), a JudgeBench or LLMBar folder (a file of pairs and one of judgments), results "
+    "of Arena-Hard, AlpacaEval, Inspect, promptfoo, LangSmith or Langfuse, or any table with a mapping (`metajudge "
+    "inspect FILE` guesses one)"
 )
 
 
@@ -29,20 +40,45 @@ class Shape(Enum):
 
     JUDGMENTS = "judgments"
     OUTPUT = "JudgeBench output"
+    ARENA_HARD = "Arena-Hard judgments"
+    ALPACA_EVAL = "AlpacaEval annotations"
+    PROMPTFOO = "promptfoo results"
+    FEEDBACK = "LangSmith feedback without its runs"
+    RUNS = "LangSmith runs"
+    SCORES = "Langfuse scores without their traces"
+    TRACES = "Langfuse traces"
     PAIRS = "pairs without judgments"
     GAMES = "judgments without their pairs (JudgeBench)"
     EVALUATIONS = "judgments without their pairs (LLMBar)"
-    LIST = "one JSON list"
+    OBJECT = "one JSON object"
+    TABLE = "a table"
     EMPTY = "nothing"
     UNKNOWN = "something else"
 
 
-def readers_of(path: Path, name: str) -> list[Reader]:
+_APART = {
+    Shape.GAMES: "holds judgments that name their pair by item_id, but not the pairs: give the folder that holds both "
+    "files",
+    Shape.PAIRS: "holds pairs, but no judgments: give the folder that holds both files",
+    Shape.FEEDBACK: "holds LangSmith feedback, but not the runs it is about: give the folder that holds both (runs "
+    "have id, inputs, outputs)",
+    Shape.RUNS: "holds LangSmith runs, but no feedback: give the folder that holds both (feedback has run_id, key, "
+    "score)",
+    Shape.SCORES: "holds Langfuse scores, but not the traces they are about: give the folder that holds scores/ and "
+    "traces/ or observations_v2/",
+    Shape.TRACES: "holds Langfuse traces, but no scores: give the folder that holds both",
+}
+_APART[Shape.EVALUATIONS] = _APART[Shape.GAMES]
+
+
+def readers_of(path: Path, name: str, mapping: FieldMap | None = None) -> list[Reader]:
     """The readers for a file or a folder.
 
     Args:
         path: what to read.
         name: what to call it in messages.
+        mapping: which column of a table is what; None for the one that is kept for this file, if any. A mapping that
+            is given is used for every file but metajudge's own; its ``values`` alone only give words a meaning.
 
     Raises:
         InputError: there is nothing here that any reader knows, with what was looked for and what was found.
@@ -52,86 +88,193 @@ def readers_of(path: Path, name: str) -> list[Reader]:
     except OSError as error:
         raise InputError(f"cannot read {name}: {error.strerror or error}") from error
     if stat.S_ISDIR(mode):
-        return _folder(path, name)
-    return [_file(Source(path, name))]
+        return _folder(path, name, mapping)
+    return [_file(Source(path, name), mapping)]
 
 
-def shape_of(record: dict[str, Any]) -> Shape:
+def shape_of(record: Mapping[str, Any]) -> Shape:
     """What one record is, by its keys."""
-    if JudgmentLines.recognises(record):
-        return Shape.JUDGMENTS
-    if judgebench.is_output(record):
-        return Shape.OUTPUT
-    if llmbar.is_evaluation(record):
-        return Shape.EVALUATIONS
-    if judgebench.is_game(record):
-        return Shape.GAMES
-    if is_pair(record):
-        return Shape.PAIRS
-    return Shape.UNKNOWN
+    data = dict(record)
+    known = {
+        Shape.JUDGMENTS: JudgmentLines.recognises,
+        Shape.OUTPUT: judgebench.is_output,
+        Shape.ARENA_HARD: arena_hard.is_arena_hard,
+        Shape.ALPACA_EVAL: alpaca_eval.is_annotation,
+        Shape.PROMPTFOO: promptfoo.is_promptfoo_result,
+        Shape.EVALUATIONS: llmbar.is_evaluation,
+        Shape.GAMES: judgebench.is_game,
+        Shape.PAIRS: is_pair,
+        Shape.FEEDBACK: langsmith.is_feedback,
+        Shape.SCORES: langfuse.is_score,
+        Shape.RUNS: langsmith.is_run,
+        Shape.TRACES: langfuse.is_run,
+    }
+    return next((shape for shape, recognises in known.items() if recognises(data)), Shape.UNKNOWN)
 
 
-def _file(source: Source) -> Reader:
-    shape, found = _sniff(source)
+def _file(source: Source, mapping: FieldMap | None) -> Reader:
+    container = container_of(source)
+    if container is Container.ZIP:
+        if inspect_log.is_inspect_archive(source):
+            return inspect_log.InspectLog(source, archive=True)
+        open_bytes(source).close()  # says what it is instead
+    if container is Container.LIST and is_result_path(source.path.resolve()):
+        return ResultFile(source)
+    table = table_of(source, container)
+    shape, found = _sniff(table)
+    mapped = mapping if mapping is not None and mapping.columns else None
+    if mapped is None and shape in (Shape.UNKNOWN, Shape.TABLE):
+        mapped = _kept(source, mapping)
+    if mapped is not None and shape is not Shape.JUDGMENTS:
+        return MappedTable(table, mapped)
+    values = mapping.values if mapping is not None else {}
     match shape:
         case Shape.JUDGMENTS:
-            return JudgmentLines(source)
+            return JudgmentLines(source, table)
         case Shape.OUTPUT:
             return judgebench.JudgeBenchOutput(source)
-        case Shape.LIST:
-            return _list(source)
-        case Shape.GAMES | Shape.EVALUATIONS:
-            raise InputError(
-                f"{source.name} holds judgments that name their pair by item_id, but not the pairs: give the folder "
-                "that holds both files"
-            )
-        case Shape.PAIRS:
-            raise InputError(f"{source.name} holds pairs, but no judgments: give the folder that holds both files")
+        case Shape.ARENA_HARD:
+            return arena_hard.ArenaHardJudgments(source)
+        case Shape.ALPACA_EVAL:
+            return alpaca_eval.AlpacaEvalAnnotations(table)
+        case Shape.PROMPTFOO:
+            return promptfoo.PromptfooResults(source, lines=True)
+        case Shape.OBJECT:
+            return _object(source, values)
         case Shape.EMPTY:
             raise InputError(f"{source.name} is empty; {EXPECTED}")
-        case Shape.UNKNOWN:
-            raise InputError(f"{source.name} holds no judgment that can be read: {found}; {EXPECTED}")
+        case Shape.TABLE | Shape.UNKNOWN:
+            return _table(table, values, found)
+    raise InputError(f"{source.name} {_APART[shape]}")
 
 
-def _list(source: Source) -> Reader:
-    if is_result_path(source.path.resolve()):
-        return ResultFile(source)
+def _kept(source: Source, mapping: FieldMap | None) -> FieldMap | None:
+    """The mapping kept for a file, with the meanings given now laid over its own."""
+    kept = saved_map(source.path)
+    if kept is None or mapping is None:
+        return kept
+    return kept.with_values(mapping.values)
+
+
+def _object(source: Source, values: Mapping[str, str]) -> Reader:
+    data = read_object(source)
+    if inspect_log.is_inspect_log(data):
+        return inspect_log.InspectLog(source, archive=False)
+    if promptfoo.is_promptfoo_output(data):
+        return promptfoo.PromptfooResults(source, lines=False)
+    if langfuse.is_trace(data):
+        return langfuse.LangfuseTrace(source, values)
+    keys = ", ".join(list(data)[:8])
+    raise InputError(f"{source.name} is one JSON object, with the fields {keys}; {EXPECTED}")
+
+
+def _table(table: Table, values: Mapping[str, str], found: str) -> Reader:
+    """A reader for rows that no format claims: by names of our own, else not at all, with a guess."""
+    columns = table.columns()
+    if langsmith.is_test_results(columns):
+        return langsmith.LangSmithTestResults(table, values)
+    if {"input", "output_1", "output_2", "results"} <= set(columns):
+        return ResultFile(table.source)  # which says that only its folders name the judge
+    own = own_columns(columns)
+    direct = FieldMap(columns=own, values=dict(values))
+    if own.keys() >= {"verdict", "question", "judge"} and not direct.missing():
+        return MappedTable(table, direct)
+    name = table.source.name
+    if table.format == "JSONL" and not columns:
+        raise InputError(f"{name} holds no judgment that can be read: {found}; {EXPECTED}")
+    rows = [row for row in islice(table.rows(), SNIFFED_LINES) if isinstance(row, Line)]
+    guess = guess_mapping(columns, rows)
+    told = f": {found}" if found else ""
+    if len(guess.fields) < 3:
+        raise InputError(f"{name} holds no judgment that can be read{told}; {EXPECTED}")
+    problems = "".join(f"\n  {problem}" for problem in guess.problems)
     raise InputError(
-        f"{source.name} is one JSON list; give one object a line (jq -c '.[]' {source.name} > judgments.jsonl)"
+        f"{name} is a table of no known format{told}. Say which column is what, for instance\n"
+        f"  {guess.mapping.to_flags()}{problems}\n`metajudge inspect {name}` shows what that gives."
     )
 
 
-def _folder(path: Path, name: str) -> list[Reader]:
+def _folder(path: Path, name: str, mapping: FieldMap | None) -> list[Reader]:
     """Readers for every file of a known format directly in a folder, or for the result files below it."""
+    splits = dataset_folders(path)
+    if splits:
+        return [_dataset(Source(split, str(Path(name) / split.relative_to(path))), mapping) for split in splits]
     readers: list[Reader] = []
-    pairs: list[Source] = []
-    games: list[tuple[Shape, Source]] = []
+    apart: dict[Shape, list[Source]] = {shape: [] for shape in _APART}
     files = _files(path, name)
     for source in files:
-        match _sniff_quietly(source):
-            case Shape.JUDGMENTS:
-                readers.append(JudgmentLines(source))
-            case Shape.OUTPUT:
-                readers.append(judgebench.JudgeBenchOutput(source))
-            case Shape.PAIRS:
-                pairs.append(source)
-            case (Shape.GAMES | Shape.EVALUATIONS) as shape:
-                games.append((shape, source))
-            case _:
-                pass
-    if games and not pairs:
-        raise InputError(
-            f"{name} holds judgments ({games[0][1].path.name}), but not the pairs they name (item_id, question, "
-            "response_a, response_b)"
-        )
-    for kind, source in games:
-        is_judgebench = kind is Shape.GAMES
-        readers.append(judgebench.games(pairs, source) if is_judgebench else llmbar.evaluations(pairs, source))
+        shape = _sniff_quietly(source)
+        if shape in apart:
+            apart[shape].append(source)
+        elif shape is Shape.TABLE and ((mapping is not None and mapping.columns) or _kept(source, mapping) is not None):
+            readers.append(_file(source, mapping))
+        elif shape not in (Shape.UNKNOWN, Shape.TABLE, Shape.EMPTY):
+            found = _quietly(source, mapping if shape is not Shape.OBJECT else None)
+            readers += [] if found is None else [found]
+    readers += _paired(name, apart)
+    readers += _scored(path, name, apart, mapping.values if mapping is not None else {})
     readers = readers or [ResultFile(source) for source in _result_files(path, name)]
     if not readers:
         seen = ", ".join(source.path.name for source in files[:5]) + (", ..." if len(files) > 5 else "")
         raise InputError(f"{name} holds no file of judgments (found: {seen or 'nothing'}); {EXPECTED}")
     return readers
+
+
+def _dataset(source: Source, mapping: FieldMap | None) -> Reader:
+    table = DatasetTable(source)
+    mapped = mapping if mapping is not None and mapping.columns else _kept(source, mapping)
+    if mapped is not None:
+        return MappedTable(table, mapped)
+    first = next((row for row in table.rows() if isinstance(row, Line)), None)
+    if first is None:
+        raise InputError(f"{source.name} is empty; {EXPECTED}")
+    if alpaca_eval.is_annotation(first.data):
+        return alpaca_eval.AlpacaEvalAnnotations(table)
+    return _table(table, mapping.values if mapping is not None else {}, "")
+
+
+def _paired(name: str, apart: Mapping[Shape, list[Source]]) -> Iterator[Reader]:
+    """Files of judgments with the files of pairs beside them."""
+    pairs = apart[Shape.PAIRS]
+    games = apart[Shape.GAMES] + apart[Shape.EVALUATIONS]
+    if games and not pairs:
+        raise InputError(
+            f"{name} holds judgments ({games[0].path.name}), but not the pairs they name (item_id, question, "
+            "response_a, response_b)"
+        )
+    for source in sorted(games, key=lambda one: one.name):
+        is_judgebench = source in apart[Shape.GAMES]
+        yield judgebench.games(pairs, source) if is_judgebench else llmbar.evaluations(pairs, source)
+
+
+def _scored(path: Path, name: str, apart: Mapping[Shape, list[Source]], values: Mapping[str, str]) -> Iterator[Reader]:
+    """Files of scores with the runs they are about, beside them or in the folders of Langfuse's export."""
+    feedback, runs = apart[Shape.FEEDBACK], [*apart[Shape.RUNS]]
+    for source in feedback:
+        if not runs:
+            raise InputError(f"{name} ({source.path.name}) {_APART[Shape.FEEDBACK]}")
+        tables = [table_of(one) for one in runs]
+        parts = (langsmith.run_of, langsmith.score_of)
+        yield ScoredRuns("LangSmith feedback", tables, table_of(source), *parts, values)
+    scores = [*apart[Shape.SCORES], *_below(path, name, langfuse.SCORE_FOLDERS)]
+    traces = [*apart[Shape.TRACES], *_below(path, name, langfuse.RUN_FOLDERS)] if scores else []
+    for source in scores:
+        if not traces:
+            raise InputError(f"{name} ({source.path.name}) {_APART[Shape.SCORES]}")
+        tables = [table_of(one) for one in traces]
+        yield ScoredRuns("Langfuse scores", tables, table_of(source), langfuse.run_of, langfuse.score_of, values)
+
+
+def _below(path: Path, name: str, folders: tuple[str, ...]) -> list[Source]:
+    """The files of folders of these names, which may lie one folder deeper (a project's)."""
+    found = [folder for pattern in folders for folder in sorted([*path.glob(pattern), *path.glob(f"*/{pattern}")])]
+    sources = [
+        source
+        for folder in found
+        if folder.is_dir()
+        for source in _files(folder, str(Path(name) / folder.relative_to(path)))
+    ]
+    return [source for source in sources if _sniff_quietly(source) in (Shape.SCORES, Shape.TRACES, Shape.RUNS)]
 
 
 def _files(path: Path, name: str) -> list[Source]:
@@ -151,37 +294,67 @@ def _result_files(path: Path, name: str) -> Iterator[Source]:
 def _sniff_quietly(source: Source) -> Shape:
     """The shape of a file that nobody named: what cannot be read is no input."""
     try:
-        return _sniff(source)[0]
+        container = container_of(source)
+        if container is Container.ZIP:
+            return Shape.OBJECT if inspect_log.is_inspect_archive(source) else Shape.UNKNOWN
+        return _sniff(table_of(source, container))[0]
     except InputError:
         return Shape.UNKNOWN
 
 
-def _sniff(source: Source) -> tuple[Shape, str]:
-    """A file's shape by its first record of a known one, and what else stands there."""
-    with open_bytes(source) as stream:
-        try:
-            head = stream.read(4096)
-        except (EOFError, OSError, zlib.error) as error:
-            raise InputError(f"{source.name} is a damaged gzip file: {error}") from error
-    if b"\0" in head:
-        raise InputError(f"{source.name} is not text; {EXPECTED}")
-    head = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if head.startswith(b"["):
-        return Shape.LIST, ""
-    found = ""
-    for number, line in enumerate(read_lines(source)):
-        if isinstance(line, Line):
-            shape = shape_of(line.data)
+def _quietly(source: Source, mapping: FieldMap | None) -> Reader | None:
+    """The reader of a file that nobody named, where there is one."""
+    try:
+        return _file(source, mapping)
+    except InputError:
+        return None
+
+
+def _sniff(table: Table) -> tuple[Shape, str]:
+    """A table's shape by its first record of a known one, and what else stands there."""
+    found, rows = "", 0
+    lines = table.format == "JSONL"
+    for number, row in enumerate(table.rows()):
+        if isinstance(row, Line):
+            shape = shape_of(row.data)
+            if lines and shape is Shape.UNKNOWN and number == 0 and _is_object(row.data):
+                return Shape.OBJECT, ""
             if shape is not Shape.UNKNOWN:
                 return shape, ""
-        found = found or _description(line)
+            rows += bool(row.data)
+        elif lines and number == 0 and row.line == 1 and _may_open(row, table) and _opens(table.source):
+            return Shape.OBJECT, ""
+        found = found or _description(row, "line" if lines else "row")
         if number >= SNIFFED_LINES:
             break
+    if rows and not lines:
+        return Shape.TABLE, ""
     return (Shape.UNKNOWN, found) if found else (Shape.EMPTY, "")
 
 
-def _description(line: Any) -> str:
+_SPREAD = "half a JSON object"
+
+
+def _is_object(data: dict[str, Any]) -> bool:
+    return inspect_log.is_inspect_log(data) or promptfoo.is_promptfoo_output(data) or langfuse.is_trace(data)
+
+
+def _may_open(first: Reject, table: Table) -> bool:
+    """Whether a file might be one object as a whole: its first line is half of one, or there is no other line."""
+    return first.reason.startswith(_SPREAD) or next(islice(table.rows(), 1, None), None) is None
+
+
+def _opens(source: Source) -> bool:
+    """Whether a file whose first line is half an object is one object as a whole."""
+    try:
+        read_object(source)
+    except InputError:
+        return False
+    return True
+
+
+def _description(line: Line | Reject, what: str) -> str:
     if isinstance(line, Line):
         keys = ", ".join(sorted(line.data)[:8])
-        return f"line {line.number} has the fields {keys}" if keys else f"line {line.number} is an empty object"
-    return f"line {line.line}: {line.reason}"
+        return f"{what} {line.number} has the fields {keys}" if keys else f"{what} {line.number} is an empty object"
+    return f"{what} {line.line}: {line.reason}"

@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from metajudge.errors import InputError
+from metajudge.readers.containers import Container, container_of
 from metajudge.readers.lines import EXCERPT, Line, Reject, Source, read_lines
 from metajudge.readers.reasons import reason_of
 from metajudge.readers.source import open_judgments
@@ -130,7 +131,7 @@ class _JudgedItems:
 
 def _input(path: str) -> "_ItemLines | _JudgedItems":
     source = Source(Path(path), path)
-    if path != "-" and source.path.is_file():
+    if path != "-" and source.path.is_file() and container_of(source) is Container.LINES:
         first = next((line for line in read_lines(source) if isinstance(line, Line)), None)
         if first is not None and _is_item(first):
             return _ItemLines(source)

@@ -10,26 +10,28 @@ import orjson
 from pydantic import ValidationError
 
 from metajudge.errors import InputError
-from metajudge.readers.lines import Reject, Source, read_lines
+from metajudge.readers.lines import Reject, Source
 from metajudge.readers.reader import Found
 from metajudge.readers.reasons import reason_of
+from metajudge.readers.tables import JsonLineTable, Table
 from metajudge.types import Judgment
 
 
 class JudgmentLines:
-    """Reads a file of our own judgment records."""
+    """Reads our own judgment records: a file of lines, or another table whose rows are such records."""
 
     format = "metajudge JSONL"
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, table: Table | None = None) -> None:
         self.source = source
+        self._table = table or JsonLineTable(source)
 
     @staticmethod
     def recognises(record: dict[str, Any]) -> bool:
         return "item" in record and ("judge" in record or "verdict" in record)
 
     def read(self) -> Iterator[Found | Reject]:
-        for line in read_lines(self.source):
+        for line in self._table.rows():
             if isinstance(line, Reject):
                 yield line
                 continue

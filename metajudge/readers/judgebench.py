@@ -194,6 +194,8 @@ def _from_output_game(row: OutputRow, item: Item, judge_model: str, game: _Game 
 def _judgment(item: Item, game: _Recorded, meta: dict[str, Any]) -> Judgment:
     standard = game.judge_prompt == STANDARD_PROMPT
     judge = game.judge_model if standard else f"{game.judge_model}/{game.judge_prompt}"
+    if not standard:
+        meta = {**meta, "judge_model": game.judge_model}  # two prompts of one model share its voice as evidence
     if game.failed:
         outcome = GameVerdict(None, "the runner failed to ask the judge: the game is null")
     else:

@@ -17,6 +17,10 @@ class Found:
     line: int
 
 
+MISSHAPEN = (KeyError, TypeError, AttributeError, ValueError)
+"""What looking into data of another shape than the documented one raises."""
+
+
 class Reader(Protocol):
     """One input in one format. ``read`` starts anew at each call and holds one record at a time."""
 

@@ -8,13 +8,14 @@ import sys
 import tempfile
 import weakref
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from metajudge.errors import InputError
 from metajudge.readers.detect import readers_of
 from metajudge.readers.jsonl import to_line
 from metajudge.readers.lines import Reject
+from metajudge.readers.mapping import FieldMap
 from metajudge.readers.reader import Found, Reader
 from metajudge.types import Judgment
 
@@ -86,10 +87,12 @@ class JudgmentSource:
         strict: bool = False,
         judges: Collection[str] | None = None,
         limit: int | None = None,
+        prefix_ids: bool = False,
     ) -> None:
         self.formats = {name: " and ".join(dict.fromkeys(r.format for r in rs)) for name, rs in inputs.items()}
         self.strict = strict
         self._inputs = inputs
+        self._prefix_ids = prefix_ids
         self._judges = None if judges is None else frozenset(judges)
         self._limit = limit
         self._tally = _Tally()
@@ -153,7 +156,7 @@ class JudgmentSource:
         for readers in self._inputs.values():
             for reader in readers:
                 for found in reader.read():
-                    record = _settled(found, ledger)
+                    record = _settled(_prefixed(found) if self._prefix_ids else found, ledger)
                     _count(record, tally)
                     if tally.total > self._tally.total:
                         # Passes meet the same records in the same order: the one that is furthest knows most.
@@ -211,17 +214,24 @@ def open_judgments(
     strict: bool = False,
     judges: Collection[str] | None = None,
     limit: int | None = None,
+    mapping: FieldMap | None = None,
+    prefix_ids: bool = False,
 ) -> JudgmentSource:
     """Opens files and folders of judgments; each one's format is recognised by its content.
 
     Read are metajudge JSONL and JudgeBench output files (plain or gzip), folders that hold such files or the
-    pairs-and-judgments layout of JudgeBench and LLMBar, and LLMBar's own result files.
+    pairs-and-judgments layout of JudgeBench and LLMBar, LLMBar's own result files, the results of Arena-Hard,
+    AlpacaEval, Inspect and promptfoo, scores of LangSmith and Langfuse, and, by a mapping of their columns, CSV, JSON,
+    Parquet and Hugging Face datasets on disk.
 
     Args:
         paths: what to read; ``-`` is standard input, which is copied to a temporary file first.
         strict: whether the first bad line raises instead of being counted.
         judges: names of the judges to give; None for all.
         limit: how many judgments to give at most, after the selection by judge; None for all.
+        mapping: which column of a table is what (:func:`metajudge.readers.parse_map`); None for the mapping kept for
+            the file in ``metajudge-inputs.toml``, where there is one.
+        prefix_ids: put the file's name before every judgment's id, where files use the same ids for different ones.
 
     Returns:
         A source that can be iterated any number of times.
@@ -239,14 +249,22 @@ def open_judgments(
     try:
         for path in map(str, paths):
             name = "<stdin>" if path == "-" else path
-            inputs[name] = readers_of(_seekable(path, name, spooled), name)
+            inputs[name] = readers_of(_seekable(path, name, spooled), name, mapping)
             _require_judgment(name, inputs[name], strict=strict)
     except BaseException:
         _remove(spooled)
         raise
-    source = JudgmentSource(inputs, strict=strict, judges=judges, limit=limit)
+    source = JudgmentSource(inputs, strict=strict, judges=judges, limit=limit, prefix_ids=prefix_ids)
     weakref.finalize(source, _remove, spooled)
     return source
+
+
+def _prefixed(found: Found | Reject) -> Found | Reject:
+    """The judgment with its file's name before its id."""
+    if isinstance(found, Reject):
+        return found
+    name = f"{found.file}/{found.judgment.id}"
+    return replace(found, judgment=found.judgment.model_copy(update={"id": name}))
 
 
 def _settled(found: Found | Reject, ledger: _Ledger | None) -> Judgment | Reject | None:
@@ -259,6 +277,8 @@ def _settled(found: Found | Reject, ledger: _Ledger | None) -> Judgment | Reject
     if earlier.same:
         return None
     reason = f"id {found.judgment.id!r} stands for another judgment at {earlier.file}:{earlier.line}"
+    other = earlier.file != found.file
+    reason += "; --prefix-ids puts each file's name before its ids" if other else "; give each judgment its own id"
     return Reject(found.file, found.line, reason, to_line(found.judgment).decode().rstrip("\n"))
 
 

@@ -43,6 +43,25 @@ def check_writable(path: Path) -> None:
         raise InputError(f"{path}: there is no folder {path.parent}; make it first")
 
 
+def check_apart(inputs: Iterable[Path | str], outputs: Iterable[Path | None]) -> None:
+    """Refuses an output that is also an input, or another output: what is written would replace what is there.
+
+    Raises:
+        InputError: naming the file.
+    """
+    read = {os.path.realpath(one) for one in inputs}
+    named: set[str] = set()
+    for path in outputs:
+        if path is None:
+            continue
+        place = os.path.realpath(path)
+        if place in read:
+            raise InputError(f"{path} is read and would be overwritten: write to another file")
+        if place in named:
+            raise InputError(f"{path} is named for two outputs: give each a file of its own")
+        named.add(place)
+
+
 def write_report(report: Report, path: Path) -> None:
     """Writes the report in the format its name asks for, at once or not at all.
 

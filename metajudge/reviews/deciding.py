@@ -15,7 +15,7 @@ def decision_from(
     judgment: Judgment | None,
     reviewer: str,
     outcome: str | None,
-    verdict: str | None = None,
+    verdict: str | AnyVerdict | None = None,
     scores: Sequence[str] = (),
     *,
     reason: str = "",
@@ -28,6 +28,7 @@ def decision_from(
     with another one it modifies.
 
     Args:
+        verdict: as it is written (``A>B``), or a verdict, which may be a ranking or a grade.
         scores: corrected scores, ``CRITERION=NUMBER`` each.
 
     Raises:
@@ -81,7 +82,7 @@ def check_corrections(review: Review, decision: HumanDecision) -> None:
             )
 
 
-def _verdict(text: str | None, judgment: Judgment | None) -> AnyVerdict | None:
+def _verdict(text: str | AnyVerdict | None, judgment: Judgment | None) -> AnyVerdict | None:
     if text is None:
         return None
     try:

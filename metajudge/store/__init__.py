@@ -1,17 +1,40 @@
-"""What is kept: judgments, calls, assessments and runs, in one file."""
+"""What is kept: judgments, calls, assessments and runs, in one file or in a PostgreSQL database."""
 
 from typing import TYPE_CHECKING
 
 from metajudge.store.protocol import RunRecord, Store
+from metajudge.types.location import PostgresUrl, store_location
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from metajudge.types.location import StoreLocation
 
 __all__ = ["RunRecord", "Store", "open_store"]
 
 
-async def open_store(path: "str | Path") -> Store:
-    """Opens the store at a path; see :func:`metajudge.store.duckdb_store.open_store`."""
+async def open_store(location: "StoreLocation | str") -> Store:
+    """Opens the store at a file's path or a ``postgresql://`` URL.
+
+    See :func:`metajudge.store.duckdb_store.open_store` and :func:`metajudge.store.postgres_store.open_store`.
+
+    Raises:
+        ConfigurationError: a URL of something else, or extra ``postgres`` is missing.
+        StoreError: there cannot be a store at this place; the message says why.
+    """
+    where = store_location(location)
+    if isinstance(where, PostgresUrl):
+        return await _open_postgres(where)
     from metajudge.store.duckdb_store import open_store as open_duckdb  # duckdb and numpy only where needed
 
-    return await open_duckdb(path)
+    return await open_duckdb(where)
+
+
+async def _open_postgres(url: PostgresUrl) -> Store:
+    try:
+        from metajudge.store.postgres_store import open_store as open_postgres
+    except ImportError as error:
+        from metajudge.errors import ConfigurationError
+
+        raise ConfigurationError(
+            f"a store on PostgreSQL needs extra packages ({error.name}): pip install 'metajudge-vet[postgres]'"
+        ) from None
+    return await open_postgres(url)

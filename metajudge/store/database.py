@@ -7,12 +7,13 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import duckdb
 
 from metajudge.errors import StoreError, StoreLockedError
 from metajudge.store.migrating import migrate
+from metajudge.store.sql import Connection, only_row
 
 MEMORY: Final = ":memory:"
 STORAGE_VERSION: Final = "v2.0.0"
@@ -140,14 +141,17 @@ class Database:
                 _open_paths.discard(self.path)
 
 
-def only_row(connection: duckdb.DuckDBPyConnection, query: str, values: Sequence[Any] = ()) -> tuple[Any, ...]:
-    """The row of a query that has exactly one.
+class DuckDBDialect:
+    """A :class:`~metajudge.store.sql.Dialect`: one thread writes, so nothing needs a lock."""
 
-    Reads to the end: a result that is not read out keeps its transaction, and that stops checkpoints.
-    """
-    (row,) = connection.execute(query, list(values)).fetchall()
-    found: tuple[Any, ...] = row
-    return found
+    skip_locked: Final = ""
+
+    def lock_reviews(self, connection: Connection, names: Sequence[str]) -> None:
+        return
+
+    def numbers(self, connection: Connection, table: str, column: str, count: int) -> list[int]:
+        (last,) = only_row(connection, f"SELECT coalesce(max({column}), 0) FROM {table}")  # noqa: S608 - our own names
+        return list(range(int(last) + 1, int(last) + 1 + count))
 
 
 def _sync_folder(folder: Path) -> None:

@@ -2,8 +2,9 @@
 
 import asyncio
 import atexit
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -11,16 +12,18 @@ import duckdb
 import orjson
 
 from metajudge.errors import StoreError, UserError
-from metajudge.store import forgetting, queries
-from metajudge.store.audit_log import DuckDBAuditLog
-from metajudge.store.database import Database
+from metajudge.store import forgetting, keyed_reads, queries, rewriting
+from metajudge.store.audit_log import StoredAuditLog
+from metajudge.store.database import Database, DuckDBDialect
+from metajudge.store.duckdb_tables import DuckDBTables
 from metajudge.store.gathered_reads import GatheredReads
 from metajudge.store.group_commit import GroupCommit
 from metajudge.store.journal import Journal, Record
 from metajudge.store.lookups import KnownKeys, RecentReplies, key_hash
 from metajudge.store.protocol import RunRecord
-from metajudge.store.reviews import DuckDBReviews
+from metajudge.store.reviews import StoredReviews
 from metajudge.store.rows import AssessmentWrite, decode, encode, item_row, judgment_row, reply_of_call
+from metajudge.store.sql import Connection
 from metajudge.store.write_ahead import WriteAhead
 from metajudge.types import Assessment, CallRecord, Judgment, Reply
 
@@ -40,6 +43,20 @@ async def open_store(path: str | Path) -> "DuckDBStore":
     return await asyncio.to_thread(DuckDBStore, path)
 
 
+@contextmanager
+def opened_tables(path: Path) -> Iterator[DuckDBTables]:
+    """A file's rows; what a killed process left in its log is in them.
+
+    Raises:
+        StoreError: as for :func:`open_store`.
+    """
+    store = DuckDBStore(path)
+    try:
+        yield DuckDBTables(store._database.writer)
+    finally:
+        store._close()
+
+
 class DuckDBStore:
     """A :class:`~metajudge.store.protocol.Store` in one DuckDB file, owned by one process.
 
@@ -50,7 +67,7 @@ class DuckDBStore:
     def __init__(self, path: str | Path) -> None:
         self._database = Database(path)
         try:
-            forgetting.finish_rewrite(self._database)
+            rewriting.finish_rewrite(self._database)
             _end_orphaned_runs(self._database.writer)
             self._journal = Journal(self._database.writer)
             ahead = None if self._database.in_memory else self._replayed_log()
@@ -61,11 +78,12 @@ class DuckDBStore:
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="metajudge-store-reader")
         self._replies = RecentReplies()
         self._reply_reads = GatheredReads(lambda keys: self._read(lambda: self._find_replies(keys)))
-        self._reply_keys = KnownKeys(lambda: self._ask(queries.reply_hashes))
-        self._assessment_keys = KnownKeys(lambda: self._ask(queries.assessment_hashes))
+        self._reply_keys = KnownKeys(lambda: self._ask(keyed_reads.reply_hashes))
+        self._assessment_keys = KnownKeys(lambda: self._ask(keyed_reads.assessment_hashes))
         self._saved: set[str] = set()
-        self.reviews = DuckDBReviews(self._change, self._ask_after_writes)
-        self.audit_log = DuckDBAuditLog(self._change, self._ask_after_writes)
+        dialect = DuckDBDialect()
+        self.reviews = StoredReviews(self._change, self._ask_after_writes, dialect)
+        self.audit_log = StoredAuditLog(self._change, self._ask_after_writes, dialect)
         atexit.register(self._close)  # a script that ends without closing loses nothing either
 
     @property
@@ -90,7 +108,7 @@ class DuckDBStore:
     def _find_replies(self, keys: Sequence[str]) -> dict[str, Reply]:
         self._reply_keys.load()
         probable = [key for key in keys if self._reply_keys.may_contain(key_hash(key))]
-        return self._ask(lambda cursor: queries.find_replies(cursor, probable)) if probable else {}
+        return self._ask(lambda cursor: keyed_reads.find_replies(cursor, probable)) if probable else {}
 
     def record_call(self, call: CallRecord) -> None:
         """Keeps one attempt; see :class:`~metajudge.providers.model.Ledger`."""
@@ -131,7 +149,7 @@ class DuckDBStore:
     def _find_assessments(self, keys: Sequence[str]) -> dict[str, Assessment]:
         self._assessment_keys.load()
         probable = [key for key in keys if self._assessment_keys.may_contain(key_hash(key))]
-        return self._ask(lambda cursor: queries.find_assessments(cursor, probable)) if probable else {}
+        return self._ask(lambda cursor: keyed_reads.find_assessments(cursor, probable)) if probable else {}
 
     async def judgments(self) -> list[Judgment]:
         """Every judgment whose texts are kept."""
@@ -181,6 +199,10 @@ class DuckDBStore:
         """A page of the newest assessment of each judgment by each panel; see the protocol."""
         return await self._ask_after_writes(lambda cursor: queries.newest_assessments(cursor, after, limit))
 
+    async def run_assessments(self, run_id: str, after: int = 0, limit: int = 1000) -> list[tuple[int, Assessment]]:
+        """A page of what a run itself kept; see the protocol."""
+        return await self._ask_after_writes(lambda cursor: queries.run_assessments(cursor, run_id, after, limit))
+
     async def runs(self, limit: int = 50) -> list[RunRecord]:
         """The runs, newest first."""
         return await self._read(lambda: self._ask(lambda cursor: queries.runs(cursor, limit)))
@@ -189,6 +211,10 @@ class DuckDBStore:
         """Everything kept about a judgment, item or run id; see :func:`metajudge.store.queries.show`."""
         await self._writer.flush()
         return await self._read(lambda: self._ask(lambda cursor: queries.show(cursor, name)))
+
+    async def ask(self, question: Callable[[Connection], T], /) -> T:
+        """Puts a read-only question to the database, after everything acknowledged; see the protocol."""
+        return await self._ask_after_writes(question)
 
     async def forget(self, item_id: str) -> int:
         """Redacts an item's texts and rewrites the file without them; see :mod:`metajudge.store.forgetting`.
@@ -210,9 +236,9 @@ class DuckDBStore:
         connection = self._database.writer
         if not forgetting.known(connection, item_id):
             return 0
-        count = forgetting.redact(connection, item_id)
+        count = _in_transaction(lambda writer: forgetting.redact(writer, item_id), connection)
         try:
-            forgetting.rewrite(self._database)
+            rewriting.rewrite(self._database)
         finally:
             self._journal = Journal(self._database.writer)
         return count
@@ -251,15 +277,15 @@ class DuckDBStore:
             log.drop(segment.number)
         return log
 
-    async def _change(self, change: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
-        """Runs a change in the writer thread."""
+    async def _change(self, change: Callable[[Connection], T], /) -> T:
+        """Runs a change in the writer thread, in a transaction."""
         try:
             result: T = await self._writer.run(lambda: _told(change, self._database.writer))
         except _Refused as refused:
             raise refused.error from None
         return result
 
-    async def _ask_after_writes(self, question: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
+    async def _ask_after_writes(self, question: Callable[[Connection], T], /) -> T:
         await self._writer.flush()
         return await self._read(lambda: self._ask(question))
 
@@ -282,11 +308,22 @@ class _Refused(StoreError):  # noqa: N818 - a carrier, never seen outside
         self.error = error
 
 
-def _told(change: Callable[[duckdb.DuckDBPyConnection], T], connection: duckdb.DuckDBPyConnection) -> T:
+def _told(change: Callable[[Connection], T], connection: duckdb.DuckDBPyConnection) -> T:
     try:
-        return change(connection)
+        return _in_transaction(change, connection)
     except UserError as error:
         raise _Refused(error) from error
+
+
+def _in_transaction(change: Callable[[Connection], T], connection: duckdb.DuckDBPyConnection) -> T:
+    connection.begin()
+    try:
+        result = change(connection)
+        connection.commit()
+    except BaseException:
+        connection.rollback()
+        raise
+    return result
 
 
 _ADD_EVENT: Final = "INSERT INTO run_events (event_id, run_id, status, occurred_at, summary)"

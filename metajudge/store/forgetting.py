@@ -1,14 +1,8 @@
-"""Takes an item's texts out of the tables, then out of the file's bytes."""
+"""Takes an item's texts out of the tables."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Final
 
-import duckdb
-
-from metajudge.errors import StoreError
-from metajudge.store.database import STORAGE_VERSION, Database, only_row
-from metajudge.store.migrating import migrate
 from metajudge.store.queries import case_requests
 from metajudge.store.redaction import (
     FORGOTTEN,
@@ -18,8 +12,7 @@ from metajudge.store.redaction import (
     redact_judgment,
     redact_review,
 )
-
-Connection = duckdb.DuckDBPyConnection
+from metajudge.store.sql import Connection, only_row
 
 _DIGESTS: Final = """
     SELECT item_digest FROM judgments WHERE item_id = $1 UNION SELECT item_digest FROM items WHERE item_id = $1
@@ -38,7 +31,7 @@ def known(connection: Connection, item_id: str) -> bool:
     """Whether anything is kept about an item."""
     (count,) = only_row(
         connection,
-        f"SELECT (SELECT count(*) FROM ({_JUDGED})) + (SELECT count(*) FROM assessments WHERE {_ASSESSED}) "  # noqa: S608
+        f"SELECT (SELECT count(*) FROM ({_JUDGED}) AS judged) + (SELECT count(*) FROM assessments WHERE {_ASSESSED}) "  # noqa: S608
         "+ (SELECT count(*) FROM reviews WHERE item_id = $1) "
         "+ (SELECT count(*) FROM audit_log WHERE kind = 'case' AND subject = $1)",
         [item_id],
@@ -47,38 +40,32 @@ def known(connection: Connection, item_id: str) -> bool:
 
 
 def redact(connection: Connection, item_id: str) -> int:
-    """Redacts, in one transaction, all that was said about an item; returns how many rows were.
+    """Redacts, in the caller's transaction, all that was said about an item; returns how many rows were.
 
     An item with the same content under another id is the same text and goes with it. A call belongs to the
     item when an assessment, or a case's record, names its key; calls that neither names (a run was killed before the
     assessment was complete, a repair, a later round of a discussion) might quote any item, so their texts are
     dropped too: what it costs is that they are asked again.
     """
-    connection.begin()
-    try:
-        count = 0
-        for table, key, condition, redacted in (
-            ("assessments", "assessment_id", _ASSESSED, redact_assessment),
-            ("items", "item_digest", f"item_digest IN ({_DIGESTS})", redact_item),
-            ("judgments", "judgment_digest", f"judgment_digest IN ({_JUDGED})", redact_judgment),
-            ("reviews", "review_id", "item_id = $1", redact_review),
-            ("review_decisions", "decision_id", _REVIEWED, redact_decision),
-        ):
-            count += _redact_payloads(connection, table, key, condition, redacted, item_id)
-        (calls,) = only_row(
-            connection,
-            f"""UPDATE calls SET redacted = true, token_probabilities = NULL,
-                reply_text = CASE WHEN reply_text IS NULL THEN NULL ELSE '{FORGOTTEN}' END,
-                failure_message = CASE WHEN failure_message IS NULL THEN NULL ELSE '{FORGOTTEN}' END
-            WHERE NOT redacted AND (key IN ({_LINKED}) OR key IN (SELECT unnest($2::VARCHAR[]))
-                OR (key NOT IN ({_UNLINKED}) AND key NOT IN (SELECT unnest($3::VARCHAR[]))))""",  # noqa: S608
-            [item_id, case_requests(connection, item_id), case_requests(connection)],
-        )
-        connection.commit()
-    except BaseException:
-        connection.rollback()
-        raise
-    return count + int(calls)
+    count = 0
+    for table, key, condition, redacted in (
+        ("assessments", "assessment_id", _ASSESSED, redact_assessment),
+        ("items", "item_digest", f"item_digest IN ({_DIGESTS})", redact_item),
+        ("judgments", "judgment_digest", f"judgment_digest IN ({_JUDGED})", redact_judgment),
+        ("reviews", "review_id", "item_id = $1", redact_review),
+        ("review_decisions", "decision_id", _REVIEWED, redact_decision),
+    ):
+        count += _redact_payloads(connection, table, key, condition, redacted, item_id)
+    calls = connection.execute(
+        f"""UPDATE calls SET redacted = true, token_probabilities = NULL,
+            reply_text = CASE WHEN reply_text IS NULL THEN NULL ELSE '{FORGOTTEN}' END,
+            failure_message = CASE WHEN failure_message IS NULL THEN NULL ELSE '{FORGOTTEN}' END
+        WHERE NOT redacted AND (key IN ({_LINKED}) OR key IN (SELECT unnest($2::VARCHAR[]))
+            OR (key NOT IN ({_UNLINKED}) AND key NOT IN (SELECT unnest($3::VARCHAR[]))))
+        RETURNING call_id""",  # noqa: S608
+        [item_id, case_requests(connection, item_id), case_requests(connection)],
+    ).fetchall()
+    return count + len(calls)
 
 
 def _redact_payloads(
@@ -94,68 +81,3 @@ def _redact_payloads(
             [redacted(payload), value],
         )
     return len(rows)
-
-
-def rewrite(database: Database) -> None:
-    """Copies the tables into a new file and puts it in the old one's place.
-
-    DuckDB leaves the old bytes of a changed row in free blocks of its file, so a checkpoint is not enough.
-    Needs as much free space as the file has. A rewrite that was cut off leaves its copy behind, and
-    :func:`finish_rewrite` goes on from there.
-
-    Raises:
-        StoreError: the copy could not be written; the tables are redacted all the same.
-    """
-    if database.in_memory:
-        return
-    copy = copy_path(database.path)
-    try:
-        _remove(copy)
-        _copy_tables(database.writer, copy, database.path)
-        database.replaced_by(copy)
-    except (duckdb.Error, OSError) as error:
-        _remove(copy)
-        raise StoreError(
-            f"the texts are redacted, but {database.path} could not be rewritten, so that their bytes may still "
-            f"be in it: {error}. It needs free space for a second copy; then forget the item again"
-        ) from error
-
-
-def finish_rewrite(database: Database) -> None:
-    """Repeats a rewrite that was cut off (its copy is still there)."""
-    if not database.in_memory and copy_path(database.path).exists():
-        rewrite(database)
-
-
-def copy_path(path: Path) -> Path:
-    return path.with_name(path.name + ".rewrite")
-
-
-def _copy_tables(connection: Connection, copy: Path, path: Path) -> None:
-    (name,) = only_row(connection, "SELECT current_database()")
-    source = _quoted(name)
-    target = str(copy).replace("'", "''")
-    connection.execute("CHECKPOINT")
-    connection.execute(f"ATTACH '{target}' AS rewritten (STORAGE_VERSION '{STORAGE_VERSION}')")
-    try:
-        connection.execute("USE rewritten")
-        migrate(connection, path)
-        tables = connection.execute(
-            "SELECT table_name FROM duckdb_tables() WHERE database_name = 'rewritten' AND table_name != 'migrations'"
-        ).fetchall()
-        for (table,) in tables:
-            connection.execute(f"DELETE FROM rewritten.{table}")  # noqa: S608 - what a migration put there
-            connection.execute(f"INSERT INTO rewritten.{table} SELECT * FROM {source}.{table}")  # noqa: S608
-        connection.execute("CHECKPOINT rewritten")
-    finally:
-        connection.execute(f"USE {source}")
-        connection.execute("DETACH rewritten")
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _remove(copy: Path) -> None:
-    for path in (copy, copy.with_name(copy.name + ".wal")):
-        path.unlink(missing_ok=True)

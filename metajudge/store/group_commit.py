@@ -4,7 +4,6 @@ A record is acknowledged when it is in the log (see :mod:`metajudge.store.write_
 the database implies that everything acknowledged before is there too.
 """
 
-import asyncio
 import threading
 import time
 from collections import deque
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
 from metajudge.errors import StoreError
+from metajudge.store.tickets import Ticket, answer
 from metajudge.store.write_ahead import WriteAhead
 
 T = TypeVar("T")
@@ -27,14 +27,6 @@ MAX_QUEUED_BYTES: Final = 16_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class _Ticket:
-    """Where the answer goes."""
-
-    loop: asyncio.AbstractEventLoop
-    future: "asyncio.Future[Any]"
-
-
-@dataclass(frozen=True, slots=True)
 class _Write(Generic[T]):
     row: T
     size: int
@@ -44,7 +36,7 @@ class _Write(Generic[T]):
 @dataclass(frozen=True, slots=True)
 class _Task:
     run: Callable[[], Any]
-    ticket: _Ticket
+    ticket: Ticket
 
 
 class GroupCommit(Generic[T]):
@@ -129,8 +121,7 @@ class GroupCommit(Generic[T]):
 
         A StoreError it raises is the caller's alone; anything else ends the writer.
         """
-        loop = asyncio.get_running_loop()
-        ticket = _Ticket(loop, loop.create_future())
+        ticket = Ticket.new()
         with self._wake:
             self._check_open()
             if self._ahead is not None:
@@ -164,14 +155,14 @@ class GroupCommit(Generic[T]):
     def _work(self) -> None:
         while group := self._next_group():
             try:
-                answer = self._process(group)
+                reply = self._process(group)
             except BaseException as error:  # the thread must never end without telling those who wait
                 with self._wake:
                     self._fail(error, group)
                 return
             self._busy = False
-            if answer is not None:
-                _answer([answer])
+            if reply is not None:
+                answer([reply])
 
     def _next_group(self) -> "list[_Write[T] | _Task]":
         """Waits for a group: the writes up to the next task, or one task; empty when closed."""
@@ -192,7 +183,7 @@ class GroupCommit(Generic[T]):
             self._due = 0.0 if self._queue else None
             return group
 
-    def _process(self, group: "list[_Write[T] | _Task]") -> tuple[_Ticket, Any] | None:
+    def _process(self, group: "list[_Write[T] | _Task]") -> tuple[Ticket, Any] | None:
         first = group[0]
         if isinstance(first, _Task):
             try:
@@ -224,23 +215,4 @@ class GroupCommit(Generic[T]):
         self._wake.notify()
         tickets = [entry.ticket for entry in lost if isinstance(entry, _Task)]
         self._told = self._told or bool(tickets)
-        _answer([(ticket, error) for ticket in tickets])
-
-
-def _answer(answers: list[tuple[_Ticket, Any]]) -> None:
-    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[_Ticket, Any]]] = {}
-    for ticket, value in answers:
-        by_loop.setdefault(ticket.loop, []).append((ticket, value))
-    for loop, answered in by_loop.items():
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(_resolve, answered)
-
-
-def _resolve(answers: list[tuple[_Ticket, Any]]) -> None:
-    for ticket, value in answers:
-        if ticket.future.done():  # cancelled meanwhile
-            continue
-        if isinstance(value, BaseException):
-            ticket.future.set_exception(value)
-        else:
-            ticket.future.set_result(value)
+        answer([(ticket, error) for ticket in tickets])

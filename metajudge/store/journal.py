@@ -6,10 +6,10 @@ from typing import Final
 
 import duckdb
 
-from metajudge.store.database import only_row
+from metajudge.store.keyed_reads import stored_hashes
 from metajudge.store.lookups import KnownKeys
-from metajudge.store.queries import stored_hashes
 from metajudge.store.rows import AssessmentWrite, Row, agent_rows, assessment_row, call_row
+from metajudge.store.sql import only_row
 from metajudge.types import CallRecord
 
 Record = CallRecord | AssessmentWrite

@@ -3,11 +3,14 @@
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
-
-import duckdb
+from typing import TYPE_CHECKING
 
 from metajudge.errors import StoreError
+
+if TYPE_CHECKING:
+    import duckdb
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +24,13 @@ class Migration:
 
 @cache
 def known_migrations() -> tuple[Migration, ...]:
-    """The steps shipped with this version, in order."""
-    files = [f for f in (resources.files("metajudge.store") / "migrations").iterdir() if f.name.endswith(".sql")]
+    """The steps for a DuckDB file shipped with this version, in order."""
+    return steps_in(resources.files("metajudge.store") / "migrations")
+
+
+def steps_in(folder: Traversable) -> tuple[Migration, ...]:
+    """The steps in a folder, in order."""
+    files = [file for file in folder.iterdir() if file.name.endswith(".sql")]
     steps = []
     for file in files:
         number, name = file.name.removesuffix(".sql").split("_", 1)
@@ -30,7 +38,7 @@ def known_migrations() -> tuple[Migration, ...]:
     return tuple(sorted(steps, key=lambda step: step.version))
 
 
-def migrate(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+def migrate(connection: "duckdb.DuckDBPyConnection", path: Path) -> None:
     """Applies the steps the file lacks, all of them or none.
 
     Raises:
@@ -59,7 +67,7 @@ def migrate(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
         raise
 
 
-def _applied(connection: duckdb.DuckDBPyConnection, path: Path) -> int:
+def _applied(connection: "duckdb.DuckDBPyConnection", path: Path) -> int:
     found = connection.execute(
         "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database()"
     ).fetchall()

@@ -1,11 +1,14 @@
 """What the rest of the product asks of a store."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from metajudge.reviews.queue import ReviewQueue
+from metajudge.store.sql import Connection
 from metajudge.types import Assessment, CallRecord, Judgment, Reply
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,9 @@ class Store(Protocol):
             after: the last number of the page before; 0 for the first page.
         """
 
+    async def run_assessments(self, run_id: str, after: int = 0, limit: int = 1000) -> list[tuple[int, Assessment]]:
+        """A page of what a run itself kept, paged like :meth:`newest_assessments`; what it reused is not its own."""
+
     async def start_run(self, run: RunRecord) -> None: ...
 
     async def finish_run(self, run_id: str, status: str, finished_at: float, summary: Mapping[str, Any]) -> None: ...
@@ -94,6 +100,13 @@ class Store(Protocol):
 
     async def show(self, name: str) -> dict[str, Any] | None:
         """Everything kept about a judgment id (or an item id, or a run id): records, assessments, calls."""
+
+    async def ask(self, question: Callable[[Connection], T], /) -> T:
+        """Puts a read-only question of :mod:`~metajudge.store.browsing` or :mod:`~metajudge.store.dashboard`.
+
+        Args:
+            question: is called with a connection, in a thread; must not change anything.
+        """
 
     async def forget(self, item_id: str) -> int:
         """Redacts the texts of an item and of all that was said about it; keeps digests and numbers.

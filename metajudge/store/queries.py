@@ -1,77 +1,24 @@
-"""Read-only questions, each asked on a cursor of the calling thread."""
+"""Read-only questions, in SQL that both databases understand."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-import duckdb
-import numpy as np
-import numpy.typing as npt
 import orjson
 
-from metajudge.store.database import only_row
-from metajudge.store.lookups import MAX_KEYS, key_hash
 from metajudge.store.protocol import RunRecord
-from metajudge.store.rows import REPLY_COLUMNS, reply_of_row
-from metajudge.types import Assessment, Judgment, Reply
-
-Cursor = duckdb.DuckDBPyConnection
+from metajudge.store.sql import Connection as Cursor
+from metajudge.store.sql import only_row
+from metajudge.types import Assessment, Judgment
 
 MAX_SHOWN: Final = 1_000
 """How many assessments and calls :func:`show` returns of each kind, the newest."""
 
-_REPLYING: Final = "status = 'ok' AND reply_text IS NOT NULL AND NOT redacted"
 _RUNS: Final = """
     SELECT r.run_id, r.command, r.started_at, coalesce(e.status, 'running'), r.config, e.occurred_at, e.summary
     FROM runs r LEFT JOIN (
-        SELECT run_id, arg_max(status, event_id) AS status, max(event_id) AS last FROM run_events GROUP BY run_id
-    ) newest USING (run_id) LEFT JOIN run_events e ON e.event_id = newest.last
+        SELECT run_id, max(event_id) AS last FROM run_events GROUP BY run_id
+    ) newest ON newest.run_id = r.run_id LEFT JOIN run_events e ON e.event_id = newest.last
 """
-
-
-def reply_hashes(cursor: Cursor) -> npt.NDArray[np.uint64] | None:
-    """Hashes of the keys that have a reply, None where they are too many to hold."""
-    return stored_hashes(cursor, "calls", "key_hash", _REPLYING)
-
-
-def assessment_hashes(cursor: Cursor) -> npt.NDArray[np.uint64] | None:
-    """Hashes of the keys that have an assessment, None where they are too many to hold."""
-    return stored_hashes(cursor, "assessments", "key_hash")
-
-
-def stored_hashes(cursor: Cursor, table: str, hashed: str, condition: str = "true") -> npt.NDArray[np.uint64] | None:
-    """The values of a UBIGINT expression over a table, None where they are too many to hold."""
-    (count,) = only_row(cursor, f"SELECT count(*) FROM {table}")  # noqa: S608 - our own names
-    if count > MAX_KEYS:
-        return None
-    query = f"SELECT {hashed} AS hashed FROM {table} WHERE {condition}"  # noqa: S608
-    return np.asarray(cursor.execute(query).fetchnumpy()["hashed"], dtype=np.uint64)
-
-
-def find_replies(cursor: Cursor, keys: Sequence[str]) -> dict[str, Reply]:
-    """The newest reply of each key that has one."""
-    wanted = set(keys)
-    hashes = ", ".join(str(key_hash(key)) for key in wanted)  # as literals, which DuckDB finds by the index
-    query = f"SELECT {REPLY_COLUMNS} FROM calls WHERE key_hash IN ({hashes}) AND {_REPLYING}"  # noqa: S608
-    rows = sorted(cursor.execute(query).fetchall(), key=lambda row: int(row[0]))
-    return {row[1]: reply_of_row(row) for row in rows if row[1] in wanted}
-
-
-def find_assessments(cursor: Cursor, keys: Sequence[str]) -> dict[str, Assessment]:
-    """The newest assessment of each key that has one."""
-    wanted = set(keys)
-    hashes = [key_hash(key) for key in wanted]
-    if len(hashes) == 1:
-        query = "SELECT key, assessment_id FROM assessments WHERE key_hash = $1"
-        rows = cursor.execute(query, hashes).fetchall()
-    else:
-        query = "SELECT key, assessment_id FROM assessments WHERE key_hash IN (SELECT unnest($1::UBIGINT[]))"
-        rows = cursor.execute(query, [hashes]).fetchall()
-    newest: dict[str, int] = {}
-    for key, number in rows:
-        if key in wanted:
-            newest[key] = max(number, newest.get(key, 0))
-    payloads = _payloads(cursor, list(newest.values()))
-    return {key: Assessment.model_validate_json(payloads[number]) for key, number in newest.items()}
 
 
 def newest_assessments(cursor: Cursor, after: int, limit: int) -> list[tuple[int, Assessment]]:
@@ -85,17 +32,15 @@ def newest_assessments(cursor: Cursor, after: int, limit: int) -> list[tuple[int
     return [(number, Assessment.model_validate_json(payload)) for number, payload in rows]
 
 
-def _payloads(cursor: Cursor, numbers: list[int]) -> dict[int, str]:
-    if not numbers:
-        return {}
-    if len(numbers) == 1:
-        query = "SELECT assessment_id, payload FROM assessments WHERE assessment_id = $1"
-        return dict(cursor.execute(query, numbers).fetchall())
-    query = (
-        "SELECT assessment_id, payload FROM assessments WHERE assessment_id BETWEEN $2 AND $3 "
-        "AND assessment_id IN (SELECT unnest($1::BIGINT[]))"
-    )
-    return dict(cursor.execute(query, [numbers, min(numbers), max(numbers)]).fetchall())
+def run_assessments(cursor: Cursor, run_id: str, after: int, limit: int) -> list[tuple[int, Assessment]]:
+    """A page of the newest assessment of each judgment that a run itself kept, by its number, ascending."""
+    newest = "SELECT max(assessment_id) FROM assessments WHERE run_id = $1 GROUP BY judgment_digest, panel_digest"
+    rows = cursor.execute(
+        f"SELECT assessment_id, payload FROM assessments WHERE assessment_id > $2 AND assessment_id IN ({newest}) "  # noqa: S608
+        "ORDER BY assessment_id LIMIT $3",
+        [run_id, after, limit],
+    ).fetchall()
+    return [(number, Assessment.model_validate_json(payload)) for number, payload in rows]
 
 
 def runs(cursor: Cursor, limit: int) -> list[RunRecord]:
@@ -224,7 +169,7 @@ def _audit_log(cursor: Cursor, name: str) -> list[dict[str, Any]]:
     """Entries about a name, and those of cases and proposals that name it in their content; oldest first."""
     rows = cursor.execute(
         "SELECT entry_id, kind, subject, recorded_at, payload FROM audit_log WHERE subject = $1 "
-        "OR contains(payload, $2) OR contains(payload, $3) ORDER BY entry_id",
+        "OR strpos(payload, $2) > 0 OR strpos(payload, $3) > 0 ORDER BY entry_id",
         [name, *(f'"{key}":{orjson.dumps(name).decode()}' for key in ("case_id", "proposal_id"))],
     ).fetchall()
     return [
@@ -243,7 +188,7 @@ def _requests(payload: Mapping[str, Any]) -> Iterator[str]:
 def case_requests(cursor: Cursor, name: str | None = None) -> list[str]:
     """Keys of the calls that judged one case, or all of them."""
     rows = cursor.execute(
-        "SELECT payload FROM audit_log WHERE kind = 'case' AND ($1 IS NULL OR subject = $1)", [name]
+        "SELECT payload FROM audit_log WHERE kind = 'case' AND ($1::VARCHAR IS NULL OR subject = $1)", [name]
     ).fetchall()
     return sorted({key for (payload,) in rows for key in _requests(orjson.loads(payload))})
 
@@ -274,10 +219,11 @@ def _calibrations(cursor: Cursor, digests: Iterable[str | None]) -> dict[str, An
 def _newest(
     cursor: Cursor, table: str, number: str, condition: str, name: str, keys: Sequence[str] | None = None
 ) -> list[dict[str, Any]]:
-    query = f"SELECT * EXCLUDE (key_hash) FROM {table} WHERE {condition} ORDER BY {number} DESC LIMIT {MAX_SHOWN}"  # noqa: S608
-    rows = cursor.execute(query, [name] if keys is None else [name, keys]).fetchall()
-    columns = [column[0] for column in cursor.description or ()]
-    return [dict(zip(columns, row, strict=True)) for row in reversed(rows)]
+    query = f"SELECT * FROM {table} WHERE {condition} ORDER BY {number} DESC LIMIT {MAX_SHOWN}"  # noqa: S608
+    result = cursor.execute(query, [name] if keys is None else [name, keys])
+    columns = [column[0] for column in result.description or ()]
+    found = [dict(zip(columns, row, strict=True)) for row in reversed(result.fetchall())]
+    return [{column: value for column, value in row.items() if column != "key_hash"} for row in found]
 
 
 def _count(cursor: Cursor, table: str, condition: str, name: str, keys: Sequence[str] | None = None) -> int:

@@ -1,77 +1,79 @@
-"""The review queue's tables; every change is one transaction of the writer thread, so no two people get one review."""
+"""The review queue's tables, in SQL that both databases understand.
 
-from collections.abc import Awaitable, Callable, Sequence
+Every change is one transaction that holds the reviews it is about, so no two people get one review.
+"""
+
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, Final, TypeVar
-
-import duckdb
+from typing import Any, Final
 
 from metajudge.errors import InputError, ReviewError
 from metajudge.reviews.deciding import check_corrections
 from metajudge.reviews.queue import LEASE_S, Page, ReviewFilter
 from metajudge.reviews.review import Claim, HumanDecision, Review, ReviewState, ReviewStatus
-from metajudge.store.database import only_row
+from metajudge.store.sql import Ask, Connection, Dialect
 
-Connection = duckdb.DuckDBPyConnection
-T = TypeVar("T")
-Reader = Callable[[Callable[[Connection], T]], Awaitable[T]]
-
+# $1 is the time. A person's newest claim counts.
 _STATES: Final = """
     WITH decided AS (SELECT review_id, count(*) AS n FROM review_decisions GROUP BY review_id),
     newest AS (
-        SELECT review_id, reviewer, arg_max(expires_at, claim_id) AS expires_at FROM review_claims GROUP BY ALL
+        SELECT DISTINCT ON (review_id, reviewer) review_id, reviewer, claimed_at, expires_at FROM review_claims
+        ORDER BY review_id, reviewer, claim_id DESC
     ),
     held AS (
-        SELECT review_id, list(reviewer) AS holders FROM newest
-        WHERE expires_at > $now AND NOT EXISTS (
+        SELECT review_id, array_agg(reviewer) AS holders FROM newest
+        WHERE expires_at > $1 AND NOT EXISTS (
             SELECT 1 FROM review_decisions d WHERE d.review_id = newest.review_id AND d.reviewer = newest.reviewer
         )
         GROUP BY review_id
     ),
     states AS (
-        SELECT r.*, coalesce(decided.n, 0) AS decisions, coalesce(holders, []) AS holders,
-            CASE WHEN coalesce(decided.n, 0) >= reviewers THEN 'decided'
-                WHEN len(coalesce(holders, [])) > 0 THEN 'claimed' ELSE 'open' END AS status
-        FROM reviews r LEFT JOIN decided USING (review_id) LEFT JOIN held USING (review_id)
+        SELECT r.*, coalesce(decided.n, 0) AS decisions, held.holders, coalesce(cardinality(held.holders), 0) AS hands,
+            CASE WHEN coalesce(decided.n, 0) >= r.reviewers THEN 'decided'
+                WHEN held.review_id IS NOT NULL THEN 'claimed' ELSE 'open' END AS status
+        FROM reviews r LEFT JOIN decided ON decided.review_id = r.review_id
+            LEFT JOIN held ON held.review_id = r.review_id
     )
 """
-_ORDER: Final = "priority, coalesce(margin, 'infinity'::DOUBLE), opened_at, review_id"
+_ORDER: Final = "states.priority, coalesce(states.margin, 'infinity'::FLOAT8), states.opened_at, states.review_id"
 _MATCHES: Final = """
-    ($judge IS NULL OR judge = $judge) AND ($category IS NULL OR category = $category)
-    AND ($policy IS NULL OR policy_digest = $policy)
+    ($2::VARCHAR IS NULL OR states.judge = $2) AND ($3::VARCHAR IS NULL OR states.category = $3)
+    AND ($4::VARCHAR IS NULL OR states.policy_digest = $4)
 """
+_HAS: Final = "(status <> 'decided' AND coalesce({} = ANY(holders), false))"
+_SAID: Final = "EXISTS (SELECT 1 FROM review_decisions d WHERE d.review_id = states.review_id AND d.reviewer = {})"
 _ADD_REVIEWS: Final = """
     INSERT INTO reviews
     SELECT unnest($1::VARCHAR[]), unnest($2::VARCHAR[]), unnest($3::VARCHAR[]), unnest($4::VARCHAR[]),
-        unnest($5::VARCHAR[]), unnest($6::VARCHAR[]), unnest($7::INTEGER[]), unnest($8::DOUBLE[]),
-        unnest($9::DOUBLE[]), unnest($10::INTEGER[]), unnest($11::VARCHAR[]), unnest($12::BOOLEAN[])
-    ON CONFLICT DO NOTHING
+        unnest($5::VARCHAR[]), unnest($6::VARCHAR[]), unnest($7::INTEGER[]), unnest($8::FLOAT8[]),
+        unnest($9::FLOAT8[]), unnest($10::INTEGER[]), unnest($11::VARCHAR[]), unnest($12::BOOLEAN[])
+    ON CONFLICT DO NOTHING RETURNING review_id
 """
 _ADD_DECISIONS: Final = """
     INSERT INTO review_decisions
     SELECT unnest($1::BIGINT[]), unnest($2::VARCHAR[]), unnest($3::VARCHAR[]), unnest($4::VARCHAR[]),
-        unnest($5::DOUBLE[]), unnest($6::VARCHAR[]), unnest($7::BOOLEAN[])
+        unnest($5::FLOAT8[]), unnest($6::VARCHAR[]), unnest($7::BOOLEAN[])
 """
 
 
-class DuckDBReviews:
+class StoredReviews:
     """A :class:`~metajudge.reviews.queue.ReviewQueue` in a store.
 
     Args:
-        write: runs a function in the store's writer thread, on the connection given.
-        read: runs a function on a reading cursor, after everything acknowledged.
+        write: runs a function in a transaction, which its error undoes.
+        read: runs a function on a reading connection, after everything acknowledged.
     """
 
-    def __init__(self, write: "Reader[Any]", read: "Reader[Any]") -> None:
+    def __init__(self, write: Ask, read: Ask, dialect: Dialect) -> None:
         self._write = write
         self._read = read
+        self._dialect = dialect
 
     async def open(self, reviews: Sequence[Review]) -> int:
         rows = {review.review_id: _review_row(review) for review in reviews}
         if not rows:
             return 0
-        count: int = await self._write(lambda connection: _open(connection, list(rows.values())))
-        return count
+        return await self._write(lambda connection: _open(connection, sorted(rows.values())))
 
     async def claim(
         self,
@@ -85,33 +87,26 @@ class DuckDBReviews:
         claim = Claim(review_id=review_id or "", reviewer=reviewer, claimed_at=now, expires_at=now + lease_s)
         if lease_s <= 0:
             raise InputError(f"a lease must last longer than {lease_s:g} s")
-        found: ReviewState | None = await self._write(
-            lambda connection: _claim(connection, claim, wanted or ReviewFilter())
-        )
-        return found
+        return await self._write(lambda connection: _claim(connection, self._dialect, claim, wanted or ReviewFilter()))
 
     async def release(self, review_id: str, reviewer: str, *, now: float) -> None:
-        await self._write(lambda connection: _release(connection, review_id, reviewer, now))
+        await self._write(lambda connection: _release(connection, self._dialect, review_id, reviewer, now))
 
     async def decide(self, decision: HumanDecision, *, now: float) -> ReviewState:
-        found: ReviewState = await self._write(lambda connection: _decide(connection, decision, now))
-        return found
+        return await self._write(lambda connection: _decide(connection, self._dialect, decision, now))
 
     async def import_decisions(self, decisions: Sequence[HumanDecision]) -> int:
-        count: int = await self._write(lambda connection: _import(connection, decisions))
-        return count
+        return await self._write(lambda connection: _import(connection, self._dialect, decisions))
 
     async def get(self, review_id: str, *, now: float) -> ReviewState | None:
-        found: ReviewState | None = await self._read(lambda cursor: _state(cursor, review_id, now))
-        return found
+        return await self._read(lambda cursor: _state(cursor, review_id, now))
 
     async def page(self, wanted: ReviewFilter, *, now: float, limit: int = 50, cursor: str | None = None) -> Page:
-        found: Page = await self._read(lambda connection: _page(connection, wanted, now, limit, cursor))
-        return found
+        return await self._read(lambda connection: _page(connection, wanted, now, limit, cursor))
 
     async def counts(self, *, now: float) -> dict[ReviewStatus, int]:
         query = f"{_STATES} SELECT status, count(*) FROM states GROUP BY status"  # noqa: S608 - our own text
-        rows = await self._read(lambda cursor: cursor.execute(query, {"now": now}).fetchall())
+        rows = await self._read(lambda cursor: cursor.execute(query, [now]).fetchall())
         return {ReviewStatus.OPEN: 0, ReviewStatus.CLAIMED: 0, ReviewStatus.DECIDED: 0} | {
             ReviewStatus(status): count for status, count in rows
         }
@@ -126,47 +121,52 @@ def _review_row(review: Review) -> tuple[Any, ...]:
 
 
 def _open(connection: Connection, rows: list[tuple[Any, ...]]) -> int:
-    (before,) = only_row(connection, "SELECT count(*) FROM reviews")
-    with _transaction(connection):
-        connection.execute(_ADD_REVIEWS, [list(column) for column in zip(*rows, strict=True)])
-    (after,) = only_row(connection, "SELECT count(*) FROM reviews")
-    return int(after) - int(before)
+    return len(connection.execute(_ADD_REVIEWS, [list(column) for column in zip(*rows, strict=True)]).fetchall())
 
 
-def _claim(connection: Connection, claim: Claim, wanted: ReviewFilter) -> ReviewState | None:
+def _claim(connection: Connection, dialect: Dialect, claim: Claim, wanted: ReviewFilter) -> ReviewState | None:
     if claim.review_id:
+        dialect.lock_reviews(connection, [claim.review_id])
         state = _known(connection, claim.review_id, claim.claimed_at)
         _check_free(state, claim.reviewer)
         review_id = claim.review_id
     else:
-        found = _next(connection, claim, wanted)
+        found = _next(connection, dialect, claim, wanted)
         if found is None:
             return None
         review_id = found
-    with _transaction(connection):
-        _add_claim(connection, review_id, claim.reviewer, claim.claimed_at, claim.expires_at)
+    _add_claim(connection, dialect, review_id, claim.reviewer, claim.claimed_at, claim.expires_at)
     return _state(connection, review_id, claim.claimed_at)
 
 
-def _next(connection: Connection, claim: Claim, wanted: ReviewFilter) -> str | None:
-    """What the person has in hand already, else the first that has a place left."""
-    row = connection.execute(
-        f"""{_STATES} SELECT review_id FROM states
-        WHERE status != 'decided' AND {_MATCHES}
-            AND (list_contains(holders, $reviewer) OR decisions + len(holders) < reviewers)
-            AND NOT EXISTS (
-                SELECT 1 FROM review_decisions d WHERE d.review_id = states.review_id AND d.reviewer = $reviewer
-            )
-        ORDER BY list_contains(holders, $reviewer) DESC, {_ORDER} LIMIT 1""",  # noqa: S608 - our own text
-        {
-            "now": claim.claimed_at,
-            "reviewer": claim.reviewer,
-            "judge": wanted.judge,
-            "category": wanted.category,
-            "policy": wanted.policy_digest,
-        },
+def _next(connection: Connection, dialect: Dialect, claim: Claim, wanted: ReviewFilter) -> str | None:
+    """What the person has in hand already, else the first that has a place left.
+
+    Between the choice and the lock somebody else may have taken it: a second look, with the lock held, tells.
+    """
+    while (found := _first_free(connection, claim, wanted, dialect.skip_locked)) is not None:
+        if not dialect.skip_locked or found == _first_free(connection, claim, wanted, "", found):
+            return found
+    return None
+
+
+def _first_free(
+    connection: Connection, claim: Claim, wanted: ReviewFilter, ending: str, only: str | None = None
+) -> str | None:
+    has = _HAS.format("$5")
+    rows = connection.execute(
+        f"""{_STATES} SELECT states.review_id FROM states JOIN reviews kept ON kept.review_id = states.review_id
+        WHERE status <> 'decided' AND ($6::VARCHAR IS NULL OR states.review_id = $6) AND {_MATCHES}
+            AND ({has} OR decisions + hands < states.reviewers) AND NOT {_SAID.format("$5")}
+        ORDER BY {has} DESC, {_ORDER} LIMIT 1 {ending}""",  # noqa: S608 - our own text
+        [*_values(wanted, claim.claimed_at), claim.reviewer, only],
     ).fetchall()
-    return row[0][0] if row else None
+    return rows[0][0] if rows else None
+
+
+def _values(wanted: ReviewFilter, now: float) -> list[Any]:
+    """The values of ``_STATES`` and ``_MATCHES``."""
+    return [now, wanted.judge, wanted.category, wanted.policy_digest]
 
 
 def _check_free(state: ReviewState, reviewer: str) -> None:
@@ -183,16 +183,17 @@ def _check_free(state: ReviewState, reviewer: str) -> None:
         raise ReviewError(f"review {name} is in other hands ({holders}): take another one, or wait", "claimed_by_other")
 
 
-def _release(connection: Connection, review_id: str, reviewer: str, now: float) -> None:
+def _release(connection: Connection, dialect: Dialect, review_id: str, reviewer: str, now: float) -> None:
+    dialect.lock_reviews(connection, [review_id])
     state = _known(connection, review_id, now)
     if not any(one.reviewer == reviewer for one in state.claims):
         raise ReviewError(f"{reviewer} does not have review {review_id}: there is nothing to give back", "not_claimed")
-    with _transaction(connection):
-        _add_claim(connection, review_id, reviewer, now, now)
+    _add_claim(connection, dialect, review_id, reviewer, now, now)
 
 
-def _decide(connection: Connection, decision: HumanDecision, now: float) -> ReviewState:
+def _decide(connection: Connection, dialect: Dialect, decision: HumanDecision, now: float) -> ReviewState:
     name, reviewer = decision.review_id, decision.reviewer
+    dialect.lock_reviews(connection, [name])
     state = _known(connection, name, now)
     earlier = next((one for one in state.decisions if one.reviewer == reviewer), None)
     if earlier is not None:
@@ -204,8 +205,7 @@ def _decide(connection: Connection, decision: HumanDecision, now: float) -> Revi
     if not any(one.reviewer == reviewer for one in state.claims):
         _refuse_without_claim(connection, name, reviewer)
     check_corrections(state.review, decision)
-    with _transaction(connection):
-        _add_decisions(connection, [decision])
+    _add_decisions(connection, dialect, [decision])
     return _known(connection, name, now)
 
 
@@ -224,8 +224,10 @@ def _refuse_without_claim(connection: Connection, review_id: str, reviewer: str)
     raise ReviewError(f"{reviewer} does not have review {review_id}: claim it before deciding", "not_claimed")
 
 
-def _import(connection: Connection, decisions: Sequence[HumanDecision]) -> int:
-    states = _states(connection, sorted({one.review_id for one in decisions}), 0.0)
+def _import(connection: Connection, dialect: Dialect, decisions: Sequence[HumanDecision]) -> int:
+    names = sorted({one.review_id for one in decisions})
+    dialect.lock_reviews(connection, names)
+    states = _states(connection, names, 0.0)
     known = {name: list(state.decisions) for name, state in states.items()}
     new: list[HumanDecision] = []
     for decision in decisions:
@@ -247,53 +249,56 @@ def _import(connection: Connection, decisions: Sequence[HumanDecision]) -> int:
         said.append(decision)
         new.append(decision.model_copy(update={"policy": state.review.policy}))
     if new:
-        with _transaction(connection):
-            _add_decisions(connection, new)
+        _add_decisions(connection, dialect, new)
     return len(new)
 
 
-def _add_claim(connection: Connection, review_id: str, reviewer: str, claimed_at: float, expires_at: float) -> None:
+def _add_claim(
+    connection: Connection, dialect: Dialect, review_id: str, reviewer: str, claimed_at: float, expires_at: float
+) -> None:
+    (number,) = dialect.numbers(connection, "review_claims", "claim_id", 1)
     connection.execute(
-        "INSERT INTO review_claims SELECT (SELECT coalesce(max(claim_id), 0) + 1 FROM review_claims), $1, $2, $3, $4",
-        [review_id, reviewer, claimed_at, expires_at],
+        "INSERT INTO review_claims VALUES ($1, $2, $3, $4, $5)", [number, review_id, reviewer, claimed_at, expires_at]
     )
 
 
-def _add_decisions(connection: Connection, decisions: Sequence[HumanDecision]) -> None:
-    (last,) = only_row(connection, "SELECT coalesce(max(decision_id), 0) FROM review_decisions")
+def _add_decisions(connection: Connection, dialect: Dialect, decisions: Sequence[HumanDecision]) -> None:
+    numbers = dialect.numbers(connection, "review_decisions", "decision_id", len(decisions))
     rows = [
         (number, one.review_id, one.reviewer, one.outcome.value, one.decided_at, one.model_dump_json(), False)
-        for number, one in enumerate(decisions, int(last) + 1)
+        for number, one in zip(numbers, decisions, strict=True)
     ]
     connection.execute(_ADD_DECISIONS, [list(column) for column in zip(*rows, strict=True)])
 
 
 def _page(connection: Connection, wanted: ReviewFilter, now: float, limit: int, cursor: str | None) -> Page:
-    conditions = [_MATCHES, "($status IS NULL OR status = $status)"]
-    values: dict[str, Any] = {
-        "now": now,
-        "judge": wanted.judge,
-        "category": wanted.category,
-        "policy": wanted.policy_digest,
-        "status": None if wanted.status is None else wanted.status.value,
-    }
-    if wanted.reviewer is not None:
-        values["reviewer"] = wanted.reviewer
-        conditions.append(
-            "(list_contains(holders, $reviewer) OR EXISTS (SELECT 1 FROM review_decisions d "
-            "WHERE d.review_id = states.review_id AND d.reviewer = $reviewer))"
-        )
+    status = None if wanted.status is None else wanted.status.value
+    values = [*_values(wanted, now), status, wanted.reviewer]
+    further = "true"
     if cursor is not None:
-        if not connection.execute("SELECT 1 FROM reviews WHERE review_id = $1", [cursor]).fetchall():
-            raise InputError(f"no page continues at {cursor!r}: use the cursor of the page before")
-        values["cursor"] = cursor
-        conditions.append(f"({_ORDER}) > (SELECT ({_ORDER}) FROM reviews WHERE review_id = $cursor)")  # noqa: S608
-    query = (
-        f"{_STATES} SELECT review_id FROM states WHERE {' AND '.join(conditions)} ORDER BY {_ORDER} LIMIT {limit + 1}"  # noqa: S608
-    )
-    names = [row[0] for row in connection.execute(query, values).fetchall()]
+        further = f"({_ORDER}) > ($7, $8::FLOAT8, $9::FLOAT8, $10)"
+        values += _place(connection, cursor)
+    rows = connection.execute(
+        f"""{_STATES} SELECT review_id FROM states
+        WHERE {_MATCHES} AND ($5::VARCHAR IS NULL OR status = $5) AND {further}
+            AND ($6::VARCHAR IS NULL OR coalesce($6 = ANY(holders), false) OR {_SAID.format("$6")})
+        ORDER BY {_ORDER} LIMIT {limit + 1}""",  # noqa: S608 - our own text
+        values,
+    ).fetchall()
+    names = [row[0] for row in rows]
     states = _states(connection, names[:limit], now)
     return Page(tuple(states[name] for name in names[:limit]), names[limit - 1] if len(names) > limit else None)
+
+
+def _place(connection: Connection, review_id: str) -> list[Any]:
+    """Where a review stands in the order."""
+    rows = connection.execute(
+        f"SELECT {_ORDER} FROM reviews states WHERE review_id = $1",  # noqa: S608 - our own text
+        [review_id],
+    ).fetchall()
+    if not rows:
+        raise InputError(f"no page continues at {review_id!r}: use the cursor of the page before")
+    return list(rows[0])
 
 
 def _known(connection: Connection, review_id: str, now: float) -> ReviewState:
@@ -316,15 +321,15 @@ def _states(connection: Connection, names: Sequence[str], now: float) -> dict[st
         [names],
     ).fetchall()
     held = connection.execute(
-        f"""SELECT review_id, reviewer, arg_max(claimed_at, claim_id), arg_max(expires_at, claim_id) FROM review_claims
-        WHERE {wanted} GROUP BY review_id, reviewer ORDER BY max(claim_id)""",  # noqa: S608
+        f"SELECT review_id, reviewer, claimed_at, expires_at FROM review_claims WHERE {wanted} ORDER BY claim_id",  # noqa: S608
         [names],
     ).fetchall()
+    newest = {(name, reviewer): (claimed, expires) for name, reviewer, claimed, expires in held}
     decisions: dict[str, list[HumanDecision]] = {}
     for name, payload in said:
         decisions.setdefault(name, []).append(HumanDecision.model_validate_json(payload))
     claims: dict[str, list[Claim]] = {}
-    for name, reviewer, claimed, expires in held:
+    for (name, reviewer), (claimed, expires) in newest.items():
         done = any(one.reviewer == reviewer for one in decisions.get(name, ()))
         if expires > now and not done:
             claim = Claim(review_id=name, reviewer=reviewer, claimed_at=claimed, expires_at=expires)
@@ -348,19 +353,3 @@ def _utc(at: float) -> str:
 
 def _by(state: ReviewState) -> str:
     return ", ".join(f"{one.outcome} by {one.reviewer}" for one in state.decisions)
-
-
-class _transaction:  # noqa: N801 - reads as a function
-    """All of a block or nothing."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
-    def __enter__(self) -> None:
-        self._connection.begin()
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        if error is None:
-            self._connection.commit()
-        else:
-            self._connection.rollback()

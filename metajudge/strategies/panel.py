@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Literal
 
 from metajudge.agents import Agent
+from metajudge.calibration.cascade import CascadePlan
 from metajudge.errors import ConfigurationError
 from metajudge.families import FamilyPolicy
 from metajudge.prompts import judge, meta_judge
@@ -22,6 +23,7 @@ class StrategyName(StrEnum):
     MAJORITY_VOTE = "majority_vote"
     PANEL_DISCUSSION = "panel_discussion"
     REJUDGE = "rejudge"
+    CASCADE = "cascade"
     SIGNALS = "signals"
 
 
@@ -42,6 +44,7 @@ class Panel:
         aggregate: how a discussion without a summariser ends.
         average_votes: lets binary rubrics, which are votes, enter a weighted average.
         families: what to do where an agent is of the judge's or a candidate's family.
+        cascade: the plan of strategy cascade.
         route: the item category this panel is meant for, None for the default panel.
         rubric: name shown in results; the digest covers every agent's rubric.
         prompt_digest: digest of the prompt templates, None where no model is asked.
@@ -60,6 +63,7 @@ class Panel:
     summariser: Agent | None = None
     average_votes: bool = False
     families: FamilyPolicy = "warn"
+    cascade: CascadePlan | None = None
     route: str | None = None
     prompt_digest: str | None = field(init=False)
     digest: str = field(init=False)
@@ -144,6 +148,8 @@ def _digest(panel: Panel) -> str:
     ]
     if panel.families == "forbid":  # the other policies change no assessment
         rules.append(panel.families)
+    if panel.cascade is not None:
+        rules.append(panel.cascade.digest)
     return digest([members, rules, panel.prompt_digest])
 
 
@@ -165,6 +171,11 @@ def _check_agents(panel: Panel) -> None:
     if panel.summariser is not None and panel.strategy is not StrategyName.PANEL_DISCUSSION:
         raise ConfigurationError(f"a summariser belongs to panel_discussion, not to {panel.strategy}")
     _check_names(panel)
+    if (panel.strategy is StrategyName.CASCADE) is not (panel.cascade is not None):
+        raise ConfigurationError(
+            "strategy cascade and the plan of a cascade go together: make one with `metajudge calibrate cascade` and "
+            "name it in the panel file ([cascade] plan = FILE)"
+        )
     for agent in panel.members:
         scale = agent.rubric.scale
         if (scale.low, scale.high) != panel.scale:

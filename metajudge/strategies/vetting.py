@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from metajudge import __version__
 from metajudge.errors import ConfigurationError, FailureKind
 from metajudge.families import Kinship, kinships
+from metajudge.strategies.cascade import cascade
 from metajudge.strategies.discussion import discuss
 from metajudge.strategies.independent import ask_independently
 from metajudge.strategies.outcome import Outcome
@@ -27,6 +28,7 @@ STRATEGIES: dict[StrategyName, Callable[..., Awaitable[Outcome]]] = {
     StrategyName.MAJORITY_VOTE: ask_independently,
     StrategyName.PANEL_DISCUSSION: discuss,
     StrategyName.REJUDGE: rejudge,
+    StrategyName.CASCADE: cascade,
 }
 """The strategies that ask models."""
 
@@ -123,6 +125,7 @@ class Vetter:
             agents=outcome.agents,
             summariser=outcome.summariser,
             signals=outcome.signals,
+            cascade=outcome.cascade,
             strategy=panel.strategy.value,
             threshold=panel.threshold,
             category=judgment.item.category,

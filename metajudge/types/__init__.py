@@ -3,6 +3,8 @@
 from metajudge.types.assessment import (
     AgentResult,
     Assessment,
+    CascadeStep,
+    CascadeTrace,
     CriterionScore,
     Failure,
     GuaranteedThreshold,
@@ -24,6 +26,8 @@ __all__ = [
     "AnyVerdict",
     "Assessment",
     "CallRecord",
+    "CascadeStep",
+    "CascadeTrace",
     "CriterionScore",
     "Decision",
     "DecisionInputs",

@@ -91,7 +91,7 @@ class AgentResult(_Frozen):
     score: float | None = None
     criteria: dict[str, CriterionScore] | None = None
     failure: Failure | None = None
-    skipped: Literal["early_exit"] | None = None
+    skipped: Literal["early_exit", "cascade"] | None = None
     opening: "AgentResult | None" = None
     calls: int = 0
     cached_calls: int = 0
@@ -137,6 +137,24 @@ class GuaranteedThreshold(_Frozen):
         return round(probability, 9) >= round(self.threshold, 9)
 
 
+class CascadeStep(_Frozen):
+    """What one stage of a cascade said; score and probability are absent where its agents gave no score."""
+
+    agents: tuple[str, ...]
+    score: float | None = None
+    probability: float | None = None
+    outcome: Literal["accepted", "rejected", "escalated", "no_score"]
+
+
+class CascadeTrace(_Frozen):
+    """Which stage of a cascade decided, and why."""
+
+    steps: tuple[CascadeStep, ...]
+    decided_by: int | None = Field(description="The stage, from 0; None where none could.")
+    reason: str
+    plan: str = Field(description="Digest of the plan: curves, band and cut.")
+
+
 class Assessment(_Frozen):
     """Whether one judgment is to be trusted, and why.
 
@@ -159,6 +177,9 @@ class Assessment(_Frozen):
     agents: tuple[AgentResult, ...] = ()
     summariser: AgentResult | None = None
     signals: dict[str, SignalValue] | None = None
+    cascade: CascadeTrace | None = Field(
+        default=None, exclude_if=_unset, description="Of strategy cascade: the stages asked, and which one decided."
+    )
     probability: float | None = Field(
         default=None, description="Calibrated probability that the judgment is correct, in [0, 1]."
     )

@@ -1,9 +1,10 @@
 """Ballots: rankings of some candidates by weighted voters, read from plain Python sequences."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from fractions import Fraction
 from numbers import Integral, Rational, Real
@@ -33,6 +34,10 @@ Bools: TypeAlias = NDArray[np.bool_]
 _RESOLUTION = 10**12
 """Largest sum of weights in whole units: keeps sums over pairs of up to some 60 candidates exact in doubles."""
 _MAX_DENOMINATOR = 10**6
+_MANY = 1000
+"""Ballots from which it pays to count those that are alike first."""
+_LARGEST_WEIGHT = 10**100
+"""Weights lie between this and one over it, so that sums and costs are finite doubles."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,6 +107,38 @@ def read_profile(
         places[number, list(row)] = list(row.values())
     whole, unit, exact = whole_weights(weights, len(rows))
     return Profile(tuple(index), places, whole, unit, exact)
+
+
+def read_counted(
+    ballots: Ballots, candidates: Sequence[str] | None = None, weights: Sequence[Weight] | None = None
+) -> Profile:
+    """As :func:`read_profile` for rules to which voters are anonymous: of many ballots, like ones are counted as one.
+
+    A million votes on pairs of 50 candidates are a few thousand different ones.
+    """
+    listed = isinstance(ballots, list | tuple) and len(ballots) >= _MANY and weights is None
+    counted = _counted(ballots) if listed else None
+    if counted is None:
+        return read_profile(ballots, candidates, weights)
+    try:
+        profile = read_profile(list(counted), candidates)
+    except InputError:
+        return read_profile(ballots, candidates)  # whose message has the ballot's own number
+    return replace(profile, weights=np.fromiter(counted.values(), dtype=np.int64, count=len(counted)))
+
+
+def _counted(ballots: Any) -> Counter[Any] | None:
+    """How often each ballot occurs; None where a ballot is no list or tuple, or holds what cannot be a name."""
+    if not set(map(type, ballots)) <= {list, tuple}:
+        return None
+    try:
+        return Counter(map(tuple, ballots))
+    except TypeError:  # a tied group that is a list or a set
+        pass
+    try:
+        return Counter(tuple(tuple(e) if type(e) in (list, set) else e for e in ballot) for ballot in ballots)
+    except TypeError:
+        return None
 
 
 def _listed(ballots: Any) -> Sequence[Any]:
@@ -186,7 +223,13 @@ def whole_weights(weights: Any, count: int) -> tuple[Ints, Fraction, bool]:
     if total / unit <= _RESOLUTION:
         return np.array([int(weight / unit) for weight in exact], dtype=np.int64), unit, True
     unit = total / _RESOLUTION
-    whole = np.array([max(1, round(weight / unit)) for weight in exact], dtype=np.int64)
+    whole = np.array([round(weight / unit) for weight in exact], dtype=np.int64)
+    if not whole.all():
+        number = int(whole.argmin())
+        raise InputError(
+            f"weights[{number}] is {_short_number(exact[number])}, less than 1e-12 of the sum of all weights: it could "
+            "not count; leave the ballot out, or bring the weights closer together"
+        )
     return whole, unit, False
 
 
@@ -201,7 +244,13 @@ def _fraction(weight: Any, number: int) -> Fraction:
         weight = near if float(near) == value else Fraction(repr(value))
     if weight <= 0:
         raise InputError(f"weights[{number}] is {weight}: a weight is above 0; leave out ballots that must not count")
+    if not Fraction(1, _LARGEST_WEIGHT) <= weight <= _LARGEST_WEIGHT:
+        raise InputError(f"weights[{number}] is outside 1e-100 to 1e100: only ratios matter, so scale all")
     return Fraction(weight)
+
+
+def _short_number(value: Fraction) -> str:
+    return f"{float(value):g}"
 
 
 def _short(value: Any) -> str:

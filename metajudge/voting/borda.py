@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from fractions import Fraction
 
-from metajudge.voting.ballots import Ballots, Unranked, Weight, read_profile
+from metajudge.voting.ballots import Ballots, Unranked, Weight, read_counted
 from metajudge.voting.consensus import Consensus, ranked_by
 from metajudge.voting.pairwise import PairCounts, pair_counts
 
@@ -29,7 +29,7 @@ def borda(
     Returns:
         Scores are the points over all ballots.
     """
-    return borda_of(pair_counts(read_profile(ballots, candidates, weights), unranked))
+    return borda_of(pair_counts(read_counted(ballots, candidates, weights), unranked))
 
 
 def borda_of(counts: PairCounts) -> Consensus:

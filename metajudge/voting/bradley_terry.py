@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from metajudge.errors import InputError
-from metajudge.voting.ballots import Ballots, Bools, Floats, Unranked, Weight, read_profile
+from metajudge.voting.ballots import Ballots, Bools, Floats, Unranked, Weight, read_counted
 from metajudge.voting.connection import check_connected
 from metajudge.voting.consensus import SAME_SCORE, Consensus, ranked_by
 from metajudge.voting.pairwise import PairCounts, check_choice, pair_counts
@@ -129,13 +129,11 @@ class _Fit:
 
 def _plain(wins: Floats, added: Floats) -> _Fit:
     games = wins + added
-    size = len(games)
     strengths = newton_strengths(games[None])[0]
     chance = 1 / (1 + np.exp(strengths[None, :] - strengths[:, None]))
     both = games + games.T
     information = _laplacian(both * chance * (1 - chance))
-    level = np.full((size, size), 1 / size)
-    covariance = np.linalg.inv(information + level) - level
+    covariance = centred_inverse(information)
     return _Fit(strengths, covariance, float((wins * np.log(chance)).sum()), None)
 
 
@@ -155,7 +153,7 @@ def newton_strengths(games: Floats) -> Floats:
     both = games + games.swapaxes(1, 2)
     scale = both.sum(axis=(1, 2))
     target = (games.sum(axis=2) - games.sum(axis=1)) / 2
-    level = 1 / size
+    level = scale[:, None, None] / size**2
     strengths = np.zeros((tables, size))
     loss = _loss(strengths, both, target)
     for _ in range(_ROUNDS):
@@ -164,9 +162,19 @@ def newton_strengths(games: Floats) -> Floats:
         information = _laplacian(both * chance * (1 - chance))
         step = np.linalg.solve(information + level, gradient[..., None])[..., 0]
         strengths, loss = _damped(strengths, step, loss, both, target)
-        if (np.abs(step).max(axis=1) <= _ACCURACY).all() or (np.abs(gradient).max(axis=1) <= 1e-13 * scale).all():
-            return np.asarray(strengths - strengths.mean(axis=1, keepdims=True))
+        if (np.abs(step).max(axis=1) <= _ACCURACY).all():
+            break
+    # Rounding may keep the steps above that where one side wins nearly always; the gradient then tells.
+    if (np.abs(step).max(axis=1) <= _ACCURACY).all() or (np.abs(gradient).max(axis=1) <= 1e-15 * scale).all():
+        return np.asarray(strengths - strengths.mean(axis=1, keepdims=True))
     raise InputError("Bradley-Terry did not settle: some strengths are too far apart to be estimated; give a prior")
+
+
+def centred_inverse(information: Floats) -> Floats:
+    """[K, K] covariance of log-strengths whose mean is 0: the pseudo-inverse of an information matrix of such."""
+    size = len(information)
+    level = np.trace(information) / size  # of the information's own scale, or one would drown the other
+    return np.asarray(np.linalg.inv(information + level / size) - 1 / (level * size), dtype=np.float64)
 
 
 def _loss(strengths: Floats, both: Floats, target: Floats) -> Floats:
@@ -214,7 +222,7 @@ def _davidson(wins: Floats, draws: Floats, added: Floats) -> _Fit:
     for _ in range(_ROUNDS):
         gradient, information = _davidson_slopes(values, games, draws)
         fixed = information.copy()
-        fixed[:size, :size] += 1 / size
+        fixed[:size, :size] += np.trace(information) / size**2
         step = np.linalg.solve(fixed, gradient)
         share = 1.0
         while (new := _davidson_loss(values + share * step, games, draws, upper)) > score + 1e-12 * abs(score):
@@ -228,8 +236,9 @@ def _davidson(wins: Floats, draws: Floats, added: Floats) -> _Fit:
         raise InputError("Bradley-Terry with draws did not settle: some strengths are too far apart; give a prior")
     strengths = values[:size] - values[:size].mean()
     _, information = _davidson_slopes(values, games, draws)
-    information[:size, :size] += 1 / size
-    covariance = np.asarray(np.linalg.inv(information)[:size, :size] - 1 / size, dtype=np.float64)
+    level = np.trace(information) / size
+    information[:size, :size] += level / size
+    covariance = np.asarray(np.linalg.inv(information)[:size, :size] - 1 / (level * size), dtype=np.float64)
     likelihood = -_davidson_loss(values, wins, draws, upper)
     return _Fit(strengths, covariance, likelihood, float(np.exp(values[size])))
 
@@ -282,4 +291,4 @@ def _counts(
         if candidates is not None or weights is not None:
             raise InputError("counts have their candidates and weights already: give them when you count")
         return ballots
-    return pair_counts(read_profile(ballots, candidates, weights), unranked)
+    return pair_counts(read_counted(ballots, candidates, weights), unranked)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from metajudge.voting.ballots import Ballots, Unranked, Weight, read_profile
+from metajudge.voting.ballots import Ballots, Unranked, Weight, read_counted
 from metajudge.voting.consensus import Consensus, ranked_by
 from metajudge.voting.pairwise import pair_counts
 
@@ -27,7 +27,7 @@ def copeland(
     Returns:
         Scores are the contests won plus half of those level.
     """
-    counts = pair_counts(read_profile(ballots, candidates, weights), unranked)
+    counts = pair_counts(read_counted(ballots, candidates, weights), unranked)
     signs = np.sign(counts.margins)
     won = (signs.sum(axis=1) + len(signs) - 1) / 2
     scores = dict(zip(counts.candidates, won.tolist(), strict=True))

@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 
 from metajudge.errors import InputError, UnprovenError
-from metajudge.voting.ballots import Ballots, Floats, Unranked, Weight, read_profile
+from metajudge.voting.ballots import Ballots, Floats, Unranked, Weight, read_counted
 from metajudge.voting.consensus import Consensus, ranked_by
 from metajudge.voting.linear_order.blocks import separate_blocks
 from metajudge.voting.linear_order.solve import Solution, solve
@@ -100,7 +100,7 @@ def kemeny(
     if time_limit is not None and not time_limit > 0:
         raise InputError(f"time_limit must be above 0 seconds, not {time_limit}; leave it out for no limit")
     deadline = None if time_limit is None else time.monotonic() + time_limit
-    counts = pair_counts(read_profile(ballots, candidates, weights), unranked)
+    counts = pair_counts(read_counted(ballots, candidates, weights), unranked)
     excess, quantum = scaled_excess(counts)
     solution = solve(excess, max_optima, deadline)
     doubled = counts.doubled(ties)

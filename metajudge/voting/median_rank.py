@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from metajudge.errors import InputError
-from metajudge.voting.ballots import Ballots, Ints, Profile, Unranked, Weight, read_profile
+from metajudge.voting.ballots import Ballots, Ints, Profile, Unranked, Weight, read_counted
 from metajudge.voting.consensus import Consensus, ranked_by
 from metajudge.voting.pairwise import check_choice
 
@@ -37,7 +37,7 @@ def median_rank(
         InputError: with ``unranked="ignore"`` a candidate that no ballot names.
     """
     check_choice("unranked", unranked, ("below", "ignore"))
-    profile = read_profile(ballots, candidates, weights)
+    profile = read_counted(ballots, candidates, weights)
     doubled = _doubled_ranks(profile)
     counted = np.ones_like(profile.ranked) if unranked == "below" else profile.ranked
     size = len(profile.candidates)

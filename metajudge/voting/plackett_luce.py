@@ -13,7 +13,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from metajudge.errors import InputError
-from metajudge.voting.ballots import Ballots, Bools, Floats, Profile, Unranked, Weight, read_profile
+from metajudge.voting.ballots import Ballots, Bools, Floats, Profile, Unranked, Weight, read_counted, read_profile
+from metajudge.voting.bradley_terry import centred_inverse
 from metajudge.voting.connection import check_connected
 from metajudge.voting.consensus import SAME_SCORE, Consensus, ranked_by
 from metajudge.voting.pairwise import check_choice, pair_counts
@@ -74,25 +75,26 @@ def plackett_luce(
     check_choice("unranked", unranked, ("below", "ignore"))
     if not (prior >= 0 and np.isfinite(prior)):
         raise InputError(f"prior must be a finite number of pseudo-wins, 0 or more, not {prior}")
-    profile = read_profile(ballots, candidates, weights)
-    size = len(profile.candidates)
+    profile = (
+        read_counted(ballots, candidates, weights) if ties == "breslow" else read_profile(ballots, candidates, weights)
+    )
     if ties == "refuse":
         _refuse_ties(profile)
     sets, chosen, held = _choices(profile, unranked)
-    pairs = prior * (1 - np.eye(size))
+    pairs = prior * (1 - np.eye(len(profile.candidates)))
     counts = pair_counts(profile, unranked)
     tied = pair_counts(profile, "ignore").tied
     check_connected((counts.prefer + tied + pairs) > 0, profile.candidates, "Plackett-Luce")
     strengths = _fit(sets, chosen, held, pairs)
     _, information = _slopes(strengths, sets, chosen, held, pairs)
-    covariance = np.linalg.inv(information + 1 / size) - 1 / size
+    covariance = centred_inverse(information)
     names = profile.candidates
     return PlackettLuce(
         rule="plackett_luce",
         ranking=ranked_by(names, strengths, SAME_SCORE),
         scores=dict(zip(names, strengths.tolist(), strict=True)),
         standard_errors=dict(zip(names, np.sqrt(np.diag(covariance)).tolist(), strict=True)),
-        covariance=np.asarray(covariance, dtype=np.float64),
+        covariance=covariance,
         log_likelihood=-_loss(strengths, sets, chosen, held, np.zeros_like(pairs)),
         choices=float(held.sum()),
         prior=prior,
@@ -144,7 +146,7 @@ def _fit(sets: Bools, chosen: Floats, held: Floats, pairs: Floats) -> Floats:
     loss = _loss(strengths, sets, chosen, held, pairs)
     for _ in range(_ROUNDS):
         gradient, information = _slopes(strengths, sets, chosen, held, pairs)
-        step = np.linalg.solve(information + 1 / size, gradient)
+        step = np.linalg.solve(information + np.trace(information) / size**2, gradient)
         share = 1.0
         while (new := _loss(strengths + share * step, sets, chosen, held, pairs)) > loss + 1e-12 * abs(loss):
             share /= 2

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from metajudge.voting.ballots import Ballots, Weight, read_profile
+from metajudge.voting.ballots import Ballots, Weight, read_counted
 from metajudge.voting.consensus import Consensus, ranked_by
 
 
@@ -25,7 +25,7 @@ def plurality(
     Returns:
         Scores are the voter weight of first places.
     """
-    profile = read_profile(ballots, candidates, weights)
+    profile = read_counted(ballots, candidates, weights)
     first = profile.places == 0
     sharing = first.sum(axis=1)
     votes = [Fraction(0)] * len(profile.candidates)

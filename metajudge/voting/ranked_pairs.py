@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metajudge.voting.ballots import Ballots, Unranked, Weight, read_profile
+from metajudge.voting.ballots import Ballots, Unranked, Weight, read_counted
 from metajudge.voting.consensus import Consensus, places_below, ranked_by
 from metajudge.voting.pairwise import PairCounts, pair_counts
 from metajudge.voting.schulze import Strength
@@ -62,7 +62,7 @@ def ranked_pairs(
     Returns:
         Scores are the number of candidates in lower groups.
     """
-    counts = pair_counts(read_profile(ballots, candidates, weights), unranked)
+    counts = pair_counts(read_counted(ballots, candidates, weights), unranked)
     size = len(counts.candidates)
     found: set[Reach] | None = {(0,) * size}
     simple: Reach = (0,) * size

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from metajudge.voting.ballots import Ballots, Ints, Unranked, Weight, read_profile
+from metajudge.voting.ballots import Ballots, Ints, Unranked, Weight, read_counted
 from metajudge.voting.consensus import Consensus, layered, places_below
 from metajudge.voting.pairwise import PairCounts, check_choice, pair_counts
 
@@ -42,7 +42,7 @@ def schulze(
         Scores are the number of candidates in lower groups.
     """
     check_choice("strength", strength, ("margins", "winning_votes"))
-    counts = pair_counts(read_profile(ballots, candidates, weights), unranked)
+    counts = pair_counts(read_counted(ballots, candidates, weights), unranked)
     paths = strongest_paths(counts, strength)
     ranking = layered(counts.candidates, paths > paths.T)
     return Consensus("schulze", ranking, places_below(ranking))

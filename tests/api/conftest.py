@@ -1,4 +1,4 @@
-"""A real service on a real socket."""
+"""A real service on a real socket, and models behind it that outlive it."""
 
 import contextlib
 import importlib
@@ -7,16 +7,19 @@ import time
 
 import httpx2
 import pytest
+import uvicorn
+
+from metajudge.panel_file import panel_config
+from tests.doubles.llm_server import LLMServer
 
 app_module = importlib.import_module("metajudge.api.app")
+server_module = importlib.import_module("metajudge.api.server")
 
 
 @contextlib.contextmanager
 def running(options):
-    import uvicorn
-
-    config = uvicorn.Config(app_module.create_app(options), host="127.0.0.1", port=0, log_level="error", lifespan="on")
-    server = uvicorn.Server(config)
+    """Serves on a free port in a thread, as ``metajudge serve`` does; hands out a client."""
+    server = uvicorn.Server(server_module.server_config(app_module.create_app(options), options, "127.0.0.1", 0))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     deadline = time.monotonic() + 20
@@ -35,7 +38,20 @@ def running(options):
 
 
 @pytest.fixture
-def serve():
+def models():
+    """Starts a server of models with the given options; it goes away after the services that ask it."""
+    with contextlib.ExitStack() as stack:
+        yield lambda *given, **options: stack.enter_context(LLMServer(*given, **options))
+
+
+@pytest.fixture
+def serve(models):
     """Starts a service with the given options and hands out a client for it."""
     with contextlib.ExitStack() as stack:
         yield lambda **options: stack.enter_context(running(app_module.ServiceOptions(**options)))
+
+
+def panel_of(server, names="ab", **options):
+    """A panel of agents that ask a server of models; tokens have a price."""
+    agents = [{"name": n, "model": f"openai:{n}@{server.url}", "price": {"input": 1, "output": 1}} for n in names]
+    return panel_config({"agents": agents, "rubric": "baseline", **options})

@@ -27,7 +27,7 @@ def process(folder, *arguments, env=None):
         one = subprocess.Popen([*command, *arguments], stdout=log, stderr=log, env=environ, cwd=folder)
     try:
         with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=20) as client:
-            deadline = time.monotonic() + 30
+            deadline = time.monotonic() + 90
             while True:
                 assert one.poll() is None, (folder / "serve.log").read_text()[-2000:]
                 with contextlib.suppress(httpx2.HTTPError):

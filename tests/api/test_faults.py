@@ -1,189 +1,312 @@
 """Faults upstream, overload, slow and vanished callers: the right status, and nothing held."""
 
 import importlib
-import logging
 import re
 import socket
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx2
 import pytest
 
-from metajudge.errors import ConfigurationError
-from metajudge.panel_file import panel_config
-from tests.api.service_process import process
+from tests.api.conftest import panel_of
 from tests.doubles.judgments import judgment
-from tests.doubles.llm_server import LLMServer, random_faults, score_answer
+from tests.doubles.llm_server import random_faults, score_answer
 
 options = importlib.import_module("metajudge.api.options")
-config = importlib.import_module("metajudge.api.config")
-keys = importlib.import_module("metajudge.api.keys")
-server_module = importlib.import_module("metajudge.api.server")
+
+HTTP_FAULTS = ("429", "500", "503", "drop")
 
 
-HEADERS = {"x-api-key": "s" * 32}
-
-
-def panel(server):
-    agents = [{"name": n, "model": f"openai:{n}@{server.url}", "price": {"input": 1, "output": 1}} for n in "ab"]
-    return {"default": panel_config({"agents": agents, "rubric": "baseline", "retry": {"attempts": 2, "total_s": 5}})}
+def panels(server, **given):
+    return {"default": panel_of(server, retry={"attempts": 2, "total_s": 5}, **given)}
 
 
 def record(number=0):
     return judgment(id=f"j{number}", rationale=f"Reason {number}.").model_dump(mode="json")
 
 
-def metric(client, name):
-    found = re.findall(rf"^{name}(?:\{{[^}}]*\}})? ([0-9.e+]+)$", client.get("/metrics").text, re.MULTILINE)
-    return sum(map(float, found))
+def metric(client, name, **labels):
+    """The sum of a family's samples that have these labels."""
+    found = re.findall(rf"^{name}(?:\{{([^}}]*)\}})? ([0-9.e+-]+)$", client.get("/metrics").text, re.MULTILINE)
+    wanted = [f'{key}="{value}"' for key, value in labels.items()]
+    return sum(float(value) for given, value in found if all(one in given for one in wanted))
 
 
-def test_faults_upstream_lose_no_item_and_the_metrics_are_the_server_s_counts(serve, tmp_path):
-    kinds = ("429", "500", "503", "drop", "malformed_content", "refusal")
-    with LLMServer(answer=score_answer(5), faults=random_faults(0.3, kinds)) as server:
-        client = serve(panels=panel(server), store=tmp_path / "s.duckdb")
-        answers = [client.post("/v1/vet", json=record(n)) for n in range(40)]
-        sent, replies = metric(client, "metajudge_model_calls_total"), metric(client, "metajudge_model_replies_total")
-        failures = metric(client, "metajudge_model_failures_total")
-        assert {one.status_code for one in answers} == {200}
-        assert [one.json()["judgment_id"] for one in answers] == [f"j{n}" for n in range(40)]
-        assert all(one.json()["status"] == "assessed" or one.json()["agents"] for one in answers)
-        assert sent == server.count
-        upstream = sum(kind in ("429", "500", "503", "drop") for kind in server.injected)
-        assert upstream > 10
-        assert replies == server.count - upstream
-        assert failures >= upstream
-        assert metric(client, "metajudge_assessments_total") == 40
+def reached(client, name, value, within=10):
+    """Waits until a metric has a value."""
+    deadline = time.monotonic() + within
+    while metric(client, name) != value:
+        assert time.monotonic() < deadline, f"{name} is {metric(client, name)}, not {value}"
+        time.sleep(0.02)
 
 
-def test_overload_is_refused_with_retry_after(serve):
-    with LLMServer(latency_s=0.6) as server:
-        client = serve(panels=panel(server), limits=options.Limits(in_flight=2))
+def in_background(*tasks):
+    threads = [threading.Thread(target=task) for task in tasks]
+    for thread in threads:
+        thread.start()
+    return threads
+
+
+def test_faults_upstream_lose_no_item_and_the_metrics_are_the_server_s_counts(serve, models, tmp_path):
+    kinds = (*HTTP_FAULTS, "malformed_content", "refusal")
+    server = models(answer=score_answer(5), faults=random_faults(0.3, kinds))
+    client = serve(panels=panels(server), store=tmp_path / "s.duckdb")
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda n: client.post("/v1/vet", json=record(n)), range(40)))
+    assert {one.status_code for one in answers} == {200}
+    assert [one.json()["judgment_id"] for one in answers] == [f"j{n}" for n in range(40)]
+    for one in answers:
+        assert one.json()["status"] == "assessed" or all(a["score"] or a["failure"] for a in one.json()["agents"])
+    upstream = [kind for kind in server.injected if kind in HTTP_FAULTS]
+    assert len(upstream) > 10
+    assert metric(client, "metajudge_model_calls_total") == server.count
+    assert metric(client, "metajudge_model_replies_total") == server.count - len(upstream)
+    for kind, fault in [
+        ("rate_limited", "429"),
+        ("server_error", "500"),
+        ("overloaded", "503"),
+        ("connection", "drop"),
+    ]:
+        assert metric(client, "metajudge_model_failures_total", kind=kind) == server.injected.count(fault)
+    assert metric(client, "metajudge_assessments_total") == 40
+    assert metric(client, "metajudge_requests_total", route="/v1/vet", status=200) == 40
+    spent = sum(one.json()["cost_usd"] for one in answers if one.json()["cost_usd"] is not None)
+    assert metric(client, "metajudge_cost_usd_total") == pytest.approx(spent)
+
+
+def test_calls_that_a_vanished_caller_had_caused_are_counted_too(serve, models):
+    server = models(latency_s=0.4)
+    client = serve(panels=panels(server))
+    with pytest.raises(httpx2.TimeoutException):
+        client.post("/v1/vet", json=record(), timeout=0.2)
+    reached(client, "metajudge_in_flight", 0)
+    assert server.count == 2
+    assert metric(client, "metajudge_model_calls_total") == 2
+
+
+class TestOverload:
+    def test_what_there_is_no_place_for_is_refused_with_retry_after(self, serve, models):
+        server = models(latency_s=2)
+        client = serve(panels=panels(server), limits=options.Limits(in_flight=2))
         found = []
-        threads = [
-            threading.Thread(target=lambda n=n: found.append(client.post("/v1/vet", json=record(n)))) for n in range(6)
+        threads = in_background(*(lambda n=n: found.append(client.post("/v1/vet", json=record(n))) for n in range(2)))
+        reached(client, "metajudge_in_flight", 2)
+        refused = [
+            client.post(path, json=record(9)) for path in ("/v1/vet", "/v1/vet/stream", "/v1/judge", "/v1/cases")
         ]
         for thread in threads:
-            thread.start()
-        for thread in threads:
             thread.join()
-    statuses = sorted(one.status_code for one in found)
-    assert statuses == [200, 200, 503, 503, 503, 503]
-    assert all(one.headers["retry-after"] for one in found if one.status_code == 503)
-
-
-def test_a_caller_who_goes_away_leaves_nothing_behind(serve):
-    with LLMServer(latency_s=5) as server:
-        client = serve(panels=panel(server))
-        with pytest.raises(httpx2.TimeoutException):
-            client.post("/v1/vet", json=record(), timeout=0.5)
-        deadline = time.monotonic() + 3
-        while metric(client, "metajudge_in_flight"):
-            assert time.monotonic() < deadline, "the work goes on without a caller"
-            time.sleep(0.05)
-
-
-def test_an_answer_that_takes_too_long_is_504(serve):
-    with LLMServer(latency_s=5) as server:
-        client = serve(panels=panel(server), limits=options.Limits(request_s=0.3))
-        answer = client.post("/v1/vet", json=record())
-        assert answer.status_code == 504
+        assert [one.status_code for one in found] == [200, 200]
+        assert [one.status_code for one in refused] == [503] * 4
+        assert {one.headers["retry-after"] for one in refused} == {"1"}
+        assert {one.headers["content-type"] for one in refused} == {"application/problem+json"}
         assert metric(client, "metajudge_in_flight") == 0
 
+    def test_large_bodies_together_are_bounded(self, serve, models):
+        server = models(latency_s=1)
+        client = serve(panels=panels(server), limits=options.Limits(held_bytes=150_000))
+        big = {**record(), "rationale": "x" * 100_000}
+        threads = in_background(lambda: client.post("/v1/vet", json=big))
+        reached(client, "metajudge_in_flight", 1)
+        refused = client.post("/v1/vet", json={**big, "id": "other"})
+        assert (refused.status_code, "retry-after" in refused.headers) == (503, True)
+        assert client.get("/v1/rubrics").status_code == 200
+        for thread in threads:
+            thread.join()
+        assert client.post("/v1/vet", json={**big, "id": "third"}).status_code == 200
 
-def test_a_body_that_does_not_arrive_is_408(serve):
-    client = serve(limits=options.Limits(body_s=0.3))
-    url = client.base_url
-    with socket.create_connection((url.host, url.port), 5) as slow:
-        slow.sendall(b"POST /v1/vet HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{")
-        assert slow.recv(1000).startswith(b"HTTP/1.1 408 ")
+    def test_too_many_open_requests(self, serve, models):
+        server = models(latency_s=2)
+        client = serve(panels=panels(server), limits=options.Limits(connections=2))
+        url = f"{client.base_url}"
+        threads = in_background(*(lambda n=n: httpx2.post(f"{url}/v1/vet", json=record(n)) for n in range(2)))
+        time.sleep(0.7)
+        answer = httpx2.get(f"{url}/healthz")
+        assert (answer.status_code, answer.json()["status"]) == (503, 503)
+        assert answer.headers["retry-after"] == "1"
+        for thread in threads:
+            thread.join()
 
 
-@pytest.mark.slow
-def test_a_head_that_does_not_arrive_closes_the_connection(tmp_path):
-    (tmp_path / "service.toml").write_text("[service.limits]\nhead_s = 0.5\n")
-    with process(tmp_path, "--config", "service.toml") as (_, client):
+class TestVanishedCallers:
+    @pytest.mark.parametrize("path", ["/v1/vet", "/v1/judge", "/v1/clash"])
+    def test_the_work_ends_with_them(self, serve, models, path):
+        server = models(latency_s=5)
+        client = serve(panels=panels(server))
+        body = record() if path == "/v1/vet" else {"item": record()["item"]}
+        with pytest.raises(httpx2.TimeoutException):
+            client.post(path, json=body, timeout=0.5)
+        reached(client, "metajudge_in_flight", 0, within=3)
+        assert metric(client, "metajudge_requests_total", route=path, status=499) == 1
+
+    def test_a_stream_s_work_ends_with_them(self, serve, models):
+        server = models(latency_s=5)
+        client = serve(panels=panels(server))
+        with client.stream("POST", "/v1/vet/stream", json=record()) as answer:
+            assert answer.status_code == 200
+            assert metric(client, "metajudge_in_flight") == 1
+        reached(client, "metajudge_in_flight", 0, within=3)
+
+    def test_in_the_middle_of_a_body(self, serve):
+        client = serve()
         url = client.base_url
-        with socket.create_connection((url.host, url.port), 5) as slow:
-            slow.sendall(b"POST /v1/vet HTTP/1.1\r\nx-slow: ")
-            slow.settimeout(5)
-            assert slow.recv(100) == b""
+        with socket.create_connection((url.host, url.port), 5) as one:
+            one.sendall(b"POST /v1/vet HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{")
         assert client.get("/healthz").status_code == 200
-    log = (tmp_path / "serve.log").read_text()
-    assert '"route": "/healthz"' in log
+
+    def test_in_the_middle_of_an_upload_no_file_is_left(self, serve, tmp_path):
+        client = serve(store=tmp_path / "s.duckdb")
+        url = client.base_url
+        folder = tmp_path / "s.duckdb.jobs"
+        with socket.create_connection((url.host, url.port), 5) as one:
+            head = b"POST /v1/vet/batch HTTP/1.1\r\nhost: x\r\ncontent-type: application/x-ndjson\r\n"
+            one.sendall(head + b"content-length: 100000\r\n\r\n{}\n")
+            deadline = time.monotonic() + 5
+            while not list(folder.iterdir()):
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+        while list(folder.iterdir()):
+            assert time.monotonic() < deadline, "the upload is still there"
+            time.sleep(0.01)
 
 
-class TestScopesAndRates:
-    def ring(self, *scopes, rate=None):
-        return (keys.ApiKey("ci", keys.hashed("s" * 32), frozenset(map(keys.Scope, scopes)), rate),)
-
-    @pytest.mark.parametrize(
-        ("scopes", "method", "path", "status"),
-        [
-            (["read"], "POST", "/v1/vet", 403),
-            (["vet"], "GET", "/v1/reviews", 403),
-            (["vet", "read", "review"], "PUT", "/v1/rubrics/mine", 403),
-            (["vet"], "POST", "/v1/feedback/proposals/x/activate", 403),
-            (["vet"], "GET", "/v1/rubrics", 200),
-        ],
-    )
-    def test_a_key_may_do_what_its_scopes_say(self, serve, tmp_path, scopes, method, path, status):
-        client = serve(keys=self.ring(*scopes), store=tmp_path / "s.duckdb")
-        answer = client.request(method, path, headers=HEADERS, json=record() if method != "GET" else None)
-        assert answer.status_code == status
-
-    def test_a_key_that_asks_too_often_waits(self, serve):
-        client = serve(keys=self.ring("read", rate=2))
-        statuses = [client.get("/v1/rubrics", headers=HEADERS) for _ in range(3)]
-        assert [one.status_code for one in statuses] == [200, 200, 429]
-        assert int(statuses[-1].headers["retry-after"]) in (29, 30)
+def test_an_answer_that_takes_too_long_is_504(serve, models):
+    server = models(latency_s=5)
+    client = serve(panels=panels(server), limits=options.Limits(request_s=0.3))
+    answer = client.post("/v1/vet", json=record())
+    assert answer.status_code == 504
+    assert metric(client, "metajudge_in_flight") == 0
+    streamed = client.post("/v1/vet/stream", json=record()).text
+    assert "event: error" in streamed
+    assert '"status":504' in streamed.replace(" ", "")
+    assert "request_id" in streamed
+    assert metric(client, "metajudge_in_flight") == 0
 
 
-def test_the_log_holds_no_judged_text_and_no_key(serve, caplog):
-    caplog.set_level(logging.INFO, "metajudge.api.access")
-    serve(api_key="k" * 32).post("/v1/vet?secret=1", json=record(), headers={"x-api-key": "k" * 32})
-    records = [one for one in caplog.records if one.name == "metajudge.api.access"]
-    assert [(one.route, one.status, one.caller) for one in records] == [("/v1/vet", 200, "default")]
-    text = " ".join(str(vars(one)) for one in records)
-    assert "Reason 0" not in text
-    assert "kkkk" not in text
-    assert "secret" not in text
+def received(one):
+    """All that comes until the connection is closed."""
+    one.settimeout(10)
+    found = b""
+    while chunk := one.recv(65536):
+        found += chunk
+    return found
 
 
-class TestServiceFile:
-    def written(self, tmp_path, text):
-        path = tmp_path / "service.toml"
-        path.write_text(text)
-        return path
+class TestSlowCallers:
+    @pytest.mark.parametrize("path", [b"/v1/vet", b"/v1/vet/batch"])
+    def test_a_body_that_does_not_arrive_is_408_and_the_connection_is_closed(self, serve, path):
+        client = serve(limits=options.Limits(body_s=0.3))
+        with socket.create_connection((client.base_url.host, client.base_url.port), 5) as slow:
+            head = b"POST %b HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\ncontent-type: application/json\r\n\r\n{"
+            slow.sendall(head % path)
+            answer = received(slow)
+        assert answer.startswith(b"HTTP/1.1 408 ")
+        assert b"application/problem+json" in answer
 
-    def test_paths_are_relative_to_it(self, tmp_path):
-        path = self.written(tmp_path, '[service]\nstore = "a.duckdb"\n[service.limits]\nin_flight = 3\n')
-        file, limits = config.load_service_file(path)
-        assert file.store == tmp_path / "a.duckdb"
-        assert limits.in_flight == 3
+    def test_an_upload_that_trickles_is_ended(self, serve, tmp_path):
+        client = serve(limits=options.Limits(body_s=5, upload_s=0.6), store=tmp_path / "s.duckdb")
+        with socket.create_connection((client.base_url.host, client.base_url.port), 5) as slow:
+            head = b"POST /v1/vet/batch HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\ncontent-type: "
+            slow.sendall(head + b"application/x-ndjson\r\n\r\n")
+            slow.settimeout(0.1)
+            deadline, answer = time.monotonic() + 5, b""
+            while not answer and time.monotonic() < deadline:
+                slow.sendall(b" ")
+                try:
+                    answer = slow.recv(4096)
+                except TimeoutError:
+                    continue
+        assert answer.startswith(b"HTTP/1.1 408 ")
+        assert not list((tmp_path / "s.duckdb.jobs").iterdir())
 
-    @pytest.mark.parametrize(
-        ("text", "said"),
-        [
-            ("[service]\nstroe = 1\n", "service.stroe"),
-            ("[service.limits]\nin_flight = 0\n", "in_flight"),
-            ('[[service.keys]]\nname = "a"\nsha256 = "b"\nscopes = ["vet"]\n', "sha256"),
-            (f'[[service.keys]]\nname = "a"\nsha256 = "{keys.hashed("changeme")}"\nscopes = ["vet"]\n', "placeholder"),
-            ("[service]\n[other]\n", "unknown tables other"),
-        ],
-    )
-    def test_what_is_wrong_is_named(self, tmp_path, text, said):
-        with pytest.raises(ConfigurationError, match=said):
-            config.load_service_file(self.written(tmp_path, text))
+    def test_a_head_that_trickles_is_408(self, serve):
+        client = serve(limits=options.Limits(head_s=0.4))
+        with socket.create_connection((client.base_url.host, client.base_url.port), 5) as slow:
+            slow.sendall(b"POST /v1/vet HTTP/1.1\r\nx-slow: ")
+            slow.settimeout(0.1)
+            deadline, answer = time.monotonic() + 5, b""
+            while not answer and time.monotonic() < deadline:
+                slow.sendall(b"x")
+                try:
+                    answer = slow.recv(4096)
+                except TimeoutError:
+                    continue
+        assert answer.startswith(b"HTTP/1.1 408 ")
+        assert client.get("/healthz").status_code == 200
 
-    def test_several_workers_are_refused(self):
-        with pytest.raises(ConfigurationError, match="one process owns"):
-            server_module.check_workers(2)
+    def test_a_connection_that_says_nothing_is_closed(self, serve):
+        client = serve(limits=options.Limits(head_s=0.3))
+        with socket.create_connection((client.base_url.host, client.base_url.port), 5) as silent:
+            assert received(silent) == b""
 
-    def test_a_new_key_fits_the_file(self, tmp_path):
-        key, lines = server_module.new_key_lines("ci", ["vet"])
-        file, _ = config.load_service_file(self.written(tmp_path, lines))
-        ring = keys.KeyRing([one.key() for one in file.keys])
-        assert ring.caller(key).name == "ci"
-        assert ring.caller(key + "x") is None
+    def test_a_second_head_that_does_not_arrive_is_408_too(self, serve):
+        client = serve(limits=options.Limits(head_s=0.4))
+        with socket.create_connection((client.base_url.host, client.base_url.port), 5) as slow:
+            slow.sendall(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n")
+            assert slow.recv(4096).startswith(b"HTTP/1.1 200 ")
+            slow.sendall(b"GET /hea")
+            assert received(slow).startswith(b"HTTP/1.1 408 ")
+
+    def test_an_endless_head_is_431(self, serve):
+        client = serve()
+        with socket.create_connection((client.base_url.host, client.base_url.port), 5) as one:
+            one.sendall(b"GET /healthz HTTP/1.1\r\nx-long: " + b"x" * 200_000)
+            assert one.recv(100).startswith(b"HTTP/1.1 431 ")
+
+    def test_what_is_no_http_is_a_problem_too(self, serve):
+        client = serve()
+        with socket.create_connection((client.base_url.host, client.base_url.port), 5) as one:
+            one.sendall(b"hello, is this a service?\r\n\r\n")
+            answer = received(one)
+        assert answer.startswith(b"HTTP/1.1 400 ")
+        assert b"application/problem+json" in answer
+
+
+class TestLargeBodies:
+    SIZE = 100_000_000
+
+    def send(self, client, head, chunks):
+        """Sends until refused; the answer, and how much had been sent."""
+        with socket.create_connection((client.base_url.host, client.base_url.port), 5) as one:
+            one.sendall(head)
+            one.settimeout(10)
+            sent = 0
+            try:
+                for chunk in chunks:
+                    one.sendall(chunk)
+                    sent += len(chunk)
+            except OSError:
+                pass
+            try:
+                answer = received(one)
+            except ConnectionError:
+                answer = b""
+        return answer, sent
+
+    @pytest.mark.parametrize("path", [b"/v1/vet", b"/v1/vet/batch", b"/v1/rank", b"/nowhere"])
+    def test_a_hundred_megabytes_by_their_length(self, serve, path):
+        client = serve(limits=options.Limits(upload_bytes=50_000_000))
+        head = b"POST %b HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
+        answer, sent = self.send(client, head % (path, self.SIZE), (b"x" * 100_000 for _ in range(1000)))
+        assert answer.startswith(b"HTTP/1.1 413 ")
+        assert b"application/problem+json" in answer
+        assert sent < 20_000_000
+
+    @pytest.mark.parametrize("path", [b"/v1/vet", b"/v1/vet/batch"])
+    def test_a_hundred_megabytes_in_chunks(self, serve, path, tmp_path):
+        client = serve(limits=options.Limits(upload_bytes=1_000_000), max_body_bytes=500_000, store=tmp_path / "s.db")
+        head = b"POST %b HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
+        chunk = b"%x\r\n%b\r\n" % (100_000, b"x" * 100_000)
+        answer, sent = self.send(client, head % path, (chunk for _ in range(1000)))
+        assert answer.startswith(b"HTTP/1.1 413 ")
+        assert sent < 20_000_000
+        assert not list((tmp_path / "s.db.jobs").iterdir())
+        assert client.get("/healthz").status_code == 200
+
+    def test_a_client_that_is_still_sending_gets_the_answer(self, serve):
+        client = serve(max_body_bytes=1_000_000)
+        answer = client.post("/v1/vet", content=b"x" * 3_000_000)
+        assert answer.status_code == 413
+        assert answer.json()["request_id"] == answer.headers["x-request-id"]

@@ -1,6 +1,8 @@
 """Batches: accepted whole or refused, each item exactly once, through a kill."""
 
+import importlib
 import json
+import random
 import signal
 import time
 from collections import Counter
@@ -8,9 +10,11 @@ from collections import Counter
 import pytest
 
 from metajudge.panel_file import panel_config
+from tests.api.conftest import app_module, running
 from tests.api.service_process import process
+from tests.doubles.crowds import crowd
 from tests.doubles.judgments import judgment
-from tests.doubles.llm_server import LLMServer, score_answer
+from tests.doubles.llm_server import random_faults, score_answer
 
 
 def panel(server, agents=2):
@@ -32,9 +36,9 @@ def lines(found):
 NDJSON = {"content-type": "application/x-ndjson"}
 
 
-def ended(client, location, within=30):
+def ended(client, location, within=30, **options):
     deadline = time.monotonic() + within
-    while (status := client.get(location).json())["state"] not in ("done", "failed", "cancelled"):
+    while (status := client.get(location, **options).json())["state"] not in ("done", "failed", "cancelled"):
         assert time.monotonic() < deadline, status
         time.sleep(0.05)
     return status
@@ -50,15 +54,15 @@ def all_results(client, location):
             return found
 
 
-def test_a_batch_from_upload_to_results(serve, tmp_path):
-    with LLMServer(answer=score_answer(5)) as server:
-        client = serve(panels={"default": panel(server)}, store=tmp_path / "s.duckdb")
-        answer = client.post("/v1/vet/batch", content=lines(records(20)), headers=NDJSON)
-        assert answer.status_code == 202
-        location = answer.headers["location"]
-        status = ended(client, location)
-        found = all_results(client, location)
-        streamed = client.get(f"{location}/results", headers={"accept": "application/x-ndjson"}).text.splitlines()
+def test_a_batch_from_upload_to_results(serve, models, tmp_path):
+    server = models(answer=score_answer(5))
+    client = serve(panels={"default": panel(server)}, store=tmp_path / "s.duckdb")
+    answer = client.post("/v1/vet/batch", content=lines(records(20)), headers=NDJSON)
+    assert answer.status_code == 202
+    location = answer.headers["location"]
+    status = ended(client, location)
+    found = all_results(client, location)
+    streamed = client.get(f"{location}/results", headers={"accept": "application/x-ndjson"}).text.splitlines()
     assert (status["state"], status["items"], status["done"], status["by_status"]) == ("done", 20, 20, {"assessed": 20})
     assert [one["item"] for one in found] == list(range(20))
     assert [one["assessment"]["judgment_id"] for one in found] == [f"j{n}" for n in range(20)]
@@ -102,12 +106,12 @@ def test_what_is_no_batch(serve, content, kind, status):
     assert serve().post("/v1/vet/batch", content=content, headers={"content-type": kind}).status_code == status
 
 
-def test_too_many_items_and_too_many_jobs(serve):
+def test_too_many_items_and_too_many_jobs(serve, models):
     limits = app_limits(batch_items=2, jobs_queued=1, jobs_running=1, job_workers=1)
-    with LLMServer(latency_s=0.5) as server:
-        client = serve(panels={"default": panel(server)}, limits=limits)
-        assert client.post("/v1/vet/batch", json=records(3)).status_code == 413
-        statuses = [client.post("/v1/vet/batch", json=records(2)) for _ in range(4)]
+    server = models(latency_s=0.5)
+    client = serve(panels={"default": panel(server)}, limits=limits)
+    assert client.post("/v1/vet/batch", json=records(3)).status_code == 413
+    statuses = [client.post("/v1/vet/batch", json=records(2)) for _ in range(4)]
     assert 503 in [one.status_code for one in statuses]
     assert all("retry-after" in one.headers for one in statuses if one.status_code == 503)
 
@@ -130,47 +134,205 @@ def test_events_go_on_after_the_last_one_seen(serve, tmp_path):
     assert client.get("/v1/jobs/nothing/events").status_code == 404
 
 
-def test_cancelling_stops_the_calls(serve):
+def test_cancelling_stops_the_calls(serve, models):
     limits = app_limits(job_workers=2)
-    with LLMServer(latency_s=0.2) as server:
-        client = serve(panels={"default": panel(server)}, limits=limits)
-        location = client.post("/v1/vet/batch", json=records(50)).headers["location"]
-        time.sleep(0.5)
-        client.delete(location)
-        status = ended(client, location)
-        count = server.count
-        time.sleep(0.5)
-        assert server.count == count < 100
-        assert client.delete(location).status_code == 200
-        assert client.get(location).status_code == 404
+    server = models(latency_s=0.2)
+    client = serve(panels={"default": panel(server)}, limits=limits)
+    location = client.post("/v1/vet/batch", json=records(50)).headers["location"]
+    time.sleep(0.5)
+    client.delete(location)
+    status = ended(client, location)
+    count = server.count
+    time.sleep(0.5)
+    assert server.count == count < 100
+    assert client.delete(location).status_code == 200
+    assert client.get(location).status_code == 404
     assert status["state"] == "cancelled"
 
 
-@pytest.mark.slow
-def test_after_a_kill_every_item_has_one_result_and_no_finished_call_is_repeated(tmp_path):
-    with LLMServer(answer=score_answer(5), latency_s=0.1) as server:
+def test_a_cancelled_job_keeps_its_results_and_is_deleted_with_them_by_the_second_time(serve, models, tmp_path):
+    server = models(answer=score_answer(5), latency_s=0.1)
+    client = serve(panels={"default": panel(server)}, limits=app_limits(job_workers=2), store=tmp_path / "s.duckdb")
+    location = client.post("/v1/vet/batch", json=records(50)).headers["location"]
+    while client.get(location).json()["done"] < 4:
+        time.sleep(0.01)
+    assert client.delete(location).json()["state"] == "cancelling"
+    status = ended(client, location)
+    assert status["state"] == "cancelled"
+    assert 4 <= len(all_results(client, location)) == status["done"] < 50
+    assert client.delete(location).json()["done"] == status["done"]
+    for path in ("", "/results", "/events"):
+        assert client.get(location + path).status_code == 404
+    assert client.delete(location).status_code == 404
+    changes = client.get("/v1/audit", params={"subject": location.rpartition("/")[2]}).json()
+    assert [one["change"]["action"] for one in changes] == ["job.add", "job.cancel", "job.delete"]
+
+
+def test_jobs_are_listed_newest_first_in_pages(serve, tmp_path):
+    client = serve(store=tmp_path / "s.duckdb", limits=app_limits(jobs_queued=50))
+    ids = [client.post("/v1/vet/batch", json=records(1)).json()["job_id"] for _ in range(5)]
+    first = client.get("/v1/jobs", params={"limit": 3}).json()
+    rest = client.get("/v1/jobs", params={"limit": 3, "before": first["next_cursor"]}).json()
+    assert [one["job_id"] for one in first["jobs"] + rest["jobs"]] == ids[::-1]
+    assert rest["next_cursor"] is None
+    assert {one["owner"] for one in first["jobs"]} == {"anybody"}
+
+
+def test_other_judgments_of_an_item_in_the_upload_are_evidence(serve, tmp_path):
+    client = serve(store=tmp_path / "s.duckdb")  # a panel without agents weighs free evidence
+    judgments = [one.model_dump(mode="json") for one in crowd(2, seed=1)]
+    location = client.post("/v1/vet/batch", json=judgments).headers["location"]
+    ended(client, location)
+    states = {one["assessment"]["signals"]["peers"]["state"] for one in all_results(client, location)}
+    assert states != {"no_peers"}
+
+
+@pytest.mark.parametrize("seen", ["nonsense", "-5", "99999999999999999999999", ""])
+def test_an_event_id_that_is_none_starts_anew_or_ends(serve, tmp_path, seen):
+    client = serve(store=tmp_path / "s.duckdb")
+    location = client.post("/v1/vet/batch", json=records(2)).headers["location"]
+    answer = client.get(f"{location}/events", headers={"last-event-id": seen})
+    assert answer.status_code == 200
+    assert "event: end" in answer.text
+
+
+def test_a_watcher_who_goes_away_leaves_nothing_behind(serve, models):
+    server = models(latency_s=1)
+    client = serve(panels={"default": panel(server)})
+    location = client.post("/v1/vet/batch", json=records(3)).headers["location"]
+    with client.stream("GET", f"{location}/events") as answer:
+        assert answer.status_code == 200
+    deadline = time.monotonic() + 5
+    while 'route="/v1/jobs/{job_id}/events"' not in client.get("/metrics").text:
+        assert time.monotonic() < deadline, "the stream goes on without a watcher"
+        time.sleep(0.05)
+    client.delete(location)
+
+
+def test_an_idempotency_key_holds_through_a_restart_and_for_its_owner_alone(tmp_path):
+    keys = importlib.import_module("metajudge.api.keys")
+    ring = tuple(keys.ApiKey(name, keys.hashed(name * 20)) for name in ("one", "two"))
+    options = app_module.ServiceOptions(store=tmp_path / "s.duckdb", keys=ring)
+    headers = {"idempotency-key": "k", "x-api-key": "one" * 20}
+    with running(options) as client:
+        first = client.post("/v1/vet/batch", json=records(2), headers=headers)
+        ended(client, first.headers["location"], headers={"x-api-key": "one" * 20})
+    with running(options) as client:
+        again = client.post("/v1/vet/batch", json=records(2), headers=headers)
+        others = client.post("/v1/vet/batch", json=records(2), headers={**headers, "x-api-key": "two" * 20})
+    assert again.headers["location"] == first.headers["location"]
+    assert others.headers["location"] != first.headers["location"]
+
+
+def test_a_job_s_metrics(serve, models, tmp_path):
+    server = models(answer=score_answer(5))
+    client = serve(panels={"default": panel(server)}, store=tmp_path / "s.duckdb")
+    location = client.post("/v1/vet/batch", params={"policy": "verdict_score"}, json=records(4)).headers["location"]
+    ended(client, location)
+    text = client.get("/metrics").text
+    assert 'metajudge_assessments_total{status="assessed"} 4' in text
+    assert "metajudge_model_calls_total 8" in text
+    assert "metajudge_queue_depth 0" in text
+    decided = [line for line in text.splitlines() if line.startswith("metajudge_decisions_total{")]
+    assert sum(float(line.rpartition(" ")[2]) for line in decided) == 4
+
+
+class TestKilled:
+    """The service is killed while 200 items are in flight, and started again."""
+
+    ARGUMENTS = ("--config", "p.toml", "--config", "s.toml")
+
+    def configure(self, tmp_path, server, workers=200):
         (tmp_path / "p.toml").write_text(
             f'rubric = "baseline"\n[[agents]]\nname = "a"\nmodel = "openai:m1@{server.url}"\n'
             f'[[agents]]\nname = "b"\nmodel = "openai:m2@{server.url}"\n'
         )
-        arguments = ("--config", "p.toml")
-        with process(tmp_path, *arguments) as (one, client):
-            places = [
-                client.post("/v1/vet/batch", content=lines(records(200)), headers=NDJSON).headers["location"]
-                for _ in range(1)
-            ]
-            while client.get(places[0]).json()["done"] < 60:
+        (tmp_path / "s.toml").write_text(f"[service]\nconcurrency = 400\n[service.limits]\njob_workers = {workers}\n")
+
+    @pytest.mark.slow
+    def test_every_item_has_one_result_and_no_finished_call_is_repeated(self, models, tmp_path):
+        answered = {}
+
+        def answer(body):
+            answered[json.dumps(body, sort_keys=True)] = time.monotonic()
+            return score_answer(5)(body)
+
+        rng = random.Random(4)
+        server = models(
+            answer=answer, faults=lambda _: "slow" if rng.random() < 0.5 else None, slow_s=1.5, latency_s=0.5
+        )
+        self.configure(tmp_path, server)
+        with process(tmp_path, *self.ARGUMENTS) as (one, client):
+            headers = {**NDJSON, "idempotency-key": "once"}
+            location = client.post("/v1/vet/batch", content=lines(records(200)), headers=headers).headers["location"]
+            deadline = time.monotonic() + 30
+            while len(answered) < 120:
+                assert time.monotonic() < deadline
                 time.sleep(0.01)
+            time.sleep(0.3)  # what was answered so far has arrived
+            finished = set(answered)
             one.send_signal(signal.SIGKILL)
             one.wait()
         before = server.count
-        assert 120 <= before < 400
-        with process(tmp_path, *arguments) as (_one, client):
-            status = ended(client, places[0], within=60)
-            found = all_results(client, places[0])
-        assert status["done"] == status["items"] == 200
+        assert before == 400, "all 200 items were in flight"
+        assert len(finished) < 400
+        time.sleep(2.5)  # what was in flight runs out
+        with process(tmp_path, *self.ARGUMENTS) as (_one, client):
+            again = client.post("/v1/vet/batch", content=lines(records(200)), headers=headers)
+            assert again.headers["location"] == location
+            status = ended(client, location, within=60)
+            found = all_results(client, location)
+            assert client.get("/v1/assessments", params={"limit": 500}).json()["next_cursor"] is None
+        assert (status["state"], status["done"], status["items"]) == ("done", 200, 200)
         assert [item["item"] for item in found] == list(range(200))
+        assert {item["assessment"]["status"] for item in found} == {"assessed"}
         asked = Counter(json.dumps(body, sort_keys=True) for body in server.bodies)
-        in_flight = 2 * 16
         assert len(asked) == 400
-        assert server.count <= 400 + in_flight, "finished calls were repeated"
+        assert not [one for one in finished if asked[one] > 1], "finished calls were repeated"
+        assert server.count == 800 - len(finished)
+
+    @pytest.mark.slow
+    def test_a_job_whose_cancelling_was_answered_does_not_go_on(self, models, tmp_path):
+        server = models(latency_s=3)
+        self.configure(tmp_path, server, workers=4)
+        with process(tmp_path, *self.ARGUMENTS) as (one, client):
+            location = client.post("/v1/vet/batch", content=lines(records(20)), headers=NDJSON).headers["location"]
+            while not server.count:
+                time.sleep(0.01)
+            assert client.delete(location).json()["state"] == "cancelling"
+            one.send_signal(signal.SIGKILL)
+            one.wait()
+        before = server.count
+        with process(tmp_path, *self.ARGUMENTS) as (_one, client):
+            assert ended(client, location)["state"] == "cancelled"
+        assert server.count == before
+
+    @pytest.mark.slow
+    def test_thirty_percent_faults_lose_no_item_of_a_job(self, models, tmp_path):
+        kinds = ("429", "500", "503", "drop", "malformed_content", "refusal")
+        server = models(answer=score_answer(5), faults=random_faults(0.3, kinds))
+        self.configure(tmp_path, server, workers=32)
+        with process(tmp_path, *self.ARGUMENTS) as (_one, client):
+            location = client.post("/v1/vet/batch", content=lines(records(200)), headers=NDJSON).headers["location"]
+            status = ended(client, location, within=110)
+            found = all_results(client, location)
+            text = client.get("/metrics").text
+        assert (status["state"], status["done"]) == ("done", 200)
+        assert [item["item"] for item in found] == list(range(200))
+        for one in found:
+            for agent in one["assessment"]["agents"]:
+                assert (agent["score"] is None) != (agent["failure"] is None)
+        counted = {
+            line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in text.splitlines() if line[0] != "#"
+        }
+        assert counted["metajudge_model_calls_total"] == server.count
+        faults = Counter(server.injected)
+        upstream = sum(faults[kind] for kind in ("429", "500", "503", "drop"))
+        assert counted["metajudge_model_replies_total"] == server.count - upstream
+        for kind, fault in [
+            ("rate_limited", "429"),
+            ("server_error", "500"),
+            ("overloaded", "503"),
+            ("connection", "drop"),
+        ]:
+            assert counted[f'metajudge_model_failures_total{{kind="{kind}"}}'] == faults[fault]

@@ -8,7 +8,7 @@ from metajudge.panel_file import panel_config
 from metajudge.types import Assessment
 from tests.doubles.crowds import crowd
 from tests.doubles.judgments import judgment
-from tests.doubles.llm_server import LLMServer, score_answer
+from tests.doubles.llm_server import score_answer
 
 
 def panel(server, name="mini", **options):
@@ -20,9 +20,9 @@ def record(**changes):
     return judgment(**changes).model_dump(mode="json")
 
 
-def test_a_judgment_record_as_it_is(serve):
-    with LLMServer(answer=score_answer(5)) as server:
-        response = serve(panels={"default": panel(server)}).post("/v1/vet", json=record())
+def test_a_judgment_record_as_it_is(serve, models):
+    server = models(answer=score_answer(5))
+    response = serve(panels={"default": panel(server)}).post("/v1/vet", json=record())
     assert response.status_code == 200
     assessment = Assessment.model_validate(response.json())
     assert (assessment.status, assessment.accepted, assessment.final_score) == ("assessed", True, 5.0)
@@ -30,28 +30,28 @@ def test_a_judgment_record_as_it_is(serve):
     assert response.headers["x-request-id"]
 
 
-def test_panel_and_rubric_by_name(serve):
-    with LLMServer(answer=score_answer(4)) as server:
-        panels = {"strict": panel(server), "lax": panel(server, threshold=3.0)}
-        client = serve(panels=panels)
-        default = client.post("/v1/vet", json={"judgment": record()}).json()
-        lax = client.post("/v1/vet", json={"judgment": record(), "panel": "lax", "rubric": "baseline"}).json()
+def test_panel_and_rubric_by_name(serve, models):
+    server = models(answer=score_answer(4))
+    panels = {"strict": panel(server), "lax": panel(server, threshold=3.0)}
+    client = serve(panels=panels)
+    default = client.post("/v1/vet", json={"judgment": record()}).json()
+    lax = client.post("/v1/vet", json={"judgment": record(), "panel": "lax", "rubric": "baseline"}).json()
     assert (default["accepted"], default["rubric"], default["threshold"]) == (False, "short", 4.5)
     assert (lax["accepted"], lax["rubric"], lax["threshold"]) == (True, "baseline", 3.0)
 
 
-def test_the_same_judgment_is_not_asked_about_twice(serve, tmp_path):
-    with LLMServer(answer=score_answer(5)) as server:
-        client = serve(panels={"default": panel(server)}, store=tmp_path / "s.duckdb")
-        first = client.post("/v1/vet", json=record()).json()
-        second = client.post("/v1/vet", json=record()).json()
-        assert server.count == 1
+def test_the_same_judgment_is_not_asked_about_twice(serve, models, tmp_path):
+    server = models(answer=score_answer(5))
+    client = serve(panels={"default": panel(server)}, store=tmp_path / "s.duckdb")
+    first = client.post("/v1/vet", json=record()).json()
+    second = client.post("/v1/vet", json=record()).json()
+    assert server.count == 1
     assert first == second
 
 
-def test_a_models_failure_is_an_answer_with_a_typed_reason_not_a_server_error(serve):
-    with LLMServer(faults=["401"] * 10) as server:
-        response = serve(panels={"default": panel(server)}).post("/v1/vet", json=record())
+def test_a_models_failure_is_an_answer_with_a_typed_reason_not_a_server_error(serve, models):
+    server = models(faults=["401"] * 10)
+    response = serve(panels={"default": panel(server)}).post("/v1/vet", json=record())
     assert response.status_code == 200
     assert response.json()["status"] == "failed"
     assert response.json()["failure"]["kind"] == "auth"
@@ -118,15 +118,15 @@ class TestCalibration:
         assert (response.json()["probability"], response.json()["probability_marks"]) == (None, ["other_judge"])
 
 
-def test_a_policy_by_name_adds_its_decision_and_asks_nobody_again(serve, tmp_path):
-    with LLMServer(answer=score_answer(5)) as server:
-        client = serve(panels={"default": panel(server)}, store=tmp_path / "s.duckdb")
-        plain = client.post("/v1/vet", json=record()).json()
-        decided = client.post("/v1/vet", json={"judgment": record(), "policy": "verdict_score"}).json()
-        unknown = client.post("/v1/vet", json={"judgment": record(), "policy": "nothing"})
-        cases = client.post("/v1/vet", json={"judgment": record(), "policy": "risk_analysis"})
-        a_file = client.post("/v1/vet", json={"judgment": record(), "policy": "../secret.yaml"})
-        assert server.count == 1
+def test_a_policy_by_name_adds_its_decision_and_asks_nobody_again(serve, models, tmp_path):
+    server = models(answer=score_answer(5))
+    client = serve(panels={"default": panel(server)}, store=tmp_path / "s.duckdb")
+    plain = client.post("/v1/vet", json=record()).json()
+    decided = client.post("/v1/vet", json={"judgment": record(), "policy": "verdict_score"}).json()
+    unknown = client.post("/v1/vet", json={"judgment": record(), "policy": "nothing"})
+    cases = client.post("/v1/vet", json={"judgment": record(), "policy": "risk_analysis"})
+    a_file = client.post("/v1/vet", json={"judgment": record(), "policy": "../secret.yaml"})
+    assert server.count == 1
     assert "decision" not in plain
     assert decided["decision"]["action"] == "REVIEW_PRIORITY"  # one agent has no agreement
     assert decided["decision"]["inputs"]["value"] == 5.0

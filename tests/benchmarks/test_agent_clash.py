@@ -44,6 +44,7 @@ def test_an_evaluation_without_a_verdict_is_in_n_but_in_no_kappa(figures):
     assert "1 of them without a verdict" in found["exp1.concordance"].definition
     assert "3 rows with a verdict it is 66.7" in found["exp1.concordance"].why
     assert found["exp1.kappa_side"].n == 3
+    assert found["exp1.kappa_ci"].n == 3
     assert found["audit.fewer_than_panel"].value == 1
 
 
@@ -278,3 +279,22 @@ def test_the_report_takes_any_text_for_data(tmp_path):
     study_read = load_study(write(tmp_path / "data", rows))
     page = to_html(report_of(study_read, recompute(study_read)))
     assert "<b>judge" not in page
+
+
+def test_the_order_of_the_file_changes_nothing(figures):
+    rows = [row(number, votes, cost_usd=0.1 * number) for number, votes in enumerate(["aaa", "aab", "abb"] * 4, 1)]
+    rows += [row(number, "aa-", experiment="arena", cost_usd=0.7 / number) for number in range(1, 14)]
+    assert to_json(figures(rows)) == to_json(figures(rows[::-1]))
+
+
+def test_an_experiment_that_is_not_there_has_no_figures_rather_than_zeros(figures):
+    found = figures([row(1), row(2, "abb")])
+    zeros = {name: one.value for name, one in found.items() if one.n == 0 and one.value not in (None, [])}
+    assert zeros == {}
+    assert found["t6.run1.matches"].why == "There are no such rows in these data."
+
+
+def test_rows_without_their_judges_are_refused_not_counted_as_rows_of_no_judge(tmp_path):
+    bare = {name: value for name, value in row(1).items() if name != "judges"}
+    with pytest.raises(InputError, match="missing field 'judges'"):
+        load_study(write(tmp_path / "data", [bare]))

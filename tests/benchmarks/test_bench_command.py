@@ -1,6 +1,7 @@
 """The commands as a user types them."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 import typer
@@ -70,6 +71,9 @@ def test_a_dry_run_without_agents_says_that_nothing_is_asked(small):
         (["bench", "judgebench", "--data", "SMALL", "--limit", "0"], "--limit"),
         (["bench", "judgebench", "--data", "SMALL", "--judge", "wren"], "the judges here are hawk, owl"),
         (["bench", "judgebench", "--data", "SMALL", "--rubric", "long"], "needs agents"),
+        (["bench", "judgebench", "--data", "SMALL", "--families", "forbid"], "needs agents"),
+        (["bench", "judgebench", "--data", "SMALL", "--agent", "openai:gpt-5", "--families", "all"], "families"),
+        (["bench", "agent_clash", "--data", "SMALL", "--families", "forbid"], "--families"),
         (["bench", "judgebench", "--data", "SMALL", "--report", "r.pdf"], "a report ends in"),
         (["bench", "judgebench", "--data", "SMALL", "--scores", "no/such/s.jsonl"], "there is no folder"),
         (["bench", "judgebench", "--data", "SMALL", "--grid", "published"], "no judgments by the grid's judges"),
@@ -80,6 +84,14 @@ def test_a_dry_run_without_agents_says_that_nothing_is_asked(small):
 def test_wrong_input_is_refused_with_exit_code_2_and_what_to_do(small, tmp_path, monkeypatch, words, message):
     monkeypatch.chdir(tmp_path)
     assert message in refused(*[small if word == "SMALL" else word for word in words])
+
+
+def test_what_a_guarantee_promises_is_printed_not_only_written(capsys):
+    notes = ("Keep scores of 0.9 and above",)
+    judge = SimpleNamespace(judge="owl", notes=notes)
+    findings = SimpleNamespace(notes=("few judgments",), judges=(judge,))
+    bench_cli._print_notes(findings)
+    assert capsys.readouterr().out == "Note: few judgments.\nNote on owl: Keep scores of 0.9 and above\n"
 
 
 def test_fetch_without_a_network_leaves_nothing(tmp_path):

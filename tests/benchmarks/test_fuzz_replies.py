@@ -3,9 +3,9 @@ import random
 from dataclasses import replace
 
 import pytest
+from metajudge.benchmarks import fuzz_replies
 
 from metajudge.agents import ReplyProblemsError
-from metajudge.benchmarks import fuzz_replies
 
 
 def test_no_parser_crashes_or_invents_a_score():

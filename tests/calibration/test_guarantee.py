@@ -270,6 +270,9 @@ def test_the_meaning_says_what_is_promised_and_when_it_is_only_approximate():
     assert "with 90 % confidence at least 90 %" in plain.meaning()
     assert "approximate" not in plain.meaning()
     assert "approximate" in crossed.meaning()
+    assert "by all judges together, not of each judge alone" in plain.meaning()
+    of_one = plain.model_copy(update={"judges": ("owl",)})
+    assert "of judgments by owl: with" in of_one.meaning()
 
 
 @pytest.mark.parametrize("share", [0.1, 0.025])

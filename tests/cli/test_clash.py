@@ -308,8 +308,18 @@ class TestWrongInput:
 
     def test_an_out_file_of_something_else_is_left_alone(self, run):
         write_items("items.jsonl")
-        with LLMServer(answer=answer) as server, pytest.raises(InputError, match=r"items\.jsonl:1 is no record"):
-            run("clash", "items.jsonl", *judges(server), "--responses", "given", "--out", "items.jsonl")
+        write_items("others.jsonl")
+        with LLMServer(answer=answer) as server, pytest.raises(InputError, match=r"others\.jsonl:1 is no record"):
+            run("clash", "items.jsonl", *judges(server), "--responses", "given", "--out", "others.jsonl")
+        assert len(Path("others.jsonl").read_text().splitlines()) == 4
+
+    def test_prompts_are_never_written_over(self, run):
+        write_items("items.jsonl")
+        for option in ("--out", "--judgments", "--json"):
+            outputs = {"--out": "o.jsonl", option: "items.jsonl"}
+            flags = [part for pair in outputs.items() for part in pair]
+            with pytest.raises(InputError, match="would be overwritten"):
+                run("clash", "items.jsonl", "--judge", "vllm:j", "--responses", "given", *flags)
         assert len(Path("items.jsonl").read_text().splitlines()) == 4
 
     def test_one_candidate_and_twenty_six(self, run):

@@ -252,3 +252,16 @@ class TestBadInput:
             assert server.bodies[0]["temperature"] == 0.0
         assert done.exit_code == 0
         assert lines("out.jsonl")[0]["meta"]["parameters"] == {"temperature": 0.0}
+
+    def test_an_output_that_is_the_input_is_refused_and_the_input_is_left_alone(self, run, items):
+        before = items.read_bytes()
+        with pytest.raises(InputError, match="is read and would be overwritten"):
+            run("judge", items, "--judge", "vllm:x", "--out", items)
+        with pytest.raises(InputError, match="is named for two outputs"):
+            run("judge", items, "--judge", "vllm:x", "--out", "o.jsonl", "--combined", "./o.jsonl")
+        assert items.read_bytes() == before
+
+    def test_a_rule_without_a_file_to_combine_into_is_refused_not_dropped(self, run, items):
+        done = run("judge", items, "--judge", "vllm:x", "--out", "out.jsonl", "--rule", "sum")
+        assert done.exit_code == 2
+        assert "--combined" in done.output

@@ -78,7 +78,7 @@ class Again:
             assert one["ranking"] is not None
             places = dict(zip(NAMES, rankdata([_group(one, name) for name in NAMES]), strict=True))
             self.by_question[one["question_id"]][one["evaluator"]] = places
-        self.questions = list(self.by_question)
+        self.questions = sorted(self.by_question)
 
     def consensus(self, ballots):
         """Kemeny by trying all orders: mean places over the cheapest."""

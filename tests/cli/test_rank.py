@@ -83,7 +83,7 @@ def test_bad_lines_are_shown_and_the_exit_code_says_so(metajudge, tmp_path):
     done = metajudge("rank", path)
     assert done.returncode == 1
     assert "bad.jsonl:2: the ranking names 'a' twice" in done.stderr
-    assert "1 ballots" in done.stdout
+    assert "1 ballot\n" in done.stdout
 
 
 def test_a_time_limit_that_comes_first_is_exit_code_1_with_the_bound(metajudge, tmp_path):
@@ -113,6 +113,7 @@ def test_votes_on_pairs_are_warned_of_and_ranked_by_strength(tmp_path):
         (["--rule", "bradley_terry", "--ties", "breslow"], "takes --ties half or ignore or davidson"),
         (["--rule", "plurality", "--unranked", "below"], "has no --unranked"),
         (["--rule", "borda", "--time-limit", "3"], "has no --time-limit"),
+        (["--rule", "borda", "--max-optima", "3"], "has no --max-optima"),
         (["--prior", "1"], "kemeny has no --prior"),
     ],
 )

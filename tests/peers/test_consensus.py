@@ -20,9 +20,11 @@ def by_question(given):
 
 def test_kemeny_of_each_question_is_the_mean_over_all_best_orders():
     given = ballots(12, NAMES[:4], phi=0.8, seed=3)
-    found = question_consensus(build_table(given))
+    table = build_table(given)
+    found = question_consensus(table)
     ambiguous = 0
-    for q, these in enumerate(by_question(given).values()):
+    for question, these in by_question(given).items():
+        q = table.questions.index(question)
         orders = best_orders([one.ranking for one in these], NAMES[:4])
         expected = mean_places(orders, NAMES[:4])
         assert found.places[q].tolist() == pytest.approx([expected[name] for name in NAMES[:4]])

@@ -45,7 +45,9 @@ class TestFigures:
         given = ballots(8, phi=0.7, seed=3)
         by_evaluator = sorted(given, key=lambda one: one.evaluator)
         options = Options(sweep_repeats=3, resamples=100, sweep_questions=(4,))
+        backwards = given[::-1]  # the questions too, over which intervals are resampled
         assert analyse(given, options, [HUMAN]) == analyse(by_evaluator, options, [HUMAN])
+        assert analyse(given, options, [HUMAN]) == analyse(backwards, options, [HUMAN])
 
     def test_the_seed_decides_every_interval_and_subsample(self):
         given = ballots(12, phi=0.7, seed=3)

@@ -192,3 +192,9 @@ def test_weights_are_exact():
 
 def test_strength_of_a_verdict_does_not_split_places():
     assert ranking_from_text("a>>b = c") == (("a",), ("b", "c"))
+
+
+@pytest.mark.parametrize("weight", ["1e999999999", "1e-999999999", "1e400"])
+def test_a_weight_with_a_wild_exponent_is_refused_before_it_is_expanded(weight):
+    with pytest.raises(InputError, match="between 1e-100 and 1e100"):
+        weight_of(weight)

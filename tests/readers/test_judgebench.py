@@ -237,6 +237,7 @@ def test_another_prompt_is_another_judge_with_its_own_labels(write: Write) -> No
     vanilla = output(judge_name="vanilla", judgments=[played("A>B", "Output (a)"), played("A>B", "Output (a)")])
     first, second = open_judgments([write("x", vanilla)])
     assert first.judge == "o1/vanilla"
+    assert first.meta["judge_model"] == "o1"
     assert second.id == "p1/o1/vanilla/BA"
     assert second.shown_labels == ("a", "b")
 

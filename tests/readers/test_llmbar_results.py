@@ -83,7 +83,7 @@ def test_bad_entries_are_rejected_with_their_number(tmp_path: Path) -> None:
 def test_a_list_elsewhere_is_no_result_file(tmp_path: Path) -> None:
     path = tmp_path / "result.json"
     path.write_text(json.dumps([{**ENTRY, "results": []}]))
-    with pytest.raises(InputError, match="is one JSON list; give one object a line"):
+    with pytest.raises(InputError, match=r"only a path .*/evaluators/MODEL/STRATEGY/"):
         open_judgments([path])
 
 

@@ -44,7 +44,9 @@ def test_one_id_for_two_judgments_is_a_reject_that_names_both_places(write: Writ
     source = open_judgments([a, b])
     found = list(source.scan())
     (reject,) = (entry for entry in found if isinstance(entry, Reject))
-    assert str(reject) == f"{b}:1: id 'j1' stands for another judgment at {a}:2"
+    assert str(reject) == (
+        f"{b}:1: id 'j1' stands for another judgment at {a}:2; --prefix-ids puts each file's name before its ids"
+    )
     assert json.loads(reject.text)["verdict"] == "B>A"
     # The first one stays, in every pass.
     assert [str(judgment.verdict) for judgment in source] == ["A>>B", "A>>B"]

@@ -1,8 +1,11 @@
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from metajudge.store import Store, open_store
 from metajudge.types import (
     AgentResult,
     Assessment,
@@ -16,6 +19,7 @@ from metajudge.types import (
     Usage,
     digest,
 )
+from tests.doubles.postgres_urls import stores_on_postgres
 
 
 class Records:
@@ -110,3 +114,40 @@ class Records:
 @pytest.fixture
 def records() -> Records:
     return Records()
+
+
+Open = Callable[[], Awaitable[Store]]
+
+
+@pytest.fixture
+def postgres_urls() -> Iterator[Callable[[], str]]:
+    """Makes URLs of stores on the PostgreSQL server for tests, each in a schema of its own."""
+    with stores_on_postgres() as make:
+        yield make
+
+
+@pytest.fixture
+def postgres_url(postgres_urls: Callable[[], str]) -> str:
+    """A store's URL on the PostgreSQL server for tests."""
+    return postgres_urls()
+
+
+@pytest.fixture(params=["duckdb", "postgres"])
+def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a new store can be, on each database."""
+    if request.param == "postgres":
+        return request.getfixturevalue("postgres_url")
+    return str(tmp_path / "contract.duckdb")
+
+
+@pytest.fixture
+def reopen(location: str) -> Open:
+    """Opens the same store again and again."""
+    return lambda: open_store(location)
+
+
+@pytest.fixture
+async def store(reopen: Open) -> AsyncIterator[Store]:
+    opened = await reopen()
+    yield opened
+    await opened.close()

@@ -1,34 +1,13 @@
-"""What every store must do, whatever it is built on. A new backend adds its opener to OPENERS."""
+"""What every store must do, whatever it is built on. A new backend adds its place to the fixture ``location``."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from pathlib import Path
 
 import pytest
 
 from metajudge.errors import FailureKind, StoreError
 from metajudge.providers.model import CallCache, Ledger
-from metajudge.store import RunRecord, Store, open_store
+from metajudge.store import RunRecord, Store
 from metajudge.types import Reply, Status, Usage
-
-Open = Callable[[], Awaitable[Store]]
-
-OPENERS: dict[str, Callable[[Path], Open]] = {
-    "duckdb": lambda folder: lambda: open_store(folder / "contract.duckdb"),
-}
-
-
-@pytest.fixture(params=sorted(OPENERS))
-def reopen(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
-    """Opens the same store again and again."""
-    return OPENERS[request.param](tmp_path)
-
-
-@pytest.fixture
-async def store(reopen: Open) -> AsyncIterator[Store]:
-    opened = await reopen()
-    yield opened
-    await opened.close()
 
 
 def run(name: str = "run-1", started_at: float = 10.0) -> RunRecord:

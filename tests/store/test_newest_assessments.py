@@ -1,6 +1,5 @@
 """Paging through what a store knows best about every judgment."""
 
-from metajudge.store import open_store
 from metajudge.store.protocol import RunRecord
 from metajudge.types import Assessment, Status
 from tests.doubles.judgments import judgment
@@ -22,20 +21,16 @@ def assessment(one, score, panel="p1"):
     )
 
 
-async def test_the_newest_of_each_judgment_and_panel_in_pages(tmp_path):
-    store = await open_store(tmp_path / "s.duckdb")
-    try:
-        await store.start_run(RunRecord("r", "test", 1.0, "running", {}))
-        judgments = [judgment(f"j{number}") for number in range(3)]
-        for number, one in enumerate(judgments):
-            await store.save_assessment(f"k{number}", one, assessment(one, 1.0), "r")
-        await store.save_assessment("k0", judgments[0], assessment(judgments[0], 5.0), "r")
-        await store.save_assessment("k0 decided", judgments[0], assessment(judgments[0], 4.0), "r")
-        await store.save_assessment("other", judgments[0], assessment(judgments[0], 2.0, "p2"), "r")
-        first = await store.newest_assessments(0, 2)
-        second = await store.newest_assessments(first[-1][0], 2)
-        found = [(one.judgment_id, one.panel_digest, one.final_score) for _, one in first + second]
-        assert found == [("j1", "p1", 1.0), ("j2", "p1", 1.0), ("j0", "p1", 4.0), ("j0", "p2", 2.0)]
-        assert await store.newest_assessments(second[-1][0], 2) == []
-    finally:
-        await store.close()
+async def test_the_newest_of_each_judgment_and_panel_in_pages(store):
+    await store.start_run(RunRecord("r", "test", 1.0, "running", {}))
+    judgments = [judgment(f"j{number}") for number in range(3)]
+    for number, one in enumerate(judgments):
+        await store.save_assessment(f"k{number}", one, assessment(one, 1.0), "r")
+    await store.save_assessment("k0", judgments[0], assessment(judgments[0], 5.0), "r")
+    await store.save_assessment("k0 decided", judgments[0], assessment(judgments[0], 4.0), "r")
+    await store.save_assessment("other", judgments[0], assessment(judgments[0], 2.0, "p2"), "r")
+    first = await store.newest_assessments(0, 2)
+    second = await store.newest_assessments(first[-1][0], 2)
+    found = [(one.judgment_id, one.panel_digest, one.final_score) for _, one in first + second]
+    assert found == [("j1", "p1", 1.0), ("j2", "p1", 1.0), ("j0", "p1", 4.0), ("j0", "p2", 2.0)]
+    assert await store.newest_assessments(second[-1][0], 2) == []

@@ -9,18 +9,10 @@ from metajudge.errors import InputError, ReviewError
 from metajudge.reviews import HumanDecision, Outcome, PolicyUsed, Review, ReviewOrigin, ReviewStatus
 from metajudge.reviews.files import export_row, read_decisions, write_rows
 from metajudge.reviews.queue import ReviewFilter
-from metajudge.store import open_store
 from metajudge.types import parse_verdict
 
 NOW = 1_000_000.0
 POLICY = PolicyUsed(name="careful", digest="p1")
-
-
-@pytest.fixture
-async def store(tmp_path):
-    opened = await open_store(tmp_path / "reviews.duckdb")
-    yield opened
-    await opened.close()
 
 
 def review(name="r1", **changes):
@@ -185,14 +177,14 @@ class TestDecisions:
         with pytest.raises(ValueError, match=said):
             HumanDecision(**{"review_id": "r", "reviewer": "ada", "decided_at": NOW, **fields})
 
-    async def test_survive_closing(self, tmp_path):
-        opened = await open_store(tmp_path / "kept.duckdb")
+    async def test_survive_closing(self, reopen):
+        opened = await reopen()
         await opened.reviews.open([review()])
         await claimed(opened)
         said = decision(outcome=Outcome.MODIFY, verdict=parse_verdict("B>A"), scores={"accuracy": 2.0}, reason="no")
         await opened.reviews.decide(said, now=NOW)
         await opened.close()
-        again = await open_store(tmp_path / "kept.duckdb")
+        again = await reopen()
         assert (await again.reviews.get("r1", now=NOW)).decisions == (said,)
         await again.close()
 

@@ -13,12 +13,12 @@ TOLD = TokenProbabilities((TokenChoice(10, "4", -0.25, (("5", -1.5), ('"\n', -9.
 
 
 @pytest.mark.parametrize("told", [None, TOLD, TokenProbabilities(absent="the server does not support logprobs")])
-async def test_a_stored_reply_has_those_it_came_with(tmp_path, records, told) -> None:
-    store = await open_store(tmp_path / "s.duckdb")
+async def test_a_stored_reply_has_those_it_came_with(reopen, records, told) -> None:
+    store = await reopen()
     store.record_call(records.call(1, probabilities=told))
     assert (await store.find_reply(records.key(1))).probabilities == told
     await store.close()
-    again = await open_store(tmp_path / "s.duckdb")
+    again = await reopen()
     reply = await again.find_reply(records.key(1))
     assert (reply.probabilities, reply.cached, reply.attempts) == (told, True, 0)
     await again.close()

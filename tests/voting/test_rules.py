@@ -155,3 +155,16 @@ def test_the_price_of_borda_against_kemeny():
 def test_gap_of_tied_borda_points_takes_the_mean_of_both_ways():
     found = voting.kemeny_borda_gap([["a", "b"], ["b", "a"]], weights=[1, 1])
     assert (found.borda_cost, found.gap) == (1.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        ([10**400, 1], "outside 1e-100 to 1e100"),
+        ([1, 1e-200], "outside 1e-100 to 1e100"),
+        ([1e13, 1], "less than 1e-12 of the sum"),
+    ],
+)
+def test_weights_that_could_not_be_counted_are_refused_not_rounded_up(weights, words):
+    with pytest.raises(InputError, match=words):
+        voting.borda([["a", "b"], ["b", "a"]], weights=weights)

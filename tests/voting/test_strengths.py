@@ -4,7 +4,17 @@ import numpy as np
 import pytest
 
 from metajudge.errors import InputError
-from metajudge.voting import bootstrap_strengths, bradley_terry, count_votes, plackett_luce
+from metajudge.voting import (
+    bootstrap_strengths,
+    borda,
+    bradley_terry,
+    count_votes,
+    kemeny,
+    median_rank,
+    plackett_luce,
+    plurality,
+    read_profile,
+)
 
 
 def made_votes(seed=0, size=5, count=3000, ties=0.0):
@@ -211,3 +221,59 @@ def test_same_seed_same_intervals():
     counts, _ = made_votes(ties=0.2)
     one, other = (bootstrap_strengths(counts, rng=np.random.default_rng(5), resamples=50) for _ in range(2))
     assert one == other
+
+
+@pytest.mark.parametrize("scale", [1e-90, 1e-12, 1e9, 1e90])
+def test_the_scale_of_weights_changes_errors_and_nothing_else(scale):
+    ballots = [list("abc"), list("bca"), list("cab"), [["a", "b"], "c"]]
+    weights = [3, 2, 1, 1]
+    for rule, options in ((bradley_terry, {}), (bradley_terry, {"ties": "davidson"}), (plackett_luce, {})):
+        plain = rule(ballots, weights=weights, **options)
+        scaled = rule(ballots, weights=[scale * weight for weight in weights], **options)
+        assert scaled.scores == pytest.approx(plain.scores, abs=1e-9)
+        assert scaled.standard_errors["a"] * np.sqrt(scale) == pytest.approx(plain.standard_errors["a"])
+
+
+def test_a_lopsided_vote_is_fitted_to_the_end_not_nearly():
+    found = bradley_terry([["a", "b"], ["b", "a"]], weights=[1e11, 1])
+    assert found.scores["a"] - found.scores["b"] == pytest.approx(np.log(1e11), abs=1e-4)
+
+
+def test_many_like_ballots_are_counted_once_and_mean_the_same():
+    source = np.random.default_rng(3)
+    names = [f"m{i}" for i in range(6)]
+    kinds = [[names[i] for i in source.permutation(6)[: source.integers(2, 7)]] for _ in range(40)]
+    kinds += [[["m0", "m1"], "m2"], [{"m3"}, "m0"], ("m5", "m4")]
+    ballots = [kinds[i] for i in source.integers(0, len(kinds), 1500)]
+    for rule in (bradley_terry, plackett_luce, borda, median_rank, plurality, kemeny):
+        options = {"prior": 0.5} if rule in (bradley_terry, plackett_luce) else {}
+        counted = rule(ballots, **options)
+        each = rule(read_profile(ballots), **options)
+        assert counted.ranking == each.ranking
+        assert counted.scores == pytest.approx(each.scores)
+
+
+def test_a_fault_among_many_ballots_is_named_by_its_own_number():
+    for fault, words in (
+        (["a", "a"], "ballot 1200 names 'a' twice"),
+        ("ab", "ballot 1200 is 'ab'"),
+        ([], "1200 is empty"),
+    ):
+        ballots = [["a", "b"], ["b", "a"]] * 600 + [fault] + [["a", "b"]] * 5
+        with pytest.raises(InputError, match=words):
+            borda(ballots)
+    with pytest.raises(InputError, match="ballot 1200 has a tie"):
+        plackett_luce([["a", "b"], ["b", "a"]] * 600 + [[["a", "b"]]], ties="refuse")
+
+
+@pytest.mark.parametrize("size", [3, 300])
+def test_votes_by_name_and_by_index_are_counted_alike(size):
+    source = np.random.default_rng(size)
+    names = [f"名{i}" for i in range(size)]
+    first = source.integers(0, size, 2000)
+    second = (first + source.integers(1, size, 2000)) % size
+    outcome = source.integers(-1, 2, 2000)
+    by_index = count_votes(first, second, outcome, candidates=names)
+    by_name = count_votes([names[i] for i in first], [names[i] for i in second], outcome.tolist(), candidates=names)
+    assert np.array_equal(by_index.prefer, by_name.prefer)
+    assert np.array_equal(by_index.tied, by_name.tied)

@@ -1,0 +1,90 @@
+"""Work of processors rather than of models: in threads, so that nobody else waits, and few at once."""
+
+import asyncio
+import logging
+import shutil
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+from fastapi import HTTPException
+
+T = TypeVar("T")
+
+THREADS = 2
+
+_log = logging.getLogger("metajudge.api")
+
+
+class Computing:
+    """A few threads and a short queue in front of them.
+
+    Args:
+        most: pieces of work at once, those that wait included; beyond it 503.
+        request_s: seconds a caller waits; then 504. A thread cannot be stopped, and keeps its place to its end.
+    """
+
+    def __init__(self, most: int, request_s: float) -> None:
+        self.most = most
+        self.request_s = request_s
+        self.at_work = 0
+        self._unwatched: set[asyncio.Task[None]] = set()
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="metajudge-computing")
+
+    async def work(self, task: Callable[[], T], *, held: Path | None = None) -> T:
+        """Does a piece of work in a thread.
+
+        Args:
+            held: a folder that is removed where the work comes to nothing, once the thread no longer writes to it.
+
+        Raises:
+            HTTPException: 503 where too much is at work, 504 where it takes too long.
+        """
+        if self.at_work >= self.most:
+            _remove(held)
+            raise HTTPException(503, f"{self.most} computations are at work already: try again", {"Retry-After": "5"})
+        loop = asyncio.get_running_loop()
+        job = self._threads.submit(task)
+        self.at_work += 1
+        job.add_done_callback(lambda _done: loop.call_soon_threadsafe(self._ended))
+        try:
+            async with asyncio.timeout(self.request_s) as limit:
+                return await asyncio.wrap_future(job)
+        except BaseException as error:
+            job.add_done_callback(lambda _done: _remove(held))
+            if isinstance(error, TimeoutError) and limit.expired():
+                raise HTTPException(504, f"no result within {self.request_s:g} s: ask for less at once") from None
+            raise
+
+    async def ask(self, question: Callable[[], Coroutine[Any, Any, T]], *, held: Path | None = None) -> T:
+        """The same for a coroutine that computes between its waits: it gets an event loop of its own."""
+        return await self.work(lambda: asyncio.run(question()), held=held)
+
+    def later(self, question: Callable[[], Coroutine[Any, Any, object]], name: str) -> None:
+        """Does it soon, with nobody to tell; where it fails, or there is no room, that is logged."""
+
+        async def done() -> None:
+            try:
+                await self.ask(question)
+            except Exception as error:
+                _log.error("left undone: %s", name, exc_info=error)
+
+        task = asyncio.create_task(done())
+        self._unwatched.add(task)
+        task.add_done_callback(self._unwatched.discard)
+
+    def _ended(self) -> None:
+        self.at_work -= 1
+
+    async def close(self) -> None:
+        """Waits for what is at work; what still waits is dropped."""
+        for task in self._unwatched:
+            task.cancel()
+        await asyncio.gather(*self._unwatched, return_exceptions=True)
+        await asyncio.to_thread(self._threads.shutdown, cancel_futures=True)
+
+
+def _remove(folder: Path | None) -> None:
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)

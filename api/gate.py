@@ -1,0 +1,90 @@
+"""The door: who may not come in is told so before a byte of the request's body is read."""
+
+import math
+from urllib.parse import urlsplit
+
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from .keys import ANYBODY, Caller
+from .limits import refuse
+from .service import Service
+
+AT_MODELS = frozenset({"/v1/vet", "/v1/vet/stream", "/v1/judge", "/v1/clash", "/v1/cases"})
+"""Where a request needs a place among those at work."""
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class Gate:
+    """Checks keys and rates of everything under ``/v1``, and turns away what there is no room for.
+
+    Whoever comes in is noted in ``scope["state"]["who"]``; which scopes an operation needs is the routes' business.
+    """
+
+    def __init__(self, app: ASGIApp, most_open: int) -> None:
+        self.app = app
+        self.most_open = most_open
+        self.open = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        self.open += 1
+        try:
+            self._check(scope, scope["app"].state.service)
+        except HTTPException as refusal:
+            await refuse(scope, send, refusal.status_code, refusal.detail, dict(refusal.headers or {}))
+        else:
+            await self.app(scope, receive, send)
+        finally:
+            self.open -= 1
+
+    def _check(self, scope: Scope, running: Service) -> None:
+        if self.open > self.most_open:
+            raise HTTPException(503, f"{self.most_open} requests are open: try again", {"Retry-After": "1"})
+        path: str = scope["path"]
+        if not path.startswith("/v1/"):
+            return
+        headers = dict(scope["headers"])
+        if running.keys.empty and scope["method"] not in SAFE_METHODS:
+            refuse_other_sites(headers)
+        caller = self._caller(headers, running)
+        scope["state"]["who"] = caller
+        seconds = running.rates.wait(caller)
+        if seconds:
+            detail = f"key {caller.name!r} has used up its requests: try again in {seconds:.1f} s"
+            raise HTTPException(429, detail, {"Retry-After": str(math.ceil(seconds))})
+        if path in AT_MODELS and scope["method"] == "POST":
+            running.admission.check()
+
+    @staticmethod
+    def _caller(headers: dict[bytes, bytes], running: Service) -> Caller:
+        if running.keys.empty:
+            return ANYBODY
+        given = _given(headers)
+        if given is None:
+            raise HTTPException(401, "a key is needed: send it as `Authorization: Bearer KEY` or `X-API-Key: KEY`")
+        found = running.keys.caller(given)
+        if found is None:
+            raise HTTPException(401, "the key is not valid")
+        return found
+
+
+def refuse_other_sites(headers: dict[bytes, bytes]) -> None:
+    """Refuses a browser that another site sent: without keys, being on this machine is all a caller has to show.
+
+    Raises:
+        HTTPException: 403.
+    """
+    origin = headers.get(b"origin")
+    if origin is not None and urlsplit(origin).netloc != headers.get(b"host", b""):
+        raise HTTPException(403, "this request comes from another site: ask directly, or give the service keys")
+
+
+def _given(headers: dict[bytes, bytes]) -> str | None:
+    scheme, _, credentials = headers.get(b"authorization", b"").partition(b" ")
+    if scheme.lower() == b"bearer" and credentials.strip():
+        return credentials.strip().decode("latin-1")
+    key = headers.get(b"x-api-key")
+    return None if key is None else key.decode("latin-1")

@@ -1,0 +1,15 @@
+"""Pages for people: rendered on the server, with a little script, and without it for all that matters."""
+
+from fastapi import FastAPI
+
+from . import assessments, assets, clash, dashboard, jobs, login, review_case, review_queue
+from .sessions import Sessions
+
+PAGES = (login, review_queue, review_case, clash, assessments, dashboard, jobs, assets)
+
+
+def install_pages(app: FastAPI) -> None:
+    """Adds the pages to an application."""
+    app.state.sessions = Sessions()
+    for one in PAGES:
+        app.include_router(one.router)

@@ -1,0 +1,169 @@
+"""Assessments: a list with filters, and one with everything that is known about it."""
+
+from datetime import UTC, date, datetime, timedelta
+from typing import Annotated, Any, Literal
+from urllib.parse import urlencode
+
+import orjson
+from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from metajudge.reviews import PolicyUsed, Review
+from metajudge.store import browsing
+from metajudge.store.browsing import AssessmentFilter
+from metajudge.store.protocol import Store
+from metajudge.types import Judgment
+from metajudge.types.decision import Action, Decision
+
+from ..deps import StoreDep
+from .access import ReaderDep, remember_seen
+from .case_view import Side, panel_of
+from .page_route import PageRoute
+from .rendering import page
+from .wording import verdict_words
+
+router = APIRouter(prefix="/assessments", include_in_schema=False, route_class=PageRoute)
+ROWS = 25
+OUTCOMES = {"kept": "kept", "not_kept": "not kept", "unscored": "no decision", "failed": "failed"}
+OUTCOME_TONES = {"kept": "good", "not_kept": "", "unscored": "warn", "failed": "bad"}
+Name = Annotated[str, Field(max_length=200)]
+
+
+class Wish(BaseModel):
+    """Which assessments somebody wants to see."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    judge: Name = ""
+    outcome: Literal["", "kept", "not_kept", "unscored", "failed"] = ""
+    decision: Action | None = None
+    agent: Name = ""
+    panel: Name = ""
+    strategy: Name = ""
+    run: Name = ""
+    q: Name = ""
+    since: date | None = None
+    until: date | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _left_empty(cls, given: Any) -> Any:
+        """A field that was left empty is sent all the same."""
+        return {name: value for name, value in given.items() if value != ""} if isinstance(given, dict) else given
+
+    @property
+    def filter(self) -> AssessmentFilter:
+        """The same for the store; days are UTC, the last one is included."""
+        return AssessmentFilter(
+            judge=self.judge.strip() or None,
+            outcome=self.outcome or None,
+            decision=None if self.decision is None else self.decision.value,
+            agent=self.agent.strip() or None,
+            panel=self.panel.strip() or None,
+            strategy=self.strategy or None,
+            run=self.run or None,
+            text=self.q.strip() or None,
+            since=None if self.since is None else _midnight(self.since),
+            until=None if self.until is None or self.until == date.max else _midnight(self.until + timedelta(days=1)),
+        )
+
+    @property
+    def given(self) -> dict[str, str]:
+        """What is wished for, as in an address."""
+        chosen = self.model_dump(mode="json", exclude_defaults=True)
+        return {name: str(value) for name, value in chosen.items() if value not in ("", None)}
+
+    def address(self, **more: int) -> str:
+        """Where the list with these wishes is."""
+        given = {**self.given, **more}
+        return "/assessments?" + urlencode(given) if given else "/assessments"
+
+
+def _midnight(day: date) -> float:
+    return datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()
+
+
+Cursor = Annotated[int | None, Query(ge=0, le=2**62)]
+
+
+@router.get("")
+async def assessments(
+    request: Request,
+    viewer: ReaderDep,
+    store: StoreDep,
+    wish: Annotated[Wish, Query()],
+    before: Cursor = None,
+    after: Cursor = None,
+) -> Response:
+    found = await store.ask(
+        lambda connection: browsing.page_of_assessments(connection, wish.filter, limit=ROWS, before=before, after=after)
+    )
+    names = await store.ask(browsing.names)
+    return page(
+        request,
+        "assessments.html",
+        viewer,
+        part="list",
+        wish=wish,
+        found=found,
+        names=names,
+        outcomes=OUTCOMES,
+        outcome_tones=OUTCOME_TONES,
+        decisions=list(Action),
+        newest=before is None and after is None,
+    )
+
+
+@router.get("/{number}")
+async def assessment(
+    request: Request, viewer: ReaderDep, store: StoreDep, number: Annotated[int, Path(ge=0, le=2**62)]
+) -> Response:
+    found = await store.ask(lambda connection: browsing.kept_assessment(connection, number))
+    if found is None:
+        raise HTTPException(404, f"there is no assessment {number}: it may belong to another store")
+    one, judgment = found.assessment, found.judgment
+    if one.decision is not None:  # whoever reads this decides nothing about it blind
+        policy = PolicyUsed(name=one.decision.policy, digest=one.decision.policy_digest)
+        remember_seen(request, Review.id_for(one.judgment_digest, policy))
+    sides = () if judgment is None else _sides(judgment)
+    names = {side.response: side.title for side in sides}
+    asked = [*one.agents, *([] if one.summariser is None else [one.summariser])]
+    return page(
+        request,
+        "assessments_one.html",
+        viewer,
+        found=found,
+        one=one,
+        judgment=judgment,
+        sides=sides,
+        verdict=None if judgment is None else verdict_words(judgment.verdict, names),
+        panel=panel_of(one),
+        openings=[agent for agent in asked if agent.opening is not None or agent.draws],
+        policy=None if one.decision is None else await _policy(store, one.decision),
+        outcomes=OUTCOMES,
+        outcome_tones=OUTCOME_TONES,
+        raw=_indented(orjson.loads(found.payload)),
+        raw_judgment=None if judgment is None else _indented(judgment.model_dump(mode="json")),
+    )
+
+
+def _sides(judgment: Judgment) -> tuple[Side, ...]:
+    """The responses in the order in which the judge saw them, under the names it knew them by."""
+    labels = dict(zip(judgment.order, judgment.shown_labels, strict=True))
+    winner = None if judgment.verdict is None else judgment.verdict.winner
+    shown = [*judgment.order, *(name for name in judgment.item.responses if name not in labels)]
+    return tuple(
+        Side(name, f"Response {name}", judgment.item.responses[name], labels.get(name), name == winner)
+        for name in shown
+    )
+
+
+async def _policy(store: Store, decision: Decision) -> str | None:
+    """The content of the policy version that decided, where it is on record."""
+    entries = await store.audit_log.entries("policy", decision.policy)
+    digest = decision.policy_digest
+    return next((_indented(entry.payload) for entry in entries if entry.payload.get("digest") == digest), None)
+
+
+def _indented(data: object) -> str:
+    return orjson.dumps(data, option=orjson.OPT_INDENT_2).decode()

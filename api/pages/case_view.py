@@ -1,0 +1,277 @@
+"""What a review's page shows: responses in the reviewer's own order, scores side by side, signals, history. Pure."""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from metajudge.judging.case import as_text
+from metajudge.reviews import HumanDecision, Outcome, Review, ReviewState
+from metajudge.store.protocol import AuditEntry
+from metajudge.types import AgentResult, AnyVerdict, Assessment, Grade, Judgment, Pairwise, Ranking, digest
+
+from .wording import SignalLine, Tone, signal_lines, verdict_words
+
+APART = 1.0
+"""Scores of one criterion that differ by more than this are marked as a disagreement."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One response, where this reviewer sees it.
+
+    Attributes:
+        title: what the page calls it: Left, Right, Response 1.
+        seen_as: what the judge called it; None where it was not shown to the judge.
+        picked: whether the judge's verdict puts it first, alone.
+    """
+
+    response: str
+    title: str
+    text: str
+    seen_as: str | None
+    picked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """What one agent said of one criterion; ``score`` is None where ``note`` says why."""
+
+    score: float | None
+    explanation: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionRow:
+    """One criterion over all agents, in the order of :attr:`Panel.agents`; ``spread`` is the largest difference."""
+
+    name: str
+    opinions: tuple[Opinion, ...]
+    spread: float | None
+
+    @property
+    def apart(self) -> bool:
+        """Whether agents disagree."""
+        return self.spread is not None and self.spread > APART
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """What the meta-judges of one assessment said."""
+
+    assessment: Assessment
+    agents: tuple[AgentResult, ...]
+    rows: tuple[CriterionRow, ...]
+    signals: tuple[SignalLine, ...]
+
+    @property
+    def split(self) -> bool:
+        """Whether agents' scores lie on both sides of the threshold."""
+        over = {one.score > self.assessment.threshold for one in self.agents if one.score is not None}
+        return len(over) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictChoice:
+    """A verdict a reviewer may give; ``key`` is the number that chooses it."""
+
+    value: str
+    words: str
+    key: str
+    verdict: AnyVerdict
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One line of a review's history."""
+
+    at: float | None
+    what: str
+    who: str = ""
+    reason: str = ""
+    tone: Tone = ""
+
+
+def seeded_order(names: Sequence[str], review_id: str, reviewer: str | None) -> list[str]:
+    """The order in which a reviewer sees the responses of a case: drawn once, the same every time.
+
+    It depends on the case, the reviewer and the names alone, never on the order they came in or the judge saw.
+    """
+    found = sorted(names)
+    random.Random(int(digest(["sides", review_id, reviewer or ""]), 16)).shuffle(found)
+    return found
+
+
+def titles_of(count: int) -> list[str]:
+    """What a page calls its responses, which says nothing about who wrote them."""
+    if count == 1:
+        return ["Response"]
+    return ["Left", "Right"] if count == 2 else [f"Response {place}" for place in range(1, count + 1)]
+
+
+def sides_of(judgment: Judgment, review_id: str, reviewer: str | None) -> tuple[Side, ...]:
+    """The responses in this reviewer's order."""
+    order = seeded_order(list(judgment.item.responses), review_id, reviewer)
+    labels = dict(zip(judgment.order, judgment.shown_labels, strict=True))
+    winner = None if judgment.verdict is None else judgment.verdict.winner
+    return tuple(
+        Side(name, title, judgment.item.responses[name], labels.get(name), name == winner)
+        for name, title in zip(order, titles_of(len(order)), strict=True)
+    )
+
+
+def panel_of(assessment: Assessment) -> Panel:
+    """The agents' scores, criterion by criterion."""
+    agents = (*assessment.agents, *(() if assessment.summariser is None else (assessment.summariser,)))
+    names = dict.fromkeys(name for agent in agents for name in agent.criteria or {})
+    rows = []
+    for name in names:
+        opinions = tuple(_opinion(agent, name) for agent in agents)
+        scores = [one.score for one in opinions if one.score is not None]
+        rows.append(CriterionRow(name, opinions, max(scores) - min(scores) if len(scores) > 1 else None))
+    return Panel(assessment, agents, tuple(rows), tuple(signal_lines(assessment.signals)))
+
+
+def _opinion(agent: AgentResult, name: str) -> Opinion:
+    said = (agent.criteria or {}).get(name)
+    if said is not None:
+        note = "" if said.score is not None else "does not apply"
+        return Opinion(said.score, said.explanation, note)
+    if agent.failure is not None:
+        return Opinion(None, note="failed")
+    return Opinion(None, note="not asked" if agent.skipped else "not scored")
+
+
+def verdict_choices(sides: Sequence[Side], verdict: AnyVerdict | None) -> list[VerdictChoice]:
+    """The verdicts a reviewer may give on what is shown, of the kind the judge gave; none for grades.
+
+    Their values tell nothing of the responses' ids, and do not depend on who sits where.
+    """
+    if len(sides) < 2 or isinstance(verdict, Grade):
+        return []
+    names = {side.response: side.title for side in sides}
+    if len(sides) == 2 and not isinstance(verdict, Ranking):
+        left, right = sides[0].response, sides[1].response
+        made: list[AnyVerdict] = [
+            Pairwise(left, right, 2),
+            Pairwise(left, right, 1),
+            Pairwise(left, right, 0),
+            Pairwise(right, left, 1),
+            Pairwise(right, left, 2),
+        ]
+    else:
+        return ranking_choices(names)
+    return _numbered(made, names)
+
+
+def ranking_choices(names: Mapping[str, str]) -> list[VerdictChoice]:
+    """Each response as the best, and none better than the others, in the order given.
+
+    Args:
+        names: response -> what the page calls it.
+    """
+    ids = sorted(names)
+    if len(ids) < 2:
+        return []
+    made: list[AnyVerdict] = [Ranking(((one,), tuple(other for other in ids if other != one))) for one in names]
+    return _numbered([*made, Ranking((tuple(ids),))], names)
+
+
+def _numbered(made: Sequence[AnyVerdict], names: Mapping[str, str]) -> list[VerdictChoice]:
+    return [
+        VerdictChoice(
+            digest(["verdict", one.to_json()])[:12], _choice_words(one, names), str(place) if place < 10 else "", one
+        )
+        for place, one in enumerate(made, 1)
+    ]
+
+
+def _choice_words(verdict: AnyVerdict, names: Mapping[str, str]) -> str:
+    match verdict:
+        case Pairwise(strength=0) | Ranking(groups=(_,)):
+            return "Equally good"
+        case Pairwise():
+            return f"{names[verdict.first]} {'much ' if verdict.strength == 2 else ''}better"
+        case _:
+            return f"{names[verdict.winner or '']} is best"
+
+
+def case_texts(review: Review) -> list[tuple[str, list[tuple[str, str]]]]:
+    """A case's stages, each with its texts by title; a text that was forgotten says so itself."""
+    found = []
+    for stage, content in (review.content or {}).items():
+        parts: Mapping[str, Any] = content if isinstance(content, dict) else {"output": content}
+        texts = [(title, as_text(value)) for title, value in parts.items() if value is not None]
+        found.append((stage, texts))
+    return found
+
+
+def may_see_decisions(state: ReviewState, reviewer: str | None) -> bool:
+    """Whether what others decided is shown: not to somebody who is still to decide independently of them."""
+    return state.status == "decided" or has_decided(state, reviewer)
+
+
+def has_decided(state: ReviewState, reviewer: str | None) -> bool:
+    """Whether a person has decided a review."""
+    return any(one.reviewer == reviewer for one in state.decisions)
+
+
+def history(
+    state: ReviewState,
+    assessments: Sequence[tuple[float, Assessment]],
+    names: Mapping[str, str],
+    *,
+    changes: Sequence[AuditEntry] = (),
+    reviewer: str | None = None,
+    machine: bool,
+    people: bool,
+) -> list[Event]:
+    """What happened to a review, oldest first.
+
+    Args:
+        assessments: when, and what came of vetting.
+        names: response -> what the page calls it.
+        changes: who took it and gave it back over HTTP, from the audit log.
+        machine: whether to tell what the machine said; ``people``, what others than ``reviewer`` did.
+    """
+    events = [Event(state.review.opened_at, "Put into the queue")]
+    if machine:
+        events += [_vetted(at, found) for at, found in assessments]
+    events += [one for one in _claims(state, changes) if people or one.who == reviewer]
+    for one in state.decisions:
+        if people:
+            events.append(_decided(one, names))
+        else:
+            events.append(Event(one.decided_at, "Decided; shown after your own decision"))
+    return sorted(events, key=lambda event: event.at or 0.0)
+
+
+def _vetted(at: float, found: Assessment) -> Event:
+    action = "" if found.decision is None else f", {found.decision.action.value} by policy {found.decision.policy}"
+    return Event(at, f"Vetted: {found.status.value}{action}")
+
+
+def _claims(state: ReviewState, changes: Sequence[AuditEntry]) -> list[Event]:
+    """Who took it and gave it back; those in force are told by the review itself, however they came about."""
+    words = {"review.claim": "Taken", "review.release": "Given back"}
+    events = [
+        Event(one.recorded_at, words[one.payload["action"]], str(one.payload.get("reviewer", "")))
+        for one in changes
+        if one.payload.get("action") in words
+    ]
+    told = [(one.who, one.at or 0.0) for one in events]
+    return events + [
+        Event(claim.claimed_at, "Taken", claim.reviewer)
+        for claim in state.claims
+        if not any(who == claim.reviewer and abs(at - claim.claimed_at) < 1 for who, at in told)
+    ]
+
+
+def _decided(one: HumanDecision, names: Mapping[str, str]) -> Event:
+    corrected = "" if one.verdict is None else f": {verdict_words(one.verdict, names)}"
+    scores = "".join(f", {name} {score:g}" for name, score in (one.scores or {}).items())
+    way = ", blind" if one.blind else ""
+    way += ", from a file" if one.origin == "import" else ""
+    tone: Tone = "good" if one.outcome is Outcome.APPROVE else "warn"
+    return Event(one.decided_at, f"{one.outcome.value}{corrected}{scores}{way}", one.reviewer, one.reason, tone)

@@ -1,0 +1,147 @@
+"""The dashboard: what is decided, how precise that is at any threshold, who agrees with whom, and what it costs."""
+
+from collections import Counter
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from metajudge.store.dashboard import DayCount, Fact, LabelSource
+from metajudge.store.protocol import Store
+
+from ..deps import ServiceDep, StoreDep
+from . import dashboard_view as view
+from .access import ReaderDep
+from .dashboard_data import Reader, Readings
+from .figures import plane_of, precision_coverage
+from .page_route import PageRoute
+from .rendering import page
+from .standing import STEPS, Basis, Ladder, curve, ladder_of, standing, thinned, words_of
+
+router = APIRouter(prefix="/dashboard", include_in_schema=False, route_class=PageRoute)
+PERIODS = {7: "7 days", 30: "30 days", 90: "90 days", 0: "all time"}
+LABELS: dict[LabelSource, str] = {
+    "all": "people, else the item's label",
+    "people": "people's decisions",
+    "truth": "items' labels",
+}
+PROBABLE = 80
+
+
+class Wish(BaseModel):
+    """What somebody wants to see."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    days: int = 30
+    panel: str = Field(default="", max_length=200)
+    basis: Basis = "score"
+    labels: LabelSource = "all"
+    keep: float | None = Field(default=None, ge=-1e6, le=1e6, allow_inf_nan=False)
+    discard: float | None = Field(default=None, ge=-1e6, le=1e6, allow_inf_nan=False)
+
+    @field_validator("days")
+    @classmethod
+    def _known_period(cls, days: int) -> int:
+        if days not in PERIODS:
+            raise ValueError(f"one of {', '.join(map(str, PERIODS))} days (0 is all time), not {days}")
+        return days
+
+    def but(self, **changes: object) -> str:
+        """An address with some of it changed; thresholds go where the basis does."""
+        given = self.model_dump(exclude_defaults=True, exclude_none=True) | changes
+        if "basis" in changes:
+            given = {name: value for name, value in given.items() if name not in ("keep", "discard")}
+        return "/dashboard?" + urlencode(given)
+
+
+@router.get("")
+async def dashboard(
+    request: Request, viewer: ReaderDep, running: ServiceDep, store: StoreDep, wish: Annotated[Wish, Query()]
+) -> Response:
+    found = await _reader(request, store).read(running, wish.days, wish.panel)
+    right = view.known(found.facts, found.people, wish.labels)
+    bins = view.calibration_bins(found.facts, right)
+    cost = view.model_rows(found.totals.spent)
+    return page(
+        request,
+        "dashboard.html",
+        viewer,
+        wish=wish,
+        periods=PERIODS,
+        label_sources=LABELS,
+        found=found,
+        labelled=len(right),
+        **_precision(wish, found.facts, right),
+        outcomes=view.over_time("outcomes", "Outcomes per day", found.totals.outcomes, view.OUTCOMES),
+        actions=view.over_time("actions", "Policies' decisions per day", _actions(found.facts), view.ACTIONS),
+        bins=bins,
+        calibration=view.calibration_chart(bins) if bins else None,
+        agents=view.heat_map(found.agents),
+        judges=view.heat_map(view.judge_pairs(found.facts)),
+        judge_rows=view.judge_rows(found.totals.judges, found.facts, right),
+        models=cost,
+        spent=sum(row.cost_usd for row in cost),
+        cost=view.cost_over_time(found.totals.spent),
+        counts=_counts(found),
+    )
+
+
+def _reader(request: Request, store: Store) -> Reader:
+    """The reader of this store, which remembers."""
+    known: Reader | None = getattr(request.app.state, "dashboard_reader", None)
+    if known is None or known.store is not store:
+        known = request.app.state.dashboard_reader = Reader(store)
+    return known
+
+
+def _precision(wish: Wish, facts: list[Fact], right: dict[int, bool]) -> dict[str, Any]:
+    """The part with thresholds."""
+    ladder = ladder_of(facts, wish.basis, right)
+    keep = _within(ladder, wish.keep, _usual(facts) if wish.basis == "score" else PROBABLE)
+    discard = min(keep, _within(ladder, wish.discard, keep))
+    now = standing(ladder, keep, discard)
+    drawn = bool(curve(ladder))
+    plane = plane_of(ladder) if drawn else None
+    chart = None
+    if drawn:
+        chart = precision_coverage(
+            "precision", ladder, now.coverage or 0.0, now.precision.estimate if now.precision else 0.0
+        )
+    fine = wish.basis == "probability" or keep % 5 or discard % 5
+    return {
+        "ladder": ladder,
+        "keep": keep,
+        "discard": discard,
+        "step": 1 if fine else 5,
+        "now": words_of(now),
+        "plane": plane,
+        "curve": chart,
+        "points": thinned(curve(ladder), 20),
+    }
+
+
+def _within(ladder: Ladder, wanted: float | None, otherwise: int) -> int:
+    """A threshold in hundredths on the ladder."""
+    value = otherwise if wanted is None else round(wanted * STEPS)
+    return max(ladder.low, min(ladder.high, value))
+
+
+def _usual(facts: list[Fact]) -> int:
+    """The threshold most assessments were made with; of several the most selective."""
+    counts = Counter(round(fact.threshold * STEPS) for fact in facts)
+    return max(counts, key=lambda value: (counts[value], value)) if counts else 450
+
+
+def _actions(facts: list[Fact]) -> list[DayCount]:
+    counts = Counter((int(fact.created_at // 86_400), fact.action) for fact in facts if fact.action is not None)
+    return [DayCount(day, action, n) for (day, action), n in sorted(counts.items())]
+
+
+def _counts(found: Readings) -> dict[str, int]:
+    """Assessments of the period by outcome, by what it is called."""
+    counts: Counter[str] = Counter()
+    for one in found.totals.outcomes:
+        counts[one.kind] += one.n
+    return {words: counts[kind] for kind, words in view.OUTCOMES.items()}

@@ -1,0 +1,264 @@
+"""What the dashboard shows, made from counts: rows, heat maps and charts. Pure."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from markupsafe import Markup
+
+from metajudge.report.document import Bin, ReliabilityChart, ReliabilitySeries
+from metajudge.stats.estimate import Estimate
+from metajudge.stats.intervals import wilson
+from metajudge.store.dashboard import TIE, DayCount, Fact, JudgeCount, LabelSource, PairCount, Spending
+
+from .figures import Part, columns, reliability
+
+COLUMNS = 60
+"""Columns of a chart over time, at most; longer periods get wider ones."""
+
+HEAT = 12
+"""Agents or judges of a heat map, at most."""
+
+LEVELS = 5
+OUTCOMES = {"kept": "kept", "not_kept": "not kept", "unscored": "no decision", "failed": "failed"}
+ACTIONS = {"APPROVE": "approve", "REVIEW": "review", "REVIEW_PRIORITY": "review first", "REJECT": "reject"}
+_MODELS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class OverTime:
+    """A chart over time and the table of the same figures; ``rows`` are (span, one value a part),
+    ``series`` says how each part is coloured.
+    """
+
+    svg: Markup
+    parts: tuple[str, ...]
+    series: tuple[int, ...]
+    rows: tuple[tuple[str, tuple[float, ...]], ...]
+    totals: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HeatCell:
+    """How often two agree; ``level`` from 0 (never) to :data:`LEVELS`; None where they share nothing."""
+
+    share: Estimate | None
+    level: int
+
+
+@dataclass(frozen=True, slots=True)
+class HeatMap:
+    """Agreement of each with each; the diagonal and pairs that share nothing are None. ``left_out`` are too many."""
+
+    names: tuple[str, ...]
+    rows: tuple[tuple[HeatCell | None, ...], ...]
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeRow:
+    """A judge; precisions are over judgments with a label, None where none has one."""
+
+    count: JudgeCount
+    raw: Estimate | None
+    kept: Estimate | None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRow:
+    """What one model cost."""
+
+    model: str
+    attempts: int
+    failed: int
+    cost_usd: float
+    unpriced: int
+    input_tokens: int
+    output_tokens: int
+
+
+def known(facts: Iterable[Fact], people: Mapping[str, bool], source: LabelSource) -> dict[int, bool]:
+    """Which assessments' judgments are right, by number, where it is known.
+
+    Args:
+        people: judgment digest -> what people hold.
+        source: whose word counts; ``all``: people's, and the item's label where nobody has decided.
+    """
+    found: dict[int, bool] = {}
+    for fact in facts:
+        said = None if source == "truth" else people.get(fact.judgment_digest)
+        if said is None and source != "people":
+            said = fact.right
+        if said is not None:
+            found[fact.number] = said
+    return found
+
+
+def over_time(name: str, title: str, counts: Sequence[DayCount], kinds: Mapping[str, str]) -> OverTime | None:
+    """Counts by day as columns; None without any.
+
+    Args:
+        kinds: kind -> what it is called; others are left out.
+    """
+    values = {(count.day, count.kind): float(count.n) for count in counts}
+    return _over_time(name, title, values, kinds, "Assessments")
+
+
+def cost_over_time(spent: Sequence[Spending]) -> OverTime | None:
+    """US dollars by day and model; the dearest models by name, the others together."""
+    cost: Counter[str] = Counter()
+    for one in spent:
+        cost[one.model] += one.cost_usd  # type: ignore[assignment]
+    named = [model for model, _ in sorted(cost.items(), key=lambda pair: (-pair[1], pair[0]))]
+    kinds = {model: model for model in (named if len(named) <= _MODELS else named[: _MODELS - 1])}
+    others = "all other models"
+    values: dict[tuple[int, str], float] = {}
+    for one in spent:
+        kind = one.model if one.model in kinds else others
+        values[one.day, kind] = values.get((one.day, kind), 0.0) + one.cost_usd
+    if any(kind == others for _, kind in values):
+        kinds[others] = others
+    if not any(values.values()):
+        return None
+    return _over_time("cost", "Cost per day", values, kinds, "US dollars")
+
+
+def _over_time(
+    name: str, title: str, values: Mapping[tuple[int, str], float], kinds: Mapping[str, str], unit: str
+) -> OverTime | None:
+    days = sorted({day for day, kind in values if kind in kinds})
+    if not days:
+        return None
+    width = -(-(days[-1] - days[0] + 1) // COLUMNS)
+    starts = list(range(days[0], days[-1] + 1, width))
+    sums: Counter[tuple[int, str]] = Counter()
+    for (day, kind), value in values.items():
+        sums[(day - days[0]) // width, kind] += value  # type: ignore[assignment]
+    used = [kind for kind in kinds if any(sums[place, kind] for place in range(len(starts)))] or list(kinds)[:1]
+    parts = [
+        Part(kinds[kind], list(kinds).index(kind), tuple(sums[place, kind] for place in range(len(starts))))
+        for kind in used
+    ]
+    spans = [_span(start, width) for start in starts]
+    description = f"{unit} by {'day' if width == 1 else f'{width} days'}, stacked: {', '.join(p.name for p in parts)}."
+    svg = columns(name, title, description, [_date(start).strftime("%b %-d") for start in starts], parts, unit)
+    return OverTime(
+        svg,
+        tuple(part.name for part in parts),
+        tuple(part.series for part in parts),
+        tuple((span, tuple(part.values[place] for part in parts)) for place, span in enumerate(spans)),
+        tuple(sum(part.values) for part in parts),
+    )
+
+
+def _date(day: int) -> datetime:
+    return datetime.fromtimestamp(0, UTC) + timedelta(days=day)
+
+
+def _span(start: int, width: int) -> str:
+    first = _date(start).strftime("%Y-%m-%d")
+    return first if width == 1 else f"{first} to {_date(start + width - 1).strftime('%Y-%m-%d')}"
+
+
+def heat_map(pairs: Sequence[PairCount]) -> HeatMap | None:
+    """Agreement of each with each, the ones with most in common first; None without pairs."""
+    shared: Counter[str] = Counter()
+    for pair in pairs:
+        shared[pair.first] += pair.n
+        shared[pair.second] += pair.n
+    if not shared:
+        return None
+    names = sorted(sorted(shared), key=lambda one: -shared[one])
+    chosen = sorted(names[:HEAT])
+    found = {frozenset((pair.first, pair.second)): wilson(pair.same, pair.n) for pair in pairs}
+    rows = tuple(tuple(_cell(found.get(frozenset((a, b)))) if a != b else None for b in chosen) for a in chosen)
+    return HeatMap(tuple(chosen), rows, len(names) - len(chosen))
+
+
+def _cell(share: Estimate | None) -> HeatCell:
+    return HeatCell(share, 0 if share is None else min(LEVELS, int(share.estimate * (LEVELS + 1))))
+
+
+def judge_pairs(facts: Iterable[Fact]) -> list[PairCount]:
+    """How often two judges name the same winner, over items that both judged.
+
+    A judge that names several winners of one item (in several orders, say) names none.
+    """
+    said: dict[str, dict[str, str]] = {}
+    seen: set[str] = set()
+    for fact in facts:
+        if fact.item_digest is None or fact.winner is None or fact.judgment_digest in seen:
+            continue
+        seen.add(fact.judgment_digest)  # several panels may have vetted it
+        judges = said.setdefault(fact.item_digest, {})
+        judges[fact.judge] = fact.winner if judges.get(fact.judge, fact.winner) == fact.winner else TIE
+    n: Counter[tuple[str, str]] = Counter()
+    same: Counter[tuple[str, str]] = Counter()
+    for judges in said.values():
+        names = sorted(judges)
+        for place, first in enumerate(names):
+            for second in names[place + 1 :]:
+                n[first, second] += 1
+                same[first, second] += judges[first] == judges[second]
+    return [PairCount(first, second, count, same[first, second]) for (first, second), count in sorted(n.items())]
+
+
+def judge_rows(counts: Iterable[JudgeCount], facts: Iterable[Fact], right: Mapping[int, bool]) -> list[JudgeRow]:
+    """The judges' table; precision over the assessments of the window whose truth is known."""
+    said: dict[tuple[str, bool], list[bool]] = {}
+    for fact in facts:
+        if fact.number in right:
+            said.setdefault((fact.judge, bool(fact.accepted)), []).append(right[fact.number])
+    rows = []
+    for count in counts:
+        kept, other = said.get((count.judge, True), []), said.get((count.judge, False), [])
+        rows.append(JudgeRow(count, _share(kept + other), _share(kept)))
+    return rows
+
+
+def _share(said: Sequence[bool]) -> Estimate | None:
+    return wilson(sum(said), len(said)) if said else None
+
+
+def calibration_bins(facts: Iterable[Fact], right: Mapping[int, bool]) -> list[Bin]:
+    """Stated probability against what was true, by tenths; empty without labelled probabilities."""
+    import numpy as np
+
+    from metajudge.calibration.quality import reliability_bins
+
+    pairs = [
+        (one.probability, right[one.number]) for one in facts if one.probability is not None and one.number in right
+    ]
+    if not pairs:
+        return []
+    probabilities, correct = np.array([p for p, _ in pairs]), np.array([said for _, said in pairs])
+    return [
+        Bin(predicted=one.probability, observed=one.right, low=one.right_low, high=one.right_high, n=one.n)
+        for one in reliability_bins(probabilities, correct)
+    ]
+
+
+def calibration_chart(bins: Sequence[Bin]) -> Markup:
+    """The reliability diagram."""
+    n = sum(one.n for one in bins)
+    description = (
+        f"Mean stated probability of tenths to the right, share that was right upwards with Wilson's 95 % interval, "
+        f"{n} labelled judgments; on the dashed diagonal both agree."
+    )
+    series = ReliabilitySeries(name=f"this panel, n={n}", bins=tuple(bins))
+    return reliability("calibration", ReliabilityChart(title="Calibration", description=description, series=(series,)))
+
+
+def model_rows(spent: Iterable[Spending]) -> list[ModelRow]:
+    """Cost, attempts and tokens by model, the dearest first."""
+    rows: dict[str, list[float]] = {}
+    for one in spent:
+        row = rows.setdefault(one.model, [0.0] * 6)
+        added = (one.attempts, one.failed, one.cost_usd, one.unpriced, one.input_tokens, one.output_tokens)
+        rows[one.model] = [a + b for a, b in zip(row, added, strict=True)]
+    made = [
+        ModelRow(model, int(row[0]), int(row[1]), row[2], int(row[3]), int(row[4]), int(row[5]))
+        for model, row in rows.items()
+    ]
+    return sorted(made, key=lambda row: (-row.cost_usd, row.model))

@@ -1,0 +1,172 @@
+"""Jobs and runs: how far they have come, what they cost, what failed; a job can be cancelled."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+import orjson
+from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
+
+from metajudge.store import dashboard
+from metajudge.store.dashboard import RunTotals
+from metajudge.store.protocol import RunRecord
+from metajudge.types import Assessment
+
+from ..audit import Action
+from ..deps import ServiceDep, StoreDep
+from ..jobs import JobState, JobStatus
+from ..keys import Scope
+from ..panels import Choice
+from .access import ChangesDep, ReaderDep, Viewer, may
+from .login import go_to
+from .page_route import PageRoute
+from .rendering import page
+
+router = APIRouter(include_in_schema=False, route_class=PageRoute)
+ROWS = 25
+MOST_RUNS = 1_000
+Name = Annotated[str | None, Query(max_length=200)]
+WatcherDep = Annotated[Viewer, Depends(may(Scope.VET, Scope.READ, Scope.REVIEW))]
+"""Somebody who may look at jobs."""
+VetterDep = Annotated[Viewer, Depends(may(Scope.VET))]
+"""Somebody who may run and cancel jobs."""
+
+STATE_TONES = {
+    JobState.DONE: "good",
+    JobState.FAILED: "bad",
+    JobState.CANCELLED: "warn",
+    JobState.CANCELLING: "warn",
+    JobState.RUNNING: "accent",
+    JobState.QUEUED: "",
+}
+RUN_TONES = {"finished": "good", "running": "accent", "interrupted": "warn", "budget": "warn", "failed": "bad"}
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a job has come; ``share`` in [0, 1]."""
+
+    status: JobStatus
+    share: float
+    asked: Choice
+
+    @property
+    def percent(self) -> int:
+        return int(100 * self.share)
+
+
+@dataclass(frozen=True, slots=True)
+class RunLine:
+    """A run with what it came to."""
+
+    run: RunRecord
+    totals: RunTotals
+
+
+@router.get("/jobs")
+async def jobs(request: Request, viewer: WatcherDep, running: ServiceDep, before: Name = None) -> Response:
+    found = await running.jobs.page(before, ROWS)
+    asked = await running.jobs.asked([one.job_id for one in found])
+    return page(
+        request,
+        "jobs.html",
+        viewer,
+        part="list",
+        jobs=[_progress(one, asked) for one in found],
+        older=found[-1].job_id if len(found) == ROWS else None,
+        newest=before is None,
+        moving=any(not one.state.ended for one in found),
+        tones=STATE_TONES,
+    )
+
+
+@router.get("/jobs/{job_id}")
+async def job(
+    request: Request,
+    viewer: WatcherDep,
+    running: ServiceDep,
+    job_id: str,
+    after: Annotated[int, Query(ge=-1, le=2**62)] = -1,
+) -> Response:
+    status = await running.jobs.status(job_id)
+    rows = await running.jobs.results(job_id, after, ROWS)
+    results = [(row.item, Assessment.model_validate_json(row.payload)) for row in rows]
+    return page(
+        request,
+        "jobs_one.html",
+        viewer,
+        part="job",
+        job=_progress(status, await running.jobs.asked([job_id])),
+        results=results,
+        after=after,
+        more=rows[-1].item if len(rows) == ROWS else None,
+        tones=STATE_TONES,
+    )
+
+
+@router.get("/jobs/{job_id}/results.jsonl")
+async def results(viewer: WatcherDep, running: ServiceDep, job_id: str) -> Response:
+    """All results as a file; the HTTP interface's own address asks for a key."""
+    from ..routes.jobs import results as all_results
+
+    response = await all_results(running, job_id, "application/x-ndjson")
+    response.headers["Content-Disposition"] = 'attachment; filename="results.jsonl"'
+    return response
+
+
+@router.post("/jobs/{job_id}/cancel")
+async def cancel(viewer: VetterDep, running: ServiceDep, changes: ChangesDep, job_id: str) -> Response:
+    """What is at work ends within a second or two; results so far stay. A job that has ended stays as it is."""
+    status = await running.jobs.status(job_id)
+    if not status.state.ended:
+        status = await running.jobs.cancel(job_id)
+        await changes.note(Action.JOB_CANCEL, job_id, done=status.done, items=status.items)
+    return go_to(f"/jobs/{job_id}")
+
+
+def _progress(status: JobStatus, asked: Mapping[str, Choice]) -> Progress:
+    share = status.done / status.items if status.items else 0.0
+    return Progress(status, share, asked.get(status.job_id, Choice()))
+
+
+@router.get("/runs")
+async def runs(
+    request: Request,
+    viewer: ReaderDep,
+    store: StoreDep,
+    limit: Annotated[int, Query(ge=1, le=MOST_RUNS)] = ROWS,
+) -> Response:
+    found = await store.runs(limit + 1)
+    shown = found[:limit]
+    totals = await store.ask(lambda connection: dashboard.run_totals(connection, [run.run_id for run in shown]))
+    return page(
+        request,
+        "jobs_runs.html",
+        viewer,
+        runs=[RunLine(run, totals[run.run_id]) for run in shown],
+        more=min(MOST_RUNS, 2 * limit) if len(found) > limit and limit < MOST_RUNS else None,
+        run_tones=RUN_TONES,
+    )
+
+
+@router.get("/runs/{run_id}")
+async def run(request: Request, viewer: ReaderDep, store: StoreDep, run_id: str) -> Response:
+    found = next((one for one in await store.runs(MOST_RUNS) if one.run_id == run_id), None)
+    if found is None:
+        raise HTTPException(404, f"there is no run {run_id!r} among the newest {MOST_RUNS} of this store")
+    totals = await store.ask(lambda connection: dashboard.run_totals(connection, [run_id]))
+    return page(
+        request,
+        "jobs_run.html",
+        viewer,
+        part="run",
+        run=found,
+        totals=totals[run_id],
+        config=_indented(found.config),
+        summary=None if found.summary is None else _indented(found.summary),
+        run_tones=RUN_TONES,
+    )
+
+
+def _indented(data: object) -> str:
+    return orjson.dumps(data, option=orjson.OPT_INDENT_2, default=str).decode()

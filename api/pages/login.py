@@ -1,0 +1,92 @@
+"""Logging in with a key, out again, and how somebody wants to see the pages."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Form, HTTPException, Request, Response
+from fastapi.responses import RedirectResponse
+
+from ..service import Service
+from .access import ViewerDep, change_session, session_of, sessions_of
+from .page_route import PageRoute
+from .rendering import page
+
+router = APIRouter(include_in_schema=False, route_class=PageRoute)
+HOME = "/reviews"
+Name = Annotated[str, Form(max_length=200)]
+
+
+def own_path(wanted: str) -> str:
+    """An address to go on to: a path of this service, never another site."""
+    plain = wanted.isprintable() and "\\" not in wanted
+    return wanted if plain and wanted.startswith("/") and not wanted.startswith("//") else HOME
+
+
+def go_to(path: str) -> Response:
+    """Sends the browser on after a form."""
+    return RedirectResponse(own_path(path), 303)
+
+
+@router.get("/")
+async def home() -> Response:
+    return go_to(HOME)
+
+
+@router.get("/login")
+async def login(request: Request, next: str = HOME) -> Response:
+    running: Service = request.app.state.service
+    if running.keys.empty:
+        return go_to(next)
+    token = sessions_of(request).token(session_of(request))
+    return page(request, "login.html", None, token=token, next=own_path(next), wrong=None)
+
+
+@router.post("/login")
+async def log_in(
+    request: Request,
+    key: Annotated[str, Form(max_length=1000)] = "",
+    name: Name = "",
+    next: Annotated[str, Form()] = HOME,
+) -> Response:
+    running: Service = request.app.state.service
+    caller = running.keys.caller(key.strip())
+    sessions = sessions_of(request)
+    if caller is None:
+        token, wrong = sessions.token(session_of(request)), "This key is not valid."
+        return page(request, "login.html", None, http_status=401, token=token, next=own_path(next), wrong=wrong)
+    given = {
+        "caller": caller.name,
+        "scopes": caller.scopes,
+        "requests_per_minute": caller.requests_per_minute,
+        "reviewer": name.strip() or None,
+    }
+    change_session(request, sessions.new().model_copy(update=given))
+    return go_to(next)
+
+
+@router.post("/logout")
+async def log_out(request: Request) -> Response:
+    change_session(request, sessions_of(request).new())
+    return go_to("/login")
+
+
+@router.post("/preferences")
+async def preferences(
+    request: Request,
+    viewer: ViewerDep,
+    reviewer: Annotated[str | None, Form(max_length=200)] = None,
+    blind: Annotated[bool | None, Form()] = None,
+    plain: Annotated[bool | None, Form()] = None,
+    next: Annotated[str, Form()] = HOME,
+) -> Response:
+    """Changes what is given of the session: the name to review under, blind mode, plain text."""
+    update: dict[str, object] = {}
+    if reviewer is not None:
+        if not reviewer.strip():
+            raise HTTPException(422, "say a name to review under")
+        update["reviewer"] = reviewer.strip()
+    if blind is not None:
+        update["blind"] = blind
+    if plain is not None:
+        update["plain"] = plain
+    change_session(request, viewer.session.model_copy(update=update))
+    return go_to(next)

@@ -1,0 +1,137 @@
+"""What every page has: security headers, form tokens, the session cookie, and errors for people."""
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+from urllib.parse import quote
+
+from fastapi import HTTPException, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException as StarletteHTTPException
+
+from ..admission import ClientGoneError
+from ..errors import ProblemError, status_of
+from .access import LoginNeededError, Viewer, cookie_name, session_of, sessions_of, viewer
+from .rendering import error_page, wants_part
+from .sessions import SESSION_S
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+HEADERS = {  # beside those of every response (api/limits.py)
+    "Content-Security-Policy": POLICY,
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+GO_ON = '<!doctype html><html lang="en"><title>metajudge</title><a href="">Go on</a></html>'
+TOKEN_FIELD, TOKEN_HEADER = "csrf", "x-csrf-token"
+
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+class PageRoute(APIRoute):
+    """A route that answers with pages."""
+
+    def get_route_handler(self) -> Handler:
+        inner = super().get_route_handler()
+
+        async def handler(request: Request) -> Response:
+            if _came_from_elsewhere(request):
+                return HTMLResponse(GO_ON, headers={**HEADERS, "Refresh": "0"})
+            try:
+                session_of(request)
+                if request.method not in ("GET", "HEAD"):
+                    await _check_form(request)
+                response = await inner(request)
+            except ClientGoneError:
+                raise
+            except LoginNeededError:
+                response = _to_login(request)
+            except Exception as error:
+                response = await _error(request, error)
+            for name, value in HEADERS.items():
+                response.headers.setdefault(name, value)
+            _set_cookie(request, response)
+            return response
+
+        return handler
+
+
+def _came_from_elsewhere(request: Request) -> bool:
+    """Whether another site's link led here, in which case browsers keep the session's cookie to themselves.
+
+    The page then loads itself again, this time from here. To go on without would log people out by a link.
+    """
+    return (
+        request.method == "GET"
+        and request.headers.get("sec-fetch-site") == "cross-site"
+        and request.headers.get("sec-fetch-mode") == "navigate"
+        and cookie_name(request) not in request.cookies
+    )
+
+
+async def _check_form(request: Request) -> None:
+    """Refuses what another site made the browser send.
+
+    Raises:
+        HTTPException: 403.
+    """
+    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        raise HTTPException(403, "this form was sent by another site: nothing was done")
+    given = request.headers.get(TOKEN_HEADER)
+    if given is None:
+        given = (await request.form()).get(TOKEN_FIELD)  # type: ignore[assignment]
+    if not isinstance(given, str) or not sessions_of(request).is_token(session_of(request), given):
+        raise HTTPException(
+            403, "this page is out of date (the service was restarted, or you logged in anew): load it again"
+        )
+
+
+async def _error(request: Request, error: Exception) -> Response:
+    lines: list[str] = []
+    if isinstance(error, StarletteHTTPException | HTTPException):
+        status, detail = error.status_code, str(error.detail)
+    elif isinstance(error, ProblemError):
+        status, detail, lines = error.status, str(error), error.errors
+    elif isinstance(error, RequestValidationError):
+        status, detail = 422, "; ".join(f"{one['loc'][-1]}: {one['msg']}" for one in error.errors())
+    else:
+        status, detail = status_of(error)
+    response = error_page(request, await _known_viewer(request), status, detail, lines)
+    for name, value in (getattr(error, "headers", None) or {}).items():
+        response.headers[name] = value
+    return response
+
+
+async def _known_viewer(request: Request) -> Viewer | None:
+    try:
+        return await viewer(request)
+    except (LoginNeededError, HTTPException):
+        return None
+
+
+def _to_login(request: Request) -> Response:
+    back = request.url.path if request.method == "GET" else "/reviews"
+    if request.method == "GET" and request.url.query:
+        back += f"?{request.url.query}"
+    address = f"/login?next={quote(back, safe='/')}"
+    if wants_part(request):
+        return Response(status_code=401, headers={"HX-Redirect": address})
+    return RedirectResponse(address, 303)
+
+
+def _set_cookie(request: Request, response: Response) -> None:
+    if not request.state.session_is_new:
+        return
+    response.set_cookie(
+        cookie_name(request),
+        sessions_of(request).encode(session_of(request)),
+        max_age=int(SESSION_S),
+        path="/",
+        secure=request.url.scheme == "https",
+        httponly=True,
+        samesite="strict",
+    )

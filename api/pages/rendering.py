@@ -1,0 +1,104 @@
+"""Templates, and the page or part of a page they make."""
+
+from datetime import UTC, datetime
+from functools import cache
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+from fastapi import Request, Response
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from metajudge import __version__
+
+from .access import Viewer
+from .assets import asset
+from .judged_text import judged
+from .wording import TONES
+
+TEMPLATES = Path(__file__).parent / "templates"
+NAVIGATION = (
+    ("Reviews", "/reviews"),
+    ("Assessments", "/assessments"),
+    ("Dashboard", "/dashboard"),
+    ("Jobs", "/jobs"),
+    ("Clash", "/clash"),
+)
+
+
+@cache
+def environment() -> Environment:
+    """Escapes everything, and refuses names that are not given."""
+    made = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals |= {"asset": asset, "navigation": NAVIGATION, "version": __version__, "tones": TONES}
+    made.filters |= {"when": when, "number": number, "judged": judged, "percent": percent}
+    return made
+
+
+def page(
+    request: Request,
+    template: str,
+    viewer: Viewer | None,
+    *,
+    http_status: int = 200,
+    part: str | None = None,
+    **given: Any,
+) -> Response:
+    """Renders a template.
+
+    Args:
+        viewer: who looks; None on pages for nobody in particular (login, errors).
+        part: a block of the template, rendered alone where htmx asked for a part of the page.
+        given: the template's variables.
+    """
+    found = environment().get_template(template)
+    context = {"viewer": viewer, "path": request.url.path, **given}
+    if part is not None and wants_part(request):
+        made = found.new_context(context)
+        text = "".join(found.blocks[part](made))
+    else:
+        text = found.render(context)
+    return HTMLResponse(text, http_status, headers={"Vary": "HX-Request"})
+
+
+def error_page(request: Request, viewer: Viewer | None, status: int, detail: str, errors: list[str]) -> Response:
+    """An error, in words; a part of a page where htmx asked."""
+    given = {
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": detail,
+        "errors": errors,
+        "request_id": request.scope.get("state", {}).get("request_id", ""),
+    }
+    return page(request, "error.html", viewer, http_status=status, part="main", **given)
+
+
+def wants_part(request: Request) -> bool:
+    """Whether htmx asked, which puts the answer into the page that is there."""
+    return request.headers.get("hx-request") == "true"
+
+
+def when(at: float | None) -> Markup:
+    """A time in seconds since the epoch, in UTC."""
+    if at is None:
+        return Markup('<span class="quiet">not known</span>')
+    moment = datetime.fromtimestamp(at, UTC)
+    return Markup('<time datetime="%s">%s UTC</time>') % (moment.isoformat(), moment.strftime("%Y-%m-%d %H:%M"))
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A number to so many significant digits, at most; a word where there is none."""
+    return "none" if value is None else f"{value:.{digits}g}"
+
+
+def percent(value: float | None) -> str:
+    """A share as per cent; a word where there is none."""
+    return "none" if value is None else f"{100 * value:.0f} %"

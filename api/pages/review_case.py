@@ -1,0 +1,264 @@
+"""One review: everything there is to see, and a person's decision on it."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from fastapi import APIRouter, Form, Query, Request, Response
+
+from metajudge.errors import InputError, ReviewError
+from metajudge.reviews import HumanDecision, Outcome, ReviewState
+from metajudge.reviews.deciding import decision_from
+from metajudge.reviews.queue import ReviewFilter
+from metajudge.store.protocol import Store
+from metajudge.types import AnyVerdict, Assessment, Grade, Judgment
+
+from ..audit import KIND as CHANGE
+from ..audit import Action
+from ..deps import ServiceDep, StoreDep
+from ..routes.reviews import look_for_patterns
+from .access import ChangesDep, ReaderDep, ReviewerDep, Viewer, remember_seen
+from .case_view import case_texts, has_decided, history, may_see_decisions, panel_of, sides_of, verdict_choices
+from .clash_reviews import is_clash
+from .login import go_to
+from .page_route import PageRoute
+from .rendering import page
+from .review_queue import Done, Wish, WishDep, decided_just_now, existing, named, to_next
+from .wording import OUTCOMES, verdict_words, why_here, why_here_blind
+
+router = APIRouter(prefix="/reviews", include_in_schema=False, route_class=PageRoute)
+PAGE, PAGES_BACK = 200, 5
+"""How far into the queue the case before this one is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What somebody filled in and could not be recorded."""
+
+    outcome: str = ""
+    verdict: str = ""
+    grade: str = ""
+    scores: Mapping[str, str] = field(default_factory=dict)
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A review and what it is about."""
+
+    state: ReviewState
+    judgment: Judgment | None
+    assessments: Sequence[tuple[float, Assessment]]
+
+
+@router.get("/{review_id}")
+async def case(
+    request: Request,
+    viewer: ReaderDep,
+    store: StoreDep,
+    wish: WishDep,
+    review_id: str,
+    done: Annotated[str | None, Query(max_length=200)] = None,
+) -> Response:
+    found = await _found(store, review_id)
+    if is_clash(found.state.review):
+        return go_to(f"/clash/{review_id}")
+    return await _case_page(request, viewer, store, wish, found, done=await decided_just_now(store, viewer, done))
+
+
+@router.post("/{review_id}/decide")
+async def decide(
+    request: Request,
+    running: ServiceDep,
+    viewer: ReviewerDep,
+    store: StoreDep,
+    changes: ChangesDep,
+    wish: WishDep,
+    review_id: str,
+    outcome: Annotated[str, Form(max_length=50)] = "",
+    verdict: Annotated[str, Form(max_length=50)] = "",
+    grade: Annotated[str, Form(max_length=50)] = "",
+    reason: Annotated[str, Form(max_length=10_000)] = "",
+    blind: Annotated[bool, Form()] = False,
+) -> Response:
+    """By the library's own rules; what they refuse is shown again as it was filled in."""
+    form = await request.form()
+    scores = {
+        name.removeprefix("score."): str(value).strip() for name, value in form.items() if name.startswith("score.")
+    }
+    draft = Draft(outcome, verdict, grade, scores, reason.strip())
+    found = await _found(store, review_id)
+    try:
+        made = _decision(found, named(viewer), draft, blind and viewer.decides_blind(review_id))
+        decided = await store.reviews.decide(made, now=time.time())
+    except (ReviewError, InputError) as error:
+        if isinstance(error, ReviewError) and error.reason == "unknown":
+            raise
+        status = 409 if isinstance(error, ReviewError) else 422
+        found = await _found(store, review_id)
+        return await _case_page(
+            request, viewer, store, wish, found, http_status=status, problem=str(error), draft=draft
+        )
+    if len(decided.decisions) > len(found.state.decisions):
+        await changes.note(Action.REVIEW_DECIDE, review_id, reviewer=named(viewer), outcome=made.outcome.value)
+    if decided.review.policy is not None:
+        look_for_patterns(running, store, decided.review.policy.name)
+    return await to_next(store, viewer, changes, wish.model_copy(update={"status": "open"}), done=review_id)
+
+
+def _decision(found: Found, reviewer: str, draft: Draft, blind: bool) -> HumanDecision:
+    """The decision a form holds; a verdict without an outcome is the person's own, and is compared.
+
+    Raises:
+        InputError: nothing was chosen, or what was chosen cannot be recorded.
+    """
+    review, judgment = found.state.review, found.judgment
+    outcome = draft.outcome or None
+    verdict = _chosen(judgment, review.review_id, reviewer, draft)
+    if outcome is None and isinstance(verdict, Grade) and judgment is not None:
+        outcome = Outcome.APPROVE if verdict == judgment.verdict else Outcome.MODIFY  # grades have no winner to compare
+        verdict = None if outcome == Outcome.APPROVE else verdict
+    if outcome is None and verdict is None:
+        raise InputError("choose a decision first: nothing was recorded")
+    corrects = outcome in (None, Outcome.MODIFY)
+    made = decision_from(
+        review,
+        judgment,
+        reviewer,
+        outcome,
+        verdict if corrects else None,
+        [f"{name}={value}" for name, value in draft.scores.items() if value] if corrects else (),
+        reason=draft.reason,
+        decided_at=time.time(),
+    )
+    return made.model_copy(update={"blind": blind})
+
+
+def _chosen(judgment: Judgment | None, review_id: str, reviewer: str, draft: Draft) -> AnyVerdict | None:
+    """The verdict a form holds."""
+    if judgment is None:
+        return None
+    if draft.grade.strip():
+        try:
+            value = float(draft.grade)
+        except ValueError:
+            value = float("nan")
+        if value != value or value in (float("inf"), float("-inf")):
+            raise InputError(f"{draft.grade!r} is no grade: write a number")
+        return Grade(value)
+    if not draft.verdict:
+        return None
+    choices = verdict_choices(sides_of(judgment, review_id, reviewer), judgment.verdict)
+    chosen = next((one.verdict for one in choices if one.value == draft.verdict), None)
+    if chosen is None:
+        raise InputError("this verdict is none of those on the page: load it again")
+    return chosen
+
+
+async def _found(store: Store, review_id: str) -> Found:
+    state = await existing(store, review_id)
+    review = state.review
+    if review.subject == "case":
+        return Found(state, None, ())
+    judgment = await store.find_judgment(review.subject_digest)
+    shown = await store.show(review.subject_id) or {"assessments": []}
+    kept = [
+        (float(row["created_at"]), Assessment.model_validate(row["payload"]))
+        for row in shown["assessments"]
+        if row["judgment_digest"] == review.subject_digest
+    ]
+    return Found(state, judgment, kept)
+
+
+def _newest(found: Found) -> Assessment | None:
+    """The newest assessment that the review's policy decided, else the newest."""
+    policy = found.state.review.policy
+    decided = [
+        one
+        for _, one in found.assessments
+        if one.decision is not None and policy is not None and one.decision.policy_digest == policy.digest
+    ]
+    return (decided or [one for _, one in found.assessments] or [None])[-1]  # type: ignore[list-item]
+
+
+async def _case_page(
+    request: Request,
+    viewer: Viewer,
+    store: Store,
+    wish: Wish,
+    found: Found,
+    *,
+    http_status: int = 200,
+    problem: str | None = None,
+    draft: Draft = Draft(),
+    done: Done | None = None,
+) -> Response:
+    state, judgment, review = found.state, found.judgment, found.state.review
+    reviewer = viewer.reviewer
+    open_to_see = may_see_decisions(state, reviewer)
+    reveal = open_to_see or not viewer.session.blind
+    sides = () if judgment is None else sides_of(judgment, review.review_id, reviewer)
+    names = {side.response: side.title for side in sides}
+    assessment = _newest(found) if reveal else None
+    if reveal and not open_to_see:
+        remember_seen(request, review.review_id)
+    before, after = await _neighbours(store, wish.filter(viewer), review.review_id)
+    return page(
+        request,
+        "review_case.html",
+        viewer,
+        http_status=http_status,
+        state=state,
+        review=review,
+        judgment=judgment,
+        stages=case_texts(review),
+        sides=sides,
+        reveal=reveal,
+        verdict=None if judgment is None or not reveal else verdict_words(judgment.verdict, names),
+        panel=None if assessment is None else panel_of(assessment),
+        choices=[] if judgment is None else verdict_choices(sides, judgment.verdict),
+        graded=judgment is not None and isinstance(judgment.verdict, Grade),
+        why=why_here(review) if reveal else why_here_blind(review),
+        events=history(
+            state,
+            found.assessments,
+            names,
+            changes=await store.audit_log.entries(CHANGE, review.review_id),
+            reviewer=reviewer,
+            machine=reveal,
+            people=open_to_see,
+        ),
+        outcomes=OUTCOMES,
+        claim=next((one for one in state.claims if one.reviewer == reviewer), None),
+        decided=has_decided(state, reviewer),
+        before=before,
+        after=after,
+        wish=wish,
+        problem=problem,
+        draft=draft,
+        done=done,
+        seen=not viewer.decides_blind(review.review_id),
+    )
+
+
+async def _neighbours(store: Store, wanted: ReviewFilter, review_id: str) -> tuple[str | None, str | None]:
+    """The reviews before and after one in the queue; None where there is none, or none near."""
+    now = time.time()
+    cursor, before = None, None
+    for _ in range(PAGES_BACK):
+        found = await store.reviews.page(wanted, now=now, limit=PAGE, cursor=cursor)
+        names = [one.review.review_id for one in found.reviews]
+        if review_id in names:
+            at = names.index(review_id)
+            before = names[at - 1] if at else before
+            if at + 1 < len(names):
+                return before, names[at + 1]
+            break
+        cursor, before = found.next_cursor, names[-1] if found.next_cursor else None
+        if cursor is None:
+            break
+    else:
+        before = None
+    following = await store.reviews.page(wanted, now=now, limit=1, cursor=review_id)
+    return before, following.reviews[0].review.review_id if following.reviews else None

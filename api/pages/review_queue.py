@@ -1,0 +1,199 @@
+"""The review queue: what waits for a person, why, and who has it."""
+
+import time
+from dataclasses import dataclass
+from typing import Annotated, Literal
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, HTTPException, Query, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from metajudge.reviews import HumanDecision, Review, ReviewState, ReviewStatus
+from metajudge.reviews.queue import LEASE_S, ReviewFilter
+from metajudge.store.protocol import Store
+
+from ..audit import Action, Changes
+from ..deps import StoreDep
+from .access import ChangesDep, ReaderDep, ReviewerDep, Viewer
+from .case_view import may_see_decisions
+from .clash_reviews import clash_of, is_clash
+from .login import go_to
+from .page_route import PageRoute
+from .rendering import page
+from .wording import why_here, why_here_blind
+
+router = APIRouter(prefix="/reviews", include_in_schema=False, route_class=PageRoute)
+ROWS = 25
+SHOWN = 160
+"""Characters of a question in the list."""
+
+
+class Wish(BaseModel):
+    """Which reviews somebody wants to see; it goes along from case to case."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    status: Literal["open", "claimed", "decided", "all"] = "open"
+    judge: str = Field(default="", max_length=200)
+    category: str = Field(default="", max_length=200)
+    mine: bool = False
+
+    def filter(self, viewer: Viewer) -> ReviewFilter:
+        """The same for the queue; in blind mode nobody asks by judge."""
+        return ReviewFilter(
+            status=None if self.status == "all" else ReviewStatus(self.status),
+            judge=None if viewer.session.blind else self.judge.strip() or None,
+            category=self.category.strip() or None,
+            reviewer=viewer.reviewer if self.mine else None,
+        )
+
+    @property
+    def query(self) -> str:
+        """As a query that ends an address, with its question mark; empty where nothing is wished for."""
+        given = {
+            name: value for name, value in self.model_dump(exclude_defaults=True).items() if value not in ("", False)
+        }
+        return "?" + urlencode(given) if given else ""
+
+
+WishDep = Annotated[Wish, Query()]
+
+
+class Row(BaseModel):
+    """One line of the queue."""
+
+    model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
+
+    state: ReviewState
+    about: str
+    why: str
+    reveal: bool
+    mine: bool
+
+
+@router.get("")
+async def queue(
+    request: Request,
+    viewer: ReaderDep,
+    store: StoreDep,
+    wish: WishDep,
+    cursor: Annotated[str | None, Query(max_length=200)] = None,
+    done: Annotated[str | None, Query(max_length=200)] = None,
+) -> Response:
+    now = time.time()
+    found = await store.reviews.page(wish.filter(viewer), now=now, limit=ROWS, cursor=cursor)
+    counts = await store.reviews.counts(now=now)
+    rows = [await _row(store, viewer, state) for state in found.reviews]
+    return page(
+        request,
+        "review_queue.html",
+        viewer,
+        part="queue",
+        rows=rows,
+        counts=counts,
+        wish=wish,
+        next_cursor=found.next_cursor,
+        is_first=cursor is None,
+        done=await decided_just_now(store, viewer, done),
+        blind=viewer.session.blind,
+    )
+
+
+@router.post("/next")
+async def take_next(viewer: ReviewerDep, store: StoreDep, changes: ChangesDep, wish: WishDep) -> Response:
+    return await to_next(store, viewer, changes, wish)
+
+
+@router.post("/{review_id}/claim")
+async def claim(viewer: ReviewerDep, store: StoreDep, changes: ChangesDep, wish: WishDep, review_id: str) -> Response:
+    await take(store, viewer, changes, review_id)
+    return go_to(f"/reviews/{review_id}{wish.query}")
+
+
+@router.post("/{review_id}/release")
+async def release(viewer: ReviewerDep, store: StoreDep, changes: ChangesDep, wish: WishDep, review_id: str) -> Response:
+    await existing(store, review_id)
+    await store.reviews.release(review_id, named(viewer), now=time.time())
+    await changes.note(Action.REVIEW_RELEASE, review_id, reviewer=named(viewer))
+    return go_to(f"/reviews{wish.query}")
+
+
+async def take(store: Store, viewer: Viewer, changes: Changes, review_id: str) -> None:
+    """Takes a review, or prolongs the time one has it.
+
+    Raises:
+        ReviewError: it is in other hands, or decided.
+    """
+    await existing(store, review_id)
+    await store.reviews.claim(named(viewer), now=time.time(), review_id=review_id)
+    await changes.note(Action.REVIEW_CLAIM, review_id, reviewer=named(viewer), lease_s=LEASE_S)
+
+
+async def to_next(store: Store, viewer: Viewer, changes: Changes, wish: Wish, done: str | None = None) -> Response:
+    """Takes the next review and goes there; to the queue where there is none."""
+    state = await store.reviews.claim(named(viewer), now=time.time(), wanted=wish.filter(viewer))
+    if state is not None:
+        await changes.note(Action.REVIEW_CLAIM, state.review.review_id, reviewer=named(viewer), lease_s=LEASE_S)
+    query = wish.query
+    if done is not None:
+        query += f"{'&' if query else '?'}{urlencode({'done': done})}"
+    return go_to(f"/reviews{query}" if state is None else f"/reviews/{state.review.review_id}{query}")
+
+
+def named(viewer: Viewer) -> str:
+    """The name a person reviews under.
+
+    Raises:
+        HTTPException: 422, there is none yet.
+    """
+    if viewer.reviewer is None:
+        raise HTTPException(
+            422, "say under what name you review, on the page of reviews: it stands beside your decisions"
+        )
+    return viewer.reviewer
+
+
+async def existing(store: Store, review_id: str) -> ReviewState:
+    """The review.
+
+    Raises:
+        HTTPException: 404.
+    """
+    state = await store.reviews.get(review_id, now=time.time())
+    if state is None:
+        raise HTTPException(404, f"there is no review {review_id!r}: it may belong to another store")
+    return state
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a person has just decided."""
+
+    review: Review
+    decision: HumanDecision
+
+
+async def decided_just_now(store: Store, viewer: Viewer, review_id: str | None) -> Done | None:
+    """What a person has just decided, to say so; None for a review they have not decided."""
+    state = None if review_id is None else await store.reviews.get(review_id, now=time.time())
+    own = [] if state is None else [one for one in state.decisions if one.reviewer == viewer.reviewer]
+    return Done(state.review, own[0]) if state is not None and own else None
+
+
+async def _row(store: Store, viewer: Viewer, state: ReviewState) -> Row:
+    review = state.review
+    reveal = not viewer.session.blind or may_see_decisions(state, viewer.reviewer)
+    judgment = None if review.subject == "case" else await store.find_judgment(review.subject_digest)
+    record = clash_of(review) if is_clash(review) else None
+    named = (
+        review.subject_id if reveal or review.subject == "case" else review.review_id
+    )  # a judgment's may name its judge
+    about = named if judgment is None else judgment.item.question
+    about = about if record is None else record.question
+    return Row(
+        state=state,
+        about=about if len(about) <= SHOWN else about[: SHOWN - 1] + "…",
+        why=why_here(review) if reveal else why_here_blind(review),
+        reveal=reveal,
+        mine=any(one.reviewer == viewer.reviewer for one in state.claims),
+    )

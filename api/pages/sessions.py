@@ -1,0 +1,95 @@
+"""Sessions of people in a browser: a signed cookie, and the token that every form has to carry.
+
+Nothing is kept on the server. The signing key is made anew by every process, so a restart ends all sessions, and nobody
+who reads the service's file or its store can make one.
+"""
+
+import base64
+import hashlib
+import hmac
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from ..keys import Scope
+
+SESSION_S = 12 * 3600.0
+"""How long a session lasts."""
+SEEN = 40
+"""How many reviews a session remembers to have shown; cookies are small."""
+
+
+class Session(BaseModel):
+    """Who looks at the pages, and how they want to see them.
+
+    Attributes:
+        nonce: what makes this session's form token its own.
+        caller: name of the key somebody logged in with; None before that, and where the service has no keys.
+        reviewer: the name that stands beside this person's decisions; None until it is known.
+        blind: cases are shown without judge, verdict and scores until they are decided.
+        seen: reviews whose machine verdict this person was shown before deciding; the newest ones.
+        plain: judged texts are shown as they are written, not as formatted Markdown.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    nonce: str
+    expires_at: float
+    caller: str | None = None
+    scopes: frozenset[Scope] = frozenset()
+    requests_per_minute: int | None = None
+    reviewer: str | None = None
+    blind: bool = False
+    seen: tuple[str, ...] = ()
+    plain: bool = False
+
+    def having_seen(self, review_id: str) -> "Session":
+        """The session of somebody who was shown what the machine said of a review."""
+        return self.model_copy(update={"seen": (*self.seen, review_id)[-SEEN:]})
+
+
+@dataclass(frozen=True, slots=True)
+class Sessions:
+    """Makes, reads and signs sessions.
+
+    Args:
+        secret: what cookies and tokens are signed with.
+        clock: seconds since the epoch.
+    """
+
+    secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+    clock: Callable[[], float] = time.time
+
+    def new(self) -> Session:
+        """A session of nobody in particular."""
+        return Session(nonce=secrets.token_urlsafe(16), expires_at=self.clock() + SESSION_S)
+
+    def encode(self, session: Session) -> str:
+        """The cookie's value."""
+        payload = base64.urlsafe_b64encode(session.model_dump_json().encode()).decode().rstrip("=")
+        return f"{payload}.{self._sign('session', payload)}"
+
+    def decode(self, cookie: str) -> Session | None:
+        """The session of a cookie; None where it was not signed here, has been changed, or has expired."""
+        payload, _, signature = cookie.rpartition(".")
+        if not hmac.compare_digest(self._sign("session", payload).encode(), signature.encode()):
+            return None
+        try:
+            session = Session.model_validate_json(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+        except (ValueError, ValidationError):
+            return None
+        return session if session.expires_at > self.clock() else None
+
+    def token(self, session: Session) -> str:
+        """What forms of a session carry, which no other site can know."""
+        return self._sign("form", session.nonce)
+
+    def is_token(self, session: Session, given: str) -> bool:
+        """Whether a form came from a page of this session."""
+        return hmac.compare_digest(self.token(session).encode(), given.encode())
+
+    def _sign(self, purpose: str, text: str) -> str:
+        return hmac.new(self.secret, f"{purpose}:{text}".encode(), hashlib.sha256).hexdigest()

@@ -1,0 +1,192 @@
+"""What a threshold would keep, ask about and discard, and how precise that would be. Pure.
+
+Scores and probabilities are counted in steps of one hundredth, so that any threshold of whole hundredths divides them
+exactly. A score has to be above its threshold, a probability may equal it.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from metajudge.stats.estimate import Estimate
+from metajudge.stats.intervals import wilson
+from metajudge.store.dashboard import Fact
+
+Basis = Literal["score", "probability"]
+STEPS = 100
+_ROUNDING = 1e-7
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Judgments of one step; ``value`` in hundredths."""
+
+    value: int
+    n: int
+    labelled: int
+    right: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ladder:
+    """All judgments by score or probability.
+
+    Attributes:
+        steps: ascending; without empty ones.
+        without: judgments that have no such number: a person has to look.
+        questions: how many different questions the labelled ones are about.
+    """
+
+    basis: Basis
+    steps: tuple[Step, ...]
+    without: int
+    questions: int = 0
+
+    @property
+    def n(self) -> int:
+        return self.without + sum(step.n for step in self.steps)
+
+    @property
+    def labelled(self) -> int:
+        return sum(step.labelled for step in self.steps)
+
+    @property
+    def low(self) -> int:
+        """Where thresholds begin: 0, or the whole score below the lowest, which keeps all."""
+        if self.basis == "probability" or not self.steps:
+            return 0
+        return STEPS * ((self.steps[0].value - 1) // STEPS)
+
+    @property
+    def high(self) -> int:
+        """Where thresholds end."""
+        if self.basis == "probability" or not self.steps:
+            return STEPS
+        return max(STEPS * math.ceil(self.steps[-1].value / STEPS), self.low + STEPS)
+
+    def keeps(self, value: int, threshold: int) -> bool:
+        return value > threshold if self.basis == "score" else value >= threshold
+
+    def to_json(self) -> dict[str, Any]:
+        """For the page's script."""
+        rows = [[step.value, step.n, step.labelled, step.right] for step in self.steps]
+        return {"basis": self.basis, "without": self.without, "low": self.low, "high": self.high, "steps": rows}
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What two thresholds do.
+
+    Attributes:
+        asked: judgments between them, and those without a number.
+        precision: right ones among the kept with a label, with Wilson's interval; None where none has one.
+    """
+
+    kept: int
+    asked: int
+    discarded: int
+    precision: Estimate | None
+
+    @property
+    def coverage(self) -> float | None:
+        """Share kept of all; None where there is nothing."""
+        total = self.kept + self.asked + self.discarded
+        return self.kept / total if total else None
+
+
+def standing(ladder: Ladder, keep: int, discard: int) -> Standing:
+    """Applies two thresholds in hundredths.
+
+    Args:
+        keep: a score above it, or a probability from it on, is kept.
+        discard: what is not above this one (or below it, a probability) is discarded; at most ``keep``.
+    """
+    above = [step for step in ladder.steps if ladder.keeps(step.value, keep)]
+    kept = sum(step.n for step in above)
+    discarded = sum(step.n for step in ladder.steps if not ladder.keeps(step.value, min(discard, keep)))
+    labelled, right = sum(step.labelled for step in above), sum(step.right for step in above)
+    return Standing(kept, ladder.n - kept - discarded, discarded, wilson(right, labelled) if labelled else None)
+
+
+def tenths(share: float) -> str:
+    """A share as per cent with one decimal, halves upwards: as the page's script rounds."""
+    return f"{math.floor(share * 1000 + 0.5) / 10:.1f} %"
+
+
+def words_of(now: Standing) -> dict[str, str]:
+    """What the page writes, by the name of the place; its script writes the same."""
+    total = now.kept + now.asked + now.discarded
+    said = now.precision
+    return {
+        "precision": "none" if said is None else tenths(said.estimate),
+        "interval": (
+            "no kept judgment has a label"
+            if said is None
+            else f"{tenths(said.low)} to {tenths(said.high)}, {said.n} labelled"
+        ),
+        "coverage": tenths(now.kept / total) if total else "none",
+        "kept": str(now.kept),
+        "asked": str(now.asked),
+        "discarded": str(now.discarded),
+    }
+
+
+def ladder_of(facts: Iterable[Fact], basis: Basis, right: Mapping[int, bool]) -> Ladder:
+    """Counts judgments by score or probability.
+
+    Args:
+        right: by the assessment's number, where it is known.
+    """
+    counts: dict[int, list[int]] = {}
+    without = 0
+    questions = set()
+    for fact in facts:
+        number = fact.final_score if basis == "score" else fact.probability
+        if number is None:
+            without += 1
+            continue
+        row = counts.setdefault(step_of(number, basis), [0, 0, 0])
+        row[0] += 1
+        if fact.number in right:
+            row[1] += 1
+            row[2] += right[fact.number]
+            questions.add(fact.item_digest)
+    steps = tuple(Step(value, *row) for value, row in sorted(counts.items()))
+    return Ladder(basis, steps, without, len(questions))
+
+
+def step_of(number: float, basis: Basis) -> int:
+    """The step of a number: scores in ((k - 1) / 100, k / 100], probabilities in [k / 100, (k + 1) / 100)."""
+    if basis == "score":
+        return math.ceil(number * STEPS - _ROUNDING)
+    return math.floor(number * STEPS + _ROUNDING)
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """Coverage and precision at one threshold, in hundredths."""
+
+    threshold: int
+    coverage: float
+    precision: Estimate
+
+
+def curve(ladder: Ladder) -> list[CurvePoint]:
+    """Precision against coverage, from the least selective threshold on; thresholds that keep no label are left out."""
+    edge = 1 if ladder.basis == "score" else 0
+    found = []
+    kept = labelled = right = 0
+    for step in reversed(ladder.steps):
+        kept, labelled, right = kept + step.n, labelled + step.labelled, right + step.right
+        if labelled:
+            found.append(CurvePoint(step.value - edge, kept / ladder.n, wilson(right, labelled)))
+    return list(reversed(found))
+
+
+def thinned(points: Sequence[CurvePoint], most: int = 200) -> list[CurvePoint]:
+    """At most so many points, the ends among them."""
+    if len(points) <= most:
+        return list(points)
+    places = {round(place * (len(points) - 1) / (most - 1)) for place in range(most)}
+    return [points[place] for place in sorted(places)]

@@ -1,0 +1,136 @@
+"""Plain words for what the machine recorded."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from metajudge.reviews import Review, ReviewOrigin
+from metajudge.types import AnyVerdict, Grade, Pairwise, Ranking, SignalValue
+
+Tone = Literal["good", "bad", "warn", ""]
+"""How a mark is coloured; its words say the same."""
+
+OUTCOMES = {
+    "approve": ("Approve", "the verdict is right"),
+    "modify": ("Modify", "another verdict, or other scores, would have been right"),
+    "reject": ("Reject", "the verdict is wrong"),
+    "cannot_tell": ("Cannot tell", "nothing can be said; this is no label"),
+}
+TONES: Mapping[str, Tone] = {
+    "APPROVE": "good",
+    "REVIEW": "warn",
+    "REVIEW_PRIORITY": "bad",
+    "REJECT": "bad",
+    "approve": "good",
+    "modify": "warn",
+    "reject": "bad",
+}
+ACTIONS = {
+    "APPROVE": "approved",
+    "REVIEW": "sent to review",
+    "REVIEW_PRIORITY": "sent to review first",
+    "REJECT": "rejected",
+}
+
+_SIGNALS: Mapping[tuple[str, str], tuple[str, Tone]] = {
+    ("order", "agree"): ("With the responses the other way round the judge chose the same winner.", "good"),
+    ("order", "disagree"): ("With the responses the other way round the judge chose another winner.", "bad"),
+    ("order", "other_tied"): ("With the responses the other way round the judge saw a tie.", "warn"),
+    ("strength", "strong"): ("The judge called its winner much better.", ""),
+    ("strength", "plain"): ("The judge called its winner better, not much better.", ""),
+    ("strength", "tied"): ("The judge called it a tie.", "warn"),
+    ("peers", "unanimous_for"): ("All other judges of this item chose the same winner.", "good"),
+    ("peers", "for"): ("More of the other judges of this item are for this winner than against it.", "good"),
+    ("peers", "balanced"): ("The other judges of this item are divided.", "warn"),
+    ("peers", "against"): ("More of the other judges of this item are against this winner than for it.", "bad"),
+    ("peers", "unanimous_against"): ("All other judges of this item are against this winner.", "bad"),
+    ("rationale", "agree"): ("The rationale ends with the verdict that was recorded.", "good"),
+    ("rationale", "contradict"): ("The rationale ends with another verdict than was recorded.", "bad"),
+    ("has_explanation", "explained"): ("The judge explained its verdict.", ""),
+    ("has_explanation", "brief"): ("The judge hardly explained its verdict.", "warn"),
+    ("rationale_words", "counted"): ("Length of the rationale.", ""),
+    ("length_ratio", "longer"): ("The preferred response is the longer one, which judges are known to favour.", "warn"),
+    ("length_ratio", "shorter"): ("The preferred response is the shorter one.", ""),
+    ("length_ratio", "equal"): ("The responses are of equal length.", ""),
+}
+_TITLES = {
+    "order": "Other order",
+    "strength": "Stated strength",
+    "peers": "Other judges",
+    "rationale": "Rationale and verdict",
+    "has_explanation": "Explanation",
+    "rationale_words": "Rationale's length",
+    "length_ratio": "Length of responses",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SignalLine:
+    """A signal for people; ``present`` is False where there is none, and ``words`` say why."""
+
+    title: str
+    words: str
+    detail: str
+    tone: Tone
+    present: bool
+
+
+def signal_lines(signals: Mapping[str, SignalValue] | None) -> list[SignalLine]:
+    """Every signal in a sentence."""
+    return [_signal_line(name, value) for name, value in (signals or {}).items()]
+
+
+def _signal_line(name: str, value: SignalValue) -> SignalLine:
+    title = _TITLES.get(name, name)
+    if value.value is None:
+        return SignalLine(title, f"None: {value.detail or value.state}.", "", "", present=False)
+    words, tone = _SIGNALS.get((name, value.state), (f"{value.state}: {value.value:.3g}", ""))
+    return SignalLine(title, words, value.detail, tone, present=True)
+
+
+def why_here(review: Review) -> str:
+    """Why a review is in the queue, in a sentence."""
+    policy = "" if review.policy is None else f"policy {review.policy.name} "
+    action = ACTIONS.get(review.action, review.action)
+    match review.origin:
+        case ReviewOrigin.POLICY:
+            first = (policy and f"{policy}sent it here") or "sent here"
+            soon = ", to be looked at first" if review.action == "REVIEW_PRIORITY" else ""
+            return f"{first[0].upper()}{first[1:]}{soon}{_closeness(review.margin)}."
+        case ReviewOrigin.AUDIT:
+            share = f"{100 * review.inclusion:.3g} % of what is {action}"
+            return f"Drawn at random: {policy}{action} it, and {share} is looked at."
+        case _:
+            return "Somebody asked for it."
+
+
+def why_here_blind(review: Review) -> str:
+    """The same without what the machine said."""
+    return "Somebody asked for it." if review.origin is ReviewOrigin.REQUEST else "For a person to decide."
+
+
+def _closeness(margin: float | None) -> str:
+    if margin is None:
+        return ""
+    close = "a close call, " if margin < 0.05 else ""
+    return f" ({close}{margin:.2g} from another decision)"
+
+
+def verdict_words(verdict: AnyVerdict | None, names: Mapping[str, str]) -> str:
+    """A verdict by the names responses have on the page, such as ``Left is much better than Right``."""
+    match verdict:
+        case None:
+            return "no verdict"
+        case Grade():
+            return f"grade {verdict}"
+        case Pairwise(strength=0):
+            return f"{names[verdict.first]} and {names[verdict.second]} are equally good"
+        case Pairwise():
+            much = "much " if verdict.strength == 2 else ""
+            return f"{names[verdict.first]} is {much}better than {names[verdict.second]}"
+        case Ranking(groups=((best,), (_, *_))):
+            return f"{names[best]} is best"
+        case Ranking(groups=(_,)):
+            return "none is better than the others"
+        case Ranking():
+            return ", then ".join(" and ".join(names[one] for one in group) for group in verdict.groups)

@@ -1,0 +1,36 @@
+"""What was changed over HTTP, by whose key and by which request."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query
+from pydantic import BaseModel, Field
+
+from ..audit import KIND
+from ..deps import StoreDep, needs
+from ..errors import RESPONSES
+from ..keys import Scope
+
+router = APIRouter(prefix="/v1/audit", tags=["audit"], dependencies=[Depends(needs(Scope.ADMIN))], responses=RESPONSES)
+
+
+class ChangeRecord(BaseModel):
+    """One change."""
+
+    entry_id: int
+    subject: str = Field(description="What was changed: a rubric's or policy's name, a review's or job's id.")
+    recorded_at: float = Field(description="Seconds since the epoch.")
+    change: dict[str, Any] = Field(description="`action`, `by` (the key's name), `request_id`, and details.")
+
+
+@router.get("", summary="Changes")
+async def audit(
+    store: StoreDep,
+    subject: Annotated[str | None, Query(max_length=300)] = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> list[ChangeRecord]:
+    """The newest ones, oldest first; of one subject where it is named."""
+    found = await store.audit_log.entries(KIND, subject, limit)
+    return [
+        ChangeRecord(entry_id=one.entry_id, subject=one.subject, recorded_at=one.recorded_at, change=dict(one.payload))
+        for one in found
+    ]

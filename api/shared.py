@@ -1,0 +1,54 @@
+"""What a replica of the service shares with the others on its PostgreSQL database."""
+
+import asyncio
+import contextlib
+from contextlib import AsyncExitStack
+
+from metajudge.engine import Engine
+from metajudge.errors import ConfigurationError, MetajudgeError
+from metajudge.store.protocol import Store
+
+from .metrics import Metrics
+from .options import ServiceOptions
+from .panels import Panels
+from .queue import Answers, JobQueue
+from .rubrics import Rubrics
+
+REFRESH_S = 2.0
+
+
+async def shared_parts(
+    stack: AsyncExitStack, options: ServiceOptions, engine: Engine, panels: Panels, metrics: Metrics
+) -> tuple[Answers, JobQueue]:
+    """Answers and jobs in the store's database; rubrics of other replicas become known, too.
+
+    Raises:
+        ConfigurationError: extra ``postgres`` is missing.
+    """
+    try:
+        from metajudge.store.postgres_store import PostgresStore
+
+        from .shared_answers import SharedAnswers
+        from .shared_jobs import SharedJobs
+    except ImportError as error:
+        raise ConfigurationError(
+            f"a service on PostgreSQL needs extra packages ({error.name}): pip install 'metajudge-vet[postgres]'"
+        ) from None
+    store = engine.store
+    assert isinstance(store, PostgresStore)
+    await _refresh(panels.rubrics, store)
+    refreshing = asyncio.create_task(_keep_fresh(panels.rubrics, store))
+    stack.callback(refreshing.cancel)
+    return SharedAnswers(store), SharedJobs(panels, store, options.limits, metrics)
+
+
+async def _keep_fresh(rubrics: Rubrics, store: Store) -> None:
+    while True:
+        await asyncio.sleep(REFRESH_S)
+        with contextlib.suppress(MetajudgeError):  # the server is away: there is a next time
+            await _refresh(rubrics, store)
+
+
+async def _refresh(rubrics: Rubrics, store: Store) -> None:
+    """Puts the rubrics of the audit log beside this replica's own."""
+    rubrics.take({entry.subject: entry.payload["rubric"] for entry in await store.audit_log.entries("rubric")})

@@ -1,0 +1,194 @@
+"""Jobs, their items and results as rows of the PostgreSQL database that replicas share."""
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, cast
+
+import orjson
+
+from metajudge.store.postgres_connections import PgConnection
+from metajudge.store.postgres_store import PostgresStore
+from metajudge.store.sql import Connection
+from metajudge.types import Judgment
+
+from .jobs import JobState, Numbered
+from .ledger import JobRow, ResultRow
+from .shared_answers import keep_answer
+
+AT_WORK: Final = (JobState.QUEUED.value, JobState.RUNNING.value)
+_JOB: Final = "job_id, owner, request, items, state, detail, created_at, ended_at"
+
+
+class JobRows:
+    """What :class:`~.shared_jobs.SharedJobs` keeps; ``channel`` is where changes of a job are told by its id."""
+
+    def __init__(self, store: PostgresStore) -> None:
+        self._store = store
+        self.channel = f"metajudge {store.connections.schema}"
+
+    async def add(self, job: JobRow, upload: Path, key: str | None, body: bytes, location: str) -> None:
+        """Keeps a job with its items and its answer under an idempotency key: all of it or nothing."""
+
+        def add(connection: Connection) -> None:
+            connection.execute(
+                f"INSERT INTO service_jobs ({_JOB}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",  # noqa: S608
+                [getattr(job, name) for name in _JOB.split(", ")],
+            )
+            _copy_items(cast("PgConnection", connection), job.job_id, upload)
+            if key is not None:
+                keep_answer(connection, self._store.writer_id, job.owner, key, 202, body, location)
+
+        await self._store.change(add)
+
+    async def job(self, job_id: str) -> JobRow | None:
+        rows = await self.some([job_id])
+        return rows[0] if rows else None
+
+    async def some(self, job_ids: Sequence[str]) -> list[JobRow]:
+        """The jobs of some ids that there are."""
+        query = f"SELECT {_JOB} FROM service_jobs WHERE job_id = ANY($1::VARCHAR[])"  # noqa: S608 - our own names
+        return [JobRow(*row) for row in await self._read(query, [list(job_ids)])]
+
+    async def newest(self, before: str | None, limit: int) -> list[JobRow]:
+        """A page of jobs, newest first; ``before`` is the last id of the page before."""
+        older = "(created_at, job_id) < (SELECT created_at, job_id FROM service_jobs WHERE job_id = $1)"
+        rows = await self._read(
+            f"SELECT {_JOB} FROM service_jobs WHERE $1::VARCHAR IS NULL OR {older} "  # noqa: S608 - our own names
+            "ORDER BY created_at DESC, job_id DESC LIMIT $2",
+            [before, limit],
+        )
+        return [JobRow(*row) for row in rows]
+
+    async def count(self, state: JobState) -> int:
+        ((found,),) = await self._read("SELECT count(*) FROM service_jobs WHERE state = $1", [state.value])
+        return int(found)
+
+    async def counts(self, job_ids: Sequence[str]) -> Mapping[str, dict[str, int]]:
+        """How many results of each status, by job."""
+        rows = await self._read(
+            "SELECT job_id, status, count(*) FROM service_results WHERE job_id = ANY($1::VARCHAR[]) "
+            "GROUP BY job_id, status",
+            [list(job_ids)],
+        )
+        found: dict[str, dict[str, int]] = {job_id: {} for job_id in job_ids}
+        for job_id, status, number in rows:
+            found[job_id][status] = number
+        return found
+
+    async def begin(self, job_id: str) -> JobRow | None:
+        """A job that is to be worked on, as one at work; None where it has ended or is gone."""
+
+        def begin(connection: Connection) -> list[Any]:
+            return connection.execute(
+                f"UPDATE service_jobs SET state = 'running' WHERE job_id = $1 AND state = ANY($2) RETURNING {_JOB}",  # noqa: S608
+                [job_id, list(AT_WORK)],
+            ).fetchall()
+
+        rows = await self._store.change_again(begin)
+        return JobRow(*rows[0]) if rows else None
+
+    async def next_items(self, job_id: str, lane: int, lanes: int, most: int) -> list[Numbered]:
+        """The first items of a lane that have no result yet."""
+        rows = await self._read(
+            "SELECT item, payload FROM service_items i WHERE job_id = $1 AND item % $3 = $2 AND NOT EXISTS "
+            "(SELECT 1 FROM service_results r WHERE r.job_id = i.job_id AND r.item = i.item) ORDER BY item LIMIT $4",
+            [job_id, lane, lanes, most],
+        )
+        return [Numbered(item, Judgment.model_validate_json(payload)) for item, payload in rows]
+
+    async def judgments_of(self, job_id: str, item_ids: Iterable[str]) -> dict[str, list[Judgment]]:
+        """The judgments of a job about some items, by the item's id."""
+        rows = await self._read(
+            "SELECT item_id, payload FROM service_items WHERE job_id = $1 AND item_id = ANY($2::VARCHAR[]) "
+            "ORDER BY item",
+            [job_id, sorted(set(item_ids))],
+        )
+        found: dict[str, list[Judgment]] = {}
+        for item_id, payload in rows:
+            found.setdefault(item_id, []).append(Judgment.model_validate_json(payload))
+        return found
+
+    async def keep_results(self, job_id: str, results: Sequence[tuple[int, str, str, bytes]]) -> bool:
+        """Keeps item, judgment id, status and assessment, each item's once; False where the job has ended meanwhile."""
+        columns = [list(column) for column in zip(*sorted(results), strict=True)]
+
+        def keep(connection: Connection) -> bool:
+            # The job's row is held, so that results are numbered in the order in which they are committed.
+            held = "SELECT state = ANY($2) FROM service_jobs WHERE job_id = $1 FOR NO KEY UPDATE"
+            if connection.execute(held, [job_id, list(AT_WORK)]).fetchall() != [(True,)]:
+                return False
+            connection.execute(
+                """INSERT INTO service_results (job_id, item, seq, judgment_id, status, payload)
+                SELECT $1, n.item, last.seq + row_number() OVER (ORDER BY n.item), n.judgment_id, n.status, n.payload
+                FROM unnest($2::INTEGER[], $3::VARCHAR[], $4::VARCHAR[], $5::BYTEA[])
+                    AS n (item, judgment_id, status, payload),
+                    (SELECT coalesce(max(seq), 0) AS seq FROM service_results WHERE job_id = $1) AS last
+                WHERE NOT EXISTS (SELECT 1 FROM service_results r WHERE r.job_id = $1 AND r.item = n.item)""",
+                [job_id, *columns],
+            )
+            self._tell(connection, job_id)
+            return True
+
+        return await self._store.change_again(keep)
+
+    async def end(self, job_id: str, state: JobState, detail: str | None = None, *, complete: bool = False) -> None:
+        """Ends a job that has not ended, and drops its upload; with ``complete`` only where every item has a result."""
+        condition = "items <= (SELECT count(*) FROM service_results WHERE job_id = $1)" if complete else "true"
+
+        def end(connection: Connection) -> None:
+            connection.execute("SELECT 1 FROM service_jobs WHERE job_id = $1 FOR NO KEY UPDATE", [job_id])
+            ended = connection.execute(
+                "UPDATE service_jobs SET state = $2, detail = $3, ended_at = $4 "  # noqa: S608 - our own text
+                f"WHERE job_id = $1 AND state = ANY($5) AND {condition} RETURNING 1",
+                [job_id, state.value, detail, time.time(), list(AT_WORK)],
+            ).fetchall()
+            if ended:
+                connection.execute("DELETE FROM service_items WHERE job_id = $1", [job_id])
+                self._tell(connection, job_id)
+
+        await self._store.change_again(end)
+
+    async def forget(self, job_id: str) -> None:
+        """Drops a job and its results."""
+
+        def forget(connection: Connection) -> None:
+            connection.execute("DELETE FROM service_jobs WHERE job_id = $1", [job_id])
+            self._tell(connection, job_id)
+
+        await self._store.change_again(forget)
+
+    async def without_lanes(self, older_than_s: float) -> list[str]:
+        """Jobs that nobody works on or is going to."""
+        rows = await self._read(
+            "SELECT job_id FROM service_jobs j WHERE state = ANY($1) AND created_at < $2 AND NOT EXISTS "
+            "(SELECT 1 FROM procrastinate_jobs p WHERE p.args->>'job_id' = j.job_id AND p.status IN ('todo', 'doing'))",
+            [list(AT_WORK), time.time() - older_than_s],
+        )
+        return [job_id for (job_id,) in rows]
+
+    async def page(self, job_id: str, column: str, after: int, limit: int) -> list[ResultRow]:
+        """A page of results by ``item`` or ``seq``."""
+        rows = await self._read(
+            f"SELECT seq, item, judgment_id, status, payload FROM service_results WHERE job_id = $1 AND {column} > $2 "  # noqa: S608
+            f"ORDER BY {column} LIMIT $3",
+            [job_id, min(after, 2**31 - 1), limit],
+        )
+        return [ResultRow(*row) for row in rows]
+
+    def _tell(self, connection: Connection, job_id: str) -> None:
+        connection.execute("SELECT pg_notify($1, $2)", [self.channel, job_id])
+
+    async def _read(self, query: str, values: list[Any]) -> list[Any]:
+        return await self._store.read(lambda connection: connection.execute(query, values).fetchall())
+
+
+def _copy_items(connection: PgConnection, job_id: str, upload: Path) -> None:
+    with connection.cursor().copy("COPY service_items (job_id, item, item_id, payload) FROM STDIN") as copy:
+        for item, line in enumerate(_lines(upload)):
+            copy.write_row((job_id, item, orjson.loads(line)["item"]["id"], line.decode().rstrip("\n")))
+
+
+def _lines(upload: Path) -> Iterator[bytes]:
+    with upload.open("rb") as file:
+        yield from file

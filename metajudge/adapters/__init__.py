@@ -1,0 +1,1 @@
+"""Adapters: metajudge inside other evaluation tools."""

@@ -1,0 +1,145 @@
+"""A plan for a cascade: which agents are asked first, how sure one must be to stop, and what that was fitted on.
+
+Each stage turns its score into a probability that the judgment is right, by a logistic curve of its own. While the
+probability lies in the band of doubt, the next stage is asked; the last stage decides by the cut. Light on purpose: the
+fit is in :mod:`metajudge.calibration.cascade_fit`.
+"""
+
+import math
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from metajudge.errors import ConfigurationError, InputError
+from metajudge.types import digest
+
+Probability = Annotated[float, Field(ge=0, le=1)]
+Step = Literal["accept", "reject", "escalate"]
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class CascadeStage(_Frozen):
+    """One stage: its agents, and the curve from their mean score to a probability."""
+
+    agents: Annotated[tuple[str, ...], Field(min_length=1)]
+    intercept: float
+    slope: float
+
+    def probability(self, score: float) -> float:
+        """P(the judgment is right), from the stage's score; rounded to 1e-9."""
+        z = min(700.0, max(-700.0, self.intercept + self.slope * score))
+        return round(1 / (1 + math.exp(-z)), 9)
+
+
+class CascadeProvenance(_Frozen):
+    """What a plan was fitted on, and what it came to there, out of fold.
+
+    Attributes:
+        left_out: labelled judgments that some stage had no score for.
+        precision, kept, reference_precision, reference_kept: of the cascade, and of the last stage asked about all.
+        share_of_cost: of what asking the last stage about all would cost, in ``cost_unit``.
+    """
+
+    judgments: int
+    questions: int
+    left_out: int
+    data_digest: str
+    seed: int
+    folds: int
+    precision: float | None
+    kept: int
+    reference_precision: float | None
+    reference_kept: int
+    share_of_cost: float
+    cost_unit: Literal["dollars", "calls"]
+    asked: tuple[int, ...]
+
+
+class CascadePlan(_Frozen):
+    """Stages, the band of doubt and the cut, as kept in a JSON file.
+
+    Attributes:
+        band: probabilities within, the ends included, are doubtful: the next stage is asked.
+        cut: what the last stage's probability must exceed; lies in the band.
+        agents: agent -> model that it was fitted on.
+        rubrics, prompts: digests it was fitted on.
+        scale: ends of the scores' scale.
+    """
+
+    format: Literal[1] = 1
+    stages: Annotated[tuple[CascadeStage, ...], Field(min_length=2)]
+    band: tuple[Probability, Probability]
+    cut: Probability
+    scale: tuple[float, float] = (1.0, 5.0)
+    agents: dict[str, str] = Field(default_factory=dict)
+    rubrics: tuple[str, ...] = ()
+    prompts: tuple[str, ...] = ()
+    provenance: CascadeProvenance | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        low, high = self.band
+        if not low <= self.cut <= high:
+            raise ValueError(f"the band {low:g}..{high:g} must hold the cut {self.cut:g}, else stages contradict it")
+        return self
+
+    @property
+    def digest(self) -> str:
+        """Identity: everything that can change a decision."""
+        return digest(self.model_dump(mode="json", exclude={"provenance"}))
+
+    @property
+    def threshold(self) -> float:
+        """The cut on the scores' scale, as which probabilities are recorded."""
+        return self.on_scale(self.cut)
+
+    def on_scale(self, probability: float) -> float:
+        """A probability as a point of the scores' scale: 0 and 1 are its ends."""
+        low, high = self.scale
+        return round(low + (high - low) * probability, 9)
+
+    def step(self, stage: int, probability: float) -> Step:
+        """What a stage's probability leads to."""
+        low, high = self.band
+        if stage == len(self.stages) - 1:
+            return "accept" if probability > round(self.cut, 9) else "reject"
+        if probability > round(high, 9):
+            return "accept"
+        return "reject" if probability < round(low, 9) else "escalate"
+
+    def with_band(self, band: tuple[float, float] | None) -> "CascadePlan":
+        """The plan with another band.
+
+        Raises:
+            ConfigurationError: one that does not hold the cut.
+        """
+        if band is None:
+            return self
+        try:
+            return CascadePlan.model_validate({**self.model_dump(), "band": band, "provenance": None})
+        except ValidationError as error:
+            said = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
+            raise ConfigurationError(f"cascade.band: {said}") from None
+
+
+def load_cascade_plan(path: Path) -> CascadePlan:
+    """Reads a plan.
+
+    Raises:
+        InputError: no such file, or none of `metajudge calibrate cascade`.
+    """
+    try:
+        return CascadePlan.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise InputError(f"{path}: no plan of a cascade can be read: {error.strerror}") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise InputError(
+            f"{path}: no plan of a cascade: {where + ': ' if where else ''}{first['msg']}. Make one with "
+            "`metajudge calibrate cascade`"
+        ) from None

@@ -1,0 +1,114 @@
+"""``metajudge calibrate cascade``: curves for each stage and the band of doubt, from labelled scores."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from metajudge.calibration.agent_scores import AgentScores
+    from metajudge.calibration.cascade import CascadePlan
+    from metajudge.types import Judgment
+
+
+def cascade(
+    data: Annotated[list[Path], typer.Option("--data", help="Labelled judgments: files or folders.", metavar="DIR")],
+    agent_scores: Annotated[
+        Path,
+        typer.Option(
+            "--agent-scores",
+            help="Assessments with every agent's score (`vet --no-early-exit --out`).",
+            metavar="FILE",
+        ),
+    ],
+    stage: Annotated[
+        list[str],
+        typer.Option("--stage", help="Agents of a stage, comma-separated; cheapest first. Repeat.", metavar="NAMES"),
+    ],
+    out: Annotated[Path, typer.Option("--out", help="Where the plan is written.", metavar="FILE.json")],
+    cut: Annotated[float, typer.Option(help="Keep what is more probably right than this.", min=0, max=1)] = 0.5,
+    precision_given_up: Annotated[
+        float, typer.Option(help="How much lower than the last stage's the precision may be, e.g. 0.01.", min=0, max=1)
+    ] = 0.0,
+    kept_given_up: Annotated[
+        float, typer.Option(help="How large a share fewer than the last stage keeps may be kept.", min=0, max=1)
+    ] = 0.0,
+    seed: Annotated[int, typer.Option(help="Of the folds.", min=0)] = 0,
+    folds: Annotated[int, typer.Option(help="By question.", min=2)] = 5,
+) -> None:
+    """Plan a cascade: the cheapest band of doubt that keeps as precisely, and as many, as the last stage alone.
+
+    Name the plan in a panel file: strategy = "cascade", and [cascade] plan = FILE.
+    """
+    from metajudge.calibration.agent_scores import AgentScores, read_assessments
+    from metajudge.calibration.cascade_fit import plan_cascade
+    from metajudge.calibration.cascade_scores import staged_scores
+    from metajudge.report.files import check_writable, write_text
+
+    check_writable(out)
+    stages = [tuple(name.strip() for name in names.split(",") if name.strip()) for names in stage]
+    judgments = _labelled(data)
+    assessments = read_assessments(agent_scores)
+    staged = staged_scores(judgments, {one.judgment_id: one for one in assessments}, stages)
+    plan = plan_cascade(
+        staged,
+        stages,
+        cut=cut,
+        precision_given_up=precision_given_up,
+        kept_given_up=kept_given_up,
+        folds=folds,
+        seed=seed,
+    )
+    plan = plan.model_copy(update=_identity(AgentScores.from_assessments(assessments), stages))
+    write_text(out, plan.model_dump_json(indent=2) + "\n")
+    for line in plan_lines(plan):
+        typer.echo(line)
+    typer.echo(f"Written: {out}")
+
+
+def plan_lines(plan: "CascadePlan") -> list[str]:
+    """What a plan promises, in words."""
+    found = plan.provenance
+    assert found is not None
+    low, high = plan.band
+    lines = [
+        f"{found.judgments} labelled judgments of {found.questions} questions"
+        + (f"; {found.left_out} left out, which some stage has no score for" if found.left_out else ""),
+        f"Band of doubt {low:.3f}..{high:.3f}, cut {plan.cut:.3f}.",
+    ]
+    for number, (stage, asked) in enumerate(zip(plan.stages, found.asked, strict=True), 1):
+        lines.append(f"Stage {number}, {', '.join(stage.agents)}: asked about {asked} of {found.judgments}")
+    lines.append(
+        f"Out of fold: keeps {found.kept} with precision {_share(found.precision)}; the last stage alone keeps "
+        f"{found.reference_kept} with {_share(found.reference_precision)}"
+    )
+    lines.append(f"Costs {found.share_of_cost:.1%} of asking the last stage about all, in {found.cost_unit}.")
+    if found.share_of_cost >= 1:
+        lines.append("That saves nothing: ask the last stage alone, or put a better or cheaper agent before it.")
+    lines.append("The band was chosen on these labels: on others expect somewhat less.")
+    return lines
+
+
+def _share(value: float | None) -> str:
+    return "none to count" if value is None else f"{value:.4f}"
+
+
+def _labelled(paths: list[Path]) -> "dict[str, Judgment]":
+    """Judgments with a label and a verdict that is no tie, by id."""
+    from metajudge.errors import InputError
+    from metajudge.readers import open_judgments
+
+    source = open_judgments(list(map(str, paths)))
+    found = {judgment.id: judgment for judgment in source if judgment.correct is not None}
+    if not found:
+        raise InputError(f"no labelled judgments in {', '.join(map(str, paths))}: a cascade is planned on labels")
+    return found
+
+
+def _identity(scores: "AgentScores", stages: "Sequence[tuple[str, ...]]") -> dict[str, object]:
+    """What the plan is for: its agents, rubrics and prompts."""
+    names = {name for stage in stages for name in stage}
+    agents = {name: model for name, model in scores.agents.items() if name in names}
+    return {"agents": agents, "rubrics": scores.rubrics, "prompts": scores.prompts}

@@ -1,0 +1,108 @@
+"""``metajudge diff``: what does another panel, rubric or threshold change, judgment by judgment?"""
+
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from metajudge.cli.options import JsonOption, StoreOption, store_path
+
+SHOWN = 10
+_RUN_HELP = "A run's id, a store's file, or a file of `vet --out`."
+
+
+def diff(
+    first: Annotated[str, typer.Argument(help=_RUN_HELP, metavar="RUN1")],
+    second: Annotated[str, typer.Argument(help=_RUN_HELP, metavar="RUN2")],
+    labels: Annotated[
+        list[str] | None,
+        typer.Option(help="Judgments with labels, for files of assessments, which hold none. Repeatable."),
+    ] = None,
+    store: StoreOption = None,
+    seed: Annotated[int, typer.Option(help="Of the resampling.")] = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare two runs over the same judgments, paired: what is kept, scores, and precision where there are labels.
+
+    Differences are second minus first, with a 95 % interval from resampled items; where every item has one judgment,
+    McNemar's exact test says whether the share kept differs. Exit codes: 0 compared, 2 nothing to compare.
+    """
+    from metajudge.cli.diff_comparison import compare
+    from metajudge.cli.diff_sides import labelled_judgments, load_side
+    from metajudge.cli.loop import run
+
+    where, known = store_path(store), labelled_judgments(labels or [])
+
+    async def both() -> tuple[Any, Any]:  # one after the other: they may be in one store
+        return await load_side(first, where, known), await load_side(second, where, known)
+
+    one, other = run(both())
+    found = compare(one, other, seed=seed)
+    if as_json:
+        _print_json(one, other, found)
+    else:
+        for line in _lines(one, other, found):
+            typer.echo(line)
+
+
+def _print_json(one: Any, other: Any, found: Any) -> None:
+    import orjson
+
+    differences = ("kept", "score", "precision")
+    data = {name: value for name, value in asdict(found).items() if name not in differences}
+    data |= {name: getattr(found, name).to_json() for name in differences}
+    data = {"first": one.name, "second": other.name, **data, "notes": [*one.notes, *other.notes]}
+    typer.echo(orjson.dumps(data).decode())
+
+
+def _lines(one: Any, other: Any, found: Any) -> list[str]:
+    changed = len(found.gained) + len(found.lost)
+    lines = [
+        f"{found.paired} judgments in both {one.name} and {other.name}",
+        f"  kept by both {found.both_kept}, by neither {found.neither_kept}, only by the first {len(found.lost)}, "
+        f"only by the second {len(found.gained)}",
+    ]
+    lines += _left_out(found)
+    lines.append(f"Kept        {_shares(found.kept, percent=True)}")
+    lines.append(f"Mean score  {_shares(found.score, percent=False)}")
+    lines.append(f"Precision   {_shares(found.precision, percent=True)}")
+    if found.right_gained[1] or found.right_lost[1]:
+        (right, gained), (right_lost, lost) = found.right_gained, found.right_lost
+        lines.append(
+            f"  of the labelled ones gained {right} of {gained} are right, of those lost {right_lost} of {lost}"
+        )
+    lines += _names("Kept by the second alone", found.gained) + _names("Kept by the first alone", found.lost)
+    if not changed:
+        lines.append("No decision differs.")
+    return lines + [f"Note: {note}" for note in (*one.notes, *other.notes)]
+
+
+def _left_out(found: Any) -> list[str]:
+    told = [
+        (found.undecided[0], "have no decision in the first"),
+        (found.undecided[1], "have no decision in the second"),
+        (found.only_first, "are in the first alone"),
+        (found.only_second, "are in the second alone"),
+        (found.changed_content, "share an id but not their content"),
+    ]
+    return [f"  not compared: {count} {why}" for count, why in told if count]
+
+
+def _shares(found: Any, *, percent: bool) -> str:
+    if found.value is None:
+        return f"not compared: {found.why_absent}"
+    scale, digits, unit = (100, 1, " %") if percent else (1, 3, "")
+    shown = [f"{scale * value:.{digits}f}{unit}" for value in (found.first, found.second)]
+    text = f"{shown[0]} -> {shown[1]}, difference {scale * found.value:+.{digits}f}"
+    if found.low is None:
+        return f"{text} (n = {found.n}; {found.why_absent})"
+    interval = f"95 % interval {scale * found.low:+.{digits}f} to {scale * found.high:+.{digits}f}"
+    test = "" if found.p_value is None else f", McNemar p = {found.p_value:.3g}"
+    return f"{text} ({interval}{test}; n = {found.n}, {found.items} items)"
+
+
+def _names(title: str, names: tuple[str, ...]) -> list[str]:
+    if not names:
+        return []
+    more = f" and {len(names) - SHOWN} more (--json has all)" if len(names) > SHOWN else ""
+    return [f"{title}: {', '.join(names[:SHOWN])}{more}"]

@@ -1,0 +1,220 @@
+"""Two runs over the same judgments, paired: what is kept, the scores, and precision where there are labels."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from metajudge.errors import InputError
+from metajudge.types import Assessment
+
+if TYPE_CHECKING:
+    from metajudge.stats.bootstrap import BootstrapEstimate
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of two runs.
+
+    Attributes:
+        name: as the user named it.
+        assessments: by judgment id.
+        correct: by judgment id, whether the verdict names the labelled winner; judgments without a label are left out.
+        notes: what is to be known about it.
+    """
+
+    name: str
+    assessments: Mapping[str, Assessment]
+    correct: Mapping[str, bool] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Second minus first, with an interval from resampled items; or why there is none.
+
+    Attributes:
+        n: judgments compared; ``items`` their independent units.
+        p_value: of McNemar's exact test, where the judgments are independent (one an item).
+    """
+
+    n: int
+    items: int = 0
+    first: float | None = None
+    second: float | None = None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p_value: float | None = None
+    method: str = ""
+    why_absent: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; figures that are absent are left out, and the reason is there instead."""
+        names = [name for name in self.__slots__ if getattr(self, name) not in (None, "")]
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What became of the judgments that both runs assessed.
+
+    Attributes:
+        paired: judgments in both, with the same content; ``changed_content`` of further ones differ and are left out.
+        only_first, only_second: judgments in one alone.
+        undecided: paired judgments on which at least one side has no decision, by side.
+        both_kept, neither_kept: of the paired ones both decided.
+        gained, lost: ids kept by the second alone, and by the first alone.
+        kept: difference in the share kept.
+        score: difference in the mean score, where both have one.
+        precision: difference in the share of right ones among the labelled ones kept.
+        right_gained, right_lost: of the labelled gained and lost ones those that are right, of how many.
+    """
+
+    paired: int
+    changed_content: int
+    only_first: int
+    only_second: int
+    undecided: tuple[int, int]
+    both_kept: int
+    neither_kept: int
+    gained: tuple[str, ...]
+    lost: tuple[str, ...]
+    kept: Difference
+    score: Difference
+    precision: Difference
+    right_gained: tuple[int, int]
+    right_lost: tuple[int, int]
+
+
+def compare(first: Side, second: Side, *, seed: int = 0, resamples: int = 10_000) -> Comparison:
+    """Pairs two runs by judgment id.
+
+    Raises:
+        InputError: they have no judgment in common.
+    """
+    common = [name for name in first.assessments if name in second.assessments]
+    pairs = [(first.assessments[name], second.assessments[name]) for name in common]
+    same = [pair for pair in pairs if pair[0].judgment_digest == pair[1].judgment_digest]
+    if not same:
+        less = f": {len(common)} share an id, and their contents differ" if common else ""
+        raise InputError(f"{first.name} and {second.name} have no judgment in common{less}; name runs over one input")
+    decided = [(one, other) for one, other in same if one.accepted is not None and other.accepted is not None]
+    gained = [one.judgment_id for one, other in decided if other.accepted and not one.accepted]
+    lost = [one.judgment_id for one, other in decided if one.accepted and not other.accepted]
+    correct = {**first.correct, **second.correct}
+    draw = _Bootstrap(seed, resamples)
+    return Comparison(
+        paired=len(same),
+        changed_content=len(common) - len(same),
+        only_first=len(first.assessments) - len(common),
+        only_second=len(second.assessments) - len(common),
+        undecided=(sum(one.accepted is None for one, _ in same), sum(other.accepted is None for _, other in same)),
+        both_kept=sum(one.accepted is True and other.accepted is True for one, other in decided),
+        neither_kept=sum(not one.accepted and not other.accepted for one, other in decided),
+        gained=tuple(gained),
+        lost=tuple(lost),
+        kept=_kept(decided, draw),
+        score=_scores(same, draw),
+        precision=_precision(decided, correct, draw),
+        right_gained=_right(gained, correct),
+        right_lost=_right(lost, correct),
+    )
+
+
+Pairs = Sequence[tuple[Assessment, Assessment]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Bootstrap:
+    seed: int
+    resamples: int
+
+    def of(
+        self, items: Sequence[str], estimate: Callable[[Any, int], "BootstrapEstimate"], first: float, second: float
+    ) -> Difference:
+        import numpy as np
+
+        distinct = len(set(items))
+        if distinct < 2:
+            return Difference(
+                len(items), distinct, first, second, second - first, why_absent="one item: no interval without two"
+            )
+        found = estimate(np.random.default_rng(self.seed), self.resamples)
+        return Difference(
+            len(items),
+            distinct,
+            first,
+            second,
+            found.estimate,
+            found.low,
+            found.high,
+            method=f"{found.method}, {found.resamples} resamples, seed {self.seed}",
+        )
+
+
+def _kept(decided: Pairs, draw: _Bootstrap) -> Difference:
+    if not decided:
+        return Difference(0, why_absent="no judgment is decided in both")
+    one = [float(bool(pair[0].accepted)) for pair in decided]
+    other = [float(bool(pair[1].accepted)) for pair in decided]
+    found = _mean_difference([pair[0].item_id for pair in decided], one, other, draw)
+    if found.items < found.n:
+        return found  # judgments of one item are not independent: McNemar's test does not hold
+    from dataclasses import replace
+
+    from metajudge.stats.paired import mcnemar_exact
+
+    test = mcnemar_exact([bool(value) for value in one], [bool(value) for value in other])
+    return replace(found, p_value=test.p_value)
+
+
+def _scores(same: Pairs, draw: _Bootstrap) -> Difference:
+    both = [
+        (one.item_id, one.final_score, other.final_score)
+        for one, other in same
+        if one.final_score is not None and other.final_score is not None
+    ]
+    if not both:
+        why = "no judgment has a score in both (a panel that stops early leaves bounds: vet with --no-early-exit)"
+        return Difference(0, why_absent=why)
+    items, first, second = zip(*both, strict=True)
+    return _mean_difference(items, first, second, draw)
+
+
+def _mean_difference(
+    items: Sequence[str], first: Sequence[float], second: Sequence[float], draw: _Bootstrap
+) -> Difference:
+    from metajudge.stats.paired import bootstrap_paired_difference
+
+    def estimate(rng: Any, resamples: int) -> "BootstrapEstimate":
+        return bootstrap_paired_difference(second, first, list(items), rng=rng, resamples=resamples)
+
+    return draw.of(items, estimate, sum(first) / len(first), sum(second) / len(second))
+
+
+def _precision(decided: Pairs, correct: Mapping[str, bool], draw: _Bootstrap) -> Difference:
+    labelled = [(one, other) for one, other in decided if one.judgment_id in correct]
+    if not labelled:
+        return Difference(0, why_absent="no label: give --labels with judgments whose items have one")
+    import numpy as np
+
+    from metajudge.stats.bootstrap import Ratio, bootstrap_difference
+
+    right = np.array([correct[one.judgment_id] for one, _ in labelled], dtype=np.float64)
+    first, second = (np.array([bool(pair[side].accepted) for pair in labelled], dtype=np.float64) for side in (0, 1))
+    if not first.sum() or not second.sum():
+        which = "the first" if not first.sum() else "the second"
+        return Difference(len(labelled), why_absent=f"{which} keeps none of the labelled judgments")
+    items = [one.item_id for one, _ in labelled]
+
+    def estimate(rng: Any, resamples: int) -> "BootstrapEstimate":
+        later, earlier = Ratio(right * second, second), Ratio(right * first, first)
+        return bootstrap_difference(later, earlier, items, rng=rng, resamples=resamples)
+
+    shares = [float((right * kept).sum() / kept.sum()) for kept in (first, second)]
+    return draw.of(items, estimate, *shares)
+
+
+def _right(names: Sequence[str], correct: Mapping[str, bool]) -> tuple[int, int]:
+    labelled = [correct[name] for name in names if name in correct]
+    return sum(labelled), len(labelled)

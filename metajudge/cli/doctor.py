@@ -1,0 +1,55 @@
+"""``metajudge doctor``: is everything there that a run needs?"""
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from metajudge.cli.options import JsonOption, StoreOption, store_path
+
+MARKS = {"ok": "ok", "note": "--", "warning": "!!", "error": "XX"}
+
+
+def doctor(
+    config: Annotated[
+        Path | None, typer.Option("--config", help="Panel file (TOML) to look at, too.", metavar="FILE")
+    ] = None,
+    store: StoreOption = None,
+    online: Annotated[bool, typer.Option("--online", help="Also reach the endpoints; sends no key.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Look at what a run needs: packages, keys, store, panel file, local models, clock and disk.
+
+    Exit code 1 where something is wrong (XX), 0 otherwise; !! is worth knowing. Keys are never printed. Whether a
+    model answers, and at what price, is what `metajudge check` asks.
+    """
+    import orjson
+
+    from metajudge.cli import doctor_checks as checks
+    from metajudge.cli.loop import run
+    from metajudge.errors import MetajudgeError
+    from metajudge.settings import Settings
+
+    now = time.time()
+    found = [*checks.check_python(), *checks.check_extras(), *checks.check_clock(now)]
+    panel, said = checks.load_panel(config)
+    found += said
+    try:
+        settings = Settings.load()
+        where = store_path(store)
+    except MetajudgeError as error:
+        found.append(checks.Check("settings", "error", str(error)))
+    else:
+        found += [*checks.check_keys(settings, panel), *checks.check_local(settings, panel)]
+        found += [*run(checks.check_store(where, now)), *checks.check_disk(where)]
+        if online:
+            found += checks.check_online(settings, panel, now)
+    wrong = any(check.state == "error" for check in found)
+    if as_json:
+        data = [{"name": check.name, "state": check.state, "said": check.said} for check in found]
+        typer.echo(orjson.dumps({"ok": not wrong, "checks": data}).decode())
+    else:
+        for check in found:
+            typer.echo(f"{MARKS[check.state]}  {check.name:<12}  {check.said}")
+    raise typer.Exit(1 if wrong else 0)

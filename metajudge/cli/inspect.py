@@ -1,0 +1,63 @@
+"""``metajudge inspect``: what is this file, and how would its records be read?"""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from metajudge.cli.inputs import MapOption, MapValuesOption, PrefixIdsOption, mapping_of
+from metajudge.cli.options import JsonOption
+
+if TYPE_CHECKING:
+    from metajudge.inspection import Inspection
+
+
+def inspect(
+    inputs: Annotated[list[str], typer.Argument(help="Files or folders; - is standard input.", metavar="FILE...")],
+    maps: MapOption = None,
+    values: MapValuesOption = None,
+    prefix_ids: PrefixIdsOption = False,
+    judge: Annotated[
+        str | None, typer.Option(help="One judge for all rows, as --map judge:=NAME.", metavar="NAME")
+    ] = None,
+    save: Annotated[
+        bool, typer.Option("--save", help="Keep the mapping for this file in metajudge-inputs.toml.")
+    ] = False,
+    records: Annotated[int, typer.Option(help="How many records to show.", min=0)] = 3,
+    as_json: JsonOption = False,
+) -> None:
+    """Say which format a file has, guess which column is what, show some records as they would be read, and count.
+
+    No model is asked; only --save keeps anything. Exit codes: 0 all records can be read in the way shown, 1 some
+    cannot, or something must be said first (see the problems), 2 usage.
+    """
+    from metajudge.cli.inspect_report import print_report, to_json
+    from metajudge.inspection import inspect_input
+
+    given = [*(maps or ()), *([f"judge:={judge}"] if judge else [])]
+    mapping = mapping_of(given, values)
+    found = [inspect_input(name, mapping, records=records, prefix_ids=prefix_ids) for name in inputs]
+    if as_json:
+        import orjson
+
+        data: Any = [to_json(one) for one in found]
+        typer.echo(orjson.dumps(data[0] if len(data) == 1 else data, option=orjson.OPT_INDENT_2).decode())
+    else:
+        for number, one in enumerate(found):
+            if number:
+                typer.echo("")
+            print_report(one, saved=save)
+    for one in found if save else ():
+        typer.echo(_saved(one), err=True)
+    raise typer.Exit(0 if all(one.complete for one in found) else 1)
+
+
+def _saved(one: "Inspection") -> str:
+    from metajudge.errors import InputError
+    from metajudge.readers.saved_maps import save_map
+
+    if one.mapping is None:
+        return f"metajudge: {one.name} needs no mapping; nothing is kept for it"
+    if one.judgments is None:
+        raise InputError(f"{one.name}: the mapping is not kept, because it does not fit: {'; '.join(one.problems)}")
+    file = save_map(one.name, one.mapping)
+    return f"metajudge: how {one.name} is read is kept in {file.name}; the next run needs no --map"

@@ -1,0 +1,115 @@
+"""What ``metajudge inspect`` prints."""
+
+import json
+from typing import Any
+
+import typer
+
+from metajudge.inspection import Inspection
+from metajudge.readers.mapping import quoted
+from metajudge.types import Judgment
+
+_WIDTH = 88
+_MOST = 8
+_ORIGINS = {
+    "given": "by the mapping given",
+    "kept": "by the mapping kept in metajudge-inputs.toml",
+    "guessed": "by this mapping, which is guessed",
+}
+
+
+def print_report(found: Inspection, *, saved: bool) -> None:
+    """Prints one input as text."""
+    typer.echo(f"{found.name}: {found.format}, {_counts(found)}")
+    if found.mapping is not None:
+        typer.echo(f"Read {_ORIGINS.get(found.origin, 'as it is')}:")
+        reasons = {one.field: f"{one.confidence:<6}  {one.why}" for one in found.fields}
+        for name, column in found.mapping.columns.items():
+            given = "given" if found.origin != "kept" else "kept"
+            typer.echo(_cut(f"  {name:<12} = {column:<20} {reasons.get(name, given)}", _WIDTH + 20))
+        for name, text in found.mapping.constants.items():
+            typer.echo(f"  {name:<12} := {text}")
+        for value, meaning in found.mapping.values.items():
+            typer.echo(f"  the value {value!r} means {meaning}")
+        unused = [name for name in found.columns if name not in found.mapping.columns.values()]
+        if unused:
+            typer.echo(_cut(f"  not used: {', '.join(unused)}", _WIDTH + 20))
+    if found.judges:
+        typer.echo(f"Judges: {_top(found.judges)}")
+    if found.verdicts:
+        typer.echo(f"{'Verdicts' if found.judgments is not None else 'Values of the verdict'}: {_top(found.verdicts)}")
+    for number, record in enumerate(found.records, start=1):
+        _print_record(number, record)
+    if found.problems:
+        typer.echo("Problems:")
+        for problem in found.problems:
+            typer.echo(f"  {problem}")
+    if found.mapping is not None and found.origin == "guessed" and not saved:
+        typer.echo(f"To read it so: metajudge vet {quoted(found.name)} {found.mapping.to_flags()}{_rest(found)}")
+
+
+def to_json(found: Inspection) -> dict[str, Any]:
+    """One input as plain data; absent counts are null."""
+    return {
+        "name": found.name,
+        "format": found.format,
+        "origin": found.origin,
+        "complete": found.complete,
+        "mapping": None if found.mapping is None else found.mapping.model_dump(),
+        "missing": [] if found.mapping is None else list(found.mapping.missing()),
+        "flags": None if found.mapping is None else found.mapping.to_flags(),
+        "guess": [
+            {"field": one.field, "column": one.column, "confidence": one.confidence, "why": one.why}
+            for one in found.fields
+        ],
+        "columns": list(found.columns),
+        "judgments": found.judgments,
+        "rejects": found.rejects,
+        "duplicates": found.duplicates,
+        "rows": found.rows,
+        "judges": dict(found.judges),
+        "verdicts": dict(found.verdicts),
+        "records": [record.model_dump(mode="json") for record in found.records],
+        "problems": found.problems,
+    }
+
+
+def _counts(found: Inspection) -> str:
+    if found.judgments is None:
+        return f"{found.rows:,} rows, {len(found.columns)} columns"
+    text = f"{found.judgments:,} judgments"
+    if found.rejects:
+        text += f", {found.rejects:,} records that cannot be read"
+    return text + (f", {found.duplicates:,} repeated" if found.duplicates else "")
+
+
+def _print_record(number: int, record: Judgment) -> None:
+    typer.echo(f"{number}. {record.id}")
+    verdict = f"no verdict ({record.no_verdict})" if record.verdict is None else str(record.verdict)
+    label = f", label {record.item.label}" if record.item.label is not None else ""
+    typer.echo(f"   {record.judge} says {verdict}{label}, shown in the order {', '.join(record.order)}")
+    typer.echo(f"   question   {_short(record.item.question)}")
+    for name, text in record.item.responses.items():
+        model = (record.item.models or {}).get(name)
+        typer.echo(f"   {name:<10} {_short(text)}{f'  ({model})' if model else ''}")
+    if record.rationale:
+        typer.echo(f"   rationale  {_short(record.rationale)}")
+
+
+def _short(text: str) -> str:
+    return _cut(json.dumps(text, ensure_ascii=False), _WIDTH - 14)
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 3] + "..."
+
+
+def _top(counts: Any) -> str:
+    shown = ", ".join(f"{name or '(empty)'} {count:,}" for name, count in counts.most_common(_MOST))
+    return shown + (f", and {len(counts) - _MOST} more" if len(counts) > _MOST else "")
+
+
+def _rest(found: Inspection) -> str:
+    missing = () if found.mapping is None else found.mapping.missing()
+    wanted = {"judge": "judge:=NAME", "responses.A": "responses.A=COLUMN"}
+    return "".join(f" --map {wanted.get(name, f'{name}=COLUMN')}" for name in missing)

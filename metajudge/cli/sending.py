@@ -1,0 +1,106 @@
+"""How calls are paid for and sent: options of the commands that ask models, and what they come to."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from metajudge.types.location import StoreLocation
+
+if TYPE_CHECKING:
+    from metajudge.providers.batch_queue import BatchSettings
+    from metajudge.providers.budget import Budget
+
+BudgetUsdOption = Annotated[float | None, typer.Option(help="Stop before spending more than this.")]
+BudgetCallsOption = Annotated[
+    int | None, typer.Option("--budget-calls", help="Stop before making more calls than this, retries included.")
+]
+BudgetTokensOption = Annotated[
+    int | None, typer.Option("--budget-tokens", help="Stop before using more tokens than this, input and output.")
+]
+BudgetFileOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--budget-file",
+        help="Share the budget with all commands that name this file, earlier ones included. Made if missing.",
+        metavar="FILE",
+    ),
+]
+BatchOption = Annotated[
+    bool,
+    typer.Option("--batch", help="Ask through the providers' batch APIs: half the price, an answer within a day."),
+]
+BatchWaitOption = Annotated[
+    float | None,
+    typer.Option(
+        "--batch-wait",
+        help="Leave batches to the provider after so many seconds without progress (0: submit and leave); the same "
+        "command collects them. Default: wait.",
+        min=0,
+    ),
+]
+BatchLiveBelowOption = Annotated[
+    int,
+    typer.Option(
+        "--batch-live-below",
+        help="Ask rounds of fewer requests live, at full price, such as the repairs after a batch.",
+        min=0,
+    ),
+]
+BatchSizeOption = Annotated[
+    int | None, typer.Option("--batch-size", help="Requests in one batch; default what the provider allows.", min=1)
+]
+BatchPollOption = Annotated[
+    float, typer.Option("--batch-poll", help="Longest time between two looks at a batch, in seconds.", min=0.01)
+]
+
+DEFAULT_POLL_S = 300.0
+
+
+def budget_of(usd: float | None, calls: int | None, tokens: int | None, file: Path | None) -> "Budget":
+    """The budget of a command; close it at the end.
+
+    Raises:
+        ConfigurationError: a limit that is not positive, or a file that is no ledger.
+    """
+    from metajudge.providers.shared_budget import open_budget
+
+    return open_budget(usd, calls, tokens, file)
+
+
+def batches_of(
+    store: StoreLocation,
+    batch: bool,
+    *,
+    wait_s: float | None = None,
+    live_below: int = 0,
+    size: int | None = None,
+    poll_s: float = DEFAULT_POLL_S,
+) -> "BatchSettings | None":
+    """How batches are made, None where calls are made live.
+
+    Raises:
+        BadParameter: options about batches without ``--batch``.
+    """
+    given: dict[str, Any] = {"--batch-wait": wait_s, "--batch-live-below": live_below or None, "--batch-size": size}
+    if not batch:
+        useless = [name for name, value in given.items() if value is not None]
+        if useless:
+            raise typer.BadParameter(f"{', '.join(useless)} is about batches: add --batch, or leave it out")
+        return None
+    from metajudge.providers.batch_queue import BatchSettings
+
+    return BatchSettings(
+        folder=batch_folder(store),
+        wait_s=wait_s,
+        live_below=live_below,
+        max_requests=size,
+        linger_s=min(1.0, poll_s),
+        first_poll_s=min(10.0, poll_s),
+        longest_poll_s=poll_s,
+    )
+
+
+def batch_folder(store: StoreLocation) -> Path:
+    """Where batches under way are noted down: beside the store's file, or here where the store is on a server."""
+    return Path(f"{store if isinstance(store, Path) else 'metajudge'}.batches")

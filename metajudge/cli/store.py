@@ -1,0 +1,63 @@
+"""``metajudge store``: a whole store, moved between a file and a PostgreSQL server."""
+
+import sys
+import time
+from typing import Annotated
+
+import typer
+
+from metajudge.cli.options import JsonOption
+
+SAY_EVERY_S = 2.0
+
+app = typer.Typer(name="store", help="Copy a whole store.", no_args_is_help=True)
+
+
+@app.callback()
+def _root() -> None:
+    pass
+
+
+@app.command("copy")
+def copy(
+    source: Annotated[
+        str, typer.Argument(help="The store to copy: a file or postgresql://...", metavar="FROM", show_default=False)
+    ],
+    target: Annotated[str, typer.Argument(help="Where to: a file or postgresql://..., empty or new.", metavar="TO")],
+    as_json: JsonOption = False,
+) -> None:
+    """Copy all that a store keeps into another one, and verify it.
+
+    Stopped in the middle, the same command goes on; run again, it adds what has come since. A target with anything
+    else in it is refused and left as it is. Jobs and idempotency keys of a service are not copied.
+    """
+    from dataclasses import asdict
+
+    import orjson
+
+    from metajudge.store.copying import copy_store
+    from metajudge.types.location import store_location
+
+    places = store_location(source), store_location(target)
+    done = copy_store(*places, watch=_Progress())
+    if as_json:
+        typer.echo(
+            orjson.dumps({"from": str(places[0]), "to": str(places[1]), "tables": list(map(asdict, done))}).decode()
+        )
+        return
+    width = max(len(one.table) for one in done)
+    for one in done:
+        typer.echo(f"{one.table:<{width}}  {one.rows:>10,} rows, {one.added:,} of them new")
+    typer.echo(f"{places[1]} holds all of {places[0]}.")
+
+
+class _Progress:
+    """A line on standard error now and then."""
+
+    def __init__(self) -> None:
+        self._said = time.monotonic()
+
+    def __call__(self, table: str, done: int, total: int) -> None:
+        if time.monotonic() - self._said >= SAY_EVERY_S:
+            self._said = time.monotonic()
+            print(f"metajudge: {table}: {done:,} of {total:,} rows", file=sys.stderr)  # noqa: T201

@@ -1,0 +1,242 @@
+"""Judgments and assessments as pandas frames and Hugging Face datasets, in and out.
+
+The columns are the fields of a mapping (``id, judge, verdict, question, responses.A, models.A, item_id, ...``), so that
+a frame written to CSV or Parquet is read by ``metajudge vet`` as it is, and gives equal records. Lists, and the
+caller's own data in ``meta``, are JSON text. pandas and datasets are imported when they are used:
+``pip install 'metajudge-vet[inputs]'``.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from pydantic import ValidationError
+
+from metajudge.errors import ConfigurationError, InputError
+from metajudge.readers import FieldMap
+from metajudge.readers.lines import BadLine, Line, Source
+from metajudge.readers.mapped import MappedTable
+from metajudge.readers.mapping import own_columns, parse_map
+from metajudge.readers.parquet_table import plain, raw_of
+from metajudge.readers.reasons import reason_of
+from metajudge.types import Assessment, Grade, Judgment, Ranking
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+    from pandas import DataFrame
+
+Mapped = FieldMap | Mapping[str, str] | str | None
+"""A mapping as :func:`~metajudge.readers.parse_map` makes it, a dict of field -> column, or the text of ``--map``."""
+
+_ALWAYS = ("id", "judge", "verdict", "no_verdict", "rationale", "order", "item_id", "question")
+
+
+def from_pandas(
+    frame: "DataFrame", mapping: Mapped = None, *, judge: str | None = None, values: Mapping[str, str] | None = None
+) -> list[Judgment]:
+    """Judgments from a frame, one a row.
+
+    Args:
+        frame: any frame; the index is not used.
+        mapping: which column is what (``"verdict=winner,question=prompt,responses.A=a,responses.B=b"``); None where the
+            columns are named after the fields, as :func:`to_pandas` names them.
+        judge: who judged all rows, where no column says so.
+        values: what values of the verdict mean: ``{"C": "tie", "0.5": "tie", "model_a": "A"}``.
+
+    Raises:
+        InputError: a column that is not there, a verdict that means nothing, or a row that cannot be read (with its
+            position and field); nothing is left out silently.
+
+    Example:
+        >>> judgments = from_pandas(frame, {"verdict": "winner", "question": "prompt", ...})  # doctest: +SKIP
+    """
+    names = [str(name) for name in frame.columns]
+    rows = (dict(zip(names, cells, strict=True)) for cells in frame.itertuples(index=False, name=None))
+    return _judgments(_FrameTable("DataFrame", names, rows), mapping, judge, values)
+
+
+def to_pandas(records: "Iterable[Judgment] | Iterable[Assessment]") -> "DataFrame":
+    """A frame of judgments, or of assessments: one row each, in their order.
+
+    Judgments have the columns that :func:`from_pandas` reads. Assessments have ids, judge, ``status``, ``accepted``,
+    ``score``, ``score_low``, ``score_high``, ``probability``, ``decision``, ``failure``, cost and
+    provenance, one column ``agent.NAME`` with each agent's score and one ``signal.NAME`` with each signal's value; what
+    is absent is missing (``None`` or ``NaN``), never 0.
+
+    Raises:
+        ConfigurationError: pandas is not installed.
+    """
+    pandas = _imported("pandas")
+    rows = _rows(records)
+    return pandas.DataFrame(rows, columns=_columns(rows))
+
+
+def from_dataset(
+    dataset: "Dataset", mapping: Mapped = None, *, judge: str | None = None, values: Mapping[str, str] | None = None
+) -> list[Judgment]:
+    """Judgments from a Hugging Face dataset, one a row; arguments and errors as for :func:`from_pandas`."""
+    names = list(dataset.column_names)
+    return _judgments(_FrameTable("Dataset", names, iter(dataset)), mapping, judge, values)
+
+
+def to_dataset(records: "Iterable[Judgment] | Iterable[Assessment]") -> "Dataset":
+    """A Hugging Face dataset with the columns of :func:`to_pandas`.
+
+    Raises:
+        ConfigurationError: datasets is not installed.
+    """
+    datasets = _imported("datasets")
+    rows = _rows(records)
+    return datasets.Dataset.from_dict({name: [row.get(name) for row in rows] for name in _columns(rows)})
+
+
+class _FrameTable:
+    """Rows in memory, as a table that a mapping reads."""
+
+    def __init__(self, name: str, columns: Sequence[str], rows: Iterator[dict[str, Any]]) -> None:
+        self.format = name
+        self.source = Source(Path(name), name)
+        self._columns = tuple(columns)
+        self._rows = [
+            Line(number, raw_of(data), data)
+            for number, data in enumerate(({key: _cell(cell) for key, cell in row.items()} for row in rows), start=1)
+        ]
+
+    def columns(self) -> tuple[str, ...]:
+        return self._columns
+
+    def rows(self) -> Iterator[Line]:
+        return iter(self._rows)
+
+
+def _judgments(
+    table: _FrameTable, mapping: Mapped, judge: str | None, values: Mapping[str, str] | None
+) -> list[Judgment]:
+    whole = _mapping(table, mapping).with_values(dict(values or {}))
+    if judge is not None:
+        columns = {name: column for name, column in whole.columns.items() if name != "judge"}
+        whole = whole.model_copy(update={"columns": columns, "constants": {**whole.constants, "judge": judge}})
+    reader = MappedTable(table, whole)
+    judgments: list[Judgment] = []
+    seen: dict[str, int] = {}
+    for row in table.rows():
+        try:
+            judgment = reader.judgment(row)
+        except ValidationError as error:
+            raise InputError(f"{table.format} row {row.number}: {reason_of(error)}") from None
+        except BadLine as bad:
+            raise InputError(f"{table.format} row {row.number}: {bad}") from None
+        if judgment.id in seen:
+            raise InputError(
+                f"{table.format} rows {seen[judgment.id]} and {row.number} have the same id {judgment.id!r}: give each "
+                "judgment its own, or map no id"
+            )
+        seen[judgment.id] = row.number
+        judgments.append(judgment)
+    return judgments
+
+
+def _mapping(table: _FrameTable, given: Mapped) -> FieldMap:
+    if given is None:
+        return FieldMap(columns=own_columns(table.columns()))
+    if isinstance(given, FieldMap):
+        return given
+    return parse_map([given] if isinstance(given, str) else [f"{name}={column}" for name, column in given.items()])
+
+
+def _cell(value: Any) -> Any:
+    """A cell as plain data: what is missing (``NaN``, ``NaT``, ``NA``) is None, numpy's scalars and arrays Python's."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    return plain(value)
+
+
+def _rows(records: "Iterable[Judgment] | Iterable[Assessment]") -> list[dict[str, Any]]:
+    return [_judgment_row(one) if isinstance(one, Judgment) else _assessment_row(one) for one in records]
+
+
+def _columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """All keys in a stable order: responses and models side by side, behind the question."""
+    keys = dict.fromkeys(key for row in rows for key in row)
+    ranks = {"responses": 1, "models": 2}
+    ahead = [key for key in keys if key in _ALWAYS or "." not in key]
+    nested = sorted((key for key in keys if key not in ahead), key=lambda key: ranks.get(key.split(".")[0], 3))
+    return [*ahead, *nested]
+
+
+def _judgment_row(judgment: Judgment) -> dict[str, Any]:
+    item = judgment.item
+    row: dict[str, Any] = {
+        "id": judgment.id,
+        "judge": judgment.judge,
+        "verdict": _verdict(judgment.verdict),
+        "no_verdict": judgment.no_verdict,
+        "rationale": judgment.rationale,
+        "order": json.dumps(judgment.order),
+        "labels": None if judgment.labels is None else json.dumps(judgment.labels, ensure_ascii=False),
+        "instruction": judgment.instruction,
+        "meta": orjson.dumps(judgment.meta).decode() if judgment.meta else None,
+        "item_id": item.id,
+        "question": item.question,
+        "category": item.category,
+        "label": _verdict(item.label),
+        "reference": item.reference,
+    }
+    row |= {f"responses.{name}": text for name, text in item.responses.items()}
+    row |= {f"models.{name}": model for name, model in (item.models or {}).items()}
+    return row
+
+
+def _verdict(verdict: Any) -> str | None:
+    match verdict:
+        case None:
+            return None
+        case Ranking():
+            return json.dumps(verdict.to_json())
+        case Grade():
+            return f"{verdict.value!r}"
+    return str(verdict)
+
+
+def _assessment_row(assessment: Assessment) -> dict[str, Any]:
+    low, high = assessment.score_bounds or (None, None)
+    failure, decision = assessment.failure, assessment.decision
+    row: dict[str, Any] = {
+        "judgment_id": assessment.judgment_id,
+        "item_id": assessment.item_id,
+        "judge": assessment.judge,
+        "category": assessment.category,
+        "status": assessment.status.value,
+        "accepted": assessment.accepted,
+        "score": assessment.final_score,
+        "score_low": low,
+        "score_high": high,
+        "probability": assessment.probability,
+        "decision": None if decision is None else decision.action.value,
+        "failure": None if failure is None else failure.kind.value,
+        "failure_message": None if failure is None else failure.message,
+        "strategy": assessment.strategy,
+        "threshold": assessment.threshold,
+        "rubric": assessment.rubric,
+        "panel_digest": assessment.panel_digest,
+        "judgment_digest": assessment.judgment_digest,
+        "calls": assessment.calls,
+        "cost_usd": assessment.cost_usd,
+        "metajudge_version": assessment.metajudge_version,
+    }
+    row |= {f"agent.{agent.agent}": agent.score for agent in assessment.agents}
+    row |= {f"signal.{name}": signal.value for name, signal in (assessment.signals or {}).items()}
+    return row
+
+
+def _imported(name: str) -> Any:
+    from importlib import import_module
+
+    try:
+        return import_module(name)
+    except ImportError:
+        raise ConfigurationError(f"{name} is not installed: pip install 'metajudge-vet[inputs]'") from None

@@ -1,0 +1,202 @@
+"""A look at an input before it is read: its format, a guess at its columns, some records, counts and problems."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ValidationError
+
+from metajudge.errors import InputError
+from metajudge.readers import FieldMap, Reject, open_judgments
+from metajudge.readers.containers import Container, container_of, table_of
+from metajudge.readers.dataset_table import DatasetTable, dataset_folders
+from metajudge.readers.guessing import FieldGuess, guess_mapping
+from metajudge.readers.lines import BadLine, Line, Source
+from metajudge.readers.mapped import MappedTable
+from metajudge.readers.mapping import check_columns
+from metajudge.readers.reasons import reason_of
+from metajudge.readers.saved_maps import saved_map
+from metajudge.readers.tables import SURVEYED_ROWS, Table
+from metajudge.types import Judgment
+
+Origin = Literal["format", "given", "kept", "guessed"]
+_SHOWN_REJECTS = 5
+_PLACEHOLDER = "(judge not named)"
+
+
+@dataclass(slots=True)
+class Inspection:
+    """What a look at an input found.
+
+    Attributes:
+        name: the path as given.
+        format: what it is.
+        origin: where the way of reading comes from: the format itself, flags, ``metajudge-inputs.toml``, or a guess.
+        complete: whether every record can be read in the way shown.
+        mapping: which column is what; None for formats that need none.
+        fields: the reasons of a guess.
+        columns: of a table that needs a mapping.
+        judgments: counted over the whole input; None where it cannot be read yet.
+        rejects: records that cannot be read, likewise.
+        duplicates: records that came before, likewise.
+        rows: rows of a table that cannot be read yet.
+        judges: who judged, with counts.
+        verdicts: how often each verdict occurs; of a table that cannot be read yet, each value among its first rows.
+        records: the first ones, as they would be read.
+        problems: what stands in the way, or is to be known.
+    """
+
+    name: str
+    format: str
+    origin: Origin = "format"
+    complete: bool = True
+    mapping: FieldMap | None = None
+    fields: list[FieldGuess] = field(default_factory=list)
+    columns: tuple[str, ...] = ()
+    judgments: int | None = None
+    rejects: int | None = None
+    duplicates: int | None = None
+    rows: int | None = None
+    judges: Counter[str] = field(default_factory=Counter)
+    verdicts: Counter[str] = field(default_factory=Counter)
+    records: list[Judgment] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def inspect_input(
+    name: str, given: FieldMap | None = None, *, records: int = 3, prefix_ids: bool = False
+) -> Inspection:
+    """Looks at a file or folder, all of it where it can be read.
+
+    Args:
+        name: the path.
+        given: which column is what, as far as it is known; the rest is guessed.
+        records: how many records to keep.
+        prefix_ids: as for :func:`metajudge.readers.open_judgments`.
+
+    Raises:
+        InputError: it is missing or of no kind that is known, or the mapping names a column that is not there.
+    """
+    try:
+        return _counted(name, given, records, prefix_ids)
+    except InputError:
+        table = _table(name)
+        if table is None:
+            raise
+        rows = [row for row in islice(table.rows(), SURVEYED_ROWS) if isinstance(row, Line)]
+        if not rows:
+            raise
+        known = given or FieldMap()
+        check_columns(known, table.columns(), name)
+        guess = guess_mapping(table.columns(), rows)
+        if len(guess.fields) < 2 and not known.columns:
+            raise
+    mapping = _merged(guess.mapping, known)
+    try:
+        if mapping.missing():
+            raise InputError("")
+        found = _counted(name, mapping, records, prefix_ids)
+        found.problems = [*_open(guess.problems, known), *found.problems]
+    except InputError as error:
+        found = Inspection(name, table.format, complete=False, rows=sum(1 for _ in table.rows()))
+        found.verdicts = guess.verdicts
+        found.problems = _open(guess.problems, known) or [str(error)]
+        _preview(found, MappedTable(table, _with_judge(mapping), survey=False) if _previewable(mapping) else None, rows)
+        del found.records[records:]
+    found.origin, found.mapping, found.columns = "guessed", mapping, table.columns()
+    found.fields = [one for one in guess.fields if mapping.columns.get(one.field) == one.column]
+    return found
+
+
+def _counted(name: str, mapping: FieldMap | None, records: int, prefix_ids: bool) -> Inspection:
+    """Everything about an input that can be read.
+
+    Raises:
+        InputError: it cannot.
+    """
+    source = open_judgments([name], mapping=mapping, prefix_ids=prefix_ids)
+    found = Inspection(name, next(iter(source.formats.values())))
+    if found.format.endswith("mapped"):
+        given = mapping is not None and bool(mapping.columns)
+        kept = None if given else saved_map(name)
+        found.origin = "given" if given else "kept" if kept else "format"
+        found.mapping = mapping if given else kept.with_values(mapping.values if mapping else {}) if kept else None
+    for record in source.scan():
+        if isinstance(record, Reject):
+            if len(found.problems) < _SHOWN_REJECTS:
+                found.problems.append(str(record))
+            continue
+        found.judges[record.judge] += 1
+        found.verdicts["(none)" if record.verdict is None else str(record.verdict)] += 1
+        if len(found.records) < records:
+            found.records.append(record)
+    found.judgments, found.rejects, found.duplicates = source.judgments, source.rejects, source.duplicates
+    if source.rejects > len(found.problems):
+        found.problems.append(f"and {source.rejects - len(found.problems)} more records that cannot be read")
+    found.complete = source.rejects == 0
+    return found
+
+
+def _preview(found: Inspection, reader: MappedTable | None, rows: Sequence[Line]) -> None:
+    """The first records that can be read, and why others cannot."""
+    for row in rows if reader is not None else ():
+        try:
+            found.records.append(reader.judgment(row))  # type: ignore[union-attr]
+        except (BadLine, ValidationError) as error:
+            reason = reason_of(error) if isinstance(error, ValidationError) else str(error)
+            if len(found.problems) < _SHOWN_REJECTS:
+                found.problems.append(f"{found.name}:{row.number}: {reason}")
+
+
+def _merged(guess: FieldMap, given: FieldMap) -> FieldMap:
+    """A guess, with what was given laid over it."""
+    taken = set(given.columns.values())
+    own_responses = bool(given.response_ids)
+    columns = {
+        name: column
+        for name, column in guess.columns.items()
+        if column not in taken
+        and name not in given.columns.keys() | given.constants.keys()
+        and not (own_responses and name.startswith(("responses.", "models.")))
+    }
+    return FieldMap(
+        columns={**given.columns, **columns}, constants=given.constants, values={**guess.values, **given.values}
+    )
+
+
+def _previewable(mapping: FieldMap) -> bool:
+    return not set(mapping.missing()) - {"judge"}
+
+
+def _with_judge(mapping: FieldMap) -> FieldMap:
+    """The mapping with a stand-in where nobody said who judged, for a look only."""
+    if "judge" not in mapping.missing():
+        return mapping
+    return mapping.model_copy(update={"constants": {**mapping.constants, "judge": _PLACEHOLDER}})
+
+
+def _open(problems: Sequence[str], given: FieldMap) -> list[str]:
+    """The problems of a guess that flags do not answer."""
+    answered = {*given.columns, *given.constants}
+    return [
+        problem
+        for problem in problems
+        if not any(f"--map {name.split('.')[0]}" in problem for name in answered)
+        and not (given.values and ("taken for" in problem or "no verdicts here" in problem))
+    ]
+
+
+def _table(name: str) -> Table | None:
+    path = Path(name)
+    if path.is_dir():
+        splits = dataset_folders(path)
+        return DatasetTable(Source(splits[0], str(splits[0]))) if splits else None
+    try:
+        source = Source(path, name)
+        container = container_of(source)
+        return None if container is Container.ZIP else table_of(source, container)
+    except InputError:
+        return None

@@ -1,0 +1,168 @@
+"""A model asked in batches: the same adapter, wrappers and bodies as live, over another transport."""
+
+import asyncio
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from metajudge.errors import AuthError, FailureKind, NotFoundError, ProviderError
+from metajudge.providers.batch_anthropic import AnthropicBatches
+from metajudge.providers.batch_lane import BatchLane, answer_error
+from metajudge.providers.batch_openai import OpenAIBatches
+from metajudge.providers.batch_protocol import BatchService
+from metajudge.providers.batch_queue import BatchQueue
+from metajudge.providers.client import EndpointClient, Transport
+from metajudge.providers.http_errors import Asked
+from metajudge.providers.metering import MeteredModel
+from metajudge.providers.model import Endpoint, Model, ModelRequest, Parameters
+from metajudge.providers.negotiation import RenegotiatedError
+from metajudge.providers.wrapper import CallAttempt, ModelWrapper
+from metajudge.types import Reply
+
+Adapter = Callable[[Transport], Model]
+"""Makes a provider's adapter over a transport."""
+
+
+class _AskLive(Exception):  # noqa: N818 - control flow between two models
+    """Too few requests for a batch: this one is to be asked live."""
+
+
+@dataclass(frozen=True, slots=True)
+class _BatchTransport:
+    """Carries one request, known by its key, into a batch and its answer back."""
+
+    lane: BatchLane
+    client: EndpointClient
+    key: str
+    fresh: bool
+
+    @property
+    def endpoint(self) -> Endpoint:
+        return self.client.endpoint
+
+    def asked(self, model: str) -> Asked:
+        return self.client.asked(model)
+
+    async def post(self, _path: str, body: bytes, asked: Asked, _parameters: Parameters) -> bytes:
+        answer = await self.lane.ask(self.key, self.fresh, body)
+        if answer is None:
+            raise _AskLive
+        if answer.status == 200:
+            return answer.content
+        raise answer_error(answer, asked)
+
+
+class BatchProvider:
+    """The provider below the wrappers: as the live one, but its requests travel in batches.
+
+    Args:
+        adapter: makes the live adapter over a transport, so that bodies and readings are its own.
+    """
+
+    def __init__(self, name: str, client: EndpointClient, queue: BatchQueue, adapter: Adapter) -> None:
+        self._name = name
+        self._client = client
+        self._queue = queue
+        self._adapter = adapter
+        self._service = batch_service(client)
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def endpoint(self) -> Endpoint:
+        return self._client.endpoint
+
+    def lane(self, request: ModelRequest) -> BatchLane:
+        """Where a request waits for its batch."""
+        return self._queue.lane(self._service, self._client.asked(self._name), request.parameters.headers)
+
+    async def complete(self, request: ModelRequest) -> Reply:
+        """Waits for the request's batch.
+
+        Raises:
+            ProviderError: typed, as live; an expired request is a time-out.
+            BatchPendingError: the batch is left to its provider.
+        """
+        call = CallAttempt.of(self, request)
+        transport = _BatchTransport(self.lane(call), self._client, call.key, call.fresh)
+        return await self._adapter(transport).complete(call)
+
+
+class BatchMeteredModel(MeteredModel):
+    """Keeps the books of batches: a request that is given up here is still under way there, and no failure."""
+
+    def _failed(
+        self,
+        request: ModelRequest,
+        started_at: float,
+        start: float,
+        kind: FailureKind,
+        said: str,
+        error: ProviderError | None,
+    ) -> None:
+        if kind is not FailureKind.INTERRUPTED:
+            super()._failed(request, started_at, start, kind, said, error)
+
+
+class BatchedModel(ModelWrapper):
+    """Sends requests into batches, but the first of each model live.
+
+    The probe shows at once what would otherwise come back a day later from every request of a batch: a wrong key, an
+    unknown model, a setting that the server does not know.
+
+    Args:
+        inner: asks in batches.
+        live: asks at once.
+        provider: knows which requests are in batches already.
+    """
+
+    def __init__(self, inner: Model, live: Model, provider: BatchProvider, queue: BatchQueue) -> None:
+        super().__init__(inner)
+        self._live = live
+        self._provider = provider
+        self._probe = queue.probe(inner.endpoint, inner.name)
+
+    async def complete(self, request: ModelRequest) -> Reply:
+        call = CallAttempt.of(self._inner, request)
+        while not self._probe.done and not self._provider.lane(call).holds(call.key, call.fresh):
+            if self._probe.running is None:
+                return await self._probed(call)
+            await self._probe.running.wait()
+            self._raise_failed()
+        try:
+            return await self._inner.complete(call)
+        except _AskLive:
+            return await self._live.complete(call)
+
+    async def _probed(self, call: CallAttempt) -> Reply:
+        probe = self._probe
+        probe.running, probe.failed = asyncio.Event(), None
+        try:
+            reply = await self._live.complete(call)
+            probe.done = True
+            return reply
+        except RenegotiatedError:  # asked again at once, in a plainer form
+            raise
+        except (AuthError, NotFoundError) as error:
+            probe.failed = error
+            raise
+        except ProviderError:  # its own trouble, or one that the batch will tell of
+            probe.done = True
+            raise
+        finally:
+            probe.running.set()
+            probe.running = None
+
+    def _raise_failed(self) -> None:
+        if self._probe.failed is not None:
+            error = copy.copy(self._probe.failed)
+            error.args = (f"not put into a batch, because the first request failed and this one would too: {error}",)
+            error.sent, error.attempts = False, 0
+            raise error
+
+
+def batch_service(client: EndpointClient) -> BatchService:
+    """The batch API that goes with an endpoint's protocol."""
+    return AnthropicBatches(client) if client.endpoint.protocol == "anthropic" else OpenAIBatches(client)

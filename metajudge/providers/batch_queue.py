@@ -1,0 +1,155 @@
+"""Requests gathered into batches: who asks waits until the provider's batch has the answer, for minutes or a day.
+
+Requests of one model that arrive together go out together. Each batch is noted down before it is submitted
+(:mod:`metajudge.providers.batch_folder`), so that a run which is stopped or dies goes on from there, and none is
+submitted twice.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from metajudge.errors import BatchPendingError, ConfigurationError, ProviderError
+from metajudge.providers.batch_folder import BatchFolder
+from metajudge.providers.batch_lane import BatchLane
+from metajudge.providers.batch_protocol import BatchService
+from metajudge.providers.http_errors import Asked
+from metajudge.providers.model import Endpoint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchSettings:
+    """How batches are made and waited for.
+
+    Attributes:
+        folder: where batches under way are noted down.
+        in_flight: records worked on at once, which bounds memory; a batch can hold no more requests.
+        max_requests: in one batch; None for what the provider allows.
+        live_below: rounds of fewer requests are asked live, at full price, rather than wait for a batch; 0 for never.
+        wait_s: leave the batches to their provider after so many seconds without progress; None to wait.
+        linger_s: a batch is submitted when nothing has arrived for so long.
+        first_poll_s, longest_poll_s: seconds between looks at a batch, growing from the one to the other.
+        attempts: of submitting a batch, and of fetching its results.
+        probe: ask the first request of each model live, so that a wrong key, name or setting shows at once and not
+            a day later in every request of a batch.
+    """
+
+    folder: Path
+    in_flight: int = 20_000
+    max_requests: int | None = None
+    live_below: int = 0
+    wait_s: float | None = None
+    linger_s: float = 1.0
+    first_poll_s: float = 10.0
+    longest_poll_s: float = 300.0
+    attempts: int = 8
+    probe: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("in_flight", "longest_poll_s", "attempts"):
+            if not getattr(self, name) > 0:
+                raise ConfigurationError(f"{name} of batches must be positive, not {getattr(self, name)}")
+
+
+@dataclass(slots=True)
+class Probe:
+    """The first request of a model, asked live: under way, done, or failed in a way all others would."""
+
+    done: bool = False
+    running: asyncio.Event | None = None
+    failed: ProviderError | None = None
+
+
+@dataclass(slots=True)
+class BatchQueue:
+    """The batches of one run.
+
+    Args:
+        settings: see :class:`BatchSettings`.
+        say: told what happens to batches.
+    """
+
+    settings: BatchSettings
+    say: Callable[[str], None] = field(default=lambda _sentence: None)
+    folder: BatchFolder = field(init=False)
+    released: str | None = field(init=False, default=None)
+    _lanes: dict[tuple[Endpoint, str, tuple[tuple[str, str], ...]], BatchLane] = field(init=False, default_factory=dict)
+    _probes: dict[tuple[Endpoint, str], Probe] = field(init=False, default_factory=dict)
+    _tasks: set[asyncio.Task[None]] = field(init=False, default_factory=set)
+    _busy: set[str] = field(init=False, default_factory=set)
+    _deadline: asyncio.TimerHandle | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        self.folder = BatchFolder(self.settings.folder)
+
+    def lane(self, service: BatchService, asked: Asked, headers: tuple[tuple[str, str], ...]) -> BatchLane:
+        """The requests of one model that may share a batch."""
+        key = (service.endpoint, asked.model, headers)
+        if key not in self._lanes:
+            self._lanes[key] = BatchLane(self, service, asked, headers)
+        return self._lanes[key]
+
+    def probe(self, endpoint: Endpoint, model: str) -> Probe:
+        """The probe of a model, shared by all who ask it."""
+        return self._probes.setdefault((endpoint, model), Probe(done=not self.settings.probe))
+
+    def start(self, work: Coroutine[Any, Any, None]) -> None:
+        """Runs what a lane does in the background."""
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def busy(self, label: str) -> None:
+        """A batch is being submitted, looked at for the first time, or fetched: the run is not left meanwhile."""
+        self._busy.add(label)
+
+    def resting(self, label: str) -> None:
+        """Nothing is to be done about a batch but to wait."""
+        if label in self._busy:
+            self._busy.discard(label)
+            self.progressed()
+
+    def progressed(self) -> None:
+        """Something has come or gone: the time to wait for progress starts anew."""
+        if self.settings.wait_s is None or self.released is not None:
+            return
+        if self._deadline is not None:
+            self._deadline.cancel()
+        wait = max(self.settings.wait_s, 2 * self.settings.linger_s + 0.1)
+        self._deadline = asyncio.get_running_loop().call_later(wait, self._leave)
+
+    def _leave(self) -> None:
+        if self._busy or any(lane.gathering for lane in self._lanes.values()):
+            self.progressed()
+        elif any(lane.asked_for for lane in self._lanes.values()):
+            self.release("the time to wait for batches is over")
+
+    def release(self, reason: str) -> None:
+        """Leaves the batches to their provider: whoever waits is told that the answer is pending."""
+        if self.released is None:
+            self.released = reason
+            for lane in self._lanes.values():
+                lane.release()
+
+    def pending(self) -> BatchPendingError:
+        """What those are told who wait for a batch that is left to its provider."""
+        return BatchPendingError(f"{self.released}; what is in batches is kept, and the same command collects it")
+
+    async def aclose(self) -> None:
+        """Stops waiting; a submission on its way is seen through, so that its outcome is known."""
+        self.release("the run has ended")
+        if self._deadline is not None:
+            self._deadline.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=30.0)
+        for task in tuple(self._tasks):
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+    def settle(self) -> None:
+        """Forgets what was handed over, once that is stored, and lets go of the folder."""
+        self.folder.settle()
+        self.folder.close()

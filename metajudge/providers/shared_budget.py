@@ -1,0 +1,293 @@
+"""A budget that several threads, processes and commands share: its ledger is a SQLite file on their machine.
+
+Each run that takes part has a row of its own: what it has spent, and what it has set aside for calls in flight. The
+limit is held against the sum over all rows, inside one transaction, before a call is sent. What a run had set aside
+when it died counts as spent, because the calls may have been answered and billed.
+"""
+
+import asyncio
+import os
+import socket
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from metajudge.errors import BudgetExceeded, ConfigurationError
+from metajudge.providers.budget import Amount, Budget
+
+_APPLICATION_ID = 0x6D6A6231  # "mjb1"
+_PICO = 10**12
+"""Dollars are kept in whole millionths of a millionth, so that sums are exact."""
+
+_BUSY_S = 30.0
+_FIRST_WAIT_S = 0.01
+_LONGEST_WAIT_S = 0.25
+_GIVE_UP_S = 3600.0
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS participants (
+    id INTEGER PRIMARY KEY,
+    process TEXT NOT NULL,
+    usd INTEGER NOT NULL DEFAULT 0, calls INTEGER NOT NULL DEFAULT 0, tokens INTEGER NOT NULL DEFAULT 0,
+    held_usd INTEGER NOT NULL DEFAULT 0, held_calls INTEGER NOT NULL DEFAULT 0, held_tokens INTEGER NOT NULL DEFAULT 0
+)
+"""
+_TOTALS = "SELECT sum(usd), sum(calls), sum(tokens), sum(held_usd), sum(held_calls), sum(held_tokens) FROM participants"
+_ADD = """
+UPDATE participants SET usd = usd + ?, calls = calls + ?, tokens = tokens + ?,
+    held_usd = held_usd + ?, held_calls = held_calls + ?, held_tokens = held_tokens + ? WHERE id = ?
+"""
+_BURY = """
+UPDATE participants SET usd = usd + held_usd, calls = calls + held_calls, tokens = tokens + held_tokens,
+    held_usd = 0, held_calls = 0, held_tokens = 0, process = '' WHERE id = ?
+"""
+_FOLD = """
+INSERT INTO participants (process, usd, calls, tokens)
+SELECT '', coalesce(sum(usd), 0), coalesce(sum(calls), 0), coalesce(sum(tokens), 0) FROM participants WHERE process = ''
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What a ledger holds: spent by everyone, and set aside by those who are still running."""
+
+    spent: Amount
+    held: Amount
+
+
+class BudgetLedger:
+    """The file of a shared budget; each thread or process opens it for itself.
+
+    Args:
+        path: made where it does not exist; on a disk of this machine (SQLite's locks do not hold on network drives).
+
+    Raises:
+        ConfigurationError: the file cannot be opened or written, or is something else.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with self._typed():
+            self._db = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
+            try:
+                self._prepare()
+            except BaseException:
+                self._db.close()
+                raise
+
+    def _prepare(self) -> None:
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.execute("PRAGMA synchronous = NORMAL")  # a process that dies loses nothing; a machine may lose the end
+        with self._transaction():
+            (found,) = self._db.execute("PRAGMA application_id").fetchone()
+            (tables,) = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            if found != _APPLICATION_ID and tables:
+                raise ConfigurationError(f"{self.path} is another program's database: name another file for the budget")
+            self._db.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+            self._db.execute(_SCHEMA)
+            self._bury_the_dead()
+            # What nobody works on any more becomes one row, so that the sum stays short.
+            self._db.execute(_FOLD)
+            (last,) = self._db.execute("SELECT max(id) FROM participants").fetchone()
+            self._db.execute("DELETE FROM participants WHERE process = '' AND id < ?", (last,))
+            self._id = self._db.execute(
+                "INSERT INTO participants (process) VALUES (?)", (_identity(os.getpid()),)
+            ).lastrowid
+
+    def totals(self) -> Totals:
+        """What is spent and set aside by all who take part."""
+        with self._typed():
+            return self._totals()
+
+    def exchange(self, budget: Budget, settled: Amount, freed: Amount, wanted: Amount | None) -> Totals | None:
+        """Books what calls took, gives back what was set aside for them, and sets aside for another call.
+
+        Args:
+            budget: knows the limits.
+            settled: what is spent now.
+            freed: what had been set aside for it.
+            wanted: to be set aside, None for nothing.
+
+        Returns:
+            None where that is done; else the totals with which ``wanted`` does not fit (the rest is booked).
+        """
+        with self._typed(), self._transaction():
+            totals, refused = self._totals(), None
+            spent, held = totals.spent + settled, totals.held - freed
+            kept = Amount() - freed
+            if wanted is not None:
+                if budget.fits(spent + held + wanted):
+                    kept += wanted
+                else:
+                    refused = Totals(spent, held)
+            changes = (_pico(settled.usd), settled.calls, settled.tokens, _pico(kept.usd), kept.calls, kept.tokens)
+            if any(changes):
+                self._db.execute(_ADD, (*changes, self._id))
+            return refused
+
+    def bury_the_dead(self) -> bool:
+        """Counts as spent what died processes had set aside; whether there were any."""
+        with self._typed(), self._transaction():
+            return self._bury_the_dead()
+
+    def close(self) -> None:
+        """Leaves the ledger: what is still set aside counts as spent."""
+        with self._typed():
+            with self._transaction():
+                self._db.execute(_BURY, (self._id,))
+            self._db.close()
+
+    def _totals(self) -> Totals:
+        usd, calls, tokens, held_usd, held_calls, held_tokens = self._db.execute(_TOTALS).fetchone()
+        return Totals(Amount(usd / _PICO, calls, tokens), Amount(held_usd / _PICO, held_calls, held_tokens))
+
+    def _bury_the_dead(self) -> bool:
+        rows = self._db.execute("SELECT id, process FROM participants WHERE process <> ''").fetchall()
+        dead = [(number,) for number, process in rows if not _is_alive(process)]
+        self._db.executemany(_BURY, dead)
+        return bool(dead)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+
+    @contextmanager
+    def _typed(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise ConfigurationError(
+                f"the budget's ledger {self.path} cannot be used: {error}. Nothing is sent without it: see that the "
+                "folder exists, may be written and has space, or name another file with --budget-file"
+            ) from None
+
+
+class SharedBudget(Budget):
+    """A :class:`~metajudge.providers.budget.Budget` whose spending is in a file that others share.
+
+    The limits are this run's own; what is held against them is the spending of everyone, earlier runs included. A
+    budget that is reached is raised by giving a larger limit. A call that would fit but for what others have set
+    aside waits until they settle. Use it in one event loop; other threads open the same file for themselves.
+
+    Args:
+        path: the ledger; see :class:`BudgetLedger`.
+        usd, calls, tokens: limits; None for no limit in that currency.
+
+    Raises:
+        ConfigurationError: a limit that is not positive, no limit at all, or a file that is no ledger.
+    """
+
+    def __init__(
+        self, path: Path, *, usd: float | None = None, calls: int | None = None, tokens: int | None = None
+    ) -> None:
+        super().__init__(usd=usd, calls=calls, tokens=tokens)
+        if not self:
+            raise ConfigurationError(
+                "a budget's file without a limit limits nothing: give --budget-usd, --budget-calls or --budget-tokens"
+            )
+        self._ledger = BudgetLedger(path)
+        self._settled, self._freed = Amount(), Amount()
+        self._turn = asyncio.Lock()
+        self._flushing: asyncio.Handle | None = None
+        self._closed = False
+
+    async def reserve(self, amount: Amount) -> None:
+        """Sets an amount aside for a call; see :meth:`metajudge.providers.budget.Budget.reserve`."""
+        if not self._turn.locked() and self._exchange(amount) is None:
+            return
+        async with self._turn:  # first come, first served: only the first in line asks again and again
+            wait, waited, seen = _FIRST_WAIT_S, 0.0, None
+            while (totals := self._exchange(amount)) is not None:
+                self.check(amount, totals.spent)
+                if totals != seen:
+                    seen, waited = totals, 0.0
+                elif waited > _GIVE_UP_S:
+                    raise BudgetExceeded(
+                        f"the budget has no room: others have set ${totals.held.usd:.4f} ({totals.held.calls} calls) "
+                        f"aside in {self._ledger.path} and settled nothing for an hour. Raise it, or wait for them"
+                    )
+                await asyncio.sleep(wait)
+                waited += wait
+                wait = min(_LONGEST_WAIT_S, 2 * wait)
+                if wait == _LONGEST_WAIT_S:
+                    self._ledger.bury_the_dead()
+
+    def settle(self, reserved: Amount, spent: Amount) -> None:
+        """Replaces a reservation by what the call took; booked with the next call or at the loop's next turn."""
+        self._freed += reserved
+        self._settled += spent
+        self.spent += spent
+        if self._closed:
+            return
+        if self._flushing is None:
+            self._flushing = asyncio.get_running_loop().call_soon(self._flush)
+
+    def totals(self) -> Totals:
+        """What everyone has spent and set aside."""
+        self._flush()
+        return self._ledger.totals()
+
+    def close(self) -> None:
+        """Books what is open and leaves the ledger; harmless when repeated."""
+        if not self._closed:
+            self._flush()
+            self._closed = True
+            self._ledger.close()
+
+    def _flush(self) -> None:
+        if self._flushing is not None:
+            self._flushing.cancel()
+            self._flushing = None
+        if not self._closed and (self._settled != Amount() or self._freed != Amount()):
+            self._exchange(None)
+
+    def _exchange(self, wanted: Amount | None) -> Totals | None:
+        refused = self._ledger.exchange(self, self._settled, self._freed, wanted)
+        self._settled, self._freed = Amount(), Amount()
+        return refused
+
+
+def open_budget(
+    usd: float | None = None, calls: int | None = None, tokens: int | None = None, file: Path | None = None
+) -> Budget:
+    """The budget of one command: its own, or one that it shares through a file."""
+    if file is None:
+        return Budget(usd=usd, calls=calls, tokens=tokens)
+    return SharedBudget(file, usd=usd, calls=calls, tokens=tokens)
+
+
+def _pico(usd: float) -> int:
+    return round(usd * _PICO)
+
+
+def _identity(pid: int) -> str:
+    """Host, process and when it was born, so that a number that was given again is another process."""
+    return f"{socket.gethostname()}|{pid}|{_born(pid)}"
+
+
+def _born(pid: int) -> str:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[19].decode()
+    except (OSError, IndexError):  # no such process, or a system without /proc
+        return ""
+
+
+def _is_alive(identity: str) -> bool:
+    host, pid, born = identity.rsplit("|", 2)
+    if host != socket.gethostname():  # another container over the same disk: cannot be seen from here
+        return True
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return _born(int(pid)) in {"", born}

@@ -1,0 +1,131 @@
+"""AlpacaEval's annotations (Li et al., "AlpacaEval: An Automatic Evaluator of Instruction-following Models", 2023).
+
+The shape is that of ``annotations.json`` as alpaca_eval 0.6 writes it: one JSON list of ``instruction, output_1,
+generator_1, output_2, generator_2, annotator, preference, raw_completion``. ``preference`` is 1 where output_1 is
+better, 2 where output_2 is, 1.5 (formerly 0) for a tie; an annotator with logprobs gives 1 + P(output_2 is better),
+which is kept in ``meta.preference``. Response ``A`` is output_1, ``B`` output_2.
+
+Annotators see the outputs in a random order that the file does not record. Where the completion names them ``m`` (shown
+first) and ``M``, as the published annotators do, the order follows from it and the preference; else the order is the
+item's, and ``meta.order_known`` is false. Ids are ``annotator/digest``: the file has none.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import ValidationError
+
+from metajudge.readers.games import FIRST, SECOND
+from metajudge.readers.lines import Line, Reject
+from metajudge.readers.pairs import Row
+from metajudge.readers.reader import Found
+from metajudge.readers.reasons import reason_of
+from metajudge.readers.tables import Table
+from metajudge.types import Item, Judgment, Pairwise
+
+_LABELS = ("m", "M")
+
+
+class AnnotationRow(Row):
+    """One annotation."""
+
+    instruction: str
+    output_1: str
+    output_2: str
+    annotator: str
+    preference: float | None
+    generator_1: str | None = None
+    generator_2: str | None = None
+    dataset: str | None = None
+    raw_completion: Any = None
+
+
+def is_annotation(record: dict[str, Any]) -> bool:
+    return record.keys() >= {"instruction", "output_1", "output_2", "preference", "annotator"}
+
+
+class AlpacaEvalAnnotations:
+    """Reads annotations, whatever table they are in."""
+
+    format = "AlpacaEval annotations"
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def read(self) -> Iterator[Found | Reject]:
+        source = self._table.source
+        for entry in self._table.rows():
+            if isinstance(entry, Reject):
+                yield entry
+                continue
+            try:
+                yield Found(_judgment(entry), source.name, entry.number)
+            except ValidationError as error:
+                yield source.reject(entry.number, reason_of(error), entry.raw)
+
+
+def _judgment(entry: Line) -> Judgment:
+    row = AnnotationRow.model_validate(entry.data)
+    models = {FIRST: row.generator_1, SECOND: row.generator_2}
+    item = Item.model_validate(
+        {
+            "id": "-",
+            "question": row.instruction,
+            "responses": {FIRST: row.output_1, SECOND: row.output_2},
+            "category": row.dataset,
+            "models": {name: model for name, model in models.items() if model} or None,
+        }
+    )
+    item = item.model_copy(update={"id": f"alpaca/{item.digest[:16]}"})
+    verdict, why = _verdict(row.preference)
+    text, chosen = _completion(row.raw_completion)
+    order = _order(verdict, chosen)
+    meta = {"preference": row.preference, "order_known": order is not None, "dataset": "alpaca_eval"}
+    return Judgment(
+        id=f"{row.annotator}/{item.digest[:16]}",
+        item=item,
+        judge=row.annotator,
+        verdict=verdict,
+        no_verdict=why,
+        rationale=text,
+        order=order or (FIRST, SECOND),
+        labels=_LABELS if order is not None else None,
+        meta=meta,
+    )
+
+
+def _verdict(preference: float | None) -> tuple[Pairwise | None, str | None]:
+    if preference is None:
+        return None, "the annotator's completion could not be parsed: preference is null"
+    if preference in (0, 1.5):
+        return Pairwise(FIRST, SECOND, 0), None
+    if 1 <= preference <= 2:
+        return (Pairwise(SECOND, FIRST, 1) if preference > 1.5 else Pairwise(FIRST, SECOND, 1)), None
+    return None, f"the recorded preference {preference:g} is none of 1 to 2 or 0"
+
+
+def _completion(raw: Any) -> tuple[str, str | None]:
+    """What the annotator wrote, and which of ``m`` and ``M`` it ranked first, where it says so."""
+    if isinstance(raw, str):
+        return raw, raw.strip() if raw.strip() in _LABELS else None
+    if not isinstance(raw, dict):
+        return "", None
+    explanation = raw.get("concise_explanation")
+    ranked = raw.get("ordered_models")
+    if isinstance(ranked, list):
+        best = [one.get("model") for one in ranked if isinstance(one, dict) and one.get("rank") == 1]
+        chosen = best[0] if len(best) == 1 and best[0] in _LABELS else None
+        return str(explanation or ""), chosen
+    text = raw.get("text")
+    if isinstance(text, str):
+        # A single token is a mark, not a rationale.
+        return ("", text.strip()) if text.strip() in _LABELS else (text, None)
+    return str(explanation or ""), None
+
+
+def _order(verdict: Pairwise | None, chosen: str | None) -> tuple[str, str] | None:
+    """Ids in the order shown: the preferred one was shown first where the completion calls it ``m``."""
+    if verdict is None or verdict.winner is None or chosen is None:
+        return None
+    first = verdict.winner if chosen == _LABELS[0] else (SECOND if verdict.winner == FIRST else FIRST)
+    return (first, SECOND if first == FIRST else FIRST)

@@ -1,0 +1,191 @@
+"""Arena-Hard-Auto's judgment files (Li et al., "From Crowdsourced Data to High-Quality Benchmarks", 2024).
+
+The shape is what ``gen_judgment.py`` of the repository lmarena/arena-hard-auto writes to
+``data/BENCH/model_judgment/JUDGE/MODEL.jsonl``, in both of its versions:
+
+- v0.1 (2024): ``question_id, model, judge, games: [{user_prompt, judgment, score}]``
+- v2.0 (April 2025): ``uid, category, judge, model, baseline, games: [{score, judgment: {answer}, prompt}]``
+
+The first game shows the baseline as assistant A and the model as B, the second one the other way round; ``score`` is in
+the order shown (``show_result.py`` reads it so) and is turned back here: response ``A`` is the baseline's, ``B`` the
+model's. The texts stand in the prompt alone, between the template's marks; where a judged text holds such marks itself
+the record is rejected, because it cannot be told where a response ends. Ids are ``question/model/judge/order``.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, Field, ValidationError
+
+from metajudge.readers.games import FIRST, SECOND, GameOrder, GameVerdict, game_verdict, shown_order
+from metajudge.readers.lines import BadLine, Line, Reject, Source, read_lines
+from metajudge.readers.pairs import Row
+from metajudge.readers.reader import Found
+from metajudge.readers.reasons import reason_of
+from metajudge.types import Item, Judgment
+
+_ORDERS: tuple[GameOrder, GameOrder] = ("AB", "BA")
+_START_A = "<|The Start of Assistant A's Answer|>\n"
+_BETWEEN = "\n<|The End of Assistant A's Answer|>\n\n<|The Start of Assistant B's Answer|>\n"
+_END_B = "\n<|The End of Assistant B's Answer|>"
+_QUESTION = "<|User Prompt|>\n"
+_LESS = re.compile(r"([AB])(<<|<|=)([AB])")
+
+
+class _Game(BaseModel):
+    score: str | None
+    judgment: str | dict[str, Any] | None = None
+    user_prompt: str | list[Any] | None = None
+    prompt: list[dict[str, Any]] | None = None
+
+    @property
+    def text(self) -> str:
+        if isinstance(self.judgment, dict):
+            return str(self.judgment.get("answer") or "")
+        return self.judgment or ""
+
+    @property
+    def shown(self) -> str | None:
+        """What the judge was shown after the instruction."""
+        if self.prompt:
+            return str(self.prompt[-1].get("content"))
+        if isinstance(self.user_prompt, list):
+            return str(self.user_prompt[0]) if self.user_prompt else None
+        return self.user_prompt
+
+    @property
+    def instruction(self) -> str | None:
+        if self.prompt and self.prompt[0].get("role") == "system":
+            return str(self.prompt[0].get("content"))
+        return None
+
+
+class ArenaHardRow(Row):
+    """A line: a question, two models, and a game in each order; a game is null where the runner failed to ask."""
+
+    question_id: str | None = None
+    uid: str | None = None
+    category: str | None = None
+    model: str
+    baseline: str | None = None
+    judge: str
+    games: list[_Game | None] = Field(min_length=1, max_length=2)
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    question: str
+    first: str
+    second: str
+
+    def reversed(self) -> "_Texts":
+        return _Texts(self.question, self.second, self.first)
+
+
+def is_arena_hard(record: dict[str, Any]) -> bool:
+    return record.keys() >= {"model", "judge", "games"} and ("question_id" in record or "uid" in record)
+
+
+class ArenaHardJudgments:
+    """Reads a file of model judgments."""
+
+    format = "Arena-Hard judgments"
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+
+    def read(self) -> Iterator[Found | Reject]:
+        for line in read_lines(self.source):
+            if isinstance(line, Reject):
+                yield line
+            else:
+                yield from self._games(line)
+
+    def _games(self, line: Line) -> Iterator[Found | Reject]:
+        try:
+            judgments = _judgments(ArenaHardRow.model_validate(line.data))
+        except ValidationError as error:
+            yield self.source.reject(line.number, reason_of(error), line.raw)
+        except BadLine as bad:
+            yield self.source.reject(line.number, str(bad), line.raw)
+        else:
+            for judgment in judgments:
+                yield Found(judgment, self.source.name, line.number)
+
+
+def _judgments(row: ArenaHardRow) -> list[Judgment]:
+    question = row.uid or row.question_id
+    if not question:
+        raise BadLine("missing field 'uid' (or 'question_id' in version 0.1)")
+    texts = _texts(row)
+    pair = f"{question}/{row.baseline}/{row.model}" if row.baseline else f"{question}/{row.model}"
+    item = Item.model_validate(
+        {
+            "id": pair,
+            "question": texts.question,
+            "responses": {FIRST: texts.first, SECOND: texts.second},
+            "category": row.category,
+            "models": ({FIRST: row.baseline} if row.baseline else {}) | {SECOND: row.model},
+        }
+    )
+    return [_judgment(row, item, game, order) for game, order in zip(row.games, _ORDERS, strict=False)]
+
+
+def _judgment(row: ArenaHardRow, item: Item, game: _Game | None, order: GameOrder) -> Judgment:
+    if game is None:
+        outcome = GameVerdict(None, "the runner failed to ask the judge: the game is null")
+    else:
+        mark = _as_greater(game.score)
+        outcome = game_verdict(mark, mark, game.text, order)
+    return Judgment(
+        id=f"{item.id}/{row.judge}/{order}",
+        item=item,
+        judge=row.judge,
+        verdict=outcome.verdict,
+        no_verdict=outcome.no_verdict,
+        rationale=game.text.strip() if game else "",
+        order=shown_order(order),
+        instruction=game.instruction if game else None,
+        meta={"dataset": "arena-hard"},
+    )
+
+
+def _as_greater(score: str | None) -> str | None:
+    """``A<<B`` as ``B>>A``: judges write both."""
+    found = _LESS.fullmatch((score or "").strip())
+    return f"{found[3]}{found[2].replace('<', '>')}{found[1]}" if found else score
+
+
+def _texts(row: ArenaHardRow) -> _Texts:
+    """Question and responses in the order of the first game.
+
+    Raises:
+        BadLine: no game holds its prompt, the prompt is not the template's, or the two games show different texts.
+    """
+    seen: list[_Texts] = []
+    for number, game in enumerate(row.games):
+        if game is None or game.shown is None:
+            continue
+        texts = _parsed(game.shown, number)
+        seen.append(texts if number == 0 else texts.reversed())
+    if not seen:
+        raise BadLine("no game holds its prompt, and question and answers stand nowhere else")
+    if len(set(seen)) > 1:
+        raise BadLine("games.0 and games.1 do not show the same question and answers in both orders")
+    return seen[0]
+
+
+def _parsed(prompt: str, number: int) -> _Texts:
+    head, start, rest = prompt.partition(_START_A)
+    body, end, _ = rest.rpartition(_END_B)
+    if not start or not end or body.count(_BETWEEN) != 1 or not head.startswith(_QUESTION):
+        where = f"games.{number}: the prompt"
+        if rest.count(_BETWEEN) > 1:
+            raise BadLine(f"{where} holds the template's marks several times: a judged text may contain them")
+        raise BadLine(
+            f"{where} is not that of Arena-Hard (<|User Prompt|>, <|The Start of Assistant A's Answer|>, ...)"
+        )
+    first, _, second = body.partition(_BETWEEN)
+    return _Texts(head.removeprefix(_QUESTION).removesuffix("\n\n"), first, second)

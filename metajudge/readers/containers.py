@@ -1,0 +1,74 @@
+"""What a file is on the outside: a table of rows, one JSON object, or an archive; by its first bytes."""
+
+import zlib
+from enum import Enum
+
+from metajudge.errors import InputError
+from metajudge.readers.csv_table import CsvTable, looks_like_csv
+from metajudge.readers.lines import Source, open_bytes
+from metajudge.readers.parquet_table import ParquetTable
+from metajudge.readers.tables import JsonLineTable, JsonListTable, Table
+
+HEAD_BYTES = 4096
+_SIGNATURE_BYTES = 4
+
+
+class Container(Enum):
+    """What holds the records."""
+
+    LINES = "one JSON object a line"
+    LIST = "one JSON list"
+    CSV = "CSV"
+    PARQUET = "Parquet"
+    ZIP = "a zip archive"
+
+
+def container_of(source: Source) -> Container:
+    """What a file is, by its first bytes; for CSV its name counts, too.
+
+    Raises:
+        InputError: it cannot be read, or is no text of any kind that is known here.
+    """
+    signature = _signature(source)
+    if signature == b"PAR1":
+        return Container.PARQUET
+    if signature == b"PK\x03\x04":
+        return Container.ZIP
+    with open_bytes(source) as stream:
+        try:
+            head = stream.read(HEAD_BYTES)
+        except (EOFError, OSError, zlib.error) as error:
+            raise InputError(f"{source.name} is a damaged gzip file: {error}") from error
+    if b"\0" in head:
+        raise InputError(f"{source.name} is not text")
+    head = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if head.startswith(b"["):
+        return Container.LIST
+    return Container.CSV if looks_like_csv(source.path, head) else Container.LINES
+
+
+def table_of(source: Source, container: Container | None = None) -> Table:
+    """A file as a table of rows.
+
+    Raises:
+        InputError: it is none.
+    """
+    match container or container_of(source):
+        case Container.CSV:
+            return CsvTable(source)
+        case Container.PARQUET:
+            return ParquetTable(source)
+        case Container.LIST:
+            return JsonListTable(source)
+        case Container.LINES:
+            return JsonLineTable(source)
+        case Container.ZIP:
+            raise InputError(f"{source.name} is a zip archive; unpack it first")
+
+
+def _signature(source: Source) -> bytes:
+    try:
+        with source.path.open("rb") as stream:
+            return stream.read(_SIGNATURE_BYTES)
+    except OSError as error:
+        raise InputError(f"cannot read {source.name}: {error.strerror or error}") from error

@@ -1,0 +1,82 @@
+"""Hugging Face datasets saved with ``save_to_disk``: Arrow files in a folder, for one split or for several.
+
+Read as the documentation of ``datasets`` 4 and 5 describes ("Save and export", ``Dataset.save_to_disk``): a folder with
+``state.json``, which lists the Arrow streams, and ``dataset_info.json``; several splits are folders beside a
+``dataset_dict.json``. Only ``pyarrow`` is needed.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from metajudge.errors import InputError
+from metajudge.readers.lines import Line, Reject, Source
+from metajudge.readers.parquet_table import plain, raw_of
+
+
+class DatasetTable:
+    """Rows of one split, in order; Arrow batches are mapped into memory one at a time."""
+
+    format = "Hugging Face dataset on disk"
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self._files = _arrow_files(source)
+
+    def columns(self) -> tuple[str, ...]:
+        return tuple(name for file in self._files[:1] for name in _opened(file, self.source).schema.names)
+
+    def rows(self) -> Iterator[Line | Reject]:
+        import pyarrow
+
+        number = 0
+        for file in self._files:
+            try:
+                for batch in _opened(file, self.source):
+                    for row in batch.to_pylist():
+                        number += 1
+                        data = {name: plain(cell) for name, cell in row.items()}
+                        yield Line(number, raw_of(data), data)
+            except (OSError, pyarrow.ArrowException) as error:
+                reason = f"{file.name} is damaged; the rest of it cannot be read ({error})"
+                yield Reject(self.source.name, number + 1, reason, "")
+
+
+def dataset_folders(path: Path) -> list[Path]:
+    """The folders of the splits of a saved dataset; empty where the folder is none."""
+    if (path / "state.json").is_file():
+        return [path]
+    if not (path / "dataset_dict.json").is_file():
+        return []
+    return [split for split in sorted(path.iterdir()) if (split / "state.json").is_file()]
+
+
+def _arrow_files(source: Source) -> list[Path]:
+    try:
+        state = orjson.loads((source.path / "state.json").read_bytes())
+        files = [source.path / str(entry["filename"]) for entry in state["_data_files"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{source.name}: state.json does not list the dataset's files ({error})") from None
+    if state.get("_indices_files") or state.get("_indices_data_files"):
+        raise InputError(
+            f"{source.name} was saved with an indices mapping: save it again after dataset.flatten_indices()"
+        )
+    missing = [file.name for file in files if not file.is_file()]
+    if missing or not files:
+        raise InputError(f"{source.name}: the dataset's files are missing: {', '.join(missing) or 'none is listed'}")
+    return files
+
+
+def _opened(file: Path, source: Source) -> Any:
+    try:
+        import pyarrow
+    except ImportError:
+        raise InputError(
+            f"{source.name} is a Hugging Face dataset on disk, which needs pyarrow: pip install 'metajudge-vet[inputs]'"
+        ) from None
+    try:
+        return pyarrow.ipc.open_stream(pyarrow.memory_map(str(file)))
+    except (OSError, pyarrow.ArrowException) as error:
+        raise InputError(f"{source.name}: {file.name} cannot be read as an Arrow stream: {error}") from None

@@ -1,0 +1,263 @@
+"""A guess at which column of a table is what, with its reasons; nobody is bound by it."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from metajudge.readers.lines import Line
+from metajudge.readers.mapping import FieldMap, cell
+from metajudge.readers.vocabulary import UnknownValueError, Vocabulary, key_of
+from metajudge.types import letters
+
+Confidence = Literal["high", "medium", "low"]
+
+_RATIONALES: Final = (
+    *("rationale", "explanation", "reasoning", "reason", "justification", "critique", "judgment_text", "judgment"),
+    *("judgement", "judge_response", "judge_output", "raw_completion", "comment", "feedback"),
+)
+_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
+    "verdict": (
+        "verdict",
+        "winner",
+        "preference",
+        "preferred",
+        "vote",
+        "choice",
+        "decision",
+        "better",
+        "best",
+        "result",
+    ),
+    "question": ("question", "prompt", "instruction", "query", "user_prompt", "input", "task", "problem"),
+    "judge": ("judge", "judge_model", "judge_name", "annotator", "grader", "evaluator", "rater", "judge_id", "scorer"),
+    "rationale": _RATIONALES,
+    "id": ("id", "judgment_id", "row_id", "uuid", "uid", "annotation_id"),
+    "item_id": ("item_id", "question_id", "qid", "pair_id", "prompt_id", "example_id", "sample_id", "task_id"),
+    "label": ("label", "ground_truth", "human_winner", "human_preference", "human_label", "true_winner", "gold_label"),
+    "category": ("category", "domain", "subset", "topic", "task_type"),
+    "reference": ("reference", "reference_answer", "gold_answer", "expected", "ideal", "target", "reference_output"),
+    "instruction": ("judge_instruction", "judge_prompt", "system_prompt", "rubric", "grading_prompt"),
+    "order": ("order", "presentation_order", "position"),
+    "swapped": ("swapped", "is_swapped", "flipped", "is_flipped", "reversed"),
+    "no_verdict": ("no_verdict", "error"),
+    "meta": ("meta", "metadata"),
+}
+_GRADES: Final = ("score", "grade", "rating")
+_SINGLE: Final = ("response", "output", "answer", "completion", "model_output", "prediction")
+_TEXT_COLUMN = re.compile(
+    r"(?:response|output|answer|completion|candidate|reply|conversation)s?[\s_.-]?([a-h]|[1-8])", re.I
+)
+_MODEL_COLUMN = re.compile(r"(?:model|generator|system|assistant)(?:_?name)?s?[\s_.-]?([a-h]|[1-8])(?:_name)?", re.I)
+_ALPACA: Final = {"1": "A", "2": "B", "1.5": "tie", "0": "tie"}
+_DEPTH: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class FieldGuess:
+    """One field, the column taken for it, how sure that is, and why."""
+
+    field: str
+    column: str
+    confidence: Confidence
+    why: str
+
+
+@dataclass(slots=True)
+class Guess:
+    """A mapping as guessed.
+
+    Attributes:
+        fields: what was taken for what.
+        mapping: the same as a mapping; it may lack fields (see ``problems``).
+        verdicts: how often each value of the verdict column occurs among the rows looked at.
+        problems: what a person must say.
+    """
+
+    fields: list[FieldGuess] = field(default_factory=list)
+    mapping: FieldMap = field(default_factory=FieldMap)
+    verdicts: Counter[str] = field(default_factory=Counter)
+    problems: list[str] = field(default_factory=list)
+
+
+def guess_mapping(columns: Sequence[str], rows: Sequence[Line]) -> Guess:
+    """Guesses by the names of the columns and by what stands in them.
+
+    Args:
+        columns: the table's columns.
+        rows: some of its rows.
+    """
+    names = list(dict.fromkeys([*columns, *(path for row in rows[:20] for path in _paths(row.data))]))
+    guess = Guess()
+    taken = _responses(names, guess)
+    _verdict(names, rows, guess, taken)
+    for name in ("question", "judge", "id", "item_id", "label", "rationale", *_NAMES):
+        if name not in taken.values():
+            _by_name(name, names, guess, taken)
+    _drop_ambiguous_ids(rows, guess, taken)
+    values = _values(rows, guess, taken)
+    guess.mapping = FieldMap(columns={one.field: one.column for one in guess.fields}, values=values)
+    _missing(guess)
+    return guess
+
+
+def verdict_values(rows: Sequence[Line], column: str) -> Counter[str]:
+    """How often each value of a column occurs."""
+    return Counter(key_of(cell(row.data, column)) for row in rows)
+
+
+def _responses(names: Sequence[str], guess: Guess) -> dict[str, str]:
+    """The columns of responses and models; column -> field."""
+    taken: dict[str, str] = {}
+    for family, pattern in (("responses", _TEXT_COLUMN), ("models", _MODEL_COLUMN)):
+        ids = {f.field.split(".")[1] for f in guess.fields}
+        for name in names:
+            found = pattern.fullmatch(name) or (pattern.fullmatch(name.split(".")[-1]) if "." in name else None)
+            if found is None:
+                continue
+            mark = found[1].upper()
+            target = f"{family}.{letters(int(mark) - 1) if mark.isdigit() else mark}"
+            if target in taken.values() or (family == "models" and target.split(".")[1] not in ids):
+                continue
+            taken[name] = target
+            guess.fields.append(FieldGuess(target, name, "high", f"the name ends in {found[1]}"))
+    if not guess.fields:
+        single = next((name for known in _SINGLE for name in names if _base(name) == known), None)
+        if single is not None:
+            taken[single] = "responses.A"
+            guess.fields.append(FieldGuess("responses.A", single, "medium", "the only column of responses: a grade"))
+    return taken
+
+
+def _verdict(names: Sequence[str], rows: Sequence[Line], guess: Guess, taken: dict[str, str]) -> None:
+    ids = [f.field.split(".")[1] for f in guess.fields if f.field.startswith("responses.")]
+    known = (*_GRADES, *_NAMES["verdict"]) if len(ids) == 1 else _NAMES["verdict"]
+    best: tuple[float, int, str] | None = None
+    for place, wanted in enumerate(known):
+        for name in (name for name in names if _base(name) == wanted and name not in taken):
+            share = _understood(rows, name, ids, guess)
+            if best is None or share > best[0]:
+                best = (share, place, name)
+    if best is None:
+        return
+    share, place, name = best
+    confidence: Confidence = "high" if share == 1 and place < 3 else "medium" if share >= 0.5 else "low"
+    values = verdict_values(rows, name)
+    shown = ", ".join(value or "(empty)" for value, _ in values.most_common(6))
+    guess.verdicts = values
+    guess.fields.insert(0, FieldGuess("verdict", name, confidence, f"the name; its values: {shown}"))
+    taken[name] = "verdict"
+
+
+def _understood(rows: Sequence[Line], column: str, ids: Sequence[str], guess: Guess) -> float:
+    """The share of a column's values that mean a verdict."""
+    if not rows or not ids:
+        return 0.0
+    models = {f.field.split(".")[1]: f.column for f in guess.fields if f.field.startswith("models.")}
+    good = 0
+    for row in rows:
+        named = {name: key_of(cell(row.data, model)) for name, model in models.items()}
+        try:
+            Vocabulary({}).read(cell(row.data, column), ids, named)
+        except UnknownValueError:
+            continue
+        good += 1
+    return good / len(rows)
+
+
+def _by_name(target: str, names: Sequence[str], guess: Guess, taken: dict[str, str]) -> None:
+    for place, wanted in enumerate(_NAMES[target]):
+        # A column of the table itself goes before one inside nested data.
+        for name in sorted((name for name in names if _base(name) == wanted and name not in taken), key=_level):
+            taken[name] = target
+            sure: Confidence = "high" if name == target or (place < 2 and _level(name) == 0) else "medium"
+            guess.fields.append(FieldGuess(target, name, sure, "the name"))
+            return
+
+
+def _drop_ambiguous_ids(rows: Sequence[Line], guess: Guess, taken: dict[str, str]) -> None:
+    """Takes back ids that name several rows, and ids of items that stand with different texts."""
+    columns = {one.field: one.column for one in guess.fields}
+    texts = [column for name, column in columns.items() if name == "question" or name.startswith("responses.")]
+    for target, content in (("id", None), ("item_id", texts)):
+        column = columns.get(target)
+        if column is None:
+            continue
+        seen: dict[str, str] = {}
+        for number, row in enumerate(rows):
+            key = key_of(cell(row.data, column))
+            said = str(number) if content is None else repr([cell(row.data, one) for one in content])
+            if key == "" or seen.setdefault(key, said) != said:
+                guess.fields = [one for one in guess.fields if one.field != target]
+                del taken[column]
+                break
+
+
+def _values(rows: Sequence[Line], guess: Guess, taken: Mapping[str, str]) -> dict[str, str]:
+    """Meanings for values that are not understood as they are, where they can be guessed."""
+    ids = [f.field.split(".")[1] for f in guess.fields if f.field.startswith("responses.")]
+    column = next((name for name, target in taken.items() if target == "verdict"), None)
+    if column is None or len(ids) < 2:
+        return {}
+    unknown = _unknown(rows, column, ids, guess)
+    numbered = [value for value in guess.verdicts if value]
+    if unknown and set(numbered) <= _ALPACA.keys() and {"1", "2"} & set(numbered) and ids[:2] == ["A", "B"]:
+        guess.problems.append(
+            f"the verdicts are numbers: 1 is taken for the first response, 2 for the second, in {column!r}; check that"
+        )
+        return {value: _ALPACA[value] for value in numbered}
+    meanings = {value: "tie" for value in unknown if value.casefold() in ("c", "0.5") and not _is_id(value, ids)}
+    left = [value for value in unknown if value not in meanings]
+    if meanings:
+        guess.problems.append(f"{', '.join(map(repr, meanings))} in {column!r} are taken for ties; check that")
+    if left:
+        shown = ", ".join(map(repr, left[:8])) + (", ..." if len(left) > 8 else "")
+        guess.problems.append(
+            f"{shown} in {column!r} are no verdicts here: say what each means, --map-values '{left[0]}=A' (an id, A>B, "
+            "tie or none); for models' names map models.A and models.B"
+        )
+    return meanings
+
+
+def _unknown(rows: Sequence[Line], column: str, ids: Sequence[str], guess: Guess) -> list[str]:
+    models = {f.field.split(".")[1]: f.column for f in guess.fields if f.field.startswith("models.")}
+    found: dict[str, None] = {}
+    for row in rows:
+        named = {name: key_of(cell(row.data, model)) for name, model in models.items()}
+        try:
+            Vocabulary({}).read(cell(row.data, column), ids, named)
+        except UnknownValueError:
+            found[key_of(cell(row.data, column))] = None
+    return list(found)
+
+
+def _missing(guess: Guess) -> None:
+    says = {
+        "verdict": "no column looks like a verdict: --map verdict=COLUMN",
+        "question": "no column looks like the question: --map question=COLUMN",
+        "judge": "no column names the judge: --map judge=COLUMN, or judge:=NAME for one judge",
+        "responses.A": "no column looks like a response: --map responses.A=COLUMN,responses.B=COLUMN",
+    }
+    guess.problems += [says[name] for name in guess.mapping.missing()]
+
+
+def _is_id(value: str, ids: Sequence[str]) -> bool:
+    return value.casefold() in {name.casefold() for name in ids}
+
+
+def _base(name: str) -> str:
+    return re.sub(r"[\s-]+", "_", name.split(".")[-1].strip().lower())
+
+
+def _level(name: str) -> int:
+    return name.count(".")
+
+
+def _paths(data: Mapping[str, Any], prefix: str = "", depth: int = 1) -> Iterator[str]:
+    """Dotted paths to what stands inside nested objects."""
+    for key, value in data.items():
+        if prefix:
+            yield f"{prefix}{key}"
+        if isinstance(value, dict) and depth < _DEPTH:
+            yield from _paths(value, f"{prefix}{key}.", depth + 1)

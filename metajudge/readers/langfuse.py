@@ -1,0 +1,147 @@
+"""Langfuse's score exports: scores by evaluators, as grades of what the trace answered.
+
+Two documented shapes are read (langfuse.com, as of October 2026):
+
+- the blob storage export ("Blob storage export field reference"): ``scores/`` with ``id, trace_id, observation_id,
+  name, value, source, comment, data_type, string_value, ...``, joined with ``traces/`` or ``observations_v2/`` (``id,
+  input, output``) in the same folder, as JSONL, JSON, CSV or Parquet. The names of the API's v3 (``traceId,
+  stringValue, dataType``) are read too;
+- a trace as JSON, as the UI downloads it or ``GET /api/public/traces/{id}`` gives it: the trace with its ``scores``.
+
+``EVAL`` scores (LLM as a judge) and ``API`` scores are read; ``ANNOTATION`` scores are people's and are left alone.
+The judge is the score's name, because the export does not name the evaluator's model. ``NUMERIC`` and ``BOOLEAN``
+values are grades; a category is one where ``--map-values`` says which; ``TEXT`` is none.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import orjson
+from pydantic import ValidationError
+
+from metajudge.readers.json_object import read_object
+from metajudge.readers.lines import BadLine, Reject, Source
+from metajudge.readers.reader import MISSHAPEN, Found
+from metajudge.readers.reasons import reason_of
+from metajudge.readers.scored_runs import (
+    ANSWER_KEYS,
+    QUESTION_KEYS,
+    Run,
+    Score,
+    judgment_of,
+    number_or_text,
+    payload_text,
+)
+from metajudge.readers.vocabulary import Vocabulary
+
+SCORE_FOLDERS = ("scores",)
+RUN_FOLDERS = ("observations_v2", "traces", "observations")
+_PEOPLE = "ANNOTATION"
+
+
+def is_score(record: Mapping[str, Any]) -> bool:
+    return record.keys() >= {"name", "value", "source"} and ("trace_id" in record or "traceId" in record)
+
+
+def is_run(record: Mapping[str, Any]) -> bool:
+    keys = record.keys()
+    return keys >= {"id", "input", "output"} and bool(
+        keys & {"project_id", "projectId", "trace_id", "traceId", "timestamp"}
+    )
+
+
+def is_trace(data: Mapping[str, Any]) -> bool:
+    trace = data.get("trace") if isinstance(data.get("trace"), dict) else data
+    scores = data.get("scores", trace.get("scores") if isinstance(trace, dict) else None)
+    return isinstance(scores, list) and isinstance(trace, dict) and trace.keys() >= {"id", "input", "output"}
+
+
+def run_of(row: Mapping[str, Any]) -> Run | None:
+    """A trace, or an observation; a root observation stands for its trace."""
+    if not row.get("id"):
+        return None
+    trace = _get(row, "trace_id", "traceId")
+    root = trace is not None and not _get(row, "parent_observation_id", "parentObservationId")
+    return Run(
+        id=str(row["id"]),
+        aliases=(str(trace),) if root else (),
+        question=payload_text(_get(row, "input"), QUESTION_KEYS),
+        answer=payload_text(_get(row, "output"), ANSWER_KEYS),
+        category=_text(_get(row, "trace_name", "name")),
+        model=_text(_get(row, "provided_model_name", "model")),
+    )
+
+
+def score_of(row: Mapping[str, Any]) -> Score | None:
+    """A score; None for people's.
+
+    Raises:
+        BadLine: free text, which is no grade.
+    """
+    if row.get("source") == _PEOPLE:
+        return None
+    kind = _get(row, "data_type", "dataType") or "NUMERIC"
+    text = _get(row, "string_value", "stringValue")
+    if kind == "TEXT":
+        raise BadLine("data_type: a TEXT score is no grade")
+    run = _get(row, "observation_id", "observationId", "trace_id", "traceId")
+    return Score(
+        id=str(row.get("id") or f"{run}/{row['name']}"),
+        run=None if run is None else str(run),
+        judge=str(row["name"]),
+        value=str(text) if kind == "CATEGORICAL" and text else number_or_text(row.get("value")),
+        comment=_text(row.get("comment")),
+        meta={
+            "source": row.get("source"),
+            "evaluator": _get(row, "evaluator_id", "evaluatorId"),
+            "string_value": text,
+        },
+    )
+
+
+class LangfuseTrace:
+    """Reads one trace with its scores."""
+
+    format = "Langfuse trace"
+
+    def __init__(self, source: Source, values: Mapping[str, str]) -> None:
+        self.source = source
+        self._vocabulary = Vocabulary(values)
+
+    def read(self) -> Iterator[Found | Reject]:
+        data = read_object(self.source)
+        trace = data["trace"] if isinstance(data.get("trace"), dict) else data
+        observations = data.get("observations") or trace.get("observations")
+        observations = observations if isinstance(observations, list) else []
+        whole = Run(
+            id=str(trace["id"]),
+            question=payload_text(trace.get("input"), QUESTION_KEYS),
+            answer=payload_text(trace.get("output"), ANSWER_KEYS),
+            category=_text(trace.get("name")),
+        )
+        found = (run_of(one) for one in observations if isinstance(one, dict))
+        runs = {run.id: run for run in found if run is not None} | {whole.id: whole}
+        for number, row in enumerate(data.get("scores") or trace.get("scores") or (), start=1):
+            try:
+                score = score_of(row)
+                if score is None:
+                    continue
+                run = runs.get(score.run or whole.id)
+                if run is None:
+                    raise BadLine(f"the trace holds no observation {score.run!r}")
+                yield Found(judgment_of(score, run, self._vocabulary), self.source.name, number)
+            except ValidationError as error:
+                yield self.source.reject(number, reason_of(error), orjson.dumps(row))
+            except BadLine as bad:
+                yield self.source.reject(number, str(bad), orjson.dumps(row))
+            except MISSHAPEN as error:
+                yield self.source.reject(number, f"not the shape of a Langfuse score ({error!r})", orjson.dumps(row))
+
+
+def _get(row: Mapping[str, Any], *names: str) -> Any:
+    """The first of these fields that is not empty."""
+    return next((row[name] for name in names if row.get(name) not in (None, "")), None)
+
+
+def _text(value: Any) -> str | None:
+    return None if value in (None, "") else str(value)

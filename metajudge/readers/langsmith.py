@@ -1,0 +1,136 @@
+"""LangSmith's feedback: scores by evaluators, as grades of what the run answered.
+
+Two documented shapes are read (docs.langchain.com and the ``langsmith`` client 0.14, as of November 2026):
+
+- records of feedback ("Feedback data format": ``id, run_id, key, score, value, comment, feedback_source``, what
+  ``Client.list_feedback`` gives) beside the runs ("Run data format": ``id, inputs, outputs``, what
+  ``Client.list_runs`` or the bulk export gives) in one folder, as JSONL, JSON, CSV or Parquet;
+- an experiment as a table, as ``Client.get_test_results`` gives it: columns ``input.*``, ``outputs.*``,
+  ``reference.*`` and ``feedback.KEY``, written with ``to_csv``, ``to_json`` or ``to_parquet``.
+
+Feedback from ``app`` is people's and is left alone. The judge is the key, because feedback does not name the
+evaluator's model. A score is the grade; where there is none, ``value`` is a category that ``--map-values`` gives a
+grade.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import orjson
+from pydantic import ValidationError
+
+from metajudge.readers.lines import BadLine, Line, Reject
+from metajudge.readers.mapped import stem_of
+from metajudge.readers.reader import Found
+from metajudge.readers.reasons import reason_of
+from metajudge.readers.scored_runs import (
+    ANSWER_KEYS,
+    QUESTION_KEYS,
+    Run,
+    Score,
+    judgment_of,
+    number_or_text,
+    payload_text,
+)
+from metajudge.readers.tables import Table
+from metajudge.readers.vocabulary import Vocabulary
+
+_PEOPLE = "app"
+_FEEDBACK = "feedback."
+
+
+def is_feedback(record: Mapping[str, Any]) -> bool:
+    return record.keys() >= {"run_id", "key", "score"}
+
+
+def is_run(record: Mapping[str, Any]) -> bool:
+    return record.keys() >= {"id", "inputs", "outputs"}
+
+
+def is_test_results(columns: Sequence[str]) -> bool:
+    prefixes = {name.split(".")[0] for name in columns if "." in name}
+    return "feedback" in prefixes and "outputs" in prefixes and bool(prefixes & {"input", "inputs"})
+
+
+def run_of(row: Mapping[str, Any]) -> Run | None:
+    """A run; its category is its name."""
+    if not row.get("id"):
+        return None
+    return Run(
+        id=str(row["id"]),
+        question=payload_text(row.get("inputs") or None, QUESTION_KEYS),
+        answer=payload_text(row.get("outputs") or None, ANSWER_KEYS),
+        category=str(row["name"]) if row.get("name") else None,
+    )
+
+
+def score_of(row: Mapping[str, Any]) -> Score | None:
+    """A record of feedback; None for people's."""
+    origin = row.get("feedback_source")
+    if isinstance(origin, str) and origin.startswith("{"):
+        origin = _parsed(origin)
+    kind = origin.get("type") if isinstance(origin, dict) else row.get("feedback_source.type", origin)
+    if kind == _PEOPLE:
+        return None
+    score, value = number_or_text(row.get("score")), row.get("value")
+    if score is None:
+        score = None if value in (None, "") else (value if isinstance(value, str) else orjson.dumps(value).decode())
+    return Score(
+        id=str(row.get("id") or f"{row['run_id']}/{row['key']}"),
+        run=str(row["run_id"]) if row.get("run_id") else None,
+        judge=str(row["key"]),
+        value=score,
+        comment=str(row["comment"]) if row.get("comment") else None,
+        meta={"source": kind, "value": value if value != "" else None},
+    )
+
+
+class LangSmithTestResults:
+    """Reads an experiment's table: a judgment for every feedback column of a row that is not empty."""
+
+    format = "LangSmith test results"
+
+    def __init__(self, table: Table, values: Mapping[str, str]) -> None:
+        self._table = table
+        self._vocabulary = Vocabulary(values)
+
+    def read(self) -> Iterator[Found | Reject]:
+        source = self._table.source
+        for row in self._table.rows():
+            if isinstance(row, Reject):
+                yield row
+                continue
+            run = self._run(row)
+            for name in [column for column in row.data if column.startswith(_FEEDBACK)]:
+                value = number_or_text(row.data[name])
+                if value is None:
+                    continue
+                key = name.removeprefix(_FEEDBACK)
+                score = Score(f"{run.id}/{key}", run.id, key, value, None, {"source": "experiment"})
+                try:
+                    yield Found(judgment_of(score, run, self._vocabulary), source.name, row.number)
+                except ValidationError as error:
+                    yield source.reject(row.number, f"{name}: {reason_of(error)}", row.raw)
+                except BadLine as bad:
+                    yield source.reject(row.number, f"{name}: {bad}", row.raw)
+
+    def _run(self, row: Line) -> Run:
+        stem = stem_of(self._table.source.name)
+        return Run(
+            id=str(row.data.get("id") or row.data.get("run_id") or f"{stem}:{row.number}"),
+            question=payload_text(_under(row, "input.") or _under(row, "inputs.") or None, QUESTION_KEYS),
+            answer=payload_text(_under(row, "outputs.") or None, ANSWER_KEYS),
+            reference=payload_text(_under(row, "reference.") or None, ANSWER_KEYS),
+        )
+
+
+def _under(row: Line, prefix: str) -> dict[str, Any]:
+    found = {name[len(prefix) :]: value for name, value in row.data.items() if name.startswith(prefix)}
+    return {name: value for name, value in found.items() if value not in (None, "")}
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text

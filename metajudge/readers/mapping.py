@@ -1,0 +1,198 @@
+"""Which column of a table is what: ``verdict=winner,question=prompt,responses.A=output_1``, as data."""
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from metajudge.errors import InputError
+from metajudge.types import ID_PATTERN
+
+FIELDS: Final[Mapping[str, str]] = {
+    "verdict": "who won: see --map-values for other words than the responses' ids and tie",
+    "question": "what was asked",
+    "judge": "who judged (or judge:=NAME, the same for all)",
+    "rationale": "what the judge wrote",
+    "id": "the judgment's id; without it, the file's name and the row",
+    "item_id": "the item's id; without it, a digest of question and responses",
+    "order": "ids in the order shown: AB, BA, A,B",
+    "swapped": "true where the responses were shown in reverse order",
+    "label": "who is truly better, in the words of the verdict",
+    "category": "the item's category",
+    "reference": "a reference answer",
+    "instruction": "what the judge was told",
+    "no_verdict": "why there is no verdict",
+    "labels": "what the judge called the responses, in the order shown",
+    "meta": "an object of your own data; or meta.NAME, a column each",
+}
+"""Fields that a column can stand for, beside ``responses.ID`` and ``models.ID``."""
+
+_FAMILIES: Final = ("responses", "models", "meta")
+_FIELD = rf"(?:{'|'.join(FIELDS)}|(?:{'|'.join(_FAMILIES)})\.{ID_PATTERN})"
+_PAIR = re.compile(rf"\s*({_FIELD})\s*(:?=)(.*)", re.S)
+_NEXT = re.compile(rf",(?=\s*{_FIELD}\s*:?=)")
+
+
+def own_columns(columns: Sequence[str]) -> dict[str, str]:
+    """The columns that are named after the field they hold."""
+    families = tuple(f"{family}." for family in _FAMILIES)
+    return {name: name for name in columns if name in FIELDS or name.startswith(families)}
+
+
+class FieldMap(BaseModel):
+    """How the rows of a table are read as judgments.
+
+    Attributes:
+        columns: field -> column. A column of nested data is reached by dots: ``outputs.0.text``.
+        constants: field -> a text that holds for every row (a judge that no column names).
+        values: value of the verdict or label -> what it means: a verdict, an id, ``tie``, ``none`` or a number.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    columns: dict[str, str] = Field(default_factory=dict)
+    constants: dict[str, str] = Field(default_factory=dict)
+    values: dict[str, str] = Field(default_factory=dict)
+
+    @property
+    def response_ids(self) -> tuple[str, ...]:
+        """Ids of the responses, in the order given."""
+        return tuple(name.removeprefix("responses.") for name in self.columns if name.startswith("responses."))
+
+    @property
+    def model_columns(self) -> dict[str, str]:
+        """Response id -> the column that names the model."""
+        return {name[7:]: column for name, column in self.columns.items() if name.startswith("models.")}
+
+    @property
+    def response_columns(self) -> dict[str, str]:
+        """Response id -> its column."""
+        return {name: self.columns[f"responses.{name}"] for name in self.response_ids}
+
+    def with_values(self, values: Mapping[str, str]) -> "FieldMap":
+        """The mapping with more meanings laid over its own."""
+        return self.model_copy(update={"values": {**self.values, **values}})
+
+    def missing(self) -> tuple[str, ...]:
+        """Fields that must be mapped and are not."""
+        given = self.columns.keys() | self.constants.keys()
+        needed = [name for name in ("verdict", "question", "judge") if name not in given]
+        return (*needed, *(() if self.response_ids else ("responses.A",)))
+
+    def to_flags(self) -> str:
+        """The mapping as it is written on the command line."""
+        parts = [f"{name}={column}" for name, column in self.columns.items()]
+        parts += [f"{name}:={text}" for name, text in self.constants.items()]
+        flags = [f"--map {quoted(','.join(parts))}"] if parts else []
+        if self.values:
+            flags.append(f"--map-values {quoted(','.join(f'{v}={m}' for v, m in self.values.items()))}")
+        return " ".join(flags)
+
+
+def parse_map(texts: Sequence[str], values: Sequence[str] = ()) -> FieldMap:
+    """Reads mappings as the command line has them.
+
+    Args:
+        texts: ``FIELD=COLUMN`` or ``FIELD:=TEXT``, several divided by commas; a column's name may hold anything.
+        values: ``VALUE=MEANING``, divided by commas: ``C=tie,0.5=tie,1=A>B``.
+
+    Raises:
+        InputError: a field that does not exist or is given twice, or a meaning that is none.
+    """
+    columns: dict[str, str] = {}
+    constants: dict[str, str] = {}
+    for text in (part for given in texts for part in _NEXT.split(given)):
+        found = _PAIR.fullmatch(text)
+        if found is None or not found[3].strip():
+            raise InputError(_bad_field(text))
+        name, sign, value = found[1], found[2], found[3].strip()
+        if name in columns or name in constants:
+            raise InputError(f"--map gives {name} twice: leave one out")
+        (columns if sign == "=" else constants)[name] = value
+    return FieldMap(columns=columns, constants=constants, values=parse_values(values))
+
+
+def parse_values(texts: Sequence[str]) -> dict[str, str]:
+    """Reads ``VALUE=MEANING`` pairs, divided by commas.
+
+    Raises:
+        InputError: a part without ``=``, or a value with two meanings.
+    """
+    values: dict[str, str] = {}
+    for part in (part.strip() for text in texts for part in text.split(",") if part.strip()):
+        value, sign, meaning = (piece.strip() for piece in part.partition("="))
+        if not sign or not value or not meaning:
+            raise InputError(f"--map-values {part!r} is not VALUE=MEANING, such as C=tie, 1=A>B, pass=1 or error=none")
+        if values.get(value, meaning) != meaning:
+            raise InputError(f"--map-values gives {value!r} two meanings: {values[value]} and {meaning}")
+        values[value] = meaning
+    return values
+
+
+def check_columns(mapping: FieldMap, columns: Sequence[str], name: str) -> None:
+    """Whether a table has the columns that a mapping names.
+
+    Raises:
+        InputError: a column that is not there, with the nearest one and all there are.
+    """
+    for field, column in mapping.columns.items():
+        if column not in columns and column.split(".")[0] not in columns:
+            near = difflib.get_close_matches(column, columns, 1, 0.6)
+            hint = f" Did you mean {field}={near[0]}?" if near else ""
+            raise InputError(f"{name} has no column {column!r}, mapped to {field}.{hint} {columns_there(columns)}")
+    unknown = [field for field in mapping.model_columns if field not in mapping.response_ids]
+    if unknown:
+        raise InputError(f"{name}: models.{unknown[0]} is mapped, but responses.{unknown[0]} is not")
+
+
+def check_fields(mapping: FieldMap, columns: Sequence[str], name: str) -> None:
+    """Whether a mapping says what must be said.
+
+    Raises:
+        InputError: with the fields left out.
+    """
+    missing = mapping.missing()
+    if missing:
+        advice = "; judge:=NAME gives all rows one judge" if "judge" in missing else ""
+        raise InputError(
+            f"{name}: no column is mapped to {', '.join(missing)}{advice}. {columns_there(columns)} "
+            f"`metajudge inspect {quoted(name)}` guesses."
+        )
+
+
+def columns_there(columns: Sequence[str]) -> str:
+    """The columns in a sentence."""
+    shown = ", ".join(columns[:40]) + (", ..." if len(columns) > 40 else "")
+    return f"Its columns: {shown or 'none'}."
+
+
+def cell(data: Mapping[str, Any], column: str) -> Any:
+    """A row's value in a column, or at a dotted path in nested data; None where there is none."""
+    if column in data:
+        return data[column]
+    value: Any = data
+    for part in column.split("."):
+        if isinstance(value, Mapping):
+            value = value.get(part)
+        elif isinstance(value, list) and part.isdigit() and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            return None
+    return value
+
+
+def quoted(text: str) -> str:
+    """A text as a shell takes it."""
+    import shlex
+
+    return shlex.quote(text)
+
+
+def _bad_field(text: str) -> str:
+    field = text.partition("=")[0].strip(" :")
+    known = [*FIELDS, "responses.A", "models.A"]
+    near = difflib.get_close_matches(field, known, 1, 0.6)
+    hint = f" Did you mean {near[0]}?" if near else ""
+    return f"--map {text.strip()!r} is not FIELD=COLUMN with a field of {', '.join(known)} (any response id).{hint}"

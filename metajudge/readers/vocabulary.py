@@ -1,0 +1,185 @@
+"""What the values of a verdict column mean: ids, marks, model names, ties, grades, and what the user says."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from metajudge.types import AnyVerdict, Grade, Pairwise, Ranking, parse_verdict
+
+TIE: Final = "tie"
+NONE: Final = "none"
+
+_TIES: Final = frozenset(
+    [
+        "tie",
+        "tied",
+        "draw",
+        "equal",
+        "same",
+        "both",
+        "both_good",
+        "both_bad",
+        "bothgood",
+        "bothbad",
+        "tie_bothbad",
+        "tie_both_bad",
+        "equally_good",
+    ]
+)
+_NOUNS = r"(?:model|assistant|response|output|answer|candidate|system|option|chosen|completion)"
+_NAMED = re.compile(rf"(?:{_NOUNS})?[\s_-]*(.+)", re.I)
+_NUMBERED = re.compile(rf"{_NOUNS}[\s_-]*(\d+)", re.I)
+_MARK = re.compile(r"\s*(?:\[\[)?\s*([\w.-]+)\s*(>>|>|==?|<<|<)\s*([\w.-]+)\s*(?:\]\])?\s*")
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?", re.I)
+
+
+class UnknownValueError(ValueError):
+    """A value that means nothing here; the message says what would be understood."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoVerdict:
+    """The judge gave none, and why."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """Reads the values of one column.
+
+    Understood without being told are verdicts (``A>>B``, ``[[A=B]]``, ``B<A``, ``[["B"], ["A", "C"]]``), a response's
+    id in any case and with words such as ``model_`` before it, ``output_1`` and the like by position, words for a
+    tie in any case, and a number where there is a single response. A bare number for several responses is not: it
+    might be a position, a score or a label.
+
+    Attributes:
+        values: value -> meaning, as the user says: a verdict, an id, ``tie``, ``none``, or a number for a grade.
+    """
+
+    values: Mapping[str, str]
+
+    def read(self, value: Any, ids: Sequence[str], models: Mapping[str, str]) -> AnyVerdict | NoVerdict:
+        """What a value says about these responses.
+
+        Args:
+            value: a cell.
+            ids: the responses' ids, in their order.
+            models: id -> the model that wrote it, where known; a model's name then stands for its response.
+
+        Raises:
+            UnknownValueError: it means nothing here.
+        """
+        key = key_of(value)
+        meaning = self._meaning(key)
+        if meaning is not None:
+            if meaning.lower() == NONE:
+                return NoVerdict(f"the judge said {key!r}, which stands for no verdict")
+            return self._named(meaning, ids, {}) or _unknown(meaning, ids)
+        if key == "":
+            return NoVerdict("the verdict is empty")
+        if isinstance(value, list):
+            return _ranking(value, ids)
+        return self._named(key, ids, models) or _unknown(key, ids)
+
+    def _meaning(self, key: str) -> str | None:
+        if key in self.values:
+            return self.values[key]
+        lowered = {known.casefold(): meaning for known, meaning in self.values.items()}
+        return lowered.get(key.casefold())
+
+    def _named(self, text: str, ids: Sequence[str], models: Mapping[str, str]) -> AnyVerdict | None:
+        wrote = [name for name, model in models.items() if model == text]
+        if len(wrote) == 1:
+            return _winner(wrote[0], ids)
+        if wrote:
+            raise UnknownValueError(f"{text!r} wrote several of the responses ({', '.join(wrote)})")
+        mark = _MARK.fullmatch(text)
+        if mark is not None and len(ids) > 1:
+            return _pair(mark, ids)
+        if len(ids) == 1:
+            return Grade(float(text)) if _NUMBER.fullmatch(text) and math.isfinite(float(text)) else None
+        if re.sub(r"[\s_()-]+", "_", text.casefold()).strip("_") in _TIES:
+            return _tie(ids)
+        found = _id(text, ids)
+        if found is not None:
+            return _winner(found, ids)
+        return _ranking_text(text, ids)
+
+
+def key_of(value: Any) -> str:
+    """A cell as the text it is looked up by: ``1.0`` and ``1`` are one value, ``True`` is ``true``."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value).strip()
+
+
+def _id(text: str, ids: Sequence[str]) -> str | None:
+    folded = {name.casefold(): name for name in ids}
+    if len(folded) < len(ids):
+        folded = {name: name for name in ids}
+    if text in ids:
+        return text
+    if text.casefold() in folded:
+        return folded[text.casefold()]
+    named = _NAMED.fullmatch(text)
+    if named is not None and named[1].casefold() in folded and not _NUMBER.fullmatch(text):
+        return folded[named[1].casefold()]
+    numbered = _NUMBERED.fullmatch(text)
+    if numbered is not None and 1 <= int(numbered[1]) <= len(ids):
+        return ids[int(numbered[1]) - 1]
+    return None
+
+
+def _winner(name: str, ids: Sequence[str]) -> AnyVerdict:
+    others = tuple(other for other in ids if other != name)
+    if not others:
+        raise UnknownValueError(f"{name!r} is the only response: a verdict on it is a number")
+    return Pairwise(name, others[0], 1) if len(others) == 1 else Ranking(((name,), others))
+
+
+def _tie(ids: Sequence[str]) -> AnyVerdict:
+    return Pairwise(ids[0], ids[1], 0) if len(ids) == 2 else Ranking((tuple(ids),))
+
+
+def _pair(mark: re.Match[str], ids: Sequence[str]) -> AnyVerdict | None:
+    first, second = _id(mark[1], ids), _id(mark[3], ids)
+    if first is None or second is None or first == second:
+        return None
+    sign = mark[2]
+    if sign.startswith("<"):
+        first, second = second, first
+    return Pairwise(first, second, 0 if sign.startswith("=") else 2 if len(sign) == 2 else 1)
+
+
+def _ranking_text(text: str, ids: Sequence[str]) -> AnyVerdict | None:
+    if text.startswith("["):
+        import json
+
+        try:
+            value = json.loads(text)
+        except ValueError:
+            return None
+        return _ranking(value, ids) if isinstance(value, list) else None
+    if ">" not in text:
+        return None
+    groups = [[_id(name.strip(), ids) for name in group.split("=")] for group in text.replace(">>", ">").split(">")]
+    return _ranking(groups, ids) if all(None not in group for group in groups) else None
+
+
+def _ranking(value: list[Any], ids: Sequence[str]) -> AnyVerdict:
+    try:
+        return parse_verdict(value)
+    except ValueError as error:
+        raise UnknownValueError(f"no ranking of {', '.join(ids)}: {error}") from None
+
+
+def _unknown(text: str, ids: Sequence[str]) -> AnyVerdict:
+    known = "a number" if len(ids) == 1 else f"{', '.join(ids[:4])}, {ids[0]}>{ids[1]} or tie"
+    raise UnknownValueError(f"{text!r} is no verdict here: known are {known}")

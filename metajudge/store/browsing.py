@@ -1,0 +1,342 @@
+"""Looking through assessments, newest first, by filters; everything about one. SQL that both databases understand."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import orjson
+
+from metajudge.store import queries
+from metajudge.store.sql import Connection
+from metajudge.types import Assessment, Judgment, Status
+
+Outcome = Literal["kept", "not_kept", "unscored", "failed"]
+"""How vetting ended, in one word: accepted, not accepted, too few answers, or nothing could be asked."""
+
+WINDOW: Final = 5_000
+WINDOWS: Final = 4
+"""Filters that have to read texts look at so many assessments at a time, and at so many times that for one page."""
+
+_NAMED: Final = 50
+
+_OUTCOMES: Final = {
+    "kept": "a.accepted",
+    "not_kept": "NOT a.accepted",
+    "unscored": "a.status = 'unscored'",
+    "failed": "a.status = 'failed'",
+}
+_LINE: Final = (
+    "a.assessment_id, a.created_at, a.run_id, a.judgment_id, a.item_id, a.judge, a.status, a.final_score, a.accepted, "
+    "a.strategy, a.panel_digest, a.payload, i.category"
+)
+_ABOUT: Final = (
+    "assessments a LEFT JOIN judgments j ON j.judgment_digest = a.judgment_digest "
+    "LEFT JOIN items i ON i.item_digest = j.item_digest"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AssessmentFilter:
+    """Which assessments; None filters nothing.
+
+    Attributes:
+        decision: a policy's action, such as ``REVIEW``.
+        agent: somebody on the panel, by name.
+        panel: digest of a panel, or how it begins.
+        run: a run's id.
+        text: to be found, in any case, in the ids, the question, the responses or the rationale.
+        since, until: seconds since the epoch; the end is left out.
+    """
+
+    judge: str | None = None
+    outcome: Outcome | None = None
+    decision: str | None = None
+    agent: str | None = None
+    panel: str | None = None
+    strategy: str | None = None
+    run: str | None = None
+    text: str | None = None
+    since: float | None = None
+    until: float | None = None
+
+    @property
+    def reads_texts(self) -> bool:
+        """Whether a page cannot be found from short columns alone."""
+        return any(one is not None for one in (self.decision, self.agent, self.text))
+
+
+@dataclass(frozen=True, slots=True)
+class AssessmentLine:
+    """One assessment in a list; ``number`` grows with time, ``action`` is None where no policy decided."""
+
+    number: int
+    created_at: float
+    run_id: str
+    judgment_id: str
+    item_id: str
+    judge: str
+    category: str | None
+    status: Status
+    final_score: float | None
+    accepted: bool | None
+    strategy: str
+    panel_digest: str
+    probability: float | None
+    action: str | None
+
+    @property
+    def outcome(self) -> Outcome:
+        if self.status is Status.ASSESSED:
+            return "kept" if self.accepted else "not_kept"
+        return "unscored" if self.status is Status.UNSCORED else "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class AssessmentLines:
+    """A page, newest first.
+
+    Attributes:
+        older: the number before which to go on; None where nothing is older.
+        newer: the number after which to go back; None on the newest page.
+        cut_short: the page is not full only because enough was looked at; ``older`` goes on.
+    """
+
+    lines: tuple[AssessmentLine, ...]
+    older: int | None
+    newer: int | None
+    cut_short: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One HTTP request behind an assessment."""
+
+    call_id: int
+    key: str
+    run_id: str | None
+    model: str
+    reported_model: str | None
+    draw: int
+    attempt: int
+    status: str
+    started_at: float
+    latency_s: float
+    input_tokens: int | None
+    output_tokens: int | None
+    cost_usd: float | None
+    failure_kind: str | None
+    failure_message: str | None
+    http_status: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAssessment:
+    """Everything about one assessment.
+
+    Attributes:
+        judgment: None where its texts were forgotten.
+        attempts: of the calls behind it, oldest first, those of earlier runs that were reused included.
+        others: further assessments of the same judgment, newest first.
+    """
+
+    line: AssessmentLine
+    assessment: Assessment
+    payload: str
+    judgment: Judgment | None
+    attempts: tuple[Attempt, ...]
+    others: tuple[AssessmentLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What filters can be set to: the most frequent of each."""
+
+    judges: tuple[str, ...]
+    agents: tuple[str, ...]
+    strategies: tuple[str, ...]
+    panels: tuple[str, ...]
+
+
+class _Conditions:
+    """Conditions and their values, numbered as they come."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.values: list[Any] = []
+
+    def add(self, text: str, *values: Any) -> None:
+        """Adds one; each ``{}`` is the place of a value."""
+        places = [f"${len(self.values) + place}" for place in range(1, len(values) + 1)]
+        self.texts.append(text.format(*places))
+        self.values += values
+
+    def __str__(self) -> str:
+        return " AND ".join(self.texts) or "true"
+
+
+def page_of_assessments(
+    connection: Connection,
+    wanted: AssessmentFilter,
+    *,
+    limit: int,
+    before: int | None = None,
+    after: int | None = None,
+) -> AssessmentLines:
+    """A page of assessments, newest first.
+
+    Args:
+        before: only those with smaller numbers: the older ones.
+        after: only those with larger numbers, the nearest ones: a page back.
+    """
+    back = after is not None and before is None
+    edge = after if back else before
+    found, looked = _found(connection, wanted, edge, limit + 1, back)
+    full, lines = len(found) > limit, found[:limit]
+    beyond = lines[-1].number if full else looked  # from where to go on in this direction; None at its end
+    start = lines[0].number if lines else None if edge is None else edge + (1 if back else -1)
+    cut_short = looked is not None and not full
+    if not back:
+        return AssessmentLines(tuple(lines), beyond, None if edge is None else start, cut_short)
+    return AssessmentLines(tuple(reversed(lines)), start, beyond, cut_short)
+
+
+def _found(
+    connection: Connection, wanted: AssessmentFilter, edge: int | None, count: int, back: bool
+) -> tuple[list[AssessmentLine], int | None]:
+    """The nearest assessments beyond an edge, and the number up to which was looked where that was cut short."""
+    if not wanted.reads_texts:
+        return _lines(connection, wanted, _numbers(connection, wanted, edge, count, back), count, back), None
+    found: list[AssessmentLine] = []
+    for _ in range(WINDOWS):
+        numbers = _numbers(connection, wanted, edge, WINDOW, back)
+        found += _lines(connection, wanted, numbers, count - len(found), back)
+        if len(found) == count or len(numbers) < WINDOW:
+            return found, None
+        edge = numbers[-1]
+    return found, edge
+
+
+def _numbers(connection: Connection, wanted: AssessmentFilter, edge: int | None, count: int, back: bool) -> list[int]:
+    """The nearest numbers whose short columns fit."""
+    conditions = _short(wanted)
+    if edge is not None:
+        conditions.add("a.assessment_id > {}" if back else "a.assessment_id < {}", edge)
+    query = (
+        f"SELECT a.assessment_id FROM assessments a WHERE {conditions} "  # noqa: S608 - our own text
+        f"ORDER BY a.assessment_id {'ASC' if back else 'DESC'} LIMIT {int(count)}"
+    )
+    return [number for (number,) in connection.execute(query, conditions.values).fetchall()]
+
+
+def _lines(
+    connection: Connection, wanted: AssessmentFilter, numbers: Sequence[int], count: int, back: bool
+) -> list[AssessmentLine]:
+    if not numbers:
+        return []
+    conditions = _Conditions()
+    conditions.add("a.assessment_id BETWEEN {} AND {}", min(numbers), max(numbers))
+    conditions.add("a.assessment_id IN (SELECT unnest({}::BIGINT[]))", list(numbers))
+    _add_long(conditions, wanted)
+    query = (
+        f"SELECT {_LINE} FROM {_ABOUT} WHERE {conditions} "  # noqa: S608 - our own text
+        f"ORDER BY a.assessment_id {'ASC' if back else 'DESC'} LIMIT {int(count)}"
+    )
+    return [_line(row) for row in connection.execute(query, conditions.values).fetchall()]
+
+
+def _short(wanted: AssessmentFilter) -> _Conditions:
+    found = _Conditions()
+    if wanted.judge is not None:
+        found.add("a.judge = {}", wanted.judge)
+    if wanted.outcome is not None:
+        found.add(_OUTCOMES[wanted.outcome])
+    if wanted.strategy is not None:
+        found.add("a.strategy = {}", wanted.strategy)
+    if wanted.panel is not None:
+        found.add("strpos(a.panel_digest, {}) = 1", wanted.panel)
+    if wanted.run is not None:
+        found.add("a.run_id = {}", wanted.run)
+    if wanted.since is not None:
+        found.add("a.created_at >= {}", wanted.since)
+    if wanted.until is not None:
+        found.add("a.created_at < {}", wanted.until)
+    return found
+
+
+def _add_long(conditions: _Conditions, wanted: AssessmentFilter) -> None:
+    if wanted.decision is not None:
+        # In JSON the quotes of any text are escaped, so this is found nowhere but in a decision.
+        conditions.add("strpos(a.payload, {}) > 0", f'"action":{orjson.dumps(wanted.decision).decode()}')
+    if wanted.agent is not None:
+        conditions.add(
+            "a.assessment_id IN (SELECT s.assessment_id FROM agent_scores s WHERE s.agent = {} "
+            "AND s.assessment_id BETWEEN $1 AND $2)",
+            wanted.agent,
+        )
+    if wanted.text is not None:
+        written = orjson.dumps(wanted.text).decode()[1:-1]  # as it stands in JSON
+        conditions.add(
+            "(strpos(lower(a.judgment_id), lower({})) > 0 OR strpos(lower(a.item_id), lower({})) > 0 "
+            "OR strpos(lower(i.payload), lower({})) > 0 OR strpos(lower(j.payload), lower({})) > 0)",
+            *(wanted.text, wanted.text, written, written),
+        )
+
+
+def _line(row: Sequence[Any]) -> AssessmentLine:
+    *columns, payload, category = row
+    number, created_at, run_id, judgment_id, item_id, judge, status, score, accepted, strategy, panel = columns
+    said = orjson.loads(payload)
+    decision = said.get("decision")
+    return AssessmentLine(
+        *(number, created_at, run_id, judgment_id, item_id, judge, category, Status(status), score, accepted),
+        *(strategy, panel, said.get("probability"), None if decision is None else decision["action"]),
+    )
+
+
+def kept_assessment(connection: Connection, number: int) -> KeptAssessment | None:
+    """Everything about the assessment of this number; None where there is none."""
+    query = f"SELECT {_LINE}, a.judgment_digest FROM {_ABOUT} WHERE "  # noqa: S608 - our own text
+    rows = connection.execute(f"{query} a.assessment_id = $1", [number]).fetchall()
+    if not rows:
+        return None
+    *row, judgment_digest = rows[0]
+    others = connection.execute(
+        f"{query} a.judgment_digest = $1 AND a.assessment_id <> $2 ORDER BY a.assessment_id DESC LIMIT {_NAMED}",
+        [judgment_digest, number],
+    ).fetchall()
+    payload: str = row[-2]
+    return KeptAssessment(
+        _line(row),
+        Assessment.model_validate_json(payload),
+        payload,
+        queries.find_judgment(connection, judgment_digest),
+        _attempts(connection, number),
+        tuple(_line(one[:-1]) for one in others),
+    )
+
+
+def _attempts(connection: Connection, number: int) -> tuple[Attempt, ...]:
+    rows = connection.execute(
+        "SELECT call_id, key, run_id, model, reply_model, draw, attempt, status, started_at, latency_s, input_tokens, "
+        "output_tokens, cost_usd, failure_kind, failure_message, http_status FROM calls WHERE key IN "
+        "(SELECT request_key FROM agent_scores WHERE assessment_id = $1) ORDER BY call_id DESC LIMIT 500",
+        [number],
+    ).fetchall()
+    return tuple(Attempt(*row) for row in reversed(rows))
+
+
+def names(connection: Connection) -> Names:
+    """The judges, agents, strategies and panels there are, the most frequent of each."""
+
+    def frequent(table: str, column: str) -> tuple[str, ...]:
+        rows = connection.execute(
+            f"SELECT {column}, count(*) AS n FROM {table} GROUP BY {column} ORDER BY n DESC, {column} LIMIT {_NAMED}"  # noqa: S608
+        ).fetchall()
+        return tuple(name for name, _ in rows)
+
+    return Names(
+        judges=frequent("assessments", "judge"),
+        agents=frequent("agent_scores", "agent"),
+        strategies=frequent("assessments", "strategy"),
+        panels=frequent("assessments", "panel_digest"),
+    )

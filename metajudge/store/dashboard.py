@@ -1,0 +1,327 @@
+"""Figures over a whole store, added up by the database. SQL that both databases understand.
+
+Short columns are read over all assessments of a period. What stands in texts alone (a policy's decision, a
+probability, a verdict and its label) is read of the newest assessments, a page at a time, and kept as
+:class:`Fact`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import orjson
+
+from metajudge.store.sql import Connection, only_row
+from metajudge.types import Grade
+from metajudge.types.verdict import AnyVerdict, parse_verdict
+
+LabelSource = Literal["all", "people", "truth"]
+"""Whose word says which judgments are right: people's where there is one, else the item's label; or one of them."""
+
+_DAY: Final = 86_400
+TIE: Final = ""
+"""What stands for a winner where nobody is alone in front; no response has this id."""
+
+
+@dataclass(frozen=True, slots=True)
+class PanelCount:
+    """A panel and its assessments in the period."""
+
+    panel_digest: str
+    strategy: str
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class DayCount:
+    """Assessments of one day; ``day`` counts from 1970-01-01, UTC; ``kind`` is an outcome or a policy's action."""
+
+    day: int
+    kind: str
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeCount:
+    """How a judge's judgments fared over the whole period."""
+
+    judge: str
+    n: int
+    kept: int
+    not_kept: int
+    undecided: int
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """One model's attempts on one day; ``unpriced`` have no cost."""
+
+    day: int
+    model: str
+    attempts: int
+    failed: int
+    cost_usd: float
+    unpriced: int
+    input_tokens: int
+    output_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class FailureCount:
+    """Failed attempts, or agents without an answer, by kind."""
+
+    kind: str
+    attempts: int
+    agents: int
+
+
+@dataclass(frozen=True, slots=True)
+class PairCount:
+    """How often two agree: agents over assessments, judges over items."""
+
+    first: str
+    second: str
+    n: int
+    same: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One assessment without its texts.
+
+    Attributes:
+        action: what ``policy`` decided; None where none was named.
+        winner: the id that the judgment puts first, :data:`TIE` where it is nobody; None for a grade or no verdict.
+        right: whether that is the label's winner (see :attr:`metajudge.types.Judgment.correct`), None where it
+            cannot be said.
+    """
+
+    number: int
+    created_at: float
+    judgment_digest: str
+    item_digest: str | None
+    panel_digest: str
+    judge: str
+    final_score: float | None
+    accepted: bool | None
+    threshold: float
+    probability: float | None
+    action: str | None
+    policy: str | None
+    winner: str | None
+    right: bool | None
+
+
+def panels(connection: Connection, since: float) -> list[PanelCount]:
+    """The panels at work since then, the busiest first."""
+    rows = connection.execute(
+        "SELECT panel_digest, min(strategy), count(*) AS n FROM assessments WHERE created_at >= $1 "
+        "GROUP BY panel_digest ORDER BY n DESC, panel_digest LIMIT 50",
+        [since],
+    ).fetchall()
+    return [PanelCount(*row) for row in rows]
+
+
+def outcomes_by_day(connection: Connection, since: float) -> list[DayCount]:
+    """Assessments by day and outcome: ``kept``, ``not_kept``, ``unscored``, ``failed``."""
+    rows = connection.execute(
+        f"SELECT CAST(floor(created_at / {_DAY}) AS INTEGER) AS day, {_OUTCOME} AS kind, count(*) "  # noqa: S608
+        "FROM assessments WHERE created_at >= $1 GROUP BY 1, 2 ORDER BY 1, 2",
+        [since],
+    ).fetchall()
+    return [DayCount(*row) for row in rows]
+
+
+_OUTCOME: Final = (
+    "CASE WHEN status = 'assessed' THEN CASE WHEN accepted THEN 'kept' ELSE 'not_kept' END ELSE status END"
+)
+
+
+def judges(connection: Connection, since: float) -> list[JudgeCount]:
+    """Judges by how many of their judgments were vetted since then."""
+    rows = connection.execute(
+        "SELECT judge, count(*) AS n, count(*) FILTER (WHERE accepted), count(*) FILTER (WHERE NOT accepted), "
+        "count(*) FILTER (WHERE accepted IS NULL) FROM assessments WHERE created_at >= $1 "
+        "GROUP BY judge ORDER BY n DESC, judge LIMIT 100",
+        [since],
+    ).fetchall()
+    return [JudgeCount(*row) for row in rows]
+
+
+def spending(connection: Connection, since: float) -> list[Spending]:
+    """Attempts, cost and tokens by day and model."""
+    rows = connection.execute(
+        f"SELECT CAST(floor(started_at / {_DAY}) AS INTEGER) AS day, model, count(*), "  # noqa: S608
+        "count(*) FILTER (WHERE status <> 'ok'), coalesce(sum(cost_usd), 0), "
+        "count(*) FILTER (WHERE cost_usd IS NULL AND status = 'ok'), coalesce(sum(input_tokens), 0), "
+        "coalesce(sum(output_tokens), 0) FROM calls WHERE started_at >= $1 GROUP BY 1, 2 ORDER BY 1, 2",
+        [since],
+    ).fetchall()
+    return [
+        Spending(day, model, n, failed, float(cost), unpriced, int(read), int(written))
+        for day, model, n, failed, cost, unpriced, read, written in rows
+    ]
+
+
+def failures(connection: Connection, since: float) -> list[FailureCount]:
+    """Failures by kind: of single attempts, and of agents after all attempts."""
+    rows = connection.execute(
+        """
+        SELECT kind, CAST(sum(attempts) AS BIGINT), CAST(sum(agents) AS BIGINT) FROM (
+            SELECT failure_kind AS kind, count(*) AS attempts, 0 AS agents FROM calls
+            WHERE failure_kind IS NOT NULL AND started_at >= $1 GROUP BY failure_kind
+            UNION ALL
+            SELECT s.failure_kind, 0, count(*) FROM agent_scores s
+            JOIN assessments a ON a.assessment_id = s.assessment_id
+            WHERE s.failure_kind IS NOT NULL AND s.stage IN ('agent', 'summariser') AND a.created_at >= $1
+            GROUP BY s.failure_kind
+        ) counted GROUP BY kind ORDER BY 3 DESC, 2 DESC, kind
+        """,
+        [since],
+    ).fetchall()
+    return [FailureCount(kind, attempts, agents) for kind, attempts, agents in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class RunTotals:
+    """What one run kept itself.
+
+    Attributes:
+        outcomes: ``kept``, ``not_kept``, ``unscored`` or ``failed`` -> assessments.
+        attempts: HTTP requests; ``failures``, the failed ones by kind; ``unpriced`` have no cost.
+    """
+
+    run_id: str
+    outcomes: Mapping[str, int]
+    attempts: int
+    failures: Mapping[str, int]
+    cost_usd: float
+    unpriced: int
+
+    @property
+    def assessments(self) -> int:
+        return sum(self.outcomes.values())
+
+
+def run_totals(connection: Connection, run_ids: Sequence[str]) -> dict[str, RunTotals]:
+    """Counts of some runs, by their ids."""
+    outcomes: dict[str, dict[str, int]] = {one: {} for one in run_ids}
+    sent: dict[str, tuple[int, float, int]] = {}
+    kinds: dict[str, dict[str, int]] = {one: {} for one in run_ids}
+    for run_id, kind, n in connection.execute(
+        f"SELECT run_id, {_OUTCOME}, count(*) FROM assessments WHERE run_id IN (SELECT unnest($1::VARCHAR[])) "  # noqa: S608
+        "GROUP BY 1, 2 ORDER BY 1, 2",
+        [list(run_ids)],
+    ).fetchall():
+        outcomes[run_id][kind] = n
+    for run_id, failed, n, cost, unpriced in connection.execute(
+        "SELECT run_id, failure_kind, count(*), coalesce(sum(cost_usd), 0), "
+        "count(*) FILTER (WHERE cost_usd IS NULL AND status = 'ok') "
+        "FROM calls WHERE run_id IN (SELECT unnest($1::VARCHAR[])) GROUP BY 1, 2 ORDER BY 1, 2",
+        [list(run_ids)],
+    ).fetchall():
+        before = sent.get(run_id, (0, 0.0, 0))
+        sent[run_id] = (before[0] + n, before[1] + float(cost), before[2] + unpriced)
+        if failed is not None:
+            kinds[run_id][failed] = n
+    return {
+        one: RunTotals(one, outcomes[one], attempts, kinds[one], cost, unpriced)
+        for one in run_ids
+        for attempts, cost, unpriced in [sent.get(one, (0, 0.0, 0))]
+    }
+
+
+def newest_numbers(connection: Connection, since: float, panel: str | None, most: int) -> tuple[list[int], int]:
+    """The newest assessments (by one panel) since then, newest first; and how many there are altogether.
+
+    Of assessments of one judgment by one panel only the newest counts.
+    """
+    wanted = "created_at >= $1 AND ($2::VARCHAR IS NULL OR panel_digest = $2)"
+    values: list[Any] = [since, panel]
+    first, total = only_row(
+        connection,
+        f"SELECT (SELECT min(number) FROM (SELECT assessment_id AS number FROM assessments WHERE {wanted} "  # noqa: S608
+        f"ORDER BY assessment_id DESC LIMIT {int(most)}) newest), "
+        f"(SELECT count(*) FROM assessments WHERE {wanted})",
+        values,
+    )
+    if first is None:
+        return [], 0
+    rows = connection.execute(
+        f"SELECT max(assessment_id) AS number FROM assessments WHERE {wanted} AND assessment_id >= $3 "  # noqa: S608
+        "GROUP BY judgment_digest, panel_digest ORDER BY number DESC",
+        [*values, first],
+    ).fetchall()
+    return [number for (number,) in rows], int(total)
+
+
+def facts(connection: Connection, numbers: Sequence[int]) -> list[Fact]:
+    """What is known of these assessments, without their texts; in order of their numbers."""
+    if not numbers:
+        return []
+    # A condition on texts, or one query for all of them, would hold more of them in memory than a store may.
+    rows = connection.execute(
+        """
+        SELECT a.assessment_id, a.created_at, a.judgment_digest, j.item_digest, a.panel_digest, a.judge, a.final_score,
+            a.accepted, a.payload, j.payload, i.payload
+        FROM assessments a LEFT JOIN judgments j ON j.judgment_digest = a.judgment_digest
+            LEFT JOIN items i ON i.item_digest = j.item_digest
+        WHERE a.assessment_id BETWEEN $2 AND $3 AND a.assessment_id IN (SELECT unnest($1::BIGINT[]))
+        ORDER BY a.assessment_id
+        """,
+        [list(numbers), min(numbers), max(numbers)],
+    ).fetchall()
+    return [_fact(row) for row in rows]
+
+
+def _fact(row: Sequence[Any]) -> Fact:
+    *columns, payload, judgment, item = row
+    said = orjson.loads(payload)
+    decision = said.get("decision")
+    verdict = _field(judgment, "verdict")
+    decided = (None, None) if decision is None else (decision["action"], decision["policy"])
+    right = _right(verdict, _field(item, "label"))
+    return Fact(*columns, *(said["threshold"], said.get("probability"), *decided, _winner(verdict), right))
+
+
+def _field(payload: str | None, name: str) -> AnyVerdict | None:
+    found = None if payload is None else orjson.loads(payload).get(name)
+    return None if found is None else parse_verdict(found)
+
+
+def _winner(verdict: AnyVerdict | None) -> str | None:
+    return None if verdict is None or isinstance(verdict, Grade) else verdict.winner or TIE
+
+
+def _right(verdict: AnyVerdict | None, label: AnyVerdict | None) -> bool | None:
+    """As :attr:`metajudge.types.Judgment.correct` has it, without the texts."""
+    if verdict is None or label is None or isinstance(verdict, Grade) or isinstance(label, Grade):
+        return None
+    if label.winner is None:
+        return verdict.winner is None if label.is_tie else None
+    return verdict.winner == label.winner
+
+
+def agent_pairs(connection: Connection, thresholds: Mapping[int, float]) -> list[PairCount]:
+    """How often two agents are on the same side of the threshold, over assessments that both scored.
+
+    Args:
+        thresholds: by the number of the assessment.
+    """
+    if not thresholds:
+        return []
+    rows = connection.execute(
+        """
+        WITH chosen AS (SELECT unnest($1::BIGINT[]) AS assessment_id, unnest($2::FLOAT8[]) AS threshold),
+        said AS (
+            SELECT s.assessment_id, s.agent, s.score - c.threshold > 5e-10 AS trusts
+            FROM agent_scores s JOIN chosen c ON c.assessment_id = s.assessment_id
+            WHERE s.assessment_id BETWEEN $3 AND $4 AND s.stage = 'agent' AND s.score IS NOT NULL
+        )
+        SELECT a.agent, b.agent, count(*), count(*) FILTER (WHERE a.trusts = b.trusts)
+        FROM said a JOIN said b ON b.assessment_id = a.assessment_id AND a.agent < b.agent
+        GROUP BY a.agent, b.agent ORDER BY a.agent, b.agent
+        """,
+        [list(thresholds), list(thresholds.values()), min(thresholds), max(thresholds)],
+    ).fetchall()
+    return [PairCount(*row) for row in rows]

@@ -1,0 +1,108 @@
+"""Writes groups of records to PostgreSQL, each group in one transaction, its rows by COPY."""
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from metajudge.errors import StoreError
+from metajudge.store.postgres_connections import PgConnection
+from metajudge.store.rows import AssessmentWrite, Row, agent_rows, assessment_row, call_row
+from metajudge.types import CallRecord
+
+Record = CallRecord | AssessmentWrite
+
+# A record that was redacted and is saved again has its texts again.
+_SAVE_ITEMS: Final = """
+    INSERT INTO items (item_digest, item_id, category, payload, redacted)
+    SELECT * FROM unnest($1::VARCHAR[], $2::VARCHAR[], $3::VARCHAR[], $4::VARCHAR[], $5::BOOLEAN[])
+    ON CONFLICT (item_digest) DO UPDATE SET payload = excluded.payload, redacted = false WHERE items.redacted
+"""
+_SAVE_JUDGMENTS: Final = """
+    INSERT INTO judgments (judgment_digest, judgment_id, item_digest, item_id, judge, payload, redacted)
+    SELECT * FROM unnest($1::VARCHAR[], $2::VARCHAR[], $3::VARCHAR[], $4::VARCHAR[], $5::VARCHAR[], $6::VARCHAR[],
+        $7::BOOLEAN[])
+    ON CONFLICT (judgment_digest) DO UPDATE SET payload = excluded.payload, redacted = false WHERE judgments.redacted
+"""
+_CALLS: Final = """
+    COPY calls (key, run_id, endpoint, model, draw, attempt, status, started_at, latency_s, reply_text, reply_model,
+        finish, input_tokens, cached_tokens, cache_write_tokens, output_tokens, cost_usd, failure_kind,
+        failure_message, http_status, redacted, token_probabilities) FROM STDIN
+"""
+_ASSESSMENTS: Final = """
+    COPY assessments (assessment_id, key, run_id, created_at, judgment_digest, judgment_id, item_id, judge, status,
+        final_score, accepted, strategy, panel_digest, payload, redacted) FROM STDIN
+"""
+_AGENT_SCORES: Final = """
+    COPY agent_scores (assessment_id, position, stage, agent, model, role, weight, score, criteria, failure_kind,
+        skipped, calls, cached_calls, cost_usd, input_tokens, output_tokens, latency_s, request_key) FROM STDIN
+"""
+_HASH: Final = 1
+"""Where ``call_row`` and ``assessment_row`` have the hash of the key, which PostgreSQL has no column for."""
+
+
+class PostgresJournal:
+    """Turns records into rows; belongs to one writer, which is a row of ``writers``."""
+
+    def __init__(self, writer_id: int) -> None:
+        self.writer_id = writer_id
+
+    def commit(self, connection: PgConnection, records: Sequence[Record], number: int) -> None:
+        """Puts a group into the database, all of it or nothing, and notes its number."""
+        calls = [record for record in records if isinstance(record, CallRecord)]
+        writes = [record for record in records if isinstance(record, AssessmentWrite)]
+        with connection.transaction():
+            if calls:
+                _copy(connection, _CALLS, (_unhashed(call_row(0, call))[1:] for call in calls))
+            if writes:
+                # Sorted, so that two replicas that save the same records wait for one another, but not in a circle.
+                _save(connection, _SAVE_ITEMS, [w.item for w in writes if w.item is not None])
+                _save(connection, _SAVE_JUDGMENTS, [w.judgment for w in writes if w.judgment is not None])
+                _copy_assessments(connection, writes)
+            connection.execute("UPDATE writers SET committed = $1 WHERE writer_id = $2", [number, self.writer_id])
+
+    def committed(self, connection: PgConnection) -> int:
+        """Number of the last group that is in the database.
+
+        Raises:
+            StoreError: the writer's own row is gone.
+        """
+        rows = connection.execute("SELECT committed FROM writers WHERE writer_id = $1", [self.writer_id]).fetchall()
+        if not rows:
+            raise StoreError("the store was emptied or restored while it was in use: open it again")
+        return int(rows[0][0])
+
+
+def _save(connection: PgConnection, query: str, rows: Iterable[Row]) -> None:
+    once = {row[0]: row for row in rows}  # a statement may touch a row only once
+    columns = zip(*(once[digest] for digest in sorted(once)), strict=True)
+    connection.execute(query, [list(column) for column in columns])
+
+
+def _copy_assessments(connection: PgConnection, writes: Sequence[AssessmentWrite]) -> None:
+    numbers = next_numbers(connection, "assessments", "assessment_id", len(writes))
+    now = time.time()
+    numbered = list(zip(numbers, writes, strict=True))
+    _copy(connection, _ASSESSMENTS, (_unhashed(assessment_row(number, write, now)) for number, write in numbered))
+    _copy(
+        connection,
+        _AGENT_SCORES,
+        (row for number, write in numbered for row in agent_rows(number, write.assessment)),
+    )
+
+
+def next_numbers(connection: Any, table: str, column: str, count: int) -> list[int]:
+    """Numbers of new rows, ascending; nobody else gets them."""
+    rows = connection.execute(
+        "SELECT nextval(pg_get_serial_sequence($1, $2)) FROM generate_series(1, $3)", [table, column, count]
+    ).fetchall()
+    return [number for (number,) in rows]
+
+
+def _unhashed(row: Row) -> Row:
+    return (*row[:_HASH], *row[_HASH + 1 :])
+
+
+def _copy(connection: PgConnection, statement: str, rows: Iterable[Row]) -> None:
+    with connection.cursor() as cursor, cursor.copy(statement) as copy:
+        for row in rows:
+            copy.write_row(row)

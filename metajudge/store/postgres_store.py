@@ -1,0 +1,280 @@
+"""The store in a PostgreSQL database, which several processes share."""
+
+import asyncio
+import atexit
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final, TypeVar
+
+import orjson
+import psycopg
+
+from metajudge.errors import StoreError
+from metajudge.store import forgetting, postgres_reads, queries
+from metajudge.store.audit_log import StoredAuditLog
+from metajudge.store.gathered_reads import GatheredReads
+from metajudge.store.postgres_connections import PATIENCE_S, POOLED, Connections, PgConnection
+from metajudge.store.postgres_journal import PostgresJournal, Record
+from metajudge.store.postgres_migrating import migrate
+from metajudge.store.postgres_reads import PostgresDialect
+from metajudge.store.postgres_writer import PostgresWriter
+from metajudge.store.protocol import RunRecord
+from metajudge.store.reviews import StoredReviews
+from metajudge.store.rows import AssessmentWrite, item_row, judgment_row, reply_of_call
+from metajudge.store.sql import Connection
+from metajudge.types import Assessment, CallRecord, Judgment, Reply
+from metajudge.types.location import PostgresUrl
+
+T = TypeVar("T")
+
+_REDACTED: Final = ("assessments", "items", "judgments", "reviews", "review_decisions", "calls")
+
+
+async def open_store(url: PostgresUrl, *, pooled: int = POOLED, patience_s: float = PATIENCE_S) -> "PostgresStore":
+    """Opens a store, creating its tables where there are none.
+
+    Args:
+        pooled: how many connections to keep at most, besides the writer's own.
+        patience_s: how long a server that cannot be reached is tried again before whoever waits is told.
+
+    Raises:
+        StoreUnavailableError: the server cannot be reached.
+        StoreError: there cannot be a store in this database; the message says why.
+    """
+    return await asyncio.to_thread(PostgresStore, url, pooled=pooled, patience_s=patience_s)
+
+
+class PostgresStore:
+    """A :class:`~metajudge.store.protocol.Store` in a PostgreSQL database.
+
+    One thread commits what is recorded, in groups; everything else takes a connection of the pool. Any number of
+    processes may have the same database open.
+    """
+
+    def __init__(self, url: PostgresUrl, *, pooled: int = POOLED, patience_s: float = PATIENCE_S) -> None:
+        self.url = url
+        self.connections = Connections(url, pooled=pooled, patience_s=patience_s)
+        connection = self.connections.connect()
+        try:
+            migrate(connection, self.connections)
+            self.writer_id = _register(connection)
+            self._alive(connection)
+            _end_orphaned_runs(connection, self._lock_class)
+        except psycopg.Error as error:
+            connection.close()
+            raise self.connections.said(error, "open") from error
+        except BaseException:
+            connection.close()
+            raise
+        self.connections.open_pool()
+        self._pending: dict[str, CallRecord] = {}
+        journal = PostgresJournal(self.writer_id)
+        self._writer = PostgresWriter(self.connections, connection, journal, self._alive, self._committed)
+        self._threads = ThreadPoolExecutor(2 * pooled, thread_name_prefix="metajudge-store-postgres")
+        self._reply_reads = GatheredReads(
+            lambda keys: self.read(lambda connection: postgres_reads.find_replies(connection, keys))
+        )
+        dialect = PostgresDialect()
+        self.reviews = StoredReviews(self.change_again, self.ask, dialect)
+        self.audit_log = StoredAuditLog(self.change, self.ask, dialect)
+        atexit.register(self._close)  # a script that ends without closing loses nothing either
+
+    async def find_reply(self, key: str) -> Reply | None:
+        """The newest complete reply stored under a key by any process, as a cached one."""
+        pending = self._pending.get(key)
+        return await self._reply_reads.get(key) if pending is None else reply_of_call(pending)
+
+    def record_call(self, call: CallRecord) -> None:
+        """Keeps one attempt; see :class:`~metajudge.providers.model.Ledger`."""
+        if reply_of_call(call) is not None:
+            self._pending[call.key] = call
+        self._writer.put(call)
+
+    def _committed(self, records: Sequence[Record]) -> None:
+        for record in records:
+            if isinstance(record, CallRecord) and self._pending.get(record.key) is record:
+                del self._pending[record.key]
+
+    async def save_assessment(self, key: str, judgment: Judgment, assessment: Assessment, run_id: str) -> None:
+        """Keeps a judgment (once per content) and its assessment; committed when it returns."""
+        try:
+            write = AssessmentWrite(
+                key, run_id, assessment, assessment.model_dump_json(), item_row(judgment), judgment_row(judgment)
+            )
+        except (ValueError, TypeError) as error:
+            raise StoreError(
+                f"judgment {judgment.id!r} cannot be stored: {error}. Texts must be valid Unicode"
+            ) from error
+        await self._writer.write(write)
+
+    async def find_assessments(self, keys: Sequence[str]) -> dict[str, Assessment]:
+        """The newest assessment per key, for the keys that have one."""
+        if not keys:
+            return {}
+        return await self.read(lambda connection: postgres_reads.find_assessments(connection, keys))
+
+    async def judgments(self) -> list[Judgment]:
+        """Every judgment whose texts are kept."""
+        return await self.ask(queries.judgments)
+
+    async def find_judgment(self, judgment_digest: str) -> Judgment | None:
+        """A judgment by the digest of its content, None where it is unknown or was forgotten."""
+        return await self.ask(lambda connection: queries.find_judgment(connection, judgment_digest))
+
+    async def newest_assessments(self, after: int = 0, limit: int = 1000) -> list[tuple[int, Assessment]]:
+        """A page of the newest assessment of each judgment by each panel; see the protocol."""
+        return await self.ask(lambda connection: queries.newest_assessments(connection, after, limit))
+
+    async def run_assessments(self, run_id: str, after: int = 0, limit: int = 1000) -> list[tuple[int, Assessment]]:
+        """A page of what a run itself kept; see the protocol."""
+        return await self.ask(lambda connection: queries.run_assessments(connection, run_id, after, limit))
+
+    async def start_run(self, run: RunRecord) -> None:
+        """Keeps a run's beginning.
+
+        Raises:
+            StoreError: there is a run of this id already.
+        """
+        config = orjson.dumps(run.config).decode()
+        values = [run.run_id, run.command, run.started_at, config, self.writer_id]
+
+        def insert(connection: Connection) -> bool:
+            added = connection.execute(
+                "INSERT INTO runs (run_id, command, started_at, config, writer_id) VALUES ($1, $2, $3, $4, $5) "
+                "ON CONFLICT DO NOTHING RETURNING 1",
+                values,
+            ).fetchall()
+            return bool(added)
+
+        if not await self.change(insert):
+            raise StoreError(f"the store {self.url} has a run {run.run_id!r} already; use a new id")
+        if run.status != "running":
+            await self.finish_run(run.run_id, run.status, run.finished_at or run.started_at, run.summary or {})
+
+    async def finish_run(self, run_id: str, status: str, finished_at: float, summary: Mapping[str, Any]) -> None:
+        """Adds a run's end; the newest one counts.
+
+        Raises:
+            StoreError: no run of this id was started.
+        """
+        text = orjson.dumps(summary).decode()
+
+        def insert(connection: Connection) -> bool:
+            added = connection.execute(
+                "INSERT INTO run_events (run_id, status, occurred_at, summary) "
+                "SELECT run_id, $2, $3::FLOAT8, $4 FROM runs WHERE run_id = $1 RETURNING 1",
+                [run_id, status, finished_at, text],
+            ).fetchall()
+            return bool(added)
+
+        if not await self.change_again(insert):
+            raise StoreError(f"the store {self.url} has no run {run_id!r} to finish; start it first")
+
+    async def runs(self, limit: int = 50) -> list[RunRecord]:
+        """The runs, newest first."""
+        return await self.read(lambda connection: queries.runs(connection, limit))
+
+    async def show(self, name: str) -> dict[str, Any] | None:
+        """Everything kept about a judgment, item or run id; see :func:`metajudge.store.queries.show`."""
+        return await self.ask(lambda connection: queries.show(connection, name))
+
+    async def forget(self, item_id: str) -> int:
+        """Redacts an item's texts; see :mod:`metajudge.store.forgetting`.
+
+        What is vetted again later is kept again. The old versions of the rows are vacuumed away; the server's
+        write-ahead log, its backups and its replicas are not reached.
+
+        Returns:
+            How many rows were redacted; 0 where the store knows no such item or has forgotten it already.
+        """
+        await self._writer.flush()
+
+        def redact(connection: Connection) -> int:
+            return forgetting.redact(connection, item_id) if forgetting.known(connection, item_id) else 0
+
+        count = await self.change_again(redact)
+        if count:
+            await self.read(lambda connection: connection.execute(f"VACUUM {', '.join(_REDACTED)}"))
+        return count
+
+    async def close(self) -> None:
+        """Commits what is queued and lets go of the connections; a second call does nothing.
+
+        Raises:
+            StoreError: queued writes were lost and nobody was told yet.
+        """
+        await asyncio.to_thread(self._close)
+
+    def _close(self) -> None:
+        atexit.unregister(self._close)
+        untold = self._writer.stop()
+        self._threads.shutdown()
+        self.connections.close()
+        if untold is not None:
+            raise untold
+
+    @property
+    def _lock_class(self) -> int:
+        return lock_class(self.connections.schema)
+
+    def _alive(self, connection: PgConnection) -> bool:
+        """Marks this store as open for as long as the connection lives; False where an earlier one still does."""
+        ((held,),) = connection.execute(
+            "SELECT pg_try_advisory_lock($1, $2)", [self._lock_class, self.writer_id]
+        ).fetchall()
+        return bool(held)
+
+    async def change(self, change: Callable[[Connection], T], /) -> T:
+        """Changes something in one transaction; see :meth:`Connections.change`."""
+        return await self._in_thread(lambda: self.connections.change(change))
+
+    async def change_again(self, change: Callable[[Connection], T], /) -> T:
+        """A change that may be made twice without harm."""
+        return await self._in_thread(lambda: self.connections.change(change, safe=True))
+
+    async def ask(self, question: Callable[[Connection], T], /) -> T:
+        """Puts a read-only question to the database, after everything acknowledged; see the protocol."""
+        await self._writer.flush()
+        return await self.read(question)
+
+    async def read(self, question: Callable[[Connection], T], /) -> T:
+        """Asks at once; see :meth:`Connections.read`."""
+        return await self._in_thread(lambda: self.connections.read(question))
+
+    @property
+    def writers_alive(self) -> str:
+        """SQL for the numbers of the stores that are open on this database."""
+        return ALIVE.format(self._lock_class)
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+        except RuntimeError as error:  # the threads were told to end
+            raise self.connections.closed() from error
+
+
+def lock_class(schema: str) -> int:
+    """First half of the advisory locks of a schema's writers; the second is the writer's number."""
+    return zlib.crc32(f"metajudge writer {schema}".encode()) & 0x7FFFFFFF
+
+
+ALIVE: Final = """
+    SELECT objid::BIGINT FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 2 AND classid = {}::OID
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+"""
+"""The numbers of the writers that are there."""
+
+
+def _register(connection: PgConnection) -> int:
+    ((number,),) = connection.execute("INSERT INTO writers DEFAULT VALUES RETURNING writer_id").fetchall()
+    return int(number)
+
+
+def _end_orphaned_runs(connection: PgConnection, locks: int) -> None:
+    """Marks runs without an end as interrupted where the store that began them is gone."""
+    connection.execute(
+        f"""INSERT INTO run_events (run_id, status) SELECT run_id, 'interrupted' FROM runs
+        WHERE run_id NOT IN (SELECT run_id FROM run_events)
+            AND (writer_id IS NULL OR writer_id NOT IN ({ALIVE.format(locks)}))"""  # noqa: S608 - our own text
+    )

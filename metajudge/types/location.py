@@ -1,0 +1,63 @@
+"""Where a store is: a file, or a database on a PostgreSQL server."""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from metajudge.errors import ConfigurationError
+
+SCHEMES = ("postgresql://", "postgres://")
+HIDDEN = "***"
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresUrl:
+    """A PostgreSQL database, as libpq's URL; printed without its password.
+
+    Attributes:
+        secret: the whole URL.
+    """
+
+    secret: str = field(repr=False)
+
+    def __str__(self) -> str:
+        scheme, _, rest = self.secret.partition("://")
+        # Up to the last "@", for a password may hold what belongs percent-encoded.
+        who, at, where = rest.rpartition("@")
+        user, colon, _ = who.partition(":")
+        shown = f"{scheme}://{user}{colon and ':' + HIDDEN}{at}{where}"
+        return re.sub(r"(?i)([?&](?:ssl)?password=)[^&]*", rf"\g<1>{HIDDEN}", shown)
+
+    def __repr__(self) -> str:
+        return f"PostgresUrl({str(self)!r})"
+
+    def exists(self) -> bool:
+        """True: whether the server has the database is known once it is opened."""
+        return True
+
+
+StoreLocation = Path | PostgresUrl
+
+
+def store_location(given: "str | Path | PostgresUrl") -> StoreLocation:
+    """What a user named as the store.
+
+    Raises:
+        ConfigurationError: a URL that is none of PostgreSQL's.
+    """
+    if isinstance(given, PostgresUrl):
+        return given
+    text = str(given)
+    if text.lower().startswith(SCHEMES):
+        return PostgresUrl(text)
+    if re.match(r"(?i)postgres(ql)?:", text):
+        raise ConfigurationError(
+            "a store on PostgreSQL is named by its whole URL, as text and not as a path: "
+            "postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
+        )
+    if "://" in text:
+        scheme = text.partition("://")[0]
+        raise ConfigurationError(
+            f"a store is a file or postgresql://USER:PASSWORD@HOST:PORT/DATABASE, not a URL with {scheme}://"
+        )
+    return Path(text)

@@ -1,0 +1,115 @@
+"""The promptfoo adapter, called as promptfoo calls a Python file: loaded by its path, JSON in, JSON out."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from metajudge.adapters.promptfoo import call_api, get_assert
+from tests.doubles.judgments import judgment
+from tests.doubles.llm_server import LLMServer, score_answer
+
+VARS = {"question": "What is 2 + 2?", "answer_a": "4", "answer_b": "5"}
+RESPONSES = {"A": "answer_a", "B": "answer_b"}
+
+
+@pytest.fixture
+def server(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    with LLMServer() as running:
+        yield running
+
+
+def context(server=None, variables=VARS, **config):
+    agents = {} if server is None else {"agents": [f"openai:gpt-4o-mini@{server.url}"]}
+    return {"prompt": "Judge.", "vars": variables, "config": {"responses": RESPONSES, **agents, **config}}
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        '{"verdict": "A>B", "rationale": "4 is right"}',
+        '```json\n{"verdict": "A>>B", "reason": "4 is right"}\n```',
+        {"winner": "A", "explanation": "4 is right"},
+        "4 is right, 5 is wrong. [[A>B]]",
+    ],
+)
+def test_a_verdict_is_read_as_judges_give_it_and_vetted(server, output):
+    found = get_assert(output, context(server))
+    assert found["pass"] is True
+    assert found["score"] == 1.0
+    assert "metajudge keeps the judgment" in found["reason"]
+    assert found["metadata"]["metajudge"]["accepted"] is True
+    assert "4 is right" in str(server.bodies[-1])
+    json.dumps(found)
+
+
+def test_a_discarded_verdict_fails_with_its_score(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    with LLMServer(answer=score_answer(2)) as server:
+        found = get_assert({"verdict": "B>A"}, context(server))
+    assert (found["pass"], found["score"]) == (False, 0.25)
+
+
+def test_an_undecided_verdict_fails_unless_told_otherwise(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    with LLMServer(answer=lambda _body: "no JSON") as server:
+        assert get_assert({"verdict": "A>B"}, context(server))["pass"] is False
+        found = get_assert({"verdict": "A>B"}, context(server, undecided_passes=True))
+    assert found["pass"] is True
+    assert "could not decide" in found["reason"]
+
+
+@pytest.mark.parametrize(
+    ("output", "given", "said"),
+    [
+        ("I like both.", context(), "holds no verdict that can be read"),
+        ({"verdict": "C>A"}, context(), "verdict"),
+        ({"verdict": "A>B"}, context(variables={"question": "q", "answer_a": "4"}), "no variable 'answer_b'"),
+        ({"verdict": "A>B"}, context(question="prompt"), "no variable 'prompt'"),
+        ({"verdict": "A>B"}, context(agent="openai:a"), "has no option agent"),
+        ({"verdict": "A>B"}, context(agents=["opnai:a"]), "did you mean 'openai'"),
+        ({"verdict": "A>B"}, context(responses=["A", "B"]), "is a mapping of response id to variable"),
+        ({"verdict": "A>B"}, {}, "no variable"),
+    ],
+)
+def test_what_is_wrong_is_the_reason_and_never_a_pass(output, given, said):
+    found = get_assert(output, given)
+    assert (found["pass"], found["score"]) == (False, 0.0)
+    assert said in found["reason"]
+
+
+def test_a_missing_key_is_the_reason(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    found = get_assert({"verdict": "A>B"}, context(agents=["openai:gpt-4o-mini"]))
+    assert not found["pass"]
+    assert "OPENAI_API_KEY" in found["reason"]
+
+
+def test_the_provider_answers_with_the_assessment(server):
+    config = {"agents": [f"openai:gpt-4o-mini@{server.url}"]}
+    found = call_api(judgment().model_dump_json(), {"config": config}, {"vars": {}})
+    assert found["output"]["accepted"] is True
+    assert found["tokenUsage"]["total"] > 0
+    assert found["cost"] > 0
+    assert "no judgment in JSON" in call_api("Judge this", {"config": config})["error"]
+    assert "question" in call_api('{"id": "j", "item": {"id": "i"}}', {})["error"]
+
+
+def test_the_file_is_loaded_by_its_path_and_called_with_json(server, tmp_path):
+    """What promptfoo's wrapper does: load a file by path, call a function by name, write its result as JSON."""
+    (tmp_path / "vet.py").write_text("from metajudge.adapters.promptfoo import call_api, get_assert\n")
+    arguments = ['{"verdict": "A>B", "rationale": "4 is right"}', context(server)]
+    (tmp_path / "in.json").write_text(json.dumps(arguments))
+    wrapper = (
+        "import importlib.util, json, sys\n"
+        "path, name, given, told = sys.argv[1:]\n"
+        "spec = importlib.util.spec_from_file_location('user_module', path)\n"
+        "module = importlib.util.module_from_spec(spec)\n"
+        "spec.loader.exec_module(module)\n"
+        "json.dump(getattr(module, name)(*json.load(open(given))), open(told, 'w'))\n"
+    )
+    command = [sys.executable, "-c", wrapper, tmp_path / "vet.py", "get_assert", tmp_path / "in.json", tmp_path / "out"]
+    subprocess.run([str(part) for part in command], check=True, timeout=60, cwd=tmp_path)
+    assert json.loads((tmp_path / "out").read_text())["pass"] is True

@@ -1,0 +1,209 @@
+"""Who may come in: keys, scopes, rates, other sites; decided before a body is read."""
+
+import hmac
+import importlib
+import socket
+import time
+
+import pytest
+
+from metajudge.errors import ConfigurationError
+from tests.api.conftest import app_module, running
+from tests.doubles.judgments import judgment
+
+keys = importlib.import_module("metajudge.api.keys")
+KEY = "s" * 32
+HEADERS = {"x-api-key": KEY}
+
+
+def ring(*scopes, rate=None, name="ci", key=KEY):
+    return keys.ApiKey(name, keys.hashed(key), frozenset(map(keys.Scope, scopes)), rate)
+
+
+def record():
+    return judgment().model_dump(mode="json")
+
+
+OPERATIONS = [
+    ("POST", "/v1/vet", {"vet"}),
+    ("POST", "/v1/vet/stream", {"vet"}),
+    ("POST", "/v1/vet/batch", {"vet"}),
+    ("GET", "/v1/jobs", {"vet", "read"}),
+    ("GET", "/v1/jobs/x", {"vet", "read"}),
+    ("GET", "/v1/jobs/x/events", {"vet", "read"}),
+    ("GET", "/v1/jobs/x/results", {"vet", "read"}),
+    ("DELETE", "/v1/jobs/x", {"vet"}),
+    ("POST", "/v1/judge", {"vet"}),
+    ("POST", "/v1/clash", {"vet"}),
+    ("POST", "/v1/cases", {"vet"}),
+    ("POST", "/v1/rank", {"vet", "read"}),
+    ("POST", "/v1/peers", {"vet", "read"}),
+    ("GET", "/v1/assessments", {"read"}),
+    ("GET", "/v1/assessments/x", {"read"}),
+    ("GET", "/v1/reviews", {"review"}),
+    ("GET", "/v1/reviews/x", {"review"}),
+    ("POST", "/v1/reviews/x/claim", {"review"}),
+    ("POST", "/v1/reviews/x/release", {"review"}),
+    ("POST", "/v1/reviews/x/decide", {"review"}),
+    ("GET", "/v1/feedback", {"read", "review"}),
+    ("GET", "/v1/feedback/proposals", {"read", "review"}),
+    ("GET", "/v1/feedback/activations", {"read", "review"}),
+    ("POST", "/v1/feedback/proposals", {"admin"}),
+    ("POST", "/v1/feedback/proposals/x/backtest", {"admin"}),
+    ("POST", "/v1/feedback/proposals/x/activate", {"admin"}),
+    ("GET", "/v1/rubrics", {"read", "vet"}),
+    ("GET", "/v1/rubrics/short", {"read", "vet"}),
+    ("PUT", "/v1/rubrics/mine", {"admin"}),
+    ("GET", "/v1/policies", {"read", "vet"}),
+    ("GET", "/v1/policies/verdict", {"read", "vet"}),
+    ("PUT", "/v1/policies/mine", {"admin"}),
+    ("GET", "/v1/calibrations", {"read", "vet"}),
+    ("GET", "/v1/audit", {"admin"}),
+    ("POST", "/v1/export/preferences", {"read"}),
+]
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory):
+    """A service with one key for each scope."""
+    every = [ring(scope, name=scope, key=scope * 8) for scope in keys.Scope]
+    options = app_module.ServiceOptions(keys=tuple(every), store=tmp_path_factory.mktemp("s") / "s.duckdb")
+    with running(options) as one:
+        yield one
+
+
+class TestScopes:
+    @pytest.mark.parametrize(("method", "path", "allowed"), OPERATIONS)
+    def test_a_key_may_do_what_its_scopes_say_and_no_more(self, client, method, path, allowed):
+        for scope in keys.Scope:
+            answer = client.request(method, path, headers={"authorization": f"Bearer {scope * 8}"})
+            if scope in allowed:
+                assert answer.status_code not in (401, 403), f"{scope} may"
+            else:
+                assert answer.status_code == 403, f"{scope} may not"
+                assert answer.headers["content-type"] == "application/problem+json"
+
+    def test_the_list_above_is_the_whole_document(self, client):
+        paths = client.get("/openapi.json").json()["paths"]
+        told = {(method.upper(), path) for path, methods in paths.items() for method in methods if "/v1/" in path}
+        tried = {(method, path.replace("/x", "/{}")) for method, path, _ in OPERATIONS}
+        assert len(told) == len(tried)
+
+    @pytest.mark.parametrize(("method", "path", "allowed"), OPERATIONS)
+    def test_without_a_key_or_with_a_wrong_one_nothing_is_done(self, client, method, path, allowed):
+        for headers in ({}, {"authorization": "Bearer wrong"}, {"authorization": "Basic eDp5"}, {"x-api-key": ""}):
+            answer = client.request(method, path, headers=headers)
+            assert answer.status_code == 401
+            assert answer.headers["www-authenticate"] == "Bearer"
+            assert answer.json()["status"] == 401
+
+
+class TestKeys:
+    @pytest.mark.parametrize(
+        "headers",
+        [{"authorization": b"Bearer wrong"}, {"x-api-key": (KEY + "x").encode()}, {"x-api-key": "ü".encode()}],
+    )
+    def test_a_wrong_key(self, serve, headers):
+        assert serve(api_key=KEY).post("/v1/vet", json=record(), headers=headers).status_code == 401
+
+    @pytest.mark.parametrize("headers", [{"authorization": f"bearer {KEY}"}, {"x-api-key": KEY}])
+    def test_a_right_key(self, serve, headers):
+        assert serve(api_key=KEY).post("/v1/vet", json=record(), headers=headers).status_code == 200
+
+    def test_a_stranger_s_body_is_not_waited_for(self, serve):
+        client = serve(api_key=KEY)
+        with socket.create_connection((client.base_url.host, client.base_url.port), 5) as one:
+            one.sendall(b"POST /v1/vet HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\n{")
+            assert one.recv(1000).startswith(b"HTTP/1.1 401 ")
+
+    def test_a_stranger_learns_nothing_from_a_bad_body(self, serve):
+        answer = serve(api_key=KEY).post("/v1/vet", content=b"{", headers={"content-type": "application/json"})
+        assert answer.status_code == 401
+
+    def test_every_key_is_compared_in_constant_time(self, monkeypatch):
+        compared = []
+        monkeypatch.setattr(keys.hmac, "compare_digest", lambda a, b: compared.append((a, b)) or hmac_compare(a, b))
+        found = keys.KeyRing([ring("vet", name="a"), ring("vet", name="b", key="t" * 32)])
+        assert found.caller(KEY).name == "a"
+        assert len(compared) == 2, "the search stopped at the first that fits"
+        assert all(KEY not in pair for pair in compared), "keys themselves are compared, not their hashes"
+
+    def test_a_key_is_nowhere_but_its_hash(self):
+        assert KEY not in repr(ring("vet"))
+        assert keys.hashed(KEY) not in repr(ring("vet"))
+
+    @pytest.mark.parametrize("names", [("a", "a"), ("anybody",)])
+    def test_names_that_logs_could_not_tell_apart_are_refused(self, names):
+        with pytest.raises(ConfigurationError, match="give each key a name"):
+            keys.KeyRing([ring("vet", name=name) for name in names])
+
+
+hmac_compare = hmac.compare_digest
+
+
+class TestRates:
+    def test_a_key_that_asks_too_often_waits(self, serve):
+        client = serve(keys=(ring("read", rate=2),))
+        statuses = [client.get("/v1/rubrics", headers=HEADERS) for _ in range(3)]
+        assert [one.status_code for one in statuses] == [200, 200, 429]
+        assert int(statuses[-1].headers["retry-after"]) in (29, 30)
+        assert statuses[-1].headers["content-type"] == "application/problem+json"
+        assert client.get("/healthz").status_code == 200
+
+    def test_a_key_has_its_own_rate_and_others_do_not_pay_for_it(self, serve):
+        client = serve(keys=(ring("read", rate=1), ring("read", name="other", key="o" * 32)))
+        assert [client.get("/v1/rubrics", headers=HEADERS).status_code for _ in range(2)] == [200, 429]
+        assert client.get("/v1/rubrics", headers={"x-api-key": "o" * 32}).status_code == 200
+
+    def test_tokens_come_back_with_time(self):
+        now = [0.0]
+        rates = keys.RateLimit(60, clock=lambda: now[0])
+        caller = keys.Caller("ci", keys.ALL_SCOPES)
+        assert [rates.wait(caller) for _ in range(60)] == [0.0] * 60
+        assert rates.wait(caller) == pytest.approx(1.0)
+        now[0] = 1.0
+        assert rates.wait(caller) == 0.0
+        assert rates.wait(caller) > 0
+        now[0] = 1e6
+        assert [rates.wait(caller) for _ in range(61)].count(0.0) == 60
+
+
+class TestOtherSites:
+    def test_without_keys_another_site_s_page_cannot_change_or_ask_anything(self, serve, tmp_path):
+        client = serve(store=tmp_path / "s.duckdb")
+        for origin in ("https://evil.example", "null", "http://127.0.0.1:1"):
+            answer = client.post("/v1/feedback/proposals", headers={"origin": origin})
+            assert answer.status_code == 403
+        own = f"{client.base_url}".rstrip("/")
+        assert client.post("/v1/vet", json=record(), headers={"origin": own}).status_code == 200
+
+    def test_cors_is_off(self, serve):
+        client = serve()
+        asked = {"origin": "https://tools.example", "access-control-request-method": "POST"}
+        assert client.options("/v1/vet", headers=asked).status_code == 405
+        assert "access-control-allow-origin" not in client.get("/v1/rubrics", headers=asked).headers
+
+    def test_cors_for_the_sites_that_are_named(self, serve):
+        client = serve(cors_origins=("https://tools.example",), api_key=KEY)
+        asked = {"origin": "https://tools.example", "access-control-request-method": "POST"}
+        allowed = client.options("/v1/vet", headers={**asked, "access-control-request-headers": "authorization"})
+        assert allowed.status_code == 200
+        assert allowed.headers["access-control-allow-origin"] == "https://tools.example"
+        refused = client.options("/v1/vet", headers={**asked, "origin": "https://evil.example"})
+        assert "access-control-allow-origin" not in refused.headers
+        assert client.post("/v1/vet", json=record(), headers={"origin": "https://tools.example"}).status_code == 401
+
+
+def test_every_answer_forbids_guessing_its_type(serve):
+    client = serve()
+    for path in ("/healthz", "/nowhere", "/v1/rubrics"):
+        assert client.get(path).headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_made_up_method_is_no_label_of_its_own(serve):
+    client = serve()
+    for number in range(5):
+        assert client.request(f"PURGE{number}" if number else "PROPFIND", "/healthz").status_code in (400, 405)
+    time.sleep(0.05)
+    assert 'method="PROPFIND"' not in client.get("/metrics").text
+    assert 'method="(other)"' in client.get("/metrics").text

@@ -1,0 +1,144 @@
+"""Replicas on one PostgreSQL database, killed under load; several workers behind one address."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from tests.api.service_process import free_port
+from tests.doubles.judgments import judgment
+from tests.doubles.llm_server import LLMServer, score_answer
+from tests.doubles.postgres_server import PostgresServer
+from tests.doubles.postgres_urls import stores_on_postgres
+
+pytest.importorskip("psycopg_pool", reason="extra postgres is not installed")
+pytest.importorskip("procrastinate", reason="extra postgres is not installed")
+
+BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "replicas.py"
+
+
+@pytest.fixture
+def url():
+    with stores_on_postgres() as make:
+        yield make()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_of_two_replicas_one_killed_again_and_again_nothing_is_lost_and_nothing_decided_twice(url, tmp_path):
+    out = tmp_path / "replicas.json"
+    command = [sys.executable, BENCHMARK, os.environ["METAJUDGE_TEST_POSTGRES"], "--json", out]
+    options = ["--only-killed", "--seconds", "30", "--kill-every", "8", "--clients", "6", "--job-items", "100"]
+    done = subprocess.run([*command, *options], capture_output=True, text=True, timeout=280, check=False)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    found = json.loads(out.read_text())
+    assert found["kills"] >= 1
+    assert found["vets_answered"] > 20
+    assert found["decisions_acknowledged"] > 0
+    assert found["job_state"] == "done"
+
+
+def workers(url, tmp_path, count, port, *more):
+    command = [sys.executable, "-m", "metajudge", "serve", "--port", str(port), "--workers", str(count), *more]
+    environ = {**os.environ, "METAJUDGE_STORE": str(url), "OPENAI_API_KEY": "sk-test"}
+    with (tmp_path / "serve.log").open("ab") as log:
+        return subprocess.Popen(command, stdout=log, stderr=log, env=environ, cwd=tmp_path)
+
+
+def children(pid):
+    return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def answers(port, within=30.0):
+    deadline = time.monotonic() + within
+    while time.monotonic() < deadline:
+        with contextlib.suppress(httpx2.HTTPError):
+            if httpx2.get(f"http://127.0.0.1:{port}/healthz", timeout=2).status_code == 200:
+                return True
+        time.sleep(0.1)
+    return False
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_is_started_again_and_all_end_together(url, tmp_path):
+    port = free_port()
+    parent = workers(url, tmp_path, 2, port)
+    try:
+        assert answers(port), (tmp_path / "serve.log").read_text()[-2000:]
+        time.sleep(6)
+        before = children(parent.pid)
+        assert len(before) == 2
+        os.kill(before[0], signal.SIGKILL)
+        assert answers(port)
+        time.sleep(1)
+        after = children(parent.pid)
+        assert len(after) == 2
+        assert before[0] not in after
+    finally:
+        parent.send_signal(signal.SIGTERM)
+        assert parent.wait(30) == 0
+    assert not any(Path(f"/proc/{pid}").exists() for pid in after)
+
+
+@pytest.mark.slow
+def test_several_workers_on_a_file_are_refused(tmp_path):
+    parent = workers(tmp_path / "s.duckdb", tmp_path, 2, free_port())
+    assert parent.wait(30) == 2
+    assert "which one process owns" in (tmp_path / "serve.log").read_text()
+
+
+@pytest.mark.slow
+def test_a_store_that_cannot_be_opened_ends_all_workers_with_the_reason(tmp_path):
+    parent = workers("postgresql://u:s3cret@127.0.0.1:1/db", tmp_path, 2, free_port())
+    assert parent.wait(60) == 2
+    said = (tmp_path / "serve.log").read_text()
+    assert "cannot be reached" in said
+    assert "s3cret" not in said
+
+
+@pytest.fixture
+def database():
+    folder = Path(tempfile.mkdtemp(prefix="metajudge-test-postgres-"))
+    one = PostgresServer(folder)
+    yield one
+    one.stop()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.mark.slow
+def test_a_database_killed_under_the_service_is_503_meanwhile_and_its_job_is_finished_after(database, tmp_path):
+    port, text = free_port(), {"content-type": "application/x-ndjson"}
+    records = [judgment(id=f"j{n}", rationale=f"Reason {n}.").model_dump(mode="json") for n in range(120)]
+    with LLMServer(answer=score_answer(5), latency_s=0.3) as models:
+        service = workers(database.url, tmp_path, 1, port, f"--agent=openai:m@{models.url}")
+        try:
+            assert answers(port), (tmp_path / "serve.log").read_text()[-2000:]
+            with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
+                sent = client.post("/v1/vet/batch", content="\n".join(map(json.dumps, records)), headers=text)
+                place = sent.headers["location"]
+                time.sleep(1.0)
+                database.kill()
+                refused = client.get(place)
+                assert refused.status_code == 503
+                assert "cannot be reached" in refused.json()["detail"]
+                assert "metajudge:" not in refused.text.replace("metajudge:***@", "")
+                database.start()
+                deadline = time.monotonic() + 60
+                while (found := client.get(place)).status_code != 200 or found.json()["state"] != "done":
+                    assert time.monotonic() < deadline, found.text
+                    time.sleep(0.3)
+                page = client.get(f"{place}/results", params={"limit": 1000}).json()["results"]
+        finally:
+            service.send_signal(signal.SIGTERM)
+            service.wait(30)
+    assert [one["item"] for one in page] == list(range(120))
+    assert {one["assessment"]["status"] for one in page} == {"assessed"}

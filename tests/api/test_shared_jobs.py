@@ -1,0 +1,236 @@
+"""Jobs and idempotency keys that replicas share: each item once, through kills, cancels and lost connections."""
+
+import asyncio
+import importlib
+import json
+import time
+
+import pytest
+
+from metajudge.types import Assessment, Status
+from metajudge.types.location import PostgresUrl
+from tests.doubles.judgments import judgment
+from tests.doubles.postgres_urls import stores_on_postgres
+
+pytest.importorskip("psycopg_pool", reason="extra postgres is not installed")
+pytest.importorskip("procrastinate", reason="extra postgres is not installed")
+
+postgres_store = importlib.import_module("metajudge.store.postgres_store")
+shared_jobs = importlib.import_module("metajudge.api.shared_jobs")
+shared_answers = importlib.import_module("metajudge.api.shared_answers")
+panels_module = importlib.import_module("metajudge.api.panels")
+options = importlib.import_module("metajudge.api.options")
+metrics = importlib.import_module("metajudge.api.metrics")
+jobs_module = importlib.import_module("metajudge.api.jobs")
+
+
+class Panels:
+    """Assesses everything after a while, and remembers what it was asked."""
+
+    def __init__(self, seconds=0.0, evidence=False):
+        self.seconds, self.evidence = seconds, evidence
+        self.asked, self.others = [], {}
+
+    def reads_evidence(self, choice):
+        return self.evidence
+
+    async def vet(self, one, choice, others=(), **_):
+        self.asked.append(one.id)
+        self.others[one.id] = [other.id for other in others]
+        await asyncio.sleep(self.seconds)
+        return Assessment(
+            judgment_id=one.id,
+            item_id=one.item.id,
+            judge=one.judge,
+            status=Status.ASSESSED,
+            final_score=5.0,
+            accepted=True,
+            strategy="single",
+            threshold=4.5,
+            panel_digest="p",
+            judgment_digest=one.digest,
+            metajudge_version="0",
+        )
+
+
+@pytest.fixture
+def url():
+    with stores_on_postgres() as make:
+        yield make()
+
+
+@pytest.fixture
+async def replica(url, monkeypatch):
+    """Starts replicas on one database; all leave in the end."""
+    monkeypatch.setattr(shared_jobs, "LOOK_EVERY_S", 0.2)
+    opened = []
+
+    async def start(panels, **limits):
+        store = await postgres_store.open_store(PostgresUrl(url))
+        limits = options.Limits(**{"job_workers": 4, **limits})
+        jobs = shared_jobs.SharedJobs(panels, store, limits, metrics.Metrics())
+        opened.append((jobs, store))
+        await jobs.start()
+        return jobs
+
+    yield start
+    for jobs, store in opened:
+        await jobs.stop()
+        await store.close()
+
+
+async def send(jobs, count, key=None, one_item=False):
+    with jobs.upload() as (job_id, path):
+        records = [judgment(id=f"j{n}", rationale=f"Reason {n}.").model_dump(mode="json") for n in range(count)]
+        if one_item:
+            for one in records:
+                one["item"]["id"] = "same"
+        path.write_text("".join(json.dumps(one) + "\n" for one in records))
+        await jobs.add(job_id, "caller", panels_module.Choice(), count, key)
+    return job_id
+
+
+async def ended(jobs, job_id, within=20):
+    deadline = time.monotonic() + within
+    while not (status := await jobs.status(job_id)).state.ended:
+        assert time.monotonic() < deadline, status
+        await asyncio.sleep(0.05)
+    return status
+
+
+async def test_two_replicas_work_on_one_job_and_each_item_has_one_result(replica):
+    one, other = Panels(0.02), Panels(0.02)
+    first, second = await replica(one), await replica(other)
+    job_id = await send(first, 150)
+    status = await ended(second, job_id)
+    assert (status.state, status.done, status.by_status) == ("done", 150, {"assessed": 150})
+    assert sorted(one.asked + other.asked) == sorted(f"j{n}" for n in range(150)), "an item was vetted twice"
+    assert one.asked, "one replica did it all"
+    assert other.asked, "one replica did it all"
+    page = await first.results(job_id, -1, 200)
+    assert [row.item for row in page] == list(range(150))
+    assert [row.seq for row in await second.results_since(job_id, 0, 200)] == list(range(1, 151))
+
+
+async def test_the_upload_is_gone_once_the_job_has_ended(replica, url):
+    import psycopg
+
+    jobs = await replica(Panels())
+    await ended(jobs, await send(jobs, 5))
+    with psycopg.connect(url) as connection:
+        assert connection.execute("SELECT count(*) FROM service_items").fetchone() == (0,)
+
+
+async def test_other_judgments_of_an_item_in_the_job_are_evidence(replica):
+    panels = Panels(evidence=True)
+    jobs = await replica(panels)
+    await ended(jobs, await send(jobs, 3, one_item=True))
+    assert sorted(panels.others["j0"]) == ["j0", "j1", "j2"]
+
+
+async def test_cancelled_on_one_replica_it_stops_on_the_other_and_deleted_it_is_gone(replica):
+    one, other = Panels(0.2), Panels(0.2)
+    first, second = await replica(one), await replica(other)
+    job_id = await send(first, 400)
+    await asyncio.sleep(1.0)
+    assert (await second.cancel(job_id)).state == "cancelled"
+    await asyncio.sleep(1.0)
+    count = len(one.asked) + len(other.asked)
+    done = (await first.status(job_id)).done
+    await asyncio.sleep(0.6)
+    assert len(one.asked) + len(other.asked) == count < 400
+    assert (await first.status(job_id)).done == done
+    await first.cancel(job_id)
+    assert await second.state(job_id) is None
+
+
+async def test_what_a_replica_that_left_was_at_is_finished_by_the_other(replica):
+    one, other = Panels(0.05), Panels(0.0)
+    first = await replica(one)
+    job_id = await send(first, 120)
+    await asyncio.sleep(0.5)
+    await first.stop()
+    assert one.asked
+    second = await replica(other)
+    status = await ended(second, job_id)
+    assert (status.state, status.done) == ("done", 120)
+
+
+async def test_a_job_whose_lanes_were_never_queued_is_found(replica, monkeypatch):
+    jobs = await replica(Panels())
+
+    async def killed(_job_id):
+        return None
+
+    with monkeypatch.context() as patch:
+        patch.setattr(jobs, "_defer_lanes", killed)
+        job_id = await send(jobs, 5)
+    assert (await ended(jobs, job_id)).done == 5
+
+
+async def test_changes_are_told_to_the_other_replica_at_once(replica):
+    first, second = await replica(Panels(0.3)), await replica(Panels(0.3), jobs_running=1)
+    await asyncio.sleep(0.3)
+    job_id = await send(first, 1)
+    began = time.monotonic()
+    while not await second.results_since(job_id, 0, 10):
+        await second.changed(job_id)
+    assert time.monotonic() - began < 1.9, "it was found by looking, not by being told"
+
+
+async def test_small_jobs_do_not_wait_for_a_large_one(replica):
+    jobs = await replica(Panels(0.01), jobs_running=2)
+    await send(jobs, 2000)
+    small = await send(jobs, 4)
+    assert (await ended(jobs, small, within=15)).state == "done"
+
+
+class TestAnswers:
+    @pytest.fixture
+    async def two(self, url):
+        stores = [await postgres_store.open_store(PostgresUrl(url)) for _ in range(2)]
+        yield [shared_answers.SharedAnswers(one) for one in stores]
+        for one in stores:
+            await one.close()
+
+    async def test_a_key_is_one_replicas_and_its_answer_everybodys(self, two):
+        one, other = two
+        assert await one.begin("ada", "k", "body") is None
+        assert (await other.begin("ada", "k", "body")).status is None
+        assert await other.begin("bob", "k", "body") is None, "keys of different callers are apart"
+        await one.answered("ada", "k", 200, b"\x00answer", "/here")
+        found = await other.begin("ada", "k", "body")
+        assert (found.status, found.body, found.location, found.fingerprint) == (200, b"\x00answer", "/here", "body")
+
+    async def test_given_back_it_is_free(self, two):
+        one, other = two
+        await one.begin("ada", "k", "body")
+        await other.release("ada", "k")
+        assert (await other.begin("ada", "k", "body")).status is None, "another replica's key was given back"
+        await one.release("ada", "k")
+        assert await other.begin("ada", "k", "body") is None
+
+    async def test_of_twenty_at_once_one_gets_it(self, two):
+        found = await asyncio.gather(*(one.begin("ada", "k", "body") for _ in range(10) for one in two))
+        assert found.count(None) == 1
+
+    async def test_the_key_of_a_replica_that_is_gone_is_free_after_a_while(self, url, monkeypatch):
+        gone = await postgres_store.open_store(PostgresUrl(url))
+        await shared_answers.SharedAnswers(gone).begin("ada", "k", "body")
+        await shared_answers.SharedAnswers(gone).begin("ada", "done", "body")
+        await shared_answers.SharedAnswers(gone).answered("ada", "done", 200, b"x", None)
+        store = await postgres_store.open_store(PostgresUrl(url))
+        answers = shared_answers.SharedAnswers(store)
+        monkeypatch.setattr(shared_answers, "TAKEN_OVER_AFTER_S", 0.0)
+        assert (await answers.begin("ada", "k", "body")).status is None, "taken from a living replica"
+        await gone.close()
+        assert await answers.begin("ada", "k", "body") is None
+        assert (await answers.begin("ada", "done", "body")).status == 200
+        await store.close()
+
+    async def test_after_a_day_a_key_is_free_again(self, two, monkeypatch):
+        one, other = two
+        await one.begin("ada", "k", "body")
+        await one.answered("ada", "k", 200, b"x", None)
+        monkeypatch.setattr(shared_answers, "KEEP_ANSWERS_S", -1.0)
+        assert await other.begin("ada", "k", "another body") is None

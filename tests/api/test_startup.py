@@ -1,0 +1,206 @@
+"""When the service does not start, and what it says then."""
+
+import importlib
+import sys
+from dataclasses import replace
+
+import pytest
+from typer.testing import CliRunner
+
+from metajudge.cli.app import app
+from metajudge.errors import ConfigurationError
+from metajudge.panel_file import panel_config
+from metajudge.settings import Settings
+from tests.api.service_process import process
+
+config = importlib.import_module("metajudge.api.config")
+keys = importlib.import_module("metajudge.api.keys")
+server = importlib.import_module("metajudge.api.server")
+
+GOOD = "mj_7Qm3vXr0pLwZt5Yh9Ke2Ds8Ua1"
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_served(monkeypatch, tmp_path):
+    """A service that would start is caught before it listens."""
+    import uvicorn
+
+    def run(self, *_, **__):
+        raise AssertionError("it would have started")
+
+    monkeypatch.setattr(uvicorn.Server, "run", run)
+    monkeypatch.setattr(importlib.import_module("metajudge.api.logs"), "configure_logs", lambda **_: None)
+    monkeypatch.chdir(tmp_path)
+    for name in ("METAJUDGE_API_KEY", "METAJUDGE_STORE", "METAJUDGE_SETTINGS", "METAJUDGE_CONFIG", "WEB_CONCURRENCY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+
+
+def started(*arguments):
+    return CliRunner().invoke(app, ["serve", *arguments])
+
+
+def refused(said, *arguments):
+    with pytest.raises(ConfigurationError, match=said):
+        raise started(*arguments).exception
+
+
+def test_without_anything_it_would_start_on_this_machine():
+    assert "would have started" in str(started().exception)
+
+
+def test_open_to_the_network_without_a_key():
+    for host in ("0.0.0.0", "::", "192.168.1.5", "example.org"):
+        refused("opens the service to the network: set METAJUDGE_API_KEY", "--host", host)
+
+
+def test_open_to_the_network_by_its_file(tmp_path):
+    (tmp_path / "s.toml").write_text('[service]\nhost = "0.0.0.0"\n')
+    refused("opens the service to the network", "--config", "s.toml")
+
+
+def test_open_to_the_network_with_a_key_it_would_start(monkeypatch):
+    monkeypatch.setenv("METAJUDGE_API_KEY", GOOD)
+    assert "would have started" in str(started("--host", "0.0.0.0").exception)
+
+
+@pytest.mark.parametrize("key", ["changeme", "change-me-change-me-change-me", "your-api-key-goes-here", "short-key"])
+def test_a_placeholder_for_a_key(monkeypatch, key):
+    monkeypatch.setenv("METAJUDGE_API_KEY", key)
+    refused("placeholder or shorter", "--host", "0.0.0.0")
+    refused("placeholder or shorter")
+
+
+def test_the_hash_of_a_placeholder(tmp_path):
+    for word in ("changeme", "PASSWORD", "secret"):
+        digest = keys.hashed(word)
+        (tmp_path / "s.toml").write_text(f'[[service.keys]]\nname = "a"\nsha256 = "{digest}"\nscopes = ["vet"]\n')
+        refused("placeholder", "--config", "s.toml")
+
+
+def test_a_placeholder_for_a_provider_s_key(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "your-openai-key")
+    refused("the key of agent .* is a placeholder", "--agent", "openai:gpt-4o-mini")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-proj-3f9a8c7e6d5b4a3f2e1d0c9b")
+    assert "would have started" in str(started("--agent", "openai:gpt-4o-mini").exception)
+
+
+def test_a_model_on_this_machine_needs_no_real_key(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "changeme")
+    assert "would have started" in str(started("--agent", "openai:m@http://127.0.0.1:9").exception)
+
+
+def test_a_placeholder_for_the_webhooks_secret():
+    settings = replace(Settings.load(environ={"HOME": "/nowhere"}), webhook_secret="replace-me")
+    with pytest.raises(ConfigurationError, match="METAJUDGE_WEBHOOK_SECRET"):
+        server.check_provider_keys([panel_config({})], settings)
+
+
+class TestSeveralWorkers:
+    def test_by_the_flag(self):
+        refused("one process owns", "--workers", "2")
+
+    def test_of_another_server_by_the_environment(self, monkeypatch):
+        monkeypatch.setenv("METAJUDGE_API_KEY", GOOD)
+        monkeypatch.setenv("WEB_CONCURRENCY", "2")
+        with pytest.raises(ConfigurationError, match="one process owns"):
+            server.app()
+
+    @pytest.mark.parametrize("words", [["--workers", "4"], ["--workers=4"]])
+    def test_of_another_server_by_its_option(self, monkeypatch, words):
+        monkeypatch.setenv("METAJUDGE_API_KEY", GOOD)
+        monkeypatch.setattr(sys, "argv", ["uvicorn", "--factory", "metajudge.api.server:app", *words])
+        with pytest.raises(ConfigurationError, match="one process owns"):
+            server.app()
+
+
+class TestFactory:
+    def test_it_always_demands_a_key(self):
+        with pytest.raises(ConfigurationError, match="set METAJUDGE_API_KEY"):
+            server.app()
+
+    def test_it_reads_its_file_from_the_environment(self, monkeypatch, tmp_path):
+        (tmp_path / "p.toml").write_text('rubric = "baseline"\n')
+        (tmp_path / "s.toml").write_text('[service]\nmax_body_mb = 1\n[service.panels]\nmine = "p.toml"\n')
+        monkeypatch.setenv("METAJUDGE_CONFIG", str(tmp_path / "s.toml"))
+        monkeypatch.setenv("METAJUDGE_API_KEY", GOOD)
+        assert server.app().title == "metajudge"
+
+    def test_a_file_that_is_not_there(self, monkeypatch):
+        monkeypatch.setenv("METAJUDGE_CONFIG", "nowhere.toml")
+        with pytest.raises(ConfigurationError, match=r"nowhere\.toml"):
+            server.app()
+
+
+class TestServiceFile:
+    def written(self, tmp_path, text):
+        path = tmp_path / "service.toml"
+        path.write_text(text)
+        return path
+
+    def test_paths_are_relative_to_it(self, tmp_path):
+        path = self.written(tmp_path, '[service]\nstore = "a.duckdb"\n[service.limits]\nin_flight = 3\n')
+        file, limits = config.load_service_file(path)
+        assert file.store == tmp_path / "a.duckdb"
+        assert limits.in_flight == 3
+
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            ("[service]\nstroe = 1\n", "service.stroe"),
+            ("[service.limits]\nin_flight = 0\n", "in_flight"),
+            ("[service.limits]\nin_flihgt = 1\n", "in_flihgt"),
+            ('[[service.keys]]\nname = "a"\nsha256 = "b"\nscopes = ["vet"]\n', "sha256"),
+            (f'[[service.keys]]\nname = "a"\nsha256 = "{"ab" * 32}"\nscopes = ["fly"]\n', "scopes"),
+            ('[service]\ncors_origins = ["*"]\n', "cors_origins"),
+            ("[service]\n[other]\n", "unknown tables other"),
+            ("[service\n", "cannot read"),
+            ("service = 3\n", "a table"),
+        ],
+    )
+    def test_what_is_wrong_is_named(self, tmp_path, text, said):
+        with pytest.raises(ConfigurationError, match=said):
+            config.load_service_file(self.written(tmp_path, text))
+
+    def test_a_new_key_fits_the_file(self, tmp_path):
+        key, lines = server.new_key_lines('c"i', ["vet"])
+        file, _ = config.load_service_file(self.written(tmp_path, lines))
+        ring = keys.KeyRing([one.key() for one in file.keys])
+        assert ring.caller(key).name == 'c"i'
+        assert ring.caller(key + "x") is None
+        assert key not in lines
+
+    def test_two_services_files_are_one_too_many(self, tmp_path):
+        self.written(tmp_path, "[service]\n")
+        refused("not several", "--config", "service.toml", "--config", "service.toml")
+
+
+@pytest.mark.slow
+class TestProcesses:
+    def test_a_store_in_other_hands_is_said_in_one_line_with_exit_code_2(self, tmp_path, monkeypatch):
+        import subprocess
+
+        with process(tmp_path):
+            second = subprocess.run(
+                [sys.executable, "-m", "metajudge", "serve", "--port", "0", "--store", str(tmp_path / "s.duckdb")],
+                capture_output=True,
+                text=True,
+                timeout=60,
+            )
+        assert second.returncode == 2
+        assert second.stderr.splitlines()[-1].startswith("metajudge: ")
+        assert "Traceback" not in second.stderr
+
+    def test_a_port_in_use_is_said_with_exit_code_2(self, tmp_path):
+        import subprocess
+
+        with process(tmp_path) as (_, client):
+            second = subprocess.run(
+                [sys.executable, "-m", "metajudge", "serve", "--port", str(client.base_url.port)],
+                capture_output=True,
+                text=True,
+                timeout=60,
+                cwd=tmp_path,
+            )
+        assert second.returncode == 2
+        assert "try another --port" in second.stderr

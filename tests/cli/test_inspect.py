@@ -1,0 +1,191 @@
+"""``metajudge inspect``, and foreign tables in the commands that take judgments."""
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from metajudge.cli import main
+
+Run = Callable[..., SimpleNamespace]
+
+TABLE = """qid,prompt,output_1,output_2,model_1,model_2,winner,why
+1,What is 2+2?,4,5,gpt-4o,llama,gpt-4o,"four, of course"
+2,Capital of France?,Paris,Lyon,gpt-4o,llama,tie,
+3,Say hi,"hi
+there",hello,gpt-4o,llama,llama,b
+4,Say ho,yo,ho,gpt-4o,llama,Tie,b
+"""
+MAP = "verdict=winner,question=prompt,responses.A=output_1,responses.B=output_2,models.A=model_1,models.B=model_2,judge:=me"
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """The command, in this process (a new one costs a second) and in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.delenv("METAJUDGE_STORE", raising=False)
+
+    def _run(*arguments: str, stdin: str = "") -> SimpleNamespace:
+        monkeypatch.setattr(sys, "argv", ["metajudge", *arguments])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capsys.readouterr()
+        return SimpleNamespace(returncode=ended.value.code or 0, stdout=out, stderr=err)
+
+    return _run
+
+
+@pytest.fixture
+def votes(tmp_path: Path) -> Path:
+    path = tmp_path / "votes.csv"
+    path.write_text(TABLE)
+    return path
+
+
+def test_a_guess_is_shown_with_reasons_three_records_and_the_command(run: Run, votes: Path) -> None:
+    found = run("inspect", "votes.csv")
+    assert found.returncode == 1, found.stderr
+    lines = found.stdout.splitlines()
+    assert lines[0] == "votes.csv: CSV, 4 rows, 8 columns"
+    assert any(line.startswith("  verdict      = winner") and "gpt-4o, tie, llama, Tie" in line for line in lines)
+    assert [line for line in lines if line[:2] in ("1.", "2.", "3.", "4.")] == [
+        "1. votes:2",
+        "2. votes:3",
+        "3. votes:4",
+    ]
+    assert "  no column names the judge: --map judge=COLUMN, or judge:=NAME for one judge" in lines
+    assert lines[-1].startswith("To read it so: metajudge vet votes.csv --map verdict=winner,")
+    assert lines[-1].endswith("--map judge:=NAME")
+
+
+def test_the_guess_with_a_judge_is_complete_and_kept_on_request(run: Run, votes: Path, tmp_path: Path) -> None:
+    found = run("inspect", "votes.csv", "--judge", "me", "--save")
+    assert found.returncode == 0, found.stderr
+    assert "votes.csv: CSV, mapped, 4 judgments" in found.stdout
+    assert "Verdicts: A=B 2, A>B 1, B>A 1" in found.stdout
+    assert "how votes.csv is read is kept in metajudge-inputs.toml" in found.stderr
+    vetted = run("vet", "votes.csv", "--json")
+    assert vetted.returncode == 0, vetted.stderr
+    assert json.loads(vetted.stdout)["assessed"] == 4
+    again = run("inspect", "votes.csv")
+    assert "Read by the mapping kept in metajudge-inputs.toml:" in again.stdout
+
+
+def test_json_has_the_mapping_with_its_reasons_and_null_for_what_is_not_counted(run: Run, votes: Path) -> None:
+    data = json.loads(run("inspect", "votes.csv", "--json").stdout)
+    assert data["mapping"]["columns"]["responses.B"] == "output_2"
+    assert data["missing"] == ["judge"]
+    assert (data["judgments"], data["rejects"], data["rows"], data["complete"]) == (None, None, 4, False)
+    assert {one["confidence"] for one in data["guess"]} <= {"high", "medium", "low"}
+    assert [one["verdict"] for one in data["records"]] == ["A>B", "A=B", "B>A"]
+
+
+def test_known_formats_need_no_mapping(run: Run, tmp_path: Path) -> None:
+    item = {"id": "q", "question": "?", "responses": {"A": "x", "B": "y"}}
+    rows = [{"id": f"j{n}", "item": item, "judge": "g", "verdict": "A>B"} for n in range(5)] + ["bad"]
+    (tmp_path / "own.jsonl").write_text("\n".join(row if isinstance(row, str) else json.dumps(row) for row in rows))
+    found = run("inspect", "own.jsonl", "--save", "--records", "1")
+    assert found.returncode == 1
+    assert found.stdout.startswith(
+        "own.jsonl: metajudge JSONL, 5 judgments, 1 records that cannot be read\nJudges: g 5\n"
+    )
+    assert "own.jsonl:6: not JSON: the line starts with 'bad'" in found.stdout
+    assert "needs no mapping" in found.stderr
+    assert not (tmp_path / "metajudge-inputs.toml").exists()
+
+
+@pytest.mark.parametrize("command", ["inspect", "vet"])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ("--map", "verdict=winer"),
+            "votes.csv has no column 'winer', mapped to verdict. Did you mean verdict=winner?",
+        ),
+        (("--map", "verdit=winner"), "is not FIELD=COLUMN"),
+        (("--map-values", "tie"), "'tie' is not VALUE=MEANING"),
+    ],
+)
+def test_a_wrong_mapping_is_a_users_error(
+    run: Run, votes: Path, command: str, arguments: tuple[str], message: str
+) -> None:
+    found = run(command, "votes.csv", *arguments)
+    assert found.returncode == 2
+    assert message in found.stderr
+    assert "Traceback" not in found.stderr
+
+
+def test_what_is_not_there_or_no_table_is_refused(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "empty.csv").write_text("a,b\n")
+    (tmp_path / "notes.txt").write_text("Hello.\n")
+    for name in ("missing.csv", "empty.csv", "notes.txt"):
+        found = run("inspect", name)
+        assert (found.returncode, found.stdout) == (2, ""), name
+        assert name in found.stderr
+
+
+def test_vet_keeps_a_mapping_and_needs_none_the_second_time(run: Run, votes: Path, tmp_path: Path) -> None:
+    first = run("vet", "votes.csv", "--map", MAP, "--json")
+    assert first.returncode == 0, first.stderr
+    assert "the next run needs no --map" in first.stderr
+    second = run("vet", "votes.csv", "--json")
+    assert second.returncode == 0, second.stderr
+    assert "needs no --map" not in second.stderr
+    assert json.loads(second.stdout)["assessed"] == 4
+
+
+def test_vet_stops_at_words_it_does_not_know_and_learns_them(run: Run, votes: Path) -> None:
+    votes.write_text(TABLE + "5,Say he,he,ho,gpt-4o,llama,C,\n6,Say he,he,hu,gpt-4o,llama,0.5,\n")
+    found = run("vet", "votes.csv", "--map", MAP)
+    assert found.returncode == 2
+    assert "'C' (1), '0.5' (1) in column 'winner' are no verdicts here, first at votes.csv:7" in found.stderr
+    told = run("vet", "votes.csv", "--map", MAP, "--map-values", "C=tie,0.5=tie", "--json")
+    assert told.returncode == 0, told.stderr
+    assert json.loads(run("vet", "votes.csv", "--json").stdout)["assessed"] == 6
+
+
+def test_files_with_the_same_ids_are_told_apart_on_request(run: Run, tmp_path: Path) -> None:
+    for name, winner in (("a.csv", "gpt-4o"), ("b.csv", "llama")):
+        row = f"1,What is 2+2?,4,5,gpt-4o,llama,{winner},\n"
+        (tmp_path / name).write_text(TABLE.splitlines()[0] + "\n" + row)
+    clash = run("vet", "a.csv", "b.csv", "--map", f"{MAP},id=qid", "--out", "o.jsonl")
+    assert clash.returncode == 1
+    (reject,) = (tmp_path / "o.jsonl.rejects.jsonl").read_text().splitlines()
+    assert json.loads(reject)["reason"] == (
+        "id '1' stands for another judgment at a.csv:2; --prefix-ids puts each file's name before its ids"
+    )
+    told = run("vet", "a.csv", "b.csv", "--prefix-ids", "--json")
+    assert told.returncode == 0, told.stderr
+    assert json.loads(told.stdout)["assessed"] == 2
+
+
+def test_standard_input_can_be_a_table(run: Run) -> None:
+    found = run("vet", "-", "--map", MAP, "--json", stdin=TABLE)
+    assert found.returncode == 0, found.stderr
+    assert json.loads(found.stdout)["assessed"] == 4
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("calibrate", "fit", "--data", "votes.csv", "--signals", "strength", "--out", "cal.json"),
+        ("export", "preferences", "--out", "pairs", "--all", "--assessments", "a.jsonl", "--judgments", "votes.csv"),
+        ("judge", "votes.csv", "--judge", "openai:x", "--out", "j.jsonl", "--dry-run"),
+        ("vet", "votes.csv", "--dry-run"),
+    ],
+)
+def test_every_command_that_takes_judgments_reads_a_kept_table(run: Run, votes: Path, command: tuple[str, ...]) -> None:
+    assert run("vet", "votes.csv", "--map", MAP, "--out", "a.jsonl").returncode == 0
+    found = run(*command)
+    said = found.stdout + found.stderr
+    assert "no known format" not in said
+    if command[0] == "calibrate":
+        assert "label" in said  # it was read; the table has no labels to learn from
+    else:
+        assert found.returncode == 0, said

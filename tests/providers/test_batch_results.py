@@ -1,0 +1,94 @@
+"""Files of results, read by custom id."""
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metajudge.providers.batch_anthropic import AnthropicBatches
+from metajudge.providers.batch_openai import OpenAIBatches
+from metajudge.providers.batch_protocol import BatchAnswer, Ending
+from metajudge.providers.batch_results import read_results
+
+OPENAI = OpenAIBatches(None)
+ANTHROPIC = AnthropicBatches(None)
+
+
+def openai_line(name, body="fine", status=200):
+    response = {"status_code": status, "request_id": "r", "body": body}
+    return json.dumps({"id": "x", "custom_id": name, "response": response, "error": None}).encode() + b"\n"
+
+
+def anthropic_line(name, **result):
+    return json.dumps({"custom_id": name, "result": result}).encode() + b"\n"
+
+
+def test_answers_are_matched_by_id_whatever_their_order_or_file():
+    lines = [openai_line(name, name) for name in "abc"]
+    for files in ([b"".join(lines)], [b"".join(lines[::-1])], [lines[2], lines[0] + lines[1]]):
+        found = read_results(files, "abc", OPENAI.read)
+        assert {name: json.loads(one.content) for name, one in found.answers.items()} == {n: n for n in "abc"}
+        assert found.oddities() == ""
+
+
+def test_several_equal_answers_count_once_and_different_ones_not_at_all():
+    equal = read_results([openai_line("a") * 3], "a", OPENAI.read)
+    assert (equal.answers["a"].status, equal.repeated) == (200, 1)
+    for first, second in (("x", "y"), ("y", "x")):
+        found = read_results([openai_line("a", first) + openai_line("a", second)], "a", OPENAI.read)
+        assert (found.answers["a"].ending, found.repeated) == (Ending.CONTRADICTORY, 1)
+
+
+def test_a_file_that_ends_in_the_middle_of_a_line_is_cut_and_one_without_a_last_line_break_is_not():
+    whole = openai_line("a") + openai_line("b")
+    assert not read_results([whole.rstrip(b"\n")], "ab", OPENAI.read).cut
+    found = read_results([whole[:-30]], "ab", OPENAI.read)
+    assert (found.cut, found.unreadable, found.missing) == (True, 1, 1)
+    assert found.answers["b"].ending is Ending.MISSING
+
+
+def test_what_no_line_mentions_ended_as_the_batch_did():
+    assert read_results([], "a", OPENAI.read, Ending.EXPIRED).answers["a"].ending is Ending.EXPIRED
+
+
+def test_openais_errors_keep_their_status_and_reason():
+    expired = {"custom_id": "a", "response": None, "error": {"code": "batch_expired", "message": "late"}}
+    broken = {"custom_id": "a", "response": None, "error": {"code": "other", "message": "oh"}}
+    assert OPENAI.read(expired) == ("a", BatchAnswer(None, ending=Ending.EXPIRED))
+    assert OPENAI.read(broken)[1].status == 500
+    assert OPENAI.read({"custom_id": "a"}) is None
+    assert OPENAI.read({"response": {"status_code": 200}}) is None
+
+
+def test_anthropics_errors_get_the_status_they_have_live():
+    for kind, status in (("invalid_request_error", 400), ("overloaded_error", 529), ("new_error", 500)):
+        error = {"type": "error", "error": {"type": kind, "message": "m"}}
+        line = json.loads(anthropic_line("a", type="errored", error=error))
+        assert ANTHROPIC.read(line)[1].status == status
+    assert ANTHROPIC.read(json.loads(anthropic_line("a", type="canceled")))[1].ending is Ending.CANCELED
+    assert ANTHROPIC.read(json.loads(anthropic_line("a", type="unheard_of"))) is None
+
+
+@given(st.binary(max_size=300), st.sampled_from([OPENAI, ANTHROPIC]))
+def test_no_bytes_make_an_answer_out_of_thin_air_or_crash(content, service):
+    found = read_results([content], ["a"], service.read)
+    assert found.answers["a"].ending is Ending.MISSING
+
+
+@given(
+    st.recursive(
+        st.none() | st.integers() | st.text(max_size=9),
+        lambda x: (
+            st.lists(x)
+            | st.dictionaries(
+                st.sampled_from(["custom_id", "response", "error", "result", "type", "status_code", "body", "message"]),
+                x,
+            )
+        ),
+        max_leaves=12,
+    )
+)
+def test_no_json_crashes_the_readers(value):
+    line = json.dumps(value).encode()
+    for service in (OPENAI, ANTHROPIC):
+        read_results([line], ["a"], service.read)

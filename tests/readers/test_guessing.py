@@ -1,0 +1,80 @@
+from typing import Any
+
+from metajudge.readers.guessing import Guess, guess_mapping
+from metajudge.readers.lines import Line
+
+
+def guessed(*rows: dict[str, Any]) -> Guess:
+    return guess_mapping(list(rows[0]), [Line(number, b"", row) for number, row in enumerate(rows, start=1)])
+
+
+def test_usual_names_are_recognised_with_reasons() -> None:
+    found = guessed(
+        {"question_id": 1, "prompt": "?", "output_1": "x", "output_2": "y", "model_1": "g", "model_2": "l"}
+        | {"winner": "model_1", "judge_model": "gpt", "explanation": "w", "ground_truth": "model_2"}
+    )
+    assert found.mapping.columns == {
+        "verdict": "winner",
+        "question": "prompt",
+        "responses.A": "output_1",
+        "responses.B": "output_2",
+        "models.A": "model_1",
+        "models.B": "model_2",
+        "judge": "judge_model",
+        "rationale": "explanation",
+        "item_id": "question_id",
+        "label": "ground_truth",
+    }
+    assert found.problems == []
+    verdict = next(one for one in found.fields if one.field == "verdict")
+    assert (verdict.confidence, verdict.why) == ("high", "the name; its values: model_1")
+
+
+def test_the_column_whose_values_are_verdicts_goes_first() -> None:
+    row = {"prompt": "?", "response_a": "x", "response_b": "y", "preference": "strong", "winner": "A", "judge": "g"}
+    assert guessed(row).mapping.columns["verdict"] == "winner"
+
+
+def test_numbers_are_taken_for_positions_only_with_a_warning() -> None:
+    row = {"prompt": "?", "output_1": "x", "output_2": "y", "judge": "g"}
+    found = guessed(row | {"preference": 1}, row | {"preference": 2}, row | {"preference": 1.5})
+    assert found.mapping.values == {"1": "A", "2": "B", "1.5": "tie"}
+    assert "check that" in found.problems[0]
+    # 0 and 1 might be a label's index or a score: nothing is guessed.
+    unsure = guessed(row | {"preference": 0}, row | {"preference": 1}, row | {"preference": -1})
+    assert unsure.mapping.values == {}
+    assert "are no verdicts here: say what each means" in unsure.problems[0]
+
+
+def test_what_nobody_said_is_a_problem() -> None:
+    found = guessed({"text": "?", "a": "x"})
+    assert [problem.split(":")[0] for problem in found.problems] == [
+        "no column looks like a verdict",
+        "no column looks like the question",
+        "no column names the judge",
+        "no column looks like a response",
+    ]
+
+
+def test_an_id_that_names_several_rows_is_no_id() -> None:
+    row = {"prompt": "?", "output_1": "x", "output_2": "y", "winner": "A", "judge": "g", "id": 1, "item_id": 7}
+    columns = guessed(row, row | {"output_1": "z"}).mapping.columns
+    assert "id" not in columns
+    assert "item_id" not in columns
+    assert guessed(row, row | {"id": 2}).mapping.columns["item_id"] == "item_id"
+
+
+def test_nested_columns_are_found_by_their_path() -> None:
+    found = guessed({"task": {"prompt": "?"}, "answers": {"response_a": "x", "response_b": "y"}, "winner": "A"})
+    assert found.mapping.columns["responses.A"] == "answers.response_a"
+    assert found.mapping.columns["question"] == "task.prompt"
+
+
+def test_a_single_response_with_a_score_is_a_grade() -> None:
+    found = guessed({"question": "?", "answer": "x", "score": 4, "judge": "g"})
+    assert found.mapping.columns == {
+        "verdict": "score",
+        "responses.A": "answer",
+        "question": "question",
+        "judge": "judge",
+    }

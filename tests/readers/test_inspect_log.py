@@ -1,0 +1,197 @@
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metajudge.errors import InputError
+from metajudge.readers import Reject, open_judgments
+
+
+def score(value: Any, **changes: Any) -> dict[str, Any]:
+    """A score as ``model_graded_qa`` leaves it."""
+    asked = "[BEGIN DATA]\n[Task]: 2+2?\n[END DATA]\n\nDoes the submission meet the criterion?\n"
+    grading = [
+        {"role": "user", "content": asked},
+        {"role": "assistant", "content": f"It is.\nGRADE: {value}", "model": "openai/gpt-4o", "source": "generate"},
+    ]
+    entry = {"value": value, "answer": "4", "explanation": f"It is.\nGRADE: {value}", "metadata": {"grading": grading}}
+    return {**entry, "history": [], **changes}
+
+
+def sample(id: Any = "a", value: Any = "C", **scores: Any) -> dict[str, Any]:
+    return {
+        "id": id,
+        "epoch": 1,
+        "input": "2+2?",
+        "target": "4",
+        "output": {"model": "m", "choices": [], "completion": "4"},
+        "scores": {"model_graded_qa": score(value), **scores},
+        "metadata": {"category": "math"},
+        "messages": [],
+        "events": [],
+    }
+
+
+HEAD: dict[str, Any] = {
+    "version": 2,
+    "status": "success",
+    "eval": {"task": "sums", "run_id": "YjuUYk83gNdWiNLNctMBxU", "model": "mockllm/model", "created": "2026-11-21"},
+    "plan": {},
+    "results": {},
+}
+
+
+def write_json(path: Path, *samples: Any) -> Path:
+    path.write_text(json.dumps(HEAD | {"samples": list(samples)}))
+    return path
+
+
+def write_eval(path: Path, *samples: dict[str, Any], header: str = "header.json") -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(header, json.dumps(HEAD))
+        archive.writestr("summaries.json", "[]")
+        for one in samples:
+            archive.writestr(f"samples/{one['id']}_epoch_1.json", json.dumps(one))
+    return path
+
+
+@pytest.mark.parametrize(("value", "grade"), [("C", 1), ("P", 0.5), ("I", 0), (0.25, 0.25), (True, 1), (7, 7)])
+def test_scores_are_grades_of_the_answer(tmp_path: Path, value: Any, grade: float) -> None:
+    (one,) = open_judgments([write_json(tmp_path / "log.json", sample(value=value))])
+    assert one.verdict is not None
+    assert one.verdict.to_json() == grade
+    assert (one.judge, one.id) == ("openai/gpt-4o", "sums/a/1/YjuUYk83/model_graded_qa")
+    assert (one.item.question, one.item.responses, one.item.reference) == ("2+2?", {"A": "4"}, "4")
+    assert (one.item.models, one.item.category) == ({"A": "mockllm/model"}, "math")
+    assert one.instruction == "Does the submission meet the criterion?"
+
+
+def test_no_answer_and_no_value_are_no_verdicts_never_zero(tmp_path: Path) -> None:
+    failed = score(float("nan"), reason="grader_failed")
+    path = write_json(tmp_path / "log.json", sample("a", "N"), sample("b") | {"scores": {"model_graded_qa": failed}})
+    first, second = open_judgments([path])
+    assert (first.verdict, second.verdict) == (None, None)
+    assert first.no_verdict == "the scorer said N: no answer, or a refusal"
+    assert second.no_verdict == "the scorer gave no value (grader_failed)"
+
+
+def test_both_formats_give_the_same_records(tmp_path: Path) -> None:
+    samples = [sample("a"), sample("b", "I")]
+    files = [write_eval(tmp_path / "log.eval", *samples), write_json(tmp_path / "log.json", *samples)]
+    source = open_judgments(files)
+    assert len(list(source)) == 2
+    assert (source.duplicates, source.rejects) == (2, 0)
+    assert set(source.formats.values()) == {"Inspect log"}
+
+
+def test_a_log_that_was_cut_off_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    path = write_eval(tmp_path / "log.eval", sample(), header="_journal/start.json")
+    assert len(list(open_judgments([path]))) == 1
+
+
+def test_what_programs_scored_is_kept_apart(tmp_path: Path) -> None:
+    path = write_json(tmp_path / "log.json", sample(match={"value": "I", "answer": "4"}, model_graded_fact=score("I")))
+    first, second = open_judgments([path])
+    assert first.meta["scores"] == {"match": "I"}
+    assert (first.meta.get("judge_model"), second.meta["judge_model"]) == (None, "openai/gpt-4o")
+    assert (first.judge, second.judge) == ("openai/gpt-4o", "openai/gpt-4o/model_graded_fact")
+    only = write_json(tmp_path / "match.json", sample() | {"scores": {"match": {"value": "C", "answer": "4"}}})
+    with pytest.raises(InputError, match=r"holds no score of a model: its scorers are match"):
+        open_judgments([only])
+    # In a folder of logs it does not stop the others.
+    source = open_judgments([tmp_path])
+    assert (len(list(source)), source.rejects) == (2, 1)
+
+
+def test_a_bad_sample_is_a_reject_with_its_number_and_field(tmp_path: Path) -> None:
+    odd = sample("b") | {"scores": {"model_graded_qa": score({"a": 1})}}
+    path = write_json(tmp_path / "log.json", sample("a"), odd, {"scores": {"model_graded_qa": score("C")}})
+    found = list(open_judgments([path]).scan())
+    assert [str(one) for one in found if isinstance(one, Reject)] == [
+        f"{path}:2: scores.model_graded_qa: the value \"{{'a': 1}}\" is none of C, P, I, N or a number",
+        f"{path}:3: scores.model_graded_qa: not the shape of an Inspect sample (KeyError('id'))",
+    ]
+    assert len(found) == 3
+
+
+def test_a_damaged_member_does_not_take_the_others_with_it(tmp_path: Path) -> None:
+    path = write_eval(tmp_path / "log.eval", sample("a"), sample("b"))
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("samples/c_epoch_1.json", "{half")
+    found = list(open_judgments([path]).scan())
+    (reject,) = (one for one in found if isinstance(one, Reject))
+    assert "samples/c_epoch_1.json is no valid JSON" in reject.reason
+    assert len(found) == 3
+
+
+def test_a_log_in_one_line_longer_than_any_record_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("metajudge.readers.lines.MAX_LINE_BYTES", 1000)
+    path = write_json(tmp_path / "log.json", *(sample(number) for number in range(20)))
+    assert len(list(open_judgments([path]))) == 20
+
+
+def test_another_zip_archive_is_no_log(tmp_path: Path) -> None:
+    path = tmp_path / "x.eval"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.txt", "x")
+    with pytest.raises(InputError, match="is a zip archive; unpack it first"):
+        open_judgments([path])
+
+
+def test_a_chat_is_the_question_and_several_targets_the_reference(tmp_path: Path) -> None:
+    chat = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": [{"type": "text", "text": "2+2?"}]}]
+    path = write_json(tmp_path / "log.json", sample() | {"input": chat, "target": ["4", "four"]})
+    (one,) = open_judgments([path])
+    assert one.item.question.startswith("system: Be brief.\n\nuser: ")
+    assert "2+2?" in one.item.question
+    assert one.item.reference == "4\nfour"
+
+
+@pytest.mark.slow
+def test_a_log_that_inspect_wrote(tmp_path: Path) -> None:
+    """The real package: an evaluation by scripted models, read in both formats."""
+    pytest.importorskip("inspect_ai", reason="pip install inspect-ai")
+    pytest.importorskip("zstandard", reason="logs are packed with it; pip install 'metajudge-vet[inputs]'")
+    import subprocess
+    import sys
+
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", _EVALUATION, str(tmp_path)], capture_output=True, text=True, timeout=100
+    )
+    assert run.returncode == 0, run.stderr
+    (packed,) = tmp_path.glob("*.eval")
+    (plain,) = tmp_path.glob("*.json")
+    source = open_judgments([packed, plain])
+    judgments = list(source)
+    assert (source.duplicates, source.rejects) == (3, 0)
+    said = {one.item.question: (one.verdict.to_json() if one.verdict else one.no_verdict) for one in judgments}
+    assert said == {"2+2?": 1.0, "3+3?": 0.0, "Capital?": "the scorer gave no value (grader_failed)"}
+    assert {one.judge for one in judgments} == {"mockllm/model"}
+    assert all("match" in one.meta["scores"] for one in judgments)
+    assert all(str(one.instruction).startswith("Does the submission meet the criterion?") for one in judgments)
+
+
+_EVALUATION = """
+import sys
+from inspect_ai import Task, eval
+from inspect_ai.dataset import Sample
+from inspect_ai.log import read_eval_log, write_eval_log
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
+from inspect_ai.scorer import match, model_graded_qa
+
+def says(*texts):
+    outputs = [ModelOutput.from_content("mockllm/model", text) for text in texts]
+    for output in outputs:
+        output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)  # counting would need the network
+    return get_model("mockllm/model", custom_outputs=outputs)
+
+samples = [Sample(input="2+2?", target="4"), Sample(input="3+3?", target="6"), Sample(input="Capital?", target="Paris")]
+grader = says("Right.\\nGRADE: C", "Wrong.\\nGRADE: I", "I cannot say")
+task = Task(dataset=samples, scorer=[model_graded_qa(model=grader), match()], name="sums")
+(log,) = eval(task, model=says("4", "7", "Rome"), log_dir=sys.argv[1], log_format="eval", display="none",
+              max_samples=1, max_connections=1)
+assert log.status == "success", log.error
+write_eval_log(read_eval_log(log.location), sys.argv[1] + "/log.json", "json")
+"""

@@ -1,0 +1,108 @@
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metajudge.errors import InputError
+from metajudge.readers import Reject, open_judgments, parse_map
+
+Write = Callable[..., Path]
+
+RUN = {
+    "id": "r1",
+    "name": "qa",
+    "run_type": "chain",
+    "inputs": {"question": "Why?"},
+    "outputs": {"output": {"role": "assistant", "content": "Because."}},
+}
+
+
+def feedback(id: str = "f1", **changes: Any) -> dict[str, Any]:
+    """A record as the page "Feedback data format" lists its fields."""
+    row = {
+        "id": id,
+        "created_at": "2026-05-05T23:23:11",
+        "modified_at": "2026-05-05T23:23:12",
+        "session_id": "s",
+        "run_id": "r1",
+        "key": "correctness",
+        "score": 1.0,
+        "value": None,
+        "comment": "Right.",
+        "correction": None,
+        "feedback_source": {"type": "model", "metadata": {}},
+    }
+    return {**row, **changes}
+
+
+def test_feedback_is_joined_with_its_runs_and_peoples_is_left_alone(write: Write) -> None:
+    rows = [feedback(), feedback("f2", feedback_source={"type": "app"}), feedback("f3", score=False, key="safe")]
+    folder = write("x/feedback.jsonl", *rows).parent
+    write("x/runs.jsonl", RUN)
+    source = open_judgments([folder])
+    first, second = source
+    assert source.formats == {str(folder): "LangSmith feedback"}
+    assert (first.id, first.judge, first.rationale) == ("f1", "correctness", "Right.")
+    assert (first.item.question, first.item.responses, first.item.category) == ("Why?", {"A": "Because."}, "qa")
+    assert [one.verdict.to_json() for one in (first, second) if one.verdict] == [1.0, 0.0]
+
+
+def test_a_category_needs_a_meaning_and_a_missing_run_is_said(write: Write) -> None:
+    rows = [feedback("f1", score=None, value="good"), feedback("f2", run_id="gone"), feedback("f3", score=None)]
+    folder = write("x/feedback.jsonl", *rows).parent
+    write("x/runs.jsonl", RUN)
+    category, missing, empty = open_judgments([folder]).scan()
+    assert isinstance(category, Reject)
+    assert "--map-values 'good=1'" in category.reason
+    assert isinstance(missing, Reject)
+    assert "no run with id 'gone'" in missing.reason
+    assert not isinstance(empty, Reject)
+    assert empty.no_verdict == "the score has no value"
+    told, *_ = open_judgments([folder], mapping=parse_map([], ["good=0.8"]))
+    assert told.verdict is not None
+    assert told.verdict.to_json() == 0.8
+
+
+def test_feedback_or_runs_alone_point_to_the_folder(write: Write) -> None:
+    with pytest.raises(InputError, match="but not the runs it is about"):
+        open_judgments([write("a/feedback.jsonl", feedback())])
+    with pytest.raises(InputError, match="but not the runs it is about"):
+        open_judgments([write("b/feedback.jsonl", feedback()).parent])
+    with pytest.raises(InputError, match="LangSmith runs, but no feedback"):
+        open_judgments([write("c/runs.jsonl", RUN)])
+
+
+def test_a_run_without_its_texts_is_said(write: Write) -> None:
+    folder = write("x/feedback.jsonl", feedback(), feedback("f2", run_id="r2")).parent
+    write("x/runs.jsonl", RUN, RUN | {"id": "r2", "outputs": None})
+    _, reject = open_judgments([folder]).scan()
+    assert isinstance(reject, Reject)
+    assert "the run 'r2' has no output in this export" in reject.reason
+
+
+def test_an_experiments_table_gives_a_judgment_a_feedback_column(tmp_path: Path) -> None:
+    path = tmp_path / "experiment.csv"
+    header = ["input.question", "outputs.answer", "reference.answer", "feedback.correctness", "feedback.tone", "id"]
+    with path.open("w", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerows([header, ["Why?", "Because.", "So.", "1.0", "", "r1"], ["How?", "", "", "0", "bad", "r2"]])
+    found = list(open_judgments([path]).scan())
+    judgments = [one for one in found if not isinstance(one, Reject)]
+    assert [(one.id, one.judge) for one in judgments] == [("r1/correctness", "correctness")]
+    assert (judgments[0].item.reference, judgments[0].item.responses) == ("So.", {"A": "Because."})
+    assert [one.reason.split(":")[0] for one in found if isinstance(one, Reject)] == [
+        "feedback.correctness",
+        "feedback.tone",
+    ]
+
+
+def test_the_same_table_as_lines(tmp_path: Path) -> None:
+    path = tmp_path / "experiment.jsonl"
+    row = {"input.question": "Why?", "outputs.answer": "Because.", "feedback.correctness": 0.5, "id": "r1"}
+    path.write_text(json.dumps(row) + "\n")
+    (one,) = open_judgments([path])
+    assert one.verdict is not None
+    assert one.verdict.to_json() == 0.5

@@ -1,0 +1,271 @@
+"""Figures and pages over a store: what is counted, what is newest, and what a filter finds."""
+
+import asyncio
+import itertools
+from typing import Any
+
+import pytest
+
+from metajudge.errors import FailureKind
+from metajudge.store import browsing, dashboard
+from metajudge.store.browsing import AssessmentFilter
+from metajudge.types import Judgment, Status
+from tests.pages.filled_store import hostile_assessment, hostile_judgment, made_agent, made_assessment, made_judgment
+
+GRADED = {"id": "graded", "question": "Is it good?", "responses": {"A": "one"}, "label": 4.0}
+
+
+async def keep(store, *pairs, run="run-1"):
+    """All in one commit, in this order."""
+    await asyncio.gather(
+        *(store.save_assessment(f"{one.id}-{said.panel_digest}", one, said, run) for one, said in pairs)
+    )
+
+
+def pair(number, judge="owl", **changes) -> tuple[Judgment, Any]:
+    judgment = made_judgment(number, judge=judge)
+    judgment = judgment.model_copy(update={"id": f"j{number}-{judge}"})
+    return judgment, made_assessment(judgment, number, **changes)
+
+
+@pytest.fixture
+async def many(store):
+    await keep(store, *(pair(number) for number in range(60)))
+    return store
+
+
+async def page(store, wanted=None, **options):
+    wanted = wanted or AssessmentFilter()
+    return await store.ask(lambda c: browsing.page_of_assessments(c, wanted, **{"limit": 10, **options}))
+
+
+def ids(found):
+    return [line.judgment_id for line in found.lines]
+
+
+class TestPages:
+    async def test_going_older_and_newer_again_shows_every_assessment_once(self, many) -> None:
+        pages = [await page(many)]
+        assert pages[0].newer is None
+        while pages[-1].older is not None:
+            pages.append(await page(many, before=pages[-1].older))
+        seen = [one for found in pages for one in ids(found)]
+        assert seen == [f"j{number}-owl" for number in reversed(range(60))]
+        back = [pages[-1]]
+        while back[-1].newer is not None:
+            back.append(await page(many, after=back[-1].newer))
+        assert [ids(one) for one in back] == [ids(one) for one in reversed(pages)]
+
+    async def test_beyond_the_end_is_empty_and_leads_back(self, many) -> None:
+        found = await page(many, before=1)
+        assert found.lines == ()
+        assert found.older is None
+        assert ids(await page(many, after=found.newer))[-1] == "j0-owl"
+
+    @pytest.mark.parametrize(
+        ("wanted", "numbers"),
+        [
+            (AssessmentFilter(judge="owl"), range(60)),
+            (AssessmentFilter(judge="o"), ()),
+            (AssessmentFilter(decision="REVIEW"), range(0, 60, 4)),
+            (AssessmentFilter(decision="REVIEW_PRIORITY"), range(1, 60, 4)),
+            (AssessmentFilter(agent="kind"), range(60)),
+            (AssessmentFilter(agent="nobody"), ()),
+            (AssessmentFilter(panel="pp"), range(60)),
+            (AssessmentFilter(panel="q"), ()),
+            (AssessmentFilter(strategy="majority_vote"), ()),
+            (AssessmentFilter(text="(17)"), (17,)),
+            (AssessmentFilter(text="J17-OWL"), (17,)),
+            (AssessmentFilter(text="**HOW LONG**"), range(60)),
+            (AssessmentFilter(run="run-1"), range(60)),
+            (AssessmentFilter(run="run-2"), ()),
+            (AssessmentFilter(since=1.0), range(60)),
+            (AssessmentFilter(until=1.0), ()),
+            (AssessmentFilter(outcome="failed"), ()),
+            (AssessmentFilter(judge="owl", decision="APPROVE", text="(6)"), (6,)),
+        ],
+    )
+    async def test_filters(self, many, wanted, numbers) -> None:
+        found = await page(many, wanted, limit=100)
+        assert ids(found) == [f"j{number}-owl" for number in sorted(numbers, reverse=True)]
+
+    async def test_outcomes_are_told_apart(self, store) -> None:
+        await keep(
+            store,
+            pair(1, accepted=True),
+            pair(2, accepted=False),
+            pair(3, status=Status.UNSCORED, accepted=None, final_score=None),
+            pair(4, status=Status.FAILED, accepted=None, final_score=None),
+        )
+        for place, outcome in enumerate(("kept", "not_kept", "unscored", "failed"), 1):
+            found = await page(store, AssessmentFilter(outcome=outcome))
+            assert ids(found) == [f"j{place}-owl"]
+            assert found.lines[0].outcome == outcome
+
+    async def test_text_with_quotes_and_line_breaks_is_found_and_cannot_break_the_query(self, store) -> None:
+        judgment = made_judgment(1, rationale='He said "no"; DROP TABLE items;\nthen $1 {} %s')
+        await keep(store, (judgment, made_assessment(judgment, 1)))
+        for text in ('said "no"', "items;\nthen", "$1 {} %s"):
+            assert len((await page(store, AssessmentFilter(text=text))).lines) == 1
+        assert not (await page(store, AssessmentFilter(text="' OR 1=1 --"))).lines
+
+    async def test_an_explanation_that_spells_a_decision_is_not_taken_for_one(self, store) -> None:
+        judgment, assessment = pair(0)
+        spelt = made_agent("a", "m", (1.0, 2.0, 3.0, 4.0), role='"action":"APPROVE"')
+        await keep(store, (judgment, assessment.model_copy(update={"agents": (spelt,)})))
+        assert not (await page(store, AssessmentFilter(decision="APPROVE"))).lines
+
+    async def test_a_rare_text_is_looked_for_a_part_at_a_time_and_found_in_the_end(self, many, monkeypatch) -> None:
+        monkeypatch.setattr(browsing, "WINDOW", 5)
+        wanted = AssessmentFilter(text="(3)")
+        looks = [await page(many, wanted)]
+        while looks[-1].older is not None:
+            assert looks[-1].cut_short
+            looks.append(await page(many, wanted, before=looks[-1].older))
+        assert [ids(found) for found in looks] == [[], [], ["j3-owl"], []]  # four times five at a look
+
+    async def test_names_come_most_frequent_first(self, store) -> None:
+        await keep(store, pair(1, "rare"), pair(2, "usual"), pair(3, "usual"))
+        found = await store.ask(browsing.names)
+        assert found.judges == ("usual", "rare")
+        assert set(found.agents) == {"strict", "kind", "late"}
+
+
+class TestOne:
+    async def test_everything_about_it(self, store, records) -> None:
+        judgment, assessment = pair(1)
+        agent = assessment.agents[0].model_copy(update={"prompt_digest": records.key(7)})
+        assessment = assessment.model_copy(update={"agents": (agent,)})
+        store.record_call(records.call(7, "old"))
+        store.record_call(records.call(8))
+        await keep(store, (judgment, assessment), pair(2))
+        again = assessment.model_copy(update={"panel_digest": "q" * 64})
+        await keep(store, (judgment, again))
+        (line,) = [
+            one for one in (await page(store)).lines if one.panel_digest[0] == "p" and one.judgment_id == "j1-owl"
+        ]
+        found = await store.ask(lambda c: browsing.kept_assessment(c, line.number))
+        assert found.assessment == assessment
+        assert found.judgment == judgment
+        assert [one.key for one in found.attempts] == [records.key(7)]
+        assert [one.panel_digest[0] for one in found.others] == ["q"]
+
+    async def test_forgotten_texts_are_gone_and_numbers_stay(self, store) -> None:
+        await keep(store, pair(1))
+        await store.forget("item-1")
+        (line,) = (await page(store)).lines
+        found = await store.ask(lambda c: browsing.kept_assessment(c, line.number))
+        assert found.judgment is None
+        assert found.line.final_score == pair(1)[1].final_score
+        assert "checked one by one" not in found.payload
+
+    async def test_no_such_number(self, store) -> None:
+        assert await store.ask(lambda c: browsing.kept_assessment(c, 5)) is None
+
+
+async def facts_of(store, most=100, panel=None):
+    numbers, total = await store.ask(lambda c: dashboard.newest_numbers(c, 0.0, panel, most))
+    return await store.ask(lambda c: dashboard.facts(c, numbers)), total
+
+
+class TestFacts:
+    async def test_right_is_what_the_judgment_itself_says(self, store) -> None:
+        verdicts = ["A>B", "A>>B", "B>A", "A=B", "B=A", [["A"], ["B"]], [["A", "B"]], [["B"], ["A"]]]
+        labels = ["A>B", "B>>A", "A=B", [["A"], ["B"]], [["A", "B"]], 3.0, None]
+        judgments = []
+        for number, (verdict, label) in enumerate(itertools.product(verdicts, labels)):
+            data = made_judgment(number).model_dump(mode="json")
+            data |= {"verdict": verdict, "item": {**data["item"], "label": label}}
+            judgments.append(Judgment.model_validate(data))
+        judgments.append(made_judgment(99, responses={"A": "one"}, verdict=4.0, order=["A"], item=GRADED))
+        await keep(store, *((one, made_assessment(one, 0)) for one in judgments))
+        facts, total = await facts_of(store)
+        assert total == len(judgments)
+        assert {fact.judgment_digest: fact.right for fact in facts} == {one.digest: one.correct for one in judgments}
+        winners = {fact.judgment_digest: fact.winner for fact in facts}
+        for one in judgments:
+            assert winners[one.digest] == (None if not one.verdict.ids else one.verdict.winner or dashboard.TIE)
+
+    async def test_what_was_vetted_again_counts_once_with_the_newest(self, store) -> None:
+        judgment, assessment = pair(1)
+        await keep(store, (judgment, assessment), (judgment, assessment.model_copy(update={"final_score": 4.75})))
+        await keep(store, (judgment, assessment.model_copy(update={"panel_digest": "q" * 64})))
+        facts, _ = await facts_of(store)
+        assert sorted((fact.panel_digest[0], fact.final_score) for fact in facts) == [
+            ("p", 4.75),
+            ("q", assessment.final_score),
+        ]
+        only, total = await facts_of(store, panel="q" * 64)
+        assert [fact.panel_digest[0] for fact in only] == ["q"]
+        assert total == 1
+
+    async def test_the_newest_are_taken_and_all_are_counted(self, many) -> None:
+        facts, total = await facts_of(many, most=7)
+        assert [fact.final_score for fact in facts] == [pair(number)[1].final_score for number in range(53, 60)]
+        assert total == 60
+        assert facts[-1].action == "REJECT"
+        assert facts[-1].policy == "verdict_score"
+        assert facts[-1].probability == pair(59)[1].probability
+
+    async def test_an_empty_store_has_none(self, store) -> None:
+        assert await facts_of(store) == ([], 0)
+        assert await store.ask(lambda c: dashboard.agent_pairs(c, {})) == []
+
+    async def test_forgetting_keeps_what_is_counted(self, store) -> None:
+        await keep(store, pair(1))
+        before, _ = await facts_of(store)
+        await store.forget("item-1")
+        assert (await facts_of(store))[0] == before
+
+    async def test_agents_agree_where_they_are_on_the_same_side_of_the_threshold(self, store) -> None:
+        for number, (first, second) in enumerate([(5.0, 4.75), (4.5, 1.0), (4.5 + 1e-12, 5.0), (1.0, 5.0)]):
+            agents = (made_agent("a", "m", (first,) * 4), made_agent("b", "m", (second,) * 4))
+            await keep(store, pair(number, agents=agents))
+        facts, _ = await facts_of(store)
+        thresholds = {fact.number: fact.threshold for fact in facts}
+        found = await store.ask(lambda c: dashboard.agent_pairs(c, thresholds))
+        assert found == [dashboard.PairCount("a", "b", 4, 2)]  # exactly at the threshold is not above it
+
+
+class TestTotals:
+    async def test_counts_by_day_judge_and_panel(self, store) -> None:
+        await keep(store, pair(1, accepted=True), pair(2, accepted=False), pair(3, "crow", accepted=True))
+        await keep(store, pair(4, "crow", status=Status.UNSCORED, accepted=None, final_score=None))
+        days = await store.ask(lambda c: dashboard.outcomes_by_day(c, 0.0))
+        assert {one.kind: one.n for one in days} == {"kept": 2, "not_kept": 1, "unscored": 1}
+        judges = {one.judge: one for one in await store.ask(lambda c: dashboard.judges(c, 0.0))}
+        assert judges["crow"] == dashboard.JudgeCount("crow", 2, 1, 0, 1)
+        (panel,) = await store.ask(lambda c: dashboard.panels(c, 0.0))
+        assert panel.n == 4
+        assert await store.ask(lambda c: dashboard.judges(c, 4e9)) == []
+
+    async def test_failed_attempts_cost_and_unknown_prices_are_told_apart(self, store, records) -> None:
+        failed = records.call(1, None, status="failed", failure_kind=FailureKind.TIMEOUT, usage=None, cost_usd=None)
+        unpriced = records.call(2, cost_usd=None)
+        for call in (records.call(0), failed, unpriced):
+            store.record_call(call)
+        await keep(store, pair(1))
+        (spent,) = await store.ask(lambda c: dashboard.spending(c, 0.0))
+        assert (spent.attempts, spent.failed, spent.unpriced) == (3, 1, 1)
+        assert spent.cost_usd == pytest.approx(0.001)
+        (failure,) = await store.ask(lambda c: dashboard.failures(c, 0.0))
+        assert failure == dashboard.FailureCount("timeout", 1, 1)  # an attempt; and the agent "late"
+
+    async def test_runs(self, store, records) -> None:
+        store.record_call(records.call(0))
+        store.record_call(
+            records.call(1, None, status="failed", failure_kind=FailureKind.TIMEOUT, usage=None, cost_usd=None)
+        )
+        await keep(store, pair(1, accepted=True))
+        await keep(store, pair(2, accepted=False), run="run-2")
+        found = await store.ask(lambda c: dashboard.run_totals(c, ["run-1", "run-2", "run-3"]))
+        assert found["run-1"].outcomes == {"kept": 1}
+        assert (found["run-1"].attempts, found["run-1"].failures) == (2, {"timeout": 1})
+        assert found["run-2"].assessments == 1
+        assert (found["run-3"].assessments, found["run-3"].attempts, found["run-3"].cost_usd) == (0, 0, 0.0)
+
+    async def test_hostile_names_are_only_names(self, store) -> None:
+        judgment = hostile_judgment()
+        await keep(store, (judgment, hostile_assessment(judgment)))
+        assert (await store.ask(browsing.names)).judges == (judgment.judge,)
+        assert len((await page(store, AssessmentFilter(judge=judgment.judge))).lines) == 1

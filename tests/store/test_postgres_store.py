@@ -1,0 +1,416 @@
+"""What is particular to PostgreSQL: who may come in, a server that goes away, several stores on one database."""
+
+import asyncio
+import os
+import shutil
+import signal
+import tempfile
+import time
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from metajudge.errors import ConfigurationError, StoreError, StoreUnavailableError
+from metajudge.reviews import HumanDecision, Outcome, Review
+from metajudge.store import RunRecord, open_store
+from metajudge.types.location import PostgresUrl, store_location
+from tests.doubles.postgres_server import PostgresServer
+from tests.doubles.store_script import script
+
+psycopg = pytest.importorskip("psycopg", reason="extra postgres is not installed")
+postgres_store = pytest.importorskip("metajudge.store.postgres_store")
+
+
+async def impatient(url: str, **options):
+    return await postgres_store.open_store(PostgresUrl(url), **{"patience_s": 1.0, **options})
+
+
+@pytest.fixture
+def server():
+    folder = Path(tempfile.mkdtemp(prefix="metajudge-test-postgres-"))
+    one = PostgresServer(folder)
+    yield one
+    one.stop()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+class TestOpening:
+    async def test_wrong_password_says_so_and_never_what_it_was(self, postgres_url) -> None:
+        right = urlsplit(postgres_url).password
+        wrong = postgres_url.replace(right, "s3cret-guess")
+        with pytest.raises(StoreError, match=r"does not let us in: .*password authentication failed") as caught:
+            await open_store(wrong)
+        assert "s3cret-guess" not in str(caught.value)
+        assert ":***@" in str(caught.value)
+
+    async def test_unreachable_server_is_a_typed_error_that_says_where(self) -> None:
+        with pytest.raises(StoreUnavailableError, match=r"127\.0\.0\.1:1/db cannot be reached: .*refused"):
+            await open_store("postgresql://u:s3cret@127.0.0.1:1/db")
+
+    async def test_missing_database_is_named(self, postgres_url) -> None:
+        gone = urlsplit(postgres_url)._replace(path="/nowhere").geturl()
+        with pytest.raises(StoreError, match=r'database "nowhere" does not exist.*createdb'):
+            await open_store(gone)
+
+    @pytest.mark.parametrize("bad", ["postgresql://u:s3/cret@h/db", "postgresql://u:s3cret@h:99999/db"])
+    async def test_a_url_that_is_none_is_refused_without_quoting_it(self, bad) -> None:
+        with pytest.raises(StoreError, match="is not valid") as caught:
+            await open_store(bad)
+        assert "s3" not in str(caught.value)
+
+    async def test_schema_of_a_newer_version_is_refused(self, postgres_url) -> None:
+        await (await open_store(postgres_url)).close()
+        with psycopg.connect(postgres_url, autocommit=True) as connection:
+            connection.execute("INSERT INTO migrations VALUES (999, 'future')")
+        with pytest.raises(StoreError, match=r"newer metajudge \(format 999"):
+            await open_store(postgres_url)
+
+    async def test_other_tables_are_refused_and_left_as_they_are(self, postgres_url) -> None:
+        with psycopg.connect(postgres_url, autocommit=True) as connection:
+            schema = connection.execute("SHOW search_path").fetchone()[0]
+            connection.execute(f"CREATE SCHEMA {schema}; CREATE TABLE sales (amount int)")
+        with pytest.raises(StoreError, match=r"not a metajudge store \(it has the tables sales\)"):
+            await open_store(postgres_url)
+        with psycopg.connect(postgres_url) as connection:
+            found = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = %s", [schema]).fetchall()
+            assert found == [("sales",)]
+
+    async def test_server_without_a_free_connection_is_a_typed_error(self, postgres_url) -> None:
+        with psycopg.connect(postgres_url, autocommit=True) as admin:
+            name = f"poor_{os.getpid()}"
+            admin.execute(f"DROP ROLE IF EXISTS {name}")
+            admin.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'p' CONNECTION LIMIT 0")
+            try:
+                parts = urlsplit(postgres_url)
+                poor = parts._replace(netloc=f"{name}:p@127.0.0.1:{parts.port}").geturl()
+                with pytest.raises(StoreUnavailableError, match="too many connections"):
+                    await open_store(poor)
+            finally:
+                admin.execute(f"DROP ROLE {name}")
+
+    async def test_without_the_right_to_make_tables_it_says_what_is_needed(self, postgres_url) -> None:
+        with psycopg.connect(postgres_url, autocommit=True) as admin:
+            name = f"guest_{os.getpid()}"
+            admin.execute(f"DROP ROLE IF EXISTS {name}")
+            admin.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'p'")
+            try:
+                parts = urlsplit(postgres_url)
+                guest = parts._replace(netloc=f"{name}:p@127.0.0.1:{parts.port}").geturl()
+                with pytest.raises(StoreError, match=r"needs the right to create the schema"):
+                    await open_store(guest)
+            finally:
+                admin.execute(f"DROP ROLE {name}")
+
+    async def test_ten_that_start_at_once_make_the_tables_once(self, postgres_url) -> None:
+        stores = await asyncio.gather(*(open_store(postgres_url) for _ in range(10)))
+        for store in stores:
+            await store.close()
+
+    def test_locations(self) -> None:
+        assert str(store_location("postgresql://u:p@h/db")) == "postgresql://u:***@h/db"
+        assert str(store_location("postgresql://u:p#s@h/db")) == "postgresql://u:***@h/db"
+        assert "hidden" not in repr(store_location("postgres://h/db?user=u&password=hidden&sslmode=require"))
+        assert store_location("a/b.duckdb") == Path("a/b.duckdb")
+        with pytest.raises(ConfigurationError, match="not a URL with mysql"):
+            store_location("mysql://h/db")
+        with pytest.raises(ConfigurationError, match="not as a path"):
+            store_location(Path("postgresql://u:p@h/db"))
+
+
+class TestSchema:
+    async def test_both_databases_have_the_same_tables_and_columns(self, tmp_path, postgres_url) -> None:
+        """What one store keeps, the other one can: a column that only one of them has cannot be copied."""
+        from metajudge.store.copying import opened_tables
+        from metajudge.store.tables import CHILD, TABLES
+
+        with opened_tables(tmp_path / "s.duckdb") as one, opened_tables(PostgresUrl(postgres_url)) as other:
+            for table in [*(table.name for table in TABLES), CHILD]:
+                assert one.columns(table) == other.columns(table) != []
+
+    def test_numbers_of_the_steps_have_no_gap(self) -> None:
+        from metajudge.store.postgres_migrating import known_migrations
+
+        assert [step.version for step in known_migrations()] == list(range(1, len(known_migrations()) + 1))
+
+    async def test_a_failing_step_leaves_the_schema_as_it_was(self, postgres_url, monkeypatch) -> None:
+        from metajudge.store import postgres_migrating
+        from metajudge.store.migrating import Migration
+
+        await (await open_store(postgres_url)).close()
+        steps = postgres_migrating.known_migrations()
+        number = steps[-1].version
+        bad = (
+            *steps,
+            Migration(number + 1, "good", "CREATE TABLE extra (a INTEGER)"),
+            Migration(number + 2, "bad", "CREATE TABLE extra (a INTEGER)"),
+        )
+        with monkeypatch.context() as patch:
+            patch.setattr(postgres_migrating, "known_migrations", lambda: bad)
+            with pytest.raises(StoreError, match="extra"):
+                await open_store(postgres_url)
+        await (await open_store(postgres_url)).close()
+        with psycopg.connect(postgres_url) as connection:
+            assert connection.execute("SELECT to_regclass('extra')").fetchone() == (None,)
+
+
+class TestSharing:
+    async def test_what_one_keeps_the_other_finds_at_once(self, reopened_twice, records) -> None:
+        one, other = reopened_twice
+        assert await other.find_reply(records.key(1)) is None
+        assert await other.find_assessments(["key"]) == {}
+        judgment = records.judgment(1)
+        one.record_call(records.call(1))
+        await one.save_assessment("key", judgment, records.assessment(judgment), "run-1")
+        assert (await other.find_reply(records.key(1))).text == "answer"
+        assert list(await other.find_assessments(["key"])) == ["key"]
+
+    async def test_what_one_forgets_the_other_does_not_serve(self, reopened_twice, records) -> None:
+        one, other = reopened_twice
+        judgment = records.judgment(1, mark="SECRET")
+        one.record_call(records.call(1, "SECRET"))
+        await one.save_assessment("key", judgment, records.assessment(judgment, 1), "run-1")
+        assert (await one.find_reply(records.key(1))).text == "SECRET"
+        assert await other.forget("item-1") == 4
+        assert await one.find_reply(records.key(1)) is None
+        assert "SECRET" not in repr(await one.show("item-1"))
+        await one.save_assessment("key", judgment, records.assessment(judgment, 1), "run-1")
+        assert "SECRET" in repr(await other.show("item-1")), "vetted again is kept again"
+
+    async def test_a_run_of_a_living_store_is_not_called_interrupted(self, postgres_url) -> None:
+        one = await open_store(postgres_url)
+        await one.start_run(RunRecord("alive", "vet", 1.0, "running", {}))
+        other = await open_store(postgres_url)
+        assert [run.status for run in await other.runs()] == ["running"]
+        await one.close()
+        await other.close()
+        third = await open_store(postgres_url)
+        assert [run.status for run in await third.runs()] == ["interrupted"]
+        await third.close()
+
+    async def test_the_same_records_saved_by_two_at_once_neither_deadlock_nor_double(
+        self, reopened_twice, records
+    ) -> None:
+        judgments = [records.judgment(n) for n in range(150)]
+
+        async def save(store, order):
+            async with asyncio.TaskGroup() as group:
+                for n in order:
+                    record = judgments[n]
+                    group.create_task(store.save_assessment(f"key-{n}", record, records.assessment(record), "run"))
+
+        one, other = reopened_twice
+        await asyncio.gather(save(one, range(150)), save(other, reversed(range(150))))
+        assert len(await one.judgments()) == 150
+        assert len(await one.find_assessments([f"key-{n}" for n in range(150)])) == 150
+
+    async def test_audit_entries_of_two_get_numbers_of_their_own(self, reopened_twice) -> None:
+        one, other = reopened_twice
+        await asyncio.gather(
+            *(s.audit_log.append("k", "s", {"n": n}, now=1.0) for n in range(40) for s in (one, other))
+        )
+        assert len({entry.entry_id for entry in await one.audit_log.entries("k")}) == 80
+
+
+@pytest.fixture
+async def reopened_twice(postgres_url):
+    one, other = await open_store(postgres_url), await open_store(postgres_url)
+    yield one, other
+    await one.close()
+    await other.close()
+
+
+class TestPool:
+    async def test_exhausted_it_is_a_typed_error_and_works_again_after(self, postgres_url) -> None:
+        store = await impatient(postgres_url, pooled=1, patience_s=0.5)
+        slow = asyncio.create_task(store.read(lambda connection: connection.execute("SELECT pg_sleep(2)").fetchall()))
+        await asyncio.sleep(0.2)
+        with pytest.raises(StoreUnavailableError, match=r"all 1 connections to the store .* were at work"):
+            await store.runs()
+        await slow
+        assert await store.runs() == []
+        await store.close()
+
+    async def test_a_connection_that_was_cut_is_replaced_without_a_word(self, postgres_url, records) -> None:
+        store = await open_store(postgres_url)
+        judgment = records.judgment(1)
+        for n in range(5):
+            with psycopg.connect(postgres_url, autocommit=True) as admin:
+                admin.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                    "WHERE application_name = 'metajudge' AND pid IN (SELECT pid FROM pg_locks) AND query LIKE %s",
+                    ["%writers%"],
+                )
+                admin.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objid = %s",
+                    [store.writer_id],
+                )
+            store.record_call(records.call(n))
+            await store.save_assessment(f"key-{n}", judgment, records.assessment(judgment), "run-1")
+        assert len(await store.find_assessments([f"key-{n}" for n in range(5)])) == 5
+        shown = await store.show("judgment-1")
+        assert len(shown["assessments"]) == 5
+        assert (await store.show("run-1"))["calls_total"] == 5
+        await store.close()
+
+
+class TestLostAnswers:
+    """The connection breaks after the server committed and before it could say so."""
+
+    async def test_a_group_that_did_arrive_is_not_written_twice(self, postgres_url, records, monkeypatch) -> None:
+        store = await open_store(postgres_url)
+        commit, broken = store._writer._journal.commit, []
+
+        def cut(connection, group, number):
+            commit(connection, group, number)
+            if len(broken) < 2:
+                broken.append(number)
+                connection.close()
+                raise psycopg.OperationalError("server closed the connection unexpectedly")
+
+        monkeypatch.setattr(store._writer._journal, "commit", cut)
+        judgment = records.judgment(1)
+        for n in range(4):
+            store.record_call(records.call(n))
+            await store.save_assessment(f"key-{n}", judgment, records.assessment(judgment), "run-1")
+        assert broken
+        assert len((await store.show("judgment-1"))["assessments"]) == 4
+        assert (await store.show("run-1"))["calls_total"] == 4
+        await store.close()
+
+    async def test_a_change_that_may_not_be_repeated_says_that_it_is_not_known(self, postgres_url, monkeypatch) -> None:
+        store = await open_store(postgres_url)
+        commit_once(monkeypatch)
+        with pytest.raises(StoreUnavailableError, match="whether it was made is not known"):
+            await store.audit_log.append("kind", "subject", {}, now=1.0)
+        assert len(await store.audit_log.entries("kind")) == 1
+        await store.close()
+
+    async def test_a_decision_is_given_again_and_recorded_once(self, postgres_url, monkeypatch) -> None:
+        store = await open_store(postgres_url)
+        review = {"review_id": "r", "subject_id": "s", "subject_digest": "d", "item_id": "i", "action": "REVIEW"}
+        await store.reviews.open([Review(**review, judge=None, category=None, policy=None, opened_at=1.0)])
+        await store.reviews.claim("ada", now=1.0)
+        commit_once(monkeypatch)
+        said = HumanDecision(review_id="r", reviewer="ada", outcome=Outcome.APPROVE, decided_at=1.0)
+        state = await store.reviews.decide(said, now=1.0)
+        assert state.decisions == (said,)
+        await store.close()
+
+
+def commit_once(monkeypatch) -> None:
+    """The next transaction is committed, and its connection breaks before that is known."""
+    leave = psycopg.Transaction.__exit__
+
+    def cut(self, *error):
+        leave(self, *error)
+        monkeypatch.undo()
+        self.connection.close()
+        raise psycopg.OperationalError("server closed the connection unexpectedly")
+
+    monkeypatch.setattr(psycopg.Transaction, "__exit__", cut)
+
+
+@pytest.mark.slow
+class TestServerGone:
+    async def test_killed_in_the_middle_nothing_acknowledged_is_lost_or_doubled(self, server, records) -> None:
+        store = await impatient(server.url, patience_s=30.0)
+        acknowledged = []
+        stop = False
+
+        async def work(first):
+            n = first
+            while not stop:
+                judgment = records.judgment(n)
+                store.record_call(records.call(n))
+                await store.save_assessment(f"key-{n}", judgment, records.assessment(judgment, n), "run-1")
+                acknowledged.append(n)
+                n += 8
+
+        tasks = [asyncio.create_task(work(first)) for first in range(8)]
+        for _ in range(3):
+            await asyncio.sleep(0.7)
+            before = len(acknowledged)
+            await asyncio.to_thread(server.kill)
+            await asyncio.to_thread(server.start)
+            await asyncio.sleep(1.5)
+            assert len(acknowledged) > before, "it did not go on"
+        stop = True
+        await asyncio.gather(*tasks)
+        found = await store.find_assessments([f"key-{n}" for n in acknowledged])
+        assert len(found) == len(acknowledged) == len(set(acknowledged))
+        await store.close()
+        with psycopg.connect(server.url) as connection:
+            for table in ("calls", "assessments"):
+                query = f"SELECT key FROM metajudge.{table} GROUP BY key HAVING count(*) > 1"
+                assert connection.execute(query).fetchall() == []
+            assert connection.execute("SELECT count(*) FROM metajudge.calls").fetchone() == (len(acknowledged),)
+
+    async def test_away_for_long_it_is_a_typed_error_soon_and_goes_on_when_it_is_back(self, server, records) -> None:
+        store = await impatient(server.url)
+        judgment = records.judgment(1)
+        store.record_call(records.call(1))
+        await store.save_assessment("before", judgment, records.assessment(judgment), "run-1")
+        server.kill()
+        store.record_call(records.call(2))
+        began = time.monotonic()
+        with pytest.raises(StoreUnavailableError, match=r"cannot be reached: .*Nothing that was acknowledged is lost"):
+            await store.save_assessment("lost", judgment, records.assessment(judgment), "run-1")
+        with pytest.raises(StoreUnavailableError, match="cannot be reached"):
+            await store.runs()
+        assert time.monotonic() - began < 15
+        with pytest.raises(StoreUnavailableError):
+            store.record_call(records.call(3))
+        server.start()
+        deadline = time.monotonic() + 20
+        while True:
+            try:
+                await store.save_assessment("after", judgment, records.assessment(judgment), "run-1")
+                break
+            except StoreUnavailableError:
+                assert time.monotonic() < deadline
+                await asyncio.sleep(0.2)
+        assert set(await store.find_assessments(["before", "after"])) == {"before", "after"}
+        assert (await store.find_reply(records.key(2))).text == "answer", "a call that was taken on was dropped"
+        await store.close()
+
+    async def test_closing_while_it_is_away_tells_what_is_lost(self, server, records) -> None:
+        store = await impatient(server.url)
+        server.kill()
+        store.record_call(records.call(1))
+        with pytest.raises(StoreError, match=r"not acknowledged is gone \(1 records\)"):
+            await store.close()
+        await store.close()
+
+
+CLIENT = """
+    async def main():
+        store = await open_store(path)
+        await store.start_run(RunRecord(f"run-{sys.argv[2]}", "vet", 1.0, "running", {}))
+        async def one(n):
+            store.record_call(records.call(n))
+            judgment = records.judgment(n)
+            await store.save_assessment(f"key-{n}", judgment, records.assessment(judgment, n), "run-1")
+            print(n, flush=True)
+        first = int(sys.argv[2]) * 1_000_000
+        for start in range(first, first + 1_000_000, 20):
+            await asyncio.gather(*[one(n) for n in range(start, start + 20)])
+    asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("lines", [10, 300])
+async def test_nothing_acknowledged_is_lost_or_doubled_by_kill_9_of_a_client(postgres_url, records, lines) -> None:
+    processes = [script(CLIENT, postgres_url, number) for number in range(2)]
+    acknowledged = [int(one.stdout.readline()) for one in processes for _ in range(lines)]
+    for one in processes:
+        one.send_signal(signal.SIGKILL)
+        rest, _ = one.communicate()
+        acknowledged += [int(line) for line in rest.splitlines(keepends=True) if line.endswith("\n")]
+    store = await open_store(postgres_url)
+    found = await store.find_assessments([f"key-{n}" for n in acknowledged])
+    assert len(found) == len(acknowledged)
+    for n in acknowledged[::50]:
+        assert await store.find_reply(records.key(n)) is not None
+    assert {run.status for run in await store.runs()} == {"interrupted"}
+    await store.close()
