@@ -125,7 +125,7 @@ def by_files(folder: Path, out: Path, split: bool) -> int:
 
 def by_pandas(folder: Path, out: Path, split: bool) -> int:
     """The same in plain pandas, everything in memory."""
-    import pandas as pd  # type: ignore[import-untyped]
+    import pandas as pd
 
     out.mkdir()
     judgments = pd.read_json(folder / "judgments.jsonl", lines=True)

@@ -41,7 +41,7 @@ def varied(body):
 
 
 def settings(folder, **changes):
-    plain = {"folder": folder / "b", "in_flight": 200, "linger_s": 0.03, "first_poll_s": 0.02, "longest_poll_s": 0.05}
+    plain = {"folder": folder / "b", "in_flight": 200, "linger_s": 0.06, "first_poll_s": 0.02, "longest_poll_s": 0.05}
     return BatchSettings(**{**plain, **changes})
 
 
@@ -275,7 +275,9 @@ async def test_a_panel_discussion_runs_as_rounds_of_batches_and_ends_as_a_live_o
     (tmp_path / "live").mkdir()
     with BatchServer(varied) as live, BatchServer(varied) as server:
         _, expected = await vet(live, tmp_path / "live", protocol, batch=False, panel=panel(live))
-        _, found = await vet(server, tmp_path, protocol, panel=panel(server), batches={"probe": False})
+        _, found = await vet(
+            server, tmp_path, protocol, panel=panel(server), batches={"probe": False, "linger_s": 0.25}
+        )
         assert said_by(found) == said_by(expected)
         assert [len(batch.lines) for batch in server.batches] == [12] * 5
         assert server.live == []
@@ -363,4 +365,43 @@ async def test_somebody_elses_batch_of_the_same_size_is_never_taken_for_ours(tmp
             line["custom_id"] = "theirs-" + line["custom_id"]
         server.polls = 0
         summary, _ = await vet(server, tmp_path, "anthropic")
+        assert (summary.assessed, len(server.batches)) == (12, 2)
+
+
+@EACH
+async def test_fetched_answers_that_did_not_reach_the_store_are_read_from_the_folder(protocol, tmp_path, monkeypatch):
+    """Killed after the results were fetched, before the replies were safe."""
+    from metajudge.providers.batch_folder import BatchFolder
+
+    with BatchServer(varied) as server:
+        with monkeypatch.context() as patched:
+            patched.setattr(BatchFolder, "settle", lambda _self: None)
+            _, expected = await vet(server, tmp_path, protocol)
+        for file in tmp_path.glob("s.duckdb*"):
+            file.unlink()
+        fetches = server.fetches
+        assert len(left_over(tmp_path)) >= 2
+        summary, found = await vet(server, tmp_path, protocol)
+        assert (summary.assessed, len(server.batches), server.fetches) == (12, 1, fetches)
+    assert said_by(found) == said_by(expected)
+    assert left_over(tmp_path) == []
+
+
+async def test_a_record_that_cannot_be_read_is_named_and_not_passed_over(tmp_path):
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "0123456789ab.json").write_text('{"format": 2}')
+    with BatchServer() as server, pytest.raises(ConfigurationError, match="no record of a batch"):
+        await vet(server, tmp_path)
+    assert server.live == []
+
+
+async def test_batches_of_another_command_are_left_alone_and_said(tmp_path):
+    with BatchServer(polls=10_000) as server:
+        await vet(server, tmp_path, batches={"wait_s": 0})
+        server.polls, said = 0, []
+        other = [judgment(f"other{n}", question=f"Another one (j{n})?") for n in range(4)]
+        summary, _ = await vet(server, tmp_path, judgments=other, said=said)
+        assert (summary.assessed, len(server.batches)) == (4, 2)
+        assert any("1 batches in" in one for one in said)
+        summary, _ = await vet(server, tmp_path)
         assert (summary.assessed, len(server.batches)) == (12, 2)

@@ -162,6 +162,9 @@ def vet(
     Exit codes: 0 all assessed, 1 some unscored, failed or unreadable, or --fail-under is missed, 2 usage, 3 budget
     reached, 4 batches pending (--batch-wait), 130 interrupted.
     """
+    from metajudge.report.files import check_apart
+
+    check_apart(inputs, [out])
     bars = parse_fail_under(fail_under)
     panel = panel_from(
         config,

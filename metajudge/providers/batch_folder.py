@@ -74,10 +74,14 @@ class BatchFolder:
         self.records: dict[str, BatchRecord] = {}
         self._by_key: dict[str, list[str]] = {}
         self._delivered: dict[str, set[str]] = {}
-        for file in sorted(path.glob("*.json")):
-            record = self._load(file)
-            if record is not None:
-                self._index(record)
+        try:
+            for file in sorted(path.glob("*.json")):
+                record = self._load(file)
+                if record is not None:
+                    self._index(record)
+        except ConfigurationError:
+            self.close()
+            raise
 
     def find(self, key: str, fresh: bool) -> BatchRecord | None:
         """The batch that holds a request whose answer was not handed over yet."""

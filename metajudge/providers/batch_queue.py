@@ -75,6 +75,7 @@ class BatchQueue:
     say: Callable[[str], None] = field(default=lambda _sentence: None)
     folder: BatchFolder = field(init=False)
     released: str | None = field(init=False, default=None)
+    _touched: set[str] = field(init=False, default_factory=set)
     _lanes: dict[tuple[Endpoint, str, tuple[tuple[str, str], ...]], BatchLane] = field(init=False, default_factory=dict)
     _probes: dict[tuple[Endpoint, str], Probe] = field(init=False, default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(init=False, default_factory=set)
@@ -103,6 +104,7 @@ class BatchQueue:
 
     def busy(self, label: str) -> None:
         """A batch is being submitted, looked at for the first time, or fetched: the run is not left meanwhile."""
+        self._touched.add(label)
         self._busy.add(label)
 
     def resting(self, label: str) -> None:
@@ -140,6 +142,11 @@ class BatchQueue:
     async def aclose(self) -> None:
         """Stops waiting; a submission on its way is seen through, so that its outcome is known."""
         self.release("the run has ended")
+        if others := set(self.folder.records) - self._touched:
+            self.say(
+                f"{len(others)} batches in {self.folder.path} hold requests that are not this command's: the command "
+                "that made them collects them"
+            )
         if self._deadline is not None:
             self._deadline.cancel()
         if self._tasks:

@@ -15,6 +15,7 @@ from metajudge.store import forgetting, postgres_reads, queries
 from metajudge.store.audit_log import StoredAuditLog
 from metajudge.store.gathered_reads import GatheredReads
 from metajudge.store.postgres_connections import PATIENCE_S, POOLED, Connections, PgConnection
+from metajudge.store.postgres_forgetting import redact_service
 from metajudge.store.postgres_journal import PostgresJournal, Record
 from metajudge.store.postgres_migrating import migrate
 from metajudge.store.postgres_reads import PostgresDialect
@@ -28,7 +29,10 @@ from metajudge.types.location import PostgresUrl
 
 T = TypeVar("T")
 
-_REDACTED: Final = ("assessments", "items", "judgments", "reviews", "review_decisions", "calls")
+_REDACTED: Final = (
+    *("assessments", "items", "judgments", "reviews", "review_decisions", "calls"),
+    *("service_answers", "service_results"),
+)
 
 
 async def open_store(url: PostgresUrl, *, pooled: int = POOLED, patience_s: float = PATIENCE_S) -> "PostgresStore":
@@ -191,7 +195,10 @@ class PostgresStore:
         await self._writer.flush()
 
         def redact(connection: Connection) -> int:
-            return forgetting.redact(connection, item_id) if forgetting.known(connection, item_id) else 0
+            if not forgetting.known(connection, item_id):
+                return 0
+            redact_service(connection, item_id)
+            return forgetting.redact(connection, item_id)
 
         count = await self.change_again(redact)
         if count:

@@ -93,8 +93,11 @@ class TestBatches:
             assert (done.returncode, summary["judgments"]) == (0, 40)
             assert (len(server.live), len(server.requests)) == (1, 39)
             metajudge(*command, "--out", "live.jsonl", "--store", "live.duckdb")
-        files = [(metajudge.folder / name).read_bytes() for name in ("batch.jsonl", "live.jsonl")]
-        assert files[0] == files[1]
+        files = [(metajudge.folder / name).read_text().splitlines() for name in ("batch.jsonl", "live.jsonl")]
+        batch, live = ([json.loads(line) for line in lines] for lines in files)
+        costs = [[row["meta"].pop("cost_usd") for row in rows] for rows in (batch, live)]
+        assert batch == live
+        assert sum(costs[0]) == pytest.approx(sum(costs[1]) * (1 + 39 / 2) / 40, rel=0.01)
 
     @pytest.mark.slow
     def test_bench_in_batches(self, metajudge, crowd):

@@ -134,6 +134,12 @@ class TestBadInput:
         with pytest.raises(InputError, match=r"cannot read none\.jsonl"):
             run("--rankings", "none.jsonl")
 
+    def test_ballots_are_never_written_over(self, run):
+        Path("b.jsonl").write_text('{"question_id": "q", "evaluator": "x", "ranking": ["a", "b"]}\n')
+        with pytest.raises(InputError, match="would be overwritten"):
+            run("--rankings", "b.jsonl", "--json", "b.jsonl")
+        assert "ranking" in Path("b.jsonl").read_text()
+
     def test_unknown_rule(self, run):
         with pytest.raises(ConfigurationError, match="no voting rule 'condorcet'"):
             run("--rankings", "ballots.jsonl", "--rule", "condorcet")

@@ -163,6 +163,7 @@ class TestUsage:
             (["vet", SAMPLE, "--agent", "ollama:m", "--rubric", "shorts"], "unknown rubric 'shorts'"),
             (["vet", SAMPLE, "--config", "nowhere.toml"], "no such panel file"),
             (["vet", SAMPLE, "--limit", "0"], "limit"),
+            (["vet", SAMPLE, "--out", SAMPLE], "is read and would be overwritten"),
             (["vet", SAMPLE, "--judge", "nobody"], "no judgment by 'nobody'"),
             (["vet", SAMPLE, "--budget-usd", "-1", "--agent", "ollama:m"], "budget"),
             (["rubric", "show", "shorts"], "unknown rubric"),

@@ -1,0 +1,27 @@
+"""Takes an item's texts out of what replicas of the service share: results of jobs and kept answers."""
+
+import orjson
+
+from metajudge.store.redaction import redact_assessment
+from metajudge.store.sql import Connection
+
+
+def redact_service(connection: Connection, item_id: str) -> None:
+    """Redacts the results about an item, and drops the answers under idempotency keys that hold some.
+
+    A repeated request is then answered from the redacted assessment.
+    """
+    rows = connection.execute(
+        "SELECT job_id, item, payload FROM service_results "
+        "WHERE judgment_id IN (SELECT judgment_id FROM judgments WHERE item_id = $1)",
+        [item_id],
+    ).fetchall()
+    for job_id, item, payload in rows:
+        connection.execute(
+            "UPDATE service_results SET payload = $3 WHERE job_id = $1 AND item = $2",
+            [job_id, item, redact_assessment(bytes(payload).decode()).encode()],
+        )
+    connection.execute(
+        "DELETE FROM service_answers WHERE position($1::BYTEA IN body) > 0",
+        [b'"item_id":' + orjson.dumps(item_id)],
+    )
