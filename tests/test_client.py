@@ -97,7 +97,7 @@ def test_a_walk_through_every_noun(service):
         assert "metajudge_model_calls_total 1" in ask("GET", "/metrics").text
         page = ask("GET", "/v1/assessments", params={"accepted": True}).json()
         assert page["assessments"][0]["judgment_id"] == judgment().id
-        assert ask("GET", "/v1/assessments/s").json()["calls_total"] == 1
+        assert ask("GET", f"/v1/assessments/{judgment().id}").json()["calls_total"] == 1
         waiting = ask("GET", "/v1/reviews", params={"status": "open"}).json()["reviews"]
         review = waiting[0]["review"]["review_id"]
         assert "truth" not in waiting[0]["review"]

@@ -246,7 +246,7 @@ class Connections:
         return StoreError(f"cannot {what} the store {self.url}: {words}")
 
     def _words(self, error: psycopg.Error) -> str:
-        text = " ".join((error.diag.message_primary or str(error) or type(error).__name__).split())
+        text = " ".join((error.diag.message_primary or str(error) or type(error).__name__).split()).rstrip(" .?")
         return text.replace(self._secret, HIDDEN) if self._secret else text
 
     def closed(self) -> StoreError:

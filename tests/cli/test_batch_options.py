@@ -11,6 +11,8 @@ from tests.doubles.judgebench import game, pair
 from tests.doubles.judgments import judgment
 from tests.doubles.llm_server import LLMServer, score_answer
 
+pytestmark = pytest.mark.slow  # every test is a process of its own, or several
+
 POLL = ("--batch", "--batch-poll", "0.1")
 
 

@@ -11,6 +11,8 @@ from metajudge.reviews import HumanDecision, PolicyUsed, Review, ReviewOrigin
 from metajudge.store import open_store
 from tests.doubles.crowds import crowd
 
+pytestmark = pytest.mark.slow  # every test is a process of its own, or several
+
 USED = PolicyUsed(name="careful", digest="p1")
 RECORDS = crowd(60)
 UNLABELLED = [one.model_copy(update={"item": one.item.model_copy(update={"label": None})}) for one in RECORDS]

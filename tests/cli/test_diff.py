@@ -158,6 +158,7 @@ async def test_a_run_is_found_by_the_beginning_of_its_id_where_that_is_enough(tm
         await load_side(str(path), path, {})
 
 
+@pytest.mark.slow
 def test_runs_in_a_store_and_their_files_say_the_same(metajudge):
     metajudge("vet", SAMPLE, "--threshold", "3.5", "--out", "low.jsonl")
     metajudge("vet", SAMPLE, "--out", "high.jsonl")

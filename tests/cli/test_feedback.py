@@ -10,6 +10,8 @@ from metajudge.store import open_store
 from tests.doubles.decided_cases import crowd
 from tests.feedback.test_loop import decided
 
+pytestmark = pytest.mark.slow  # every test is a process of its own, or several
+
 
 @pytest.fixture
 def reviewed(metajudge):

@@ -12,6 +12,8 @@ from metajudge.reviews import Review
 from metajudge.store import open_store
 from tests.doubles.judgments import judgment
 
+pytestmark = pytest.mark.slow  # every test is a process of its own, or several
+
 RECORDS = [judgment(f"j{i}", verdict="A>B") for i in range(4)]
 
 

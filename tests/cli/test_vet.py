@@ -211,6 +211,7 @@ class TestUsage:
         assert "--store" in second.stderr
 
 
+@pytest.mark.slow
 class TestStoppedInTheMiddle:
     def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(self, metajudge, crowd):
         with LLMServer(answer=score_answer(5), latency_s=0.05) as server:

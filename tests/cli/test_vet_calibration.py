@@ -7,6 +7,8 @@ import pytest
 from metajudge.readers import write_jsonl
 from tests.doubles.crowds import crowd
 
+pytestmark = pytest.mark.slow  # every test is a process of its own, or several
+
 
 @pytest.fixture
 def files(metajudge):

@@ -254,6 +254,7 @@ def test_one_agent_has_no_agreement_and_the_reason_is_recorded():
         assert decision.action == ("APPROVE" if policy.name == "verdict" else "REVIEW_PRIORITY")
 
 
+@pytest.mark.slow
 def test_agents_that_failed_do_not_count_as_agreeing():
     from metajudge.providers.scripted import ScriptedModel
 

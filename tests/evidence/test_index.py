@@ -56,6 +56,7 @@ def test_peer_verdicts_one_by_one() -> None:
     assert EvidenceIndex.build(FOUR).peers(FOUR[2]).value == 0.75
 
 
+@pytest.mark.slow
 def test_many_judgments_stay_small() -> None:
     import tracemalloc
 

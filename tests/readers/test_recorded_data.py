@@ -60,6 +60,7 @@ def test_judgebench_pairs_whose_games_agree_are_as_published() -> None:
     assert (agreeing[haiku], round(100 * agreeing_right[haiku] / agreeing[haiku], 1)) == (58, 50.0)
 
 
+@pytest.mark.slow
 def test_llmbar_is_read_whole_within_eight_seconds() -> None:
     started = time.process_time()
     source = recorded("llmbar")
@@ -74,6 +75,7 @@ def test_llmbar_is_read_whole_within_eight_seconds() -> None:
     assert texts == {True: 23_941, False: 200}
 
 
+@pytest.mark.slow
 def test_llmbar_accuracy_equals_the_table_beside_it() -> None:
     table = json.loads((Path(DATA or "") / "llmbar" / "accuracy.json").read_text())
     right: Counter[tuple[str, str, str, str]] = Counter()
