@@ -12,7 +12,6 @@ import zipfile
 import pytest
 
 from metajudge.decision import load_policy
-from metajudge.errors import StoreError
 from metajudge.rubric import load_rubric
 from metajudge.types import Assessment
 from tests.api.conftest import app_module, panel_of, running
@@ -512,44 +511,3 @@ class TestFeedback:
     def test_nothing_to_learn_from_is_422(self, client):
         answer = client.post("/v1/feedback/proposals", params={"policy": "verdict"})
         assert (answer.status_code, "nobody has decided" in answer.json()["detail"]) == (422, True)
-
-
-def test_what_needs_a_store_says_so_where_there_is_none(serve):
-    client = serve()
-    for method, path in [
-        ("GET", "/v1/assessments"),
-        ("GET", "/v1/reviews"),
-        ("GET", "/v1/policies"),
-        ("GET", "/v1/audit"),
-    ]:
-        answer = client.request(method, path)
-        assert (answer.status_code, "--store" in answer.json()["detail"]) == (503, True)
-
-
-def test_readiness_tells_of_a_store_that_does_not_answer(client, monkeypatch):
-    store_class = importlib.import_module("metajudge.store.duckdb_store").DuckDBStore
-
-    async def broken(*_):
-        raise StoreError("the disk is full")
-
-    monkeypatch.setattr(store_class, "runs", broken)
-    answer = client.get("/readyz")
-    assert answer.status_code == 503
-    assert answer.json() == {"ready": False, "checks": {"store": "the disk is full", "providers": "ok"}}
-
-
-def test_readiness_tells_of_a_provider_without_a_key(serve, monkeypatch):
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    assert serve().get("/readyz").status_code == 200
-
-
-def test_an_export_takes_the_last_of_several_contents_and_panels_under_one_id(serve, models, tmp_path):
-    server = models(answer=score_answer(5))
-    client = serve(panels={"a": panel_of(server, "a"), "b": panel_of(server, "b")}, store=tmp_path / "s.duckdb")
-    for panel, rationale in [("a", "The first."), ("b", "The first."), ("a", "The second.")]:
-        client.post("/v1/vet", json={"judgment": record(id="same", rationale=rationale), "panel": panel})
-    answer = client.post("/v1/export/preferences", json={"selection": {"rule": "all"}, "format": "jsonl"})
-    assert answer.status_code == 200
-    archive = zipfile.ZipFile(io.BytesIO(answer.content))
-    rows = [line for name in archive.namelist() if name.endswith(".jsonl") for line in archive.read(name).splitlines()]
-    assert len(rows) == 1

@@ -1,6 +1,7 @@
 """When the service does not start, and what it says then."""
 
 import importlib
+import re
 import sys
 from dataclasses import replace
 
@@ -40,9 +41,11 @@ def started(*arguments):
     return CliRunner().invoke(app, ["serve", *arguments])
 
 
-def refused(said, *arguments):
-    with pytest.raises(ConfigurationError, match=said):
-        raise started(*arguments).exception
+def refusal(*arguments):
+    """What the command says when it does not start."""
+    error = started(*arguments).exception
+    assert isinstance(error, ConfigurationError), error
+    return str(error)
 
 
 def test_without_anything_it_would_start_on_this_machine():
@@ -51,12 +54,12 @@ def test_without_anything_it_would_start_on_this_machine():
 
 def test_open_to_the_network_without_a_key():
     for host in ("0.0.0.0", "::", "192.168.1.5", "example.org"):
-        refused("opens the service to the network: set METAJUDGE_API_KEY", "--host", host)
+        assert "opens the service to the network: set METAJUDGE_API_KEY" in refusal("--host", host)
 
 
 def test_open_to_the_network_by_its_file(tmp_path):
     (tmp_path / "s.toml").write_text('[service]\nhost = "0.0.0.0"\n')
-    refused("opens the service to the network", "--config", "s.toml")
+    assert "opens the service to the network" in refusal("--config", "s.toml")
 
 
 def test_open_to_the_network_with_a_key_it_would_start(monkeypatch):
@@ -67,20 +70,20 @@ def test_open_to_the_network_with_a_key_it_would_start(monkeypatch):
 @pytest.mark.parametrize("key", ["changeme", "change-me-change-me-change-me", "your-api-key-goes-here", "short-key"])
 def test_a_placeholder_for_a_key(monkeypatch, key):
     monkeypatch.setenv("METAJUDGE_API_KEY", key)
-    refused("placeholder or shorter", "--host", "0.0.0.0")
-    refused("placeholder or shorter")
+    assert "placeholder or shorter" in refusal("--host", "0.0.0.0")
+    assert "placeholder or shorter" in refusal()
 
 
 def test_the_hash_of_a_placeholder(tmp_path):
     for word in ("changeme", "PASSWORD", "secret"):
         digest = keys.hashed(word)
         (tmp_path / "s.toml").write_text(f'[[service.keys]]\nname = "a"\nsha256 = "{digest}"\nscopes = ["vet"]\n')
-        refused("placeholder", "--config", "s.toml")
+        assert "placeholder" in refusal("--config", "s.toml")
 
 
 def test_a_placeholder_for_a_provider_s_key(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "your-openai-key")
-    refused("the key of agent .* is a placeholder", "--agent", "openai:gpt-4o-mini")
+    assert re.search("the key of agent .* is a placeholder", refusal("--agent", "openai:gpt-4o-mini"))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-proj-3f9a8c7e6d5b4a3f2e1d0c9b")
     assert "would have started" in str(started("--agent", "openai:gpt-4o-mini").exception)
 
@@ -98,7 +101,7 @@ def test_a_placeholder_for_the_webhooks_secret():
 
 class TestSeveralWorkers:
     def test_by_the_flag(self):
-        refused("one process owns", "--workers", "2")
+        assert "one process owns" in refusal("--workers", "2")
 
     def test_of_another_server_by_the_environment(self, monkeypatch):
         monkeypatch.setenv("METAJUDGE_API_KEY", GOOD)
@@ -172,7 +175,7 @@ class TestServiceFile:
 
     def test_two_services_files_are_one_too_many(self, tmp_path):
         self.written(tmp_path, "[service]\n")
-        refused("not several", "--config", "service.toml", "--config", "service.toml")
+        assert "not several" in refusal("--config", "service.toml", "--config", "service.toml")
 
 
 @pytest.mark.slow

@@ -230,7 +230,7 @@ class TestLooks:
         page.wait_for_selector("#record")
         page.keyboard.press("m")
         self.look(page, "case-taken", tmp_path)
-        page.goto(f"{address}/reviews/nope")
+        assert page.goto(f"{address}/reviews/nope").status == 404
         self.look(page, "error", tmp_path)
 
     def test_empty_pages_and_login(self, place, browse, tmp_path, scheme, viewport):
@@ -246,7 +246,7 @@ class TestLooks:
         page.keyboard.press("Enter")
         page.wait_for_selector("text=No clash is kept here")
         self.look(page, "clash-empty", tmp_path)
-        page.goto(f"{address}/reviews")
+        assert page.goto(f"{address}/reviews").ok
         self.look(page, "queue-empty", tmp_path)
         page.get_by_role("button", name="Log out").click()
         page.wait_for_url("**/login")
@@ -316,6 +316,7 @@ def test_a_link_from_another_site_finds_you_still_logged_in(serve_pages, browse,
     page.goto(f"{address.replace('127.0.0.1', 'localhost')}/login")  # another site to a browser
     page.evaluate(f"location.href = '{address}/reviews'")
     page.wait_for_selector("text=Nothing waits")
+    assert page.url.startswith(f"{address}/reviews")
 
 
 def test_motion_is_left_out_where_it_is_not_wanted(serve_pages, browse):
