@@ -116,9 +116,11 @@ def test_three_questions_on_a_terminal_and_a_slip_is_asked_again(metajudge):
 
 
 def test_shell_completion_is_installed_and_completes(metajudge):
+    command = Path(sys.executable).with_name("metajudge")
+
     def run(*arguments, **environ):
         env = {**metajudge.env, "HOME": str(metajudge.folder), "SHELL": "/bin/bash", **environ}
-        return subprocess.run(["metajudge", *arguments], env=env, capture_output=True, text=True, timeout=60)
+        return subprocess.run([command, *arguments], env=env, capture_output=True, text=True, timeout=60)
 
     assert "_metajudge_completion" in run(_METAJUDGE_COMPLETE="source_bash").stdout
     done = run(_METAJUDGE_COMPLETE="complete_bash", COMP_WORDS="metajudge doc", COMP_CWORD="1")

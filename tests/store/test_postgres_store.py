@@ -430,7 +430,8 @@ async def test_nothing_acknowledged_is_lost_or_doubled_by_kill_9_of_a_client(pos
     acknowledged = [int(one.stdout.readline()) for one in processes for _ in range(lines)]
     for one in processes:
         one.send_signal(signal.SIGKILL)
-        rest, _ = one.communicate()
+        rest = one.stdout.read()  # not communicate(), which passes over what readline() has buffered
+        one.communicate()
         acknowledged += [int(line) for line in rest.splitlines(keepends=True) if line.endswith("\n")]
     store = await open_store(postgres_url)
     found = await store.find_assessments([f"key-{n}" for n in acknowledged])
