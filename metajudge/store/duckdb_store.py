@@ -19,7 +19,7 @@ from metajudge.store.duckdb_tables import DuckDBTables
 from metajudge.store.gathered_reads import GatheredReads
 from metajudge.store.group_commit import GroupCommit
 from metajudge.store.journal import Journal, Record
-from metajudge.store.lookups import KnownKeys, RecentReplies, key_hash
+from metajudge.store.lookups import KnownKeys, RecentAssessments, RecentReplies, key_hash
 from metajudge.store.protocol import RunRecord
 from metajudge.store.reviews import StoredReviews
 from metajudge.store.rows import AssessmentWrite, decode, encode, item_row, judgment_row, reply_of_call
@@ -77,6 +77,7 @@ class DuckDBStore:
         self._writer: GroupCommit[Record] = GroupCommit(self._commit, encode, str(self.path), ahead)
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="metajudge-store-reader")
         self._replies = RecentReplies()
+        self._assessments = RecentAssessments()
         self._reply_reads = GatheredReads(lambda keys: self._read(lambda: self._find_replies(keys)))
         self._reply_keys = KnownKeys(lambda: self._ask(keyed_reads.reply_hashes))
         self._assessment_keys = KnownKeys(lambda: self._ask(keyed_reads.assessment_hashes))
@@ -122,7 +123,11 @@ class DuckDBStore:
         """Keeps a judgment (once per content) and its assessment, from when it returns on."""
         write = self._assessment_write(key, judgment, assessment, run_id)
         self._assessment_keys.add(key_hash(key))
-        await self._writer.write(write)
+        self._assessments.written(key)
+        try:
+            await self._writer.write(write)
+        finally:
+            self._assessments.written(key)
         if len(self._saved) > _MAX_SAVED:
             self._saved.clear()
         self._saved.update((judgment.item.digest, judgment.digest))  # only now: a cancelled save kept nothing
@@ -140,6 +145,16 @@ class DuckDBStore:
 
     async def find_assessments(self, keys: Sequence[str]) -> dict[str, Assessment]:
         """The newest assessment per key, for the keys that have one."""
+        single = keys[0] if len(keys) == 1 else None  # one judgment at a time is how the service asks
+        if single is not None and (kept := self._assessments.get(single)) is not None:
+            return {single: kept}
+        turn = self._assessments.turn
+        found = await self._find_newest(keys)
+        if single is not None and single in found:
+            self._assessments.put(single, found[single], turn)
+        return found
+
+    async def _find_newest(self, keys: Sequence[str]) -> dict[str, Assessment]:
         if self._assessment_keys.loaded:
             keys = [key for key in keys if self._assessment_keys.may_contain(key_hash(key))]
         if self._writer.behind and any(self._assessment_keys.added(key_hash(key)) for key in keys):
@@ -225,11 +240,13 @@ class DuckDBStore:
             How many rows were redacted; 0 where the store knows no such item or has forgotten it already.
         """
         self._saved.clear()  # what is saved from here on brings its texts along
+        self._assessments.clear()
         try:
             count: int = await self._writer.run(lambda: self._forget(item_id))
         finally:  # also where only the rewrite failed
             self._saved.clear()
             self._replies.clear()
+            self._assessments.clear()
         return count
 
     def _forget(self, item_id: str) -> int:

@@ -1,4 +1,4 @@
-"""What keeps look-ups away from the database: the known keys, and the newest replies."""
+"""What keeps look-ups away from the database: the known keys, and the newest replies and assessments."""
 
 import hashlib
 from collections import OrderedDict
@@ -9,9 +9,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from metajudge.types import Reply
+from metajudge.types import Assessment, Reply
 
 MAX_KEYS: Final = 20_000_000
+MAX_ASSESSMENTS: Final = 1_000
 MAX_REPLIES: Final = 4_096
 MAX_REPLY_CHARS: Final = 8_000_000
 
@@ -89,3 +90,39 @@ class RecentReplies:
     def clear(self) -> None:
         self._replies.clear()
         self._chars = 0
+
+
+class RecentAssessments:
+    """The assessments looked up last by a key of their own, bounded by number.
+
+    A look-up takes its ``turn`` before it reads; what it read is kept only where nothing was written meanwhile, so that
+    an older assessment never outlives a newer one, nor a text its redaction.
+    """
+
+    def __init__(self) -> None:
+        self._found: OrderedDict[str, Assessment] = OrderedDict()
+        self.turn = 0
+
+    def get(self, key: str) -> Assessment | None:
+        found = self._found.get(key)
+        if found is not None:
+            self._found.move_to_end(key)
+        return found
+
+    def put(self, key: str, assessment: Assessment, turn: int) -> None:
+        """Keeps what was read under a key since ``turn``."""
+        if turn != self.turn:
+            return
+        self._found[key] = assessment
+        self._found.move_to_end(key)
+        if len(self._found) > MAX_ASSESSMENTS:
+            self._found.popitem(last=False)
+
+    def written(self, key: str) -> None:
+        """Drops a key that is being written, or was."""
+        self.turn += 1
+        self._found.pop(key, None)
+
+    def clear(self) -> None:
+        self.turn += 1
+        self._found.clear()

@@ -334,3 +334,22 @@ class TestClose:
         judgment = records.judgment(1)
         with pytest.raises(StoreError, match="closed"):
             await store.save_assessment("key", judgment, records.assessment(judgment), "run-1")
+
+
+class TestLookedUpAgain:
+    async def test_the_newest_is_found_though_an_older_one_was_just_looked_up(self, store, records):
+        judgment = records.judgment()
+        await store.save_assessment("key", judgment, records.assessment(judgment, final_score=1.0), "run")
+        for _ in range(2):
+            assert (await store.find_assessments(["key"]))["key"].final_score == 1.0
+        await store.save_assessment("key", judgment, records.assessment(judgment, final_score=5.0), "run")
+        for _ in range(2):
+            assert (await store.find_assessments(["key"]))["key"].final_score == 5.0
+
+    async def test_what_was_forgotten_is_not_found_with_its_texts(self, store, records):
+        judgment = records.judgment(mark="secret")
+        await store.save_assessment("key", judgment, records.assessment(judgment, mark="secret"), "run")
+        assert "secret" in (await store.find_assessments(["key"]))["key"].model_dump_json()
+        assert await store.forget(judgment.item.id) > 0
+        found = await store.find_assessments(["key"])
+        assert "secret" not in "".join(one.model_dump_json() for one in found.values())

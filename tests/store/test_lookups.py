@@ -1,7 +1,7 @@
 import numpy as np
 
 from metajudge.store import lookups
-from metajudge.store.lookups import KnownKeys, RecentReplies, key_hash
+from metajudge.store.lookups import KnownKeys, RecentAssessments, RecentReplies, key_hash
 from metajudge.types import Reply
 
 
@@ -65,3 +65,31 @@ class TestRecentReplies:
         assert replies.get("c") is None
         replies.put("d", reply("w" * 100))
         assert replies.get("d") is not None
+
+
+class TestRecentAssessments:
+    def test_what_was_read_while_something_was_written_is_not_kept(self) -> None:
+        recent, old = RecentAssessments(), object()
+        turn = recent.turn
+        recent.written("other")
+        recent.put("key", old, turn)
+        assert recent.get("key") is None
+
+    def test_a_write_and_a_redaction_drop_what_is_kept(self) -> None:
+        recent, old = RecentAssessments(), object()
+        recent.put("key", old, recent.turn)
+        assert recent.get("key") is old
+        recent.written("key")
+        assert recent.get("key") is None
+        recent.put("key", old, recent.turn)
+        recent.clear()
+        assert recent.get("key") is None
+
+    def test_the_least_recently_used_one_goes_first(self, monkeypatch) -> None:
+        monkeypatch.setattr(lookups, "MAX_ASSESSMENTS", 2)
+        recent = RecentAssessments()
+        for key in ("a", "b"):
+            recent.put(key, key, recent.turn)
+        recent.get("a")
+        recent.put("c", "c", recent.turn)
+        assert [recent.get(key) for key in "abc"] == ["a", None, "c"]
