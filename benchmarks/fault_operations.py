@@ -146,7 +146,7 @@ VET = Operation("vet", _judgments, lambda folder, url: execute(folder, vet_comma
 def _items(folder: Path) -> list[str]:
     items = [_judgment(number)["item"] for number in range(ITEMS)]
     _write(folder / "items.jsonl", items)
-    return [f"{item['id']}/{order}" for item in items for order in ("AB", "BA")]
+    return [f"{item['id']}/a/{order}" for item in items for order in ("given", "swapped")]
 
 
 def _judge(folder: Path, url: str) -> int:
@@ -155,15 +155,9 @@ def _judge(folder: Path, url: str) -> int:
 
 
 def _judge_outcomes(folder: Path) -> Outcomes:
-    def place(record: Mapping[str, Any]) -> str:
-        return f"{record['item']['id']}/{''.join(record['order'])}"
-
-    found = [(place(one), Outcome(plain(one), one.get("verdict") is None)) for one in lines(folder / "out.jsonl")]
-    listed = [
-        (f"{one['item_id']}/{''.join(one['order'])}", Outcome(plain(one), True))
-        for one in lines(folder / "out.jsonl.failures.jsonl")
-    ]
-    return gathered([*found, *listed])
+    found = [(one["id"], Outcome(plain(one), one.get("verdict") is None)) for one in lines(folder / "out.jsonl")]
+    listed = lines(folder / "out.jsonl.failures.jsonl")
+    return gathered([*found, *((one["judgment_id"], Outcome(plain(one), True)) for one in listed)])
 
 
 JUDGE = Operation("judge", _items, _judge, _judge_outcomes)
