@@ -104,6 +104,7 @@ class TestOpening:
 
     async def test_ten_that_start_at_once_make_the_tables_once(self, postgres_url) -> None:
         stores = await asyncio.gather(*(open_store(postgres_url) for _ in range(10)))
+        assert [await store.runs() for store in stores] == [[]] * 10
         for store in stores:
             await store.close()
 
