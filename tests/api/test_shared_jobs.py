@@ -168,14 +168,15 @@ async def test_a_job_whose_lanes_were_never_queued_is_found(replica, monkeypatch
     assert (await ended(jobs, job_id)).done == 5
 
 
-async def test_changes_are_told_to_the_other_replica_at_once(replica):
+async def test_changes_are_told_to_the_other_replica_at_once(replica, monkeypatch):
+    monkeypatch.setattr(shared_jobs, "CHANGED_S", 60.0)
     first, second = await replica(Panels(0.3)), await replica(Panels(0.3), jobs_running=1)
     await asyncio.sleep(0.3)
     job_id = await send(first, 1)
     began = time.monotonic()
     while not await second.results_since(job_id, 0, 10):
         await second.changed(job_id)
-    assert time.monotonic() - began < 1.9, "it was found by looking, not by being told"
+    assert time.monotonic() - began < 30, "it was found by looking, not by being told"
 
 
 async def test_small_jobs_do_not_wait_for_a_large_one(replica):

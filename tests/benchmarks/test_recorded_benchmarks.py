@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -108,12 +107,11 @@ def test_the_whole_offline_grid_takes_less_than_20_seconds_and_500_megabytes(tmp
     )
     words = ["judgebench", "--data", DATA, "--report", str(tmp_path / "r.html"), "--json", str(tmp_path / "r.json")]
     words += ["--scores", str(tmp_path / "s.jsonl")]
-    started = time.monotonic()
     with (tmp_path / "log.txt").open("wb") as log:
         process = subprocess.Popen([sys.executable, "-c", code, *words], stdout=log, stderr=log, cwd=tmp_path)
         _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     assert process.returncode == 0, (tmp_path / "log.txt").read_text()
-    assert time.monotonic() - started < 20
+    assert usage.ru_utime + usage.ru_stime < 20
     assert usage.ru_maxrss < 500_000
     assert len((tmp_path / "s.jsonl").read_text().splitlines()) == 2_369

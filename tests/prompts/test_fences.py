@@ -108,7 +108,7 @@ def test_nothing_is_cut_from_a_large_text():
 
 
 def test_a_long_run_of_openings_takes_linear_time():
-    started = time.perf_counter()
+    started = time.process_time()
     for text in ("<|" * 200_000, "<" * 400_000, "[/" * 200_000, "\n" * 400_000, "<|" + "a" * 400_000):
         neutralise(text)
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2

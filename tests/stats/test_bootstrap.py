@@ -106,9 +106,9 @@ def test_constant_values_have_a_degenerate_interval_under_both_methods() -> None
 def test_ten_thousand_resamples_of_700_judgments_take_less_than_a_second() -> None:
     correct, kept = rng().random(700) < 0.8, rng().random(700) < 0.6
     clusters = [f"question {i // 2}" for i in range(700)]
-    start = time.perf_counter()
+    start = time.process_time()
     bootstrap_precision(correct, kept, clusters, rng=rng(), interval="bca")
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < 1.0
 
 
 @pytest.mark.parametrize(
