@@ -144,8 +144,9 @@ def main() -> None:
             f"lower in {int((after < before).sum())} of {len(proposed)}; approvals kept {100 * kept.mean():.0f} %"
         )
     if options.json:
+        asked = {name: value for name, value in vars(options).items() if name not in ("folder", "json")}
         with open(options.json, "w", encoding="utf-8") as stream:
-            json.dump({"options": vars(options), "runs": runs}, stream, indent=1)
+            json.dump({"options": asked, "runs": runs}, stream, indent=1)
 
 
 if __name__ == "__main__":

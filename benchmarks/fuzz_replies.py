@@ -293,8 +293,16 @@ def main() -> None:
     started = time.perf_counter()
     tallies = fuzz(given.replies, given.seed)
     total: Counter[str] = Counter()
+    parsers = list[dict[str, str | int]]()
     for name, tally in tallies.items():
-        total.update(read=tally.read, refused=tally.refused, crashes=len(tally.crashes), invented=len(tally.invented))
+        counts = {
+            "read": tally.read,
+            "refused": tally.refused,
+            "crashes": len(tally.crashes),
+            "invented": len(tally.invented),
+        }
+        total.update(counts)
+        parsers.append({"parser": name, **counts})
         sys.stdout.write(
             f"{name:10} {tally.read:6} read  {tally.refused:6} refused  {len(tally.crashes)} crashes  "
             f"{len(tally.invented)} invented\n"
@@ -303,7 +311,8 @@ def main() -> None:
             sys.stdout.write(f"  {line}\n")
     sys.stdout.write(f"{given.replies} replies, seed {given.seed}, {time.perf_counter() - started:.1f} s\n")
     if given.json is not None:
-        given.json.write_text(json.dumps({"replies": given.replies, "seed": given.seed, **total}, indent=2) + "\n")
+        found = {"replies": given.replies, "seed": given.seed, **total, "parsers": parsers}
+        given.json.write_text(json.dumps(found, indent=2) + "\n")
     raise SystemExit(1 if total["crashes"] or total["invented"] else 0)
 
 

@@ -147,9 +147,17 @@ def make(figure: Figure, places: Places, out: Path) -> None:
         "seconds": round(time.monotonic() - started, 1),
         "machine": machine(),
         "versions": versions(),
-        "figures": json.loads(raw.read_text()),
+        "figures": json.loads(without_places(raw.read_text(), places)),
     }
     (out / f"{figure.name}.json").write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
+
+
+def without_places(text: str, places: Places) -> str:
+    """A figure's text without the folders of the machine it was made on."""
+    for path, name in ((places.data, "DATA"), (places.scratch, "SCRATCH")):
+        if path is not None:
+            text = text.replace(str(path), name)
+    return text
 
 
 def machine() -> dict[str, Any]:

@@ -5,10 +5,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from metajudge.report.document import Absent, BarChart, BarSeries, Block, Cell, Column, Measured, Report, Section, Table
+from metajudge.report.document import Absent, Block, Cell, Column, Report, Section, Table
 from metajudge.report.files import write_report
 
-SHARES = ("best 80 %", "best 60 %", "best 40 %")
+from .results_charts import charts
+
 MOST_ROWS = 120
 
 
@@ -39,11 +40,12 @@ def _section(result: Mapping[str, Any]) -> Section:
         f"({machine['architecture']}), load {machine['load_at_the_end']} at the end; Python {versions['python']}, "
         f"metajudge {versions['metajudge-vet']}."
     )
-    return Section(title=str(result["name"]), paragraphs=(where,), blocks=tuple(_blocks(result["figures"])))
+    return Section(title=str(result["name"]), paragraphs=(where,), blocks=tuple(_blocks(result)))
 
 
-def _blocks(figures: Any) -> Iterator[Block]:
-    yield from _charts(figures)
+def _blocks(result: Mapping[str, Any]) -> Iterator[Block]:
+    figures = result["figures"]
+    yield from charts(str(result["name"]), figures)
     rows, scalars = list[tuple[str, list[Any]]](), list[tuple[str, Any]]()
     _sort_out("", figures, rows, scalars)
     if scalars:
@@ -51,31 +53,6 @@ def _blocks(figures: Any) -> Iterator[Block]:
         yield Table(caption="Figures", columns=(Column(title="figure"), Column(title="value")), rows=cells)
     for name, records in rows:
         yield _table(name or "Rows", records)
-
-
-def _charts(figures: Any) -> Iterator[BarChart]:
-    """Precision of what is kept, where a result has it by judge."""
-    studies = figures.get("judgebench", {}) if isinstance(figures, Mapping) else {}
-    for title, judges in studies.items():
-        if isinstance(judges, Mapping) and all(_has_shares(found) for found in judges.values()):
-            yield BarChart(
-                title=f"Precision of what is kept: {title}",
-                description="Out of fold; mean over seeds of the folds, with the mean of their 95 % intervals.",
-                groups=tuple(judges),
-                series=tuple(
-                    BarSeries(name=share, values=tuple(_measured(found, share) for found in judges.values()))
-                    for share in SHARES
-                ),
-            )
-
-
-def _has_shares(found: Any) -> bool:
-    return isinstance(found, Mapping) and all(f"{share} low" in found for share in SHARES)
-
-
-def _measured(found: Mapping[str, Any], share: str) -> Measured | Absent:
-    value, low, high = (found[name]["mean"] / 100 for name in (share, f"{share} low", f"{share} high"))
-    return Measured(value=value, low=low, high=high)
 
 
 def _sort_out(name: str, value: Any, rows: list[tuple[str, list[Any]]], scalars: list[tuple[str, Any]]) -> None:

@@ -3,7 +3,7 @@
 from xml.etree import ElementTree as ET
 
 from metajudge.report.document import Absent, BarChart, Measured, ShareChart
-from metajudge.report.svg import CHARACTER_WIDTH, SERIES, Axis, Canvas, shortened
+from metajudge.report.svg import CHARACTER_WIDTH, SERIES, Axis, Canvas, amount_axis, shortened
 
 WIDTH = 720.0
 NAME_WIDTH = 214.0
@@ -21,14 +21,15 @@ def draw_bars(chart: BarChart, name: str) -> ET.Element:
     canvas = Canvas(WIDTH, height, name, chart.title, chart.description)
     canvas.patterns(len(chart.series))
     _legend(canvas, [series.name for series in chart.series], legend)
-    x = Axis(0, 1, NAME_WIDTH, WIDTH - 60)
-    _scale(canvas, x, top, height - 34)
+    x = _axis(chart)
+    percent = chart.unit == "%"
+    _scale(canvas, x, top, height - 34, chart.unit)
     for place, group in enumerate(chart.groups):
         y = top + GAP / 2 + place * block
         middle = y + BAR * len(chart.series) / 2 + 4
         canvas.text(NAME_WIDTH - 8, middle, shortened(group, NAME_LETTERS), "label", "end")
         for number, series in enumerate(chart.series):
-            _bar(canvas, x, y + BAR * number, number, series.values[place])
+            _bar(canvas, x, y + BAR * number, number, series.values[place], percent)
     return canvas.root
 
 
@@ -50,16 +51,26 @@ def draw_shares(chart: ShareChart, name: str) -> ET.Element:
     return canvas.root
 
 
-def _bar(canvas: Canvas, x: Axis, y: float, number: int, value: Measured | Absent) -> None:
+def _axis(chart: BarChart) -> Axis:
+    if chart.unit == "%":
+        return Axis(0, 1, NAME_WIDTH, WIDTH - 60)
+    values = (value for series in chart.series for value in series.values)
+    highest = [value.high for value in values if isinstance(value, Measured)]
+    return amount_axis(highest or [0.0], NAME_WIDTH, WIDTH - 60)
+
+
+def _bar(canvas: Canvas, x: Axis, y: float, number: int, value: Measured | Absent, percent: bool) -> None:
     middle = y + BAR / 2
     if isinstance(value, Absent):
         canvas.text(x.start + 4, middle + 4, shortened(value.absent, 60), "tick")
         return
     canvas.bar(number, x.start, y + 1, x.at(value.value) - x.start, BAR - 2)
-    canvas.line(x.at(value.low), middle, x.at(value.high), middle, "whisker")
-    for end in (value.low, value.high):
-        canvas.line(x.at(end), middle - 3, x.at(end), middle + 3, "whisker")
-    canvas.text(x.at(value.high) + 6, middle + 4, f"{100 * value.value:.1f}", "value")
+    if value.low < value.high:
+        canvas.line(x.at(value.low), middle, x.at(value.high), middle, "whisker")
+        for end in (value.low, value.high):
+            canvas.line(x.at(end), middle - 3, x.at(end), middle + 3, "whisker")
+    said = f"{100 * value.value:.1f}" if percent else f"{value.value:.3g}"
+    canvas.text(x.at(value.high) + 6, middle + 4, said, "value")
 
 
 def _divided(canvas: Canvas, x: Axis, y: float, counts: tuple[int, ...]) -> None:
@@ -75,10 +86,12 @@ def _divided(canvas: Canvas, x: Axis, y: float, counts: tuple[int, ...]) -> None
         start += count
 
 
-def _scale(canvas: Canvas, x: Axis, top: float, bottom: float) -> None:
+def _scale(canvas: Canvas, x: Axis, top: float, bottom: float, unit: str = "%") -> None:
     for tick in x.ticks():
         canvas.line(x.at(tick), top, x.at(tick), bottom, "grid")
-        canvas.text(x.at(tick), bottom + 18, f"{100 * tick:g} %", "tick", "middle")
+        canvas.text(
+            x.at(tick), bottom + 18, f"{100 * tick:g} %" if unit == "%" else f"{tick:.3g} {unit}", "tick", "middle"
+        )
 
 
 def _legend_places(names: list[str]) -> list[tuple[float, int]]:

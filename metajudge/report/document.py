@@ -123,11 +123,12 @@ class BarSeries(_Frozen):
 
 
 class BarChart(_Frozen):
-    """Shares by group, with intervals."""
+    """Shares by group, with intervals; or amounts from 0, where ``unit`` is another than percent."""
 
     block: Literal["bars"] = "bars"
     title: str
     description: str
+    unit: str = "%"
     groups: tuple[str, ...] = Field(min_length=1)
     series: tuple[BarSeries, ...] = Field(min_length=1)
 

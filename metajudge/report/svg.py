@@ -107,6 +107,23 @@ def share_axis(values: list[float], start: float, end: float) -> Axis:
     return Axis(low, 1.0, start, end)
 
 
+class _RoundAxis(Axis):
+    """An axis over any range, with ticks at round values."""
+
+    def ticks(self) -> list[float]:
+        """Four steps from end to end."""
+        return [self.low + (self.high - self.low) * step / 4 for step in range(5)]
+
+
+def amount_axis(values: list[float], start: float, end: float) -> Axis:
+    """From 0 to a round value above the largest; all ends differ, also where every value is 0."""
+    top = max(values)
+    if top <= 0:
+        return _RoundAxis(0.0, 1.0, start, end)
+    unit = 10.0 ** math.floor(math.log10(top))
+    return _RoundAxis(0.0, next(step * unit for step in (1, 2, 4, 6, 8, 10) if step * unit >= top), start, end)
+
+
 def spread(places: list[float], gap: float, low: float, high: float) -> list[float]:
     """Moves labels apart until they are ``gap`` away from each other, staying within bounds where they can."""
     order = sorted(range(len(places)), key=lambda place: places[place])

@@ -104,9 +104,17 @@ def _reliability(chart: ReliabilityChart) -> Table:
 
 
 def _bars(chart: BarChart) -> Table:
-    columns = (Column(title=""), *(Column(title=f"{group} %", kind="percent") for group in chart.groups))
-    rows = tuple((series.name, *series.values) for series in chart.series)
+    kind: Kind = "percent" if chart.unit == "%" else "number"
+    columns = (Column(title=""), *(Column(title=f"{group} {chart.unit}", kind=kind) for group in chart.groups))
+    rows = tuple(
+        (series.name, *(_without_empty_interval(one, kind) for one in series.values)) for series in chart.series
+    )
     return Table(caption=chart.title, columns=columns, rows=rows)
+
+
+def _without_empty_interval(value: Measured | Absent, kind: Kind) -> Cell:
+    """An amount that was measured once is a plain number; a share keeps its interval also where it has no width."""
+    return value.value if kind == "number" and isinstance(value, Measured) and value.low == value.high else value
 
 
 def _shares(chart: ShareChart) -> Table:

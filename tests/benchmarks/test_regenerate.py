@@ -5,7 +5,7 @@ import pytest
 from metajudge.benchmarks import regenerate, results_page
 from metajudge.benchmarks.regenerate import FIGURES, Figure, NotGivenError, Places
 
-from metajudge.report.document import BarChart, Table
+from metajudge.report.document import Table
 
 
 @pytest.fixture
@@ -60,13 +60,15 @@ def test_every_number_is_on_the_page():
     assert [column.title for column in rows.columns] == ["p", "q", "r"]
 
 
-def test_shares_by_judge_are_drawn_with_their_intervals():
-    at = {f"{share}{end}": {"mean": value, "sd": 1} for share in results_page.SHARES for end, value in ENDS}
-    page = results_page.page_of([result("calibration", {"judgebench": {"six judges": {"owl": at}}})])
-    chart = page.sections[0].blocks[0]
-    assert isinstance(chart, BarChart)
-    assert chart.series[0].values[0].value == pytest.approx(0.9)
-    assert chart.series[0].values[0].low == pytest.approx(0.85)
+def test_no_place_of_this_machine_is_in_a_figure(tmp_path):
+    (tmp_path / "scratch").mkdir()
+    places = Places(tmp_path / "recorded", None, tmp_path / "scratch")
+    told = regenerate.without_places(
+        f'{{"in": "{tmp_path}/recorded/llmbar", "out": "{tmp_path}/scratch/a.json"}}', places
+    )
+    assert told == '{"in": "DATA/llmbar", "out": "SCRATCH/a.json"}'
 
 
-ENDS = (("", 90.0), (" low", 85.0), (" high", 95.0))
+def test_the_page_of_documentation_names_every_figure():
+    page = (Path(regenerate.__file__).parent.parent / "docs" / "benchmarks.md").read_text("utf-8")
+    assert [figure.name for figure in FIGURES if f"| `{figure.name}` |" not in page] == []
