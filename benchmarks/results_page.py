@@ -27,7 +27,7 @@ def page_of(results: list[dict[str, Any]]) -> Report:
     dates = sorted({str(result["date"]) for result in results})
     return Report(
         title="Benchmarks of metajudge",
-        summary=("Made by `python -m metajudge.benchmarks.regenerate`; each section names its own command.",),
+        summary=("Made by python -m metajudge.benchmarks.regenerate; each section names its own command.",),
         sections=sections,
         provenance={"made on": ", ".join(dates) or "never", "figures": str(len(results))},
     )
@@ -36,7 +36,7 @@ def page_of(results: list[dict[str, Any]]) -> Report:
 def _section(result: Mapping[str, Any]) -> Section:
     machine, versions = result["machine"], result["versions"]
     where = (
-        f"`{result['command']}`, {result['date']}, {result['seconds']} s, {machine['cpus']} CPUs "
+        f"{result['command']}; {result['date']}, {result['seconds']} s, {machine['cpus']} CPUs "
         f"({machine['architecture']}), load {machine['load_at_the_end']} at the end; Python {versions['python']}, "
         f"metajudge {versions['metajudge-vet']}."
     )
@@ -62,8 +62,6 @@ def _sort_out(name: str, value: Any, rows: list[tuple[str, list[Any]]], scalars:
             _sort_out(f"{name}.{key}" if name else str(key), inner, rows, scalars)
     elif isinstance(value, list) and value and all(isinstance(one, Mapping) for one in value):
         rows.append((name, value))
-    elif isinstance(value, list):
-        scalars.append((name, ", ".join(map(_text, value))))
     else:
         scalars.append((name, value))
 
@@ -81,10 +79,14 @@ def _table(name: str, records: list[Mapping[str, Any]]) -> Table:
 
 
 def _cell(value: Any) -> Cell:
+    if isinstance(value, dict) and set(value) == {"value", "low", "high"}:
+        return "{value:.4g} ({low:.4g} to {high:.4g})".format(**value)
     return Absent(absent="not there") if value is None else _text(value)
 
 
 def _text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else str(value)
+    if isinstance(value, list):
+        return ", ".join(map(_text, value))
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else str(value)
