@@ -75,6 +75,7 @@ def create_app(
         separate_input_output_schemas=False,
         docs_url=None,  # they would load scripts from elsewhere; see routes/document.py
         redoc_url=None,
+        openapi_url=None,  # made where nobody waits for it; see there, too
     )
     for router in ROUTERS:
         app.include_router(router)

@@ -144,6 +144,11 @@ def install_error_handlers(app: FastAPI) -> None:
 
     async def invalid(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, RequestValidationError)
+        if any(found["input"] and not _place(found) for found in error.errors()):  # the body was not read as JSON
+            kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+            if "json" not in kind:
+                given = repr(kind[:100]) if kind else "a body of no type"
+                return problem(request, 415, f"send application/json, not {given}")
         lines = list(dict.fromkeys(_line(found) for found in error.errors()))
         return problem(request, 422, lines[0], lines if len(lines) > 1 else None)
 
@@ -162,7 +167,15 @@ def install_error_handlers(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, invalid)
 
 
+def _place(found: dict[str, Any]) -> list[str]:
+    """Where a problem is, in terms of the caller's fields; empty for the body as a whole."""
+    return [str(part) for part in found["loc"] if part not in ("body", "request", "record")]
+
+
 def _line(found: dict[str, Any]) -> str:
     """One problem in terms of the caller's fields; the value itself may be long or secret and stays out."""
-    where = ".".join(str(part) for part in found["loc"] if part not in ("body", "request", "record"))
+    if found["type"] == "json_invalid":
+        said = found.get("ctx", {}).get("error", "it cannot be read")
+        return f"body: not JSON: {said} (character {found['loc'][-1]})"
+    where = ".".join(_place(found))
     return f"{where or 'body'}: {str(found['msg']).removeprefix('Value error, ')}"

@@ -62,6 +62,21 @@ class JobStatus(BaseModel):
     created_at: float = Field(description="Seconds since the epoch.")
     ended_at: float | None = None
 
+    @classmethod
+    def of(cls, row: JobRow, by_status: dict[str, int]) -> "JobStatus":
+        """A job's row with its results counted by status."""
+        return cls(
+            job_id=row.job_id,
+            owner=row.owner,
+            state=JobState(row.state),
+            detail=row.detail,
+            items=row.items,
+            done=sum(by_status.values()),
+            by_status=by_status,
+            created_at=row.created_at,
+            ended_at=row.ended_at,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Numbered:
@@ -160,18 +175,7 @@ class Jobs:
         return self._status(row)
 
     def _status(self, row: JobRow) -> JobStatus:
-        counts = self._ledger.counts(row.job_id)
-        return JobStatus(
-            job_id=row.job_id,
-            owner=row.owner,
-            state=JobState(row.state),
-            detail=row.detail,
-            items=row.items,
-            done=sum(counts.values()),
-            by_status=counts,
-            created_at=row.created_at,
-            ended_at=row.ended_at,
-        )
+        return JobStatus.of(row, self._ledger.counts(row.job_id))
 
     def cancel(self, job_id: str) -> JobStatus:
         """Cancels a job, also where the service is killed before it has ended; one that has ended is deleted."""

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from metajudge.errors import InputError
+
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (
     owner TEXT, key TEXT, fingerprint TEXT NOT NULL, status INTEGER, body BLOB, location TEXT, at REAL NOT NULL,
@@ -34,6 +36,11 @@ DELETE FROM answers WHERE status IS NULL;
 KEEP_ANSWERS_S = 86_400.0
 _CLEAR_EVERY_S = 300.0
 _DROPPED_AT_ONCE = 500
+
+
+def no_such_page(before: str) -> InputError:
+    """The error of a cursor that leads nowhere."""
+    return InputError(f"no page of jobs continues at {before!r}: that job was deleted, or never was; begin anew")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +165,12 @@ class Ledger:
 
         Args:
             before: id of the last job of the page before; None for the first page.
+
+        Raises:
+            InputError: there is no such job.
         """
+        if before is not None and self.job(before) is None:
+            raise no_such_page(before)
         older = "(created_at, job_id) < (SELECT created_at, job_id FROM jobs WHERE job_id = ?)"
         rows = self._db.execute(
             f"SELECT * FROM jobs WHERE ? IS NULL OR {older} ORDER BY created_at DESC, job_id DESC LIMIT ?",  # noqa: S608

@@ -2,11 +2,13 @@
 
 import asyncio
 import logging
+import re
 import time
 import uuid
 from collections.abc import Collection
 from typing import Any
 
+import orjson
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .errors import UNEXPECTED, BrokenAnswerError, UploadError, headers_of, problem_bytes, request_id_of
@@ -16,6 +18,8 @@ _log = logging.getLogger("metajudge.api.access")
 _errors = logging.getLogger("metajudge.api")
 
 SAFE_HEADERS = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer")]
+_ODD = re.compile(rb"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]|\x00")
+"""Half of a surrogate pair, perhaps, or another encoding than UTF-8: most bodies hold neither."""
 LINGER_S, LINGER_BYTES = 1.0, 8_000_000
 """How long, and for how much, a body is read and thrown away after its refusal, so that its sender can read that."""
 
@@ -138,7 +142,10 @@ class BodyLimit:
         whole = bytes(body) if complete else None
         body.clear()
         try:
-            if whole is not None:
+            wrong = whole and _wrong_json(scope, whole)
+            if wrong:
+                await refuse(scope, send, 422, wrong)
+            elif whole is not None:
                 await self.app(scope, _replay(whole, receive), send)
         finally:
             self.held -= held
@@ -187,6 +194,18 @@ class _Upload:
             raise UploadError(413, _too_large(self._most))
         self._ended = message["type"] != "http.request" or not message.get("more_body", False)
         return message
+
+
+def _wrong_json(scope: Scope, body: bytes) -> str | None:
+    """What Python's parser would let pass: texts that are no Unicode, which nobody could store or send on."""
+    kind = next((value for name, value in scope["headers"] if name == b"content-type"), b"")
+    if b"json" not in kind.lower() or not _ODD.search(body):
+        return None
+    try:
+        orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        return f"body: not JSON in UTF-8, or a text in it is not Unicode: {error}"
+    return None
 
 
 def _too_large(most: int) -> str:

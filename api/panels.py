@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from metajudge.engine import Engine
 from metajudge.errors import ConfigurationError
 from metajudge.panel_file import PanelConfig
+from metajudge.policies import check_panels
 from metajudge.rubric import BUILTIN_RUBRICS, load_rubric
 from metajudge.strategies import Panel, StrategyName, Vetter
 from metajudge.types import AgentResult, Assessment, Judgment
@@ -69,7 +70,7 @@ class Panels:
             ConfigurationError: an unknown panel or rubric.
             PolicyError: an unknown policy.
         """
-        self.check(choice)
+        _refuse_files(choice)
         vetter = self.vetter(choice)
 
         async def vetted() -> Assessment:
@@ -78,15 +79,18 @@ class Panels:
 
         return await traced(judgment, vetted, headers)
 
-    def check(self, choice: Choice) -> None:
+    async def check(self, choice: Choice) -> None:
         """Refuses what there is not before any work is done.
 
         Raises:
-            ConfigurationError: an unknown panel or rubric, or a policy that is a file.
+            ConfigurationError: an unknown panel or rubric, a policy that is a file, or one that does not fit the panel.
+            PolicyError: an unknown policy.
         """
-        if choice.policy is not None and looks_like_path(choice.policy):
-            raise ConfigurationError(f"policy {choice.policy!r}: this service takes policies by name alone")
-        self.vetter(choice)
+        _refuse_files(choice)
+        vetter = self.vetter(choice)
+        if choice.policy is not None:
+            policy = await self._engine.policy_in_force(choice.policy)
+            check_panels(policy, (vetter.default, *vetter.routes.values()))
 
     def reads_evidence(self, choice: Choice) -> bool:
         """Whether other judgments of the item can change the assessment."""
@@ -124,6 +128,11 @@ class Panels:
                 found = _naming(found, str(rubric), choice.rubric)
             self._built[key] = found
         return found
+
+
+def _refuse_files(choice: Choice) -> None:
+    if choice.policy is not None and looks_like_path(choice.policy):
+        raise ConfigurationError(f"policy {choice.policy!r}: this service takes policies by name alone")
 
 
 def _naming(vetter: Vetter, file: str, name: str) -> Vetter:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from metajudge.assembly import key_lookup
-from metajudge.cli.loop import YOUNG_OBJECTS
+from metajudge.concurrency import YOUNG_OBJECTS
 from metajudge.errors import ConfigurationError, MetajudgeError
 from metajudge.panel_file import PanelConfig
 from metajudge.providers.spec import parse_agent_spec

@@ -128,7 +128,7 @@ class SharedJobs:
         if waiting >= self._limits.jobs_queued:
             raise HTTPException(503, f"{waiting} jobs wait already: try again later", {"Retry-After": "30"})
         row = JobRow(job_id, owner, choice.model_dump_json(), items, JobState.QUEUED.value, None, time.time(), None)
-        body, location = _status(row, {}).model_dump_json().encode(), location_of(job_id)
+        body, location = JobStatus.of(row, {}).model_dump_json().encode(), location_of(job_id)
         await self._rows.add(row, self._upload_of(job_id), key, body, location)
         with contextlib.suppress(ProcrastinateException, psycopg.Error):  # whoever looks around next does it
             await self._defer_lanes(job_id)
@@ -138,7 +138,7 @@ class SharedJobs:
         """A page of jobs, newest first; ``before`` is the last id of the page before."""
         rows = await self._rows.newest(before, limit)
         counts = await self._rows.counts([row.job_id for row in rows])
-        return [_status(row, counts[row.job_id]) for row in rows]
+        return [JobStatus.of(row, counts[row.job_id]) for row in rows]
 
     async def status(self, job_id: str) -> JobStatus:
         """A job by its id.
@@ -149,7 +149,7 @@ class SharedJobs:
         row = await self._rows.job(job_id)
         if row is None:
             raise HTTPException(404, f"there is no job {job_id!r}, or it was deleted")
-        return _status(row, (await self._rows.counts([job_id]))[job_id])
+        return JobStatus.of(row, (await self._rows.counts([job_id]))[job_id])
 
     async def state(self, job_id: str) -> JobState | None:
         row = await self._rows.job(job_id)
@@ -305,20 +305,6 @@ class SharedJobs:
             stop=stop,
             grace_s=1.0,
         )
-
-
-def _status(row: JobRow, counts: dict[str, int]) -> JobStatus:
-    return JobStatus(
-        job_id=row.job_id,
-        owner=row.owner,
-        state=JobState(row.state),
-        detail=row.detail,
-        items=row.items,
-        done=sum(counts.values()),
-        by_status=counts,
-        created_at=row.created_at,
-        ended_at=row.ended_at,
-    )
 
 
 async def _kept_going(work: Callable[[], Awaitable[Any]]) -> None:

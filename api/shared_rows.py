@@ -13,7 +13,7 @@ from metajudge.store.sql import Connection
 from metajudge.types import Judgment
 
 from .jobs import JobState, Numbered
-from .ledger import JobRow, ResultRow
+from .ledger import JobRow, ResultRow, no_such_page
 from .shared_answers import keep_answer
 
 AT_WORK: Final = (JobState.QUEUED.value, JobState.RUNNING.value)
@@ -51,7 +51,13 @@ class JobRows:
         return [JobRow(*row) for row in await self._read(query, [list(job_ids)])]
 
     async def newest(self, before: str | None, limit: int) -> list[JobRow]:
-        """A page of jobs, newest first; ``before`` is the last id of the page before."""
+        """A page of jobs, newest first; ``before`` is the last id of the page before.
+
+        Raises:
+            InputError: there is no such job.
+        """
+        if before is not None and await self.job(before) is None:
+            raise no_such_page(before)
         older = "(created_at, job_id) < (SELECT created_at, job_id FROM service_jobs WHERE job_id = $1)"
         rows = await self._read(
             f"SELECT {_JOB} FROM service_jobs WHERE $1::VARCHAR IS NULL OR {older} "  # noqa: S608 - our own names

@@ -1,20 +1,20 @@
 """One trace a vet, where OpenTelemetry (extra ``otel``) is installed; nothing otherwise.
 
 Spans and events carry the names of the semantic conventions for generative AI; never a judged text. A caller's own
-trace goes on: the header ``traceparent`` is heeded.
+trace goes on: the header ``traceparent`` is heeded. Each request to a model is a span below the vet's (see
+:mod:`metajudge.providers.tracing`).
 """
 
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
+from metajudge.providers import tracing
 from metajudge.types import AgentResult, Assessment, Judgment
 
 try:
-    from opentelemetry import propagate, trace
-
-    _tracer: Any = trace.get_tracer("metajudge")
+    from opentelemetry import propagate
 except ImportError:
-    _tracer = None
+    propagate = None  # type: ignore[assignment]
 
 Heard = Callable[[AgentResult], None]
 
@@ -29,10 +29,13 @@ async def traced(
     Args:
         headers: of the request that asked for it; they may name a trace to be part of.
     """
-    if _tracer is None:
+    tracer = tracing.tracer()
+    if tracer is None or propagate is None:
         return await work()
     parent = propagate.extract(headers) if headers else None
-    with _tracer.start_as_current_span("metajudge.vet", context=parent) as span:
+    with tracer.start_as_current_span(
+        "metajudge.vet", context=parent, record_exception=False, set_status_on_exception=False
+    ) as span:  # errors may quote what was judged: what went wrong is in the log
         span.set_attribute("metajudge.judgment.id", judgment.id)
         found = await work()
         if span.is_recording():

@@ -11,7 +11,7 @@ from metajudge.errors import ConfigurationError, InputError
 from metajudge.evidence.index import EvidenceIndex
 from metajudge.panel_file import AgentConfig, PanelConfig
 from metajudge.providers.spec import parse_agent_spec
-from metajudge.readers import JudgmentSource
+from metajudge.readers import JudgmentSource, Reject
 from metajudge.scoring.formulas import check_threshold
 from metajudge.types import Judgment, digest
 
@@ -97,6 +97,7 @@ class Bench:
         self.card = self.benchmark.card
         self.folder = find_folder(self.card, request.data)
         self.source: JudgmentSource = open_recorded(self.card, self.folder)
+        self.first_reject: Reject | None = None
         self.index, judges = self._indexed()
         self.judges = self.request.judges if self.request.judges is not None else self._judges_of_grid(judges)
         self.observations = observe(self.reported(), self.index, request.signals)
@@ -110,9 +111,12 @@ class Bench:
     def _indexed(self) -> tuple[EvidenceIndex, list[str]]:
         """Evidence over every record, and the judges there are."""
         index, judges = EvidenceIndex(), dict[str, None]()
-        for judgment in self.source.all():
-            index.add(judgment)
-            judges[judgment.judge] = None
+        for record in self.source.scan():
+            if isinstance(record, Judgment):
+                index.add(record)
+                judges[record.judge] = None
+            elif self.first_reject is None:
+                self.first_reject = record
         return index, list(judges)
 
     def _judges_of_grid(self, there: Collection[str]) -> tuple[str, ...] | None:
@@ -171,6 +175,7 @@ class Bench:
         notes = [*plan.notes, *(notice for result in results for notice in result.notices)]
         if not by_category:
             notes.append(f"{len(judges)} judges: each has one line; choose some with --judge for tables of their own")
+        notes += self._left_out()
         return BenchFindings(
             benchmark=self.card.name,
             title=self.card.title,
@@ -219,6 +224,18 @@ class Bench:
             notes=() if calibrated is None else calibrated.notes(mine),
             swap=swap_counts([_outcomes(pair) for pair in pairs if len(pair.games) == 2]),
         )
+
+    def _left_out(self) -> list[str]:
+        """What is in no figure and should be known of."""
+        found = []
+        if self.first_reject is not None:
+            count = self.source.rejects
+            first = str(self.first_reject).replace(f"{self.folder}/", "")  # a report is the same on every machine
+            found.append(f"{count} bad line{'s are' if count > 1 else ' is'} in no figure, the first {first}")
+        unlabelled = sum(self.observations.undecided.values(), Counter[str]())["no label"]
+        if unlabelled:
+            found.append(f"{unlabelled} of the judgments asked for have no label and are in no figure")
+        return found
 
     def _accuracy(self) -> list[Accuracy]:
         if self.judges is None and self.request.limit is None:

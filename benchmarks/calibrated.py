@@ -114,18 +114,23 @@ class Calibrated:
 
 
 def load_calibrated(
-    path: Path, bench: "Bench", results: "Sequence[RowResult]" = (), agent_scores: Path | None = None
+    path: Path,
+    bench: "Bench",
+    results: "Sequence[RowResult]" = (),
+    agent_scores: Path | None = None,
+    allow_other_identity: bool = False,
 ) -> Calibrated:
     """Applies a calibration file to the judgments reported.
 
     Where judges were asked for by name, the calibration must be for all of them; else the judges it does not know are
-    left without a probability, as long as it knows any.
+    left without a probability, as long as it knows any; with ``allow_other_identity`` all have one, marked.
 
     Args:
         path: as ``metajudge calibrate fit`` writes it.
         bench: whose records give the evidence.
         results: configurations run just now, for calibrations that read agents' scores.
         agent_scores: assessments of an earlier run, in their place.
+        allow_other_identity: whether judges, agents, rubrics or prompts may differ from the fit's.
 
     Raises:
         InputError: no calibration, one for something else, or a signal that the data lack.
@@ -133,7 +138,8 @@ def load_calibrated(
     calibration = load_calibration(path)
     wanted = {row.judgment_id for row in bench.observations.rows}
     known = set(calibration.identity.judges)
-    if bench.request.judges is None and known & set(bench.observations.judges):
+    chosen = bench.request.judges is not None or allow_other_identity
+    if not chosen and known & set(bench.observations.judges):
         wanted = {row.judgment_id for row in bench.observations.rows if row.judge in known}
     signals = bench.request.signals or calibration.identity.signals
     rewards = find_reward_scores(bench.folder)
@@ -144,7 +150,7 @@ def load_calibrated(
         rewards=read_reward_scores(rewards) if rewards is not None and "rewards" in signals else None,
         agent_scores=_agent_scores(results, agent_scores) if "agents" in signals else None,
     )
-    found = calibration.probabilities(table)
+    found = calibration.probabilities(table, allow_other_identity)
     present = ~np.ma.getmaskarray(found.probabilities)
     values = np.ma.getdata(found.probabilities)
     return Calibrated(

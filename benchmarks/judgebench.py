@@ -125,7 +125,7 @@ def _checked(line: Line, path: Path) -> dict[str, Any]:
     if data["order"] not in ("AB", "BA") or not numbers or data["label"] not in ("A>B", "B>A"):
         raise InputError(
             f"{path}:{line.number}: order must be AB or BA, label A>B or B>A, score_a and score_b numbers; found "
-            f"{data['order']!r}, {data['label']!r}, {data['score_a']!r}, {data['score_b']!r}"
+            f"{data['order']!r}, {data['label']!r}, {data['score_a']!r}, {data['score_b']!r}; repair or remove the line"
         )
     return data
 

@@ -1,6 +1,6 @@
 """What metajudge itself costs: time and CPU beyond the models' latency, against a floor in the same run.
 
-    python benchmarks/overhead.py BASE_URL [--latency-ms 200] [--input PATH] [--json OUT]
+    python benchmarks/overhead.py BASE_URL [--latency-ms 200] [--input PATH] [--repeat 1] [--json OUT]
 
 BASE_URL is a server that speaks OpenAI's chat completions and Anthropic's messages and answers schemas after a
 fixed latency. Vets 350 judgments with two agents, one per protocol, everything on (rendering, schema, parsing,
@@ -13,7 +13,9 @@ reply cache, store, output file), and prints
 - the same number of requests sent by aiohttp alone (the floor), measured in the same way;
 - the scoring core on 1,000,000 x 3 x 7 scores.
 
-Without ``--input`` the judgments are made from the packaged sample, with texts as long as recorded ones.
+Without ``--input`` the judgments are made from the packaged sample, with texts as long as recorded ones. With
+``--repeat`` everything is run so often and each figure is its median: what it takes to start a command varies, and CPU
+a call is a difference between two commands.
 """
 
 import argparse
@@ -29,6 +31,7 @@ import time
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 CONCURRENCY = 64
@@ -143,6 +146,11 @@ def measure(base_url: str, latency_s: float, given: Path | None) -> dict[str, An
     }
 
 
+def medians(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """The median of each figure over the runs."""
+    return {name: median(run[name] for run in runs) for name in runs[0]}
+
+
 @dataclass(frozen=True, slots=True)
 class Machine:
     """Where and when the figures were measured."""
@@ -159,9 +167,11 @@ def main() -> None:
     parser.add_argument("base_url")
     parser.add_argument("--latency-ms", type=float, default=200.0, help="the server's latency")
     parser.add_argument("--input", type=Path, help="judgments to vet in place of made ones (350 at least)")
+    parser.add_argument("--repeat", type=int, default=1, help="runs of which the median is given")
     parser.add_argument("--json", type=Path, help="write the figures here as well")
     options = parser.parse_args()
-    figures = measure(options.base_url.rstrip("/"), options.latency_ms / 1000, options.input)
+    url, latency_s = options.base_url.rstrip("/"), options.latency_ms / 1000
+    figures = medians([measure(url, latency_s, options.input) for _ in range(max(1, options.repeat))])
     machine = Machine(
         platform.python_version(), platform.machine(), os.cpu_count(), datetime.now(UTC).date().isoformat()
     )

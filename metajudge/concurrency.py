@@ -6,6 +6,11 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+# Imported SDKs are half a million objects that never die; the default has them walked over many times a second.
+# What vetting itself allocates is freed by reference counts.
+YOUNG_OBJECTS = 5_000
+"""What a command or service has the collector wait for before it looks at young objects."""
+
 
 async def all_of(coroutines: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     """Runs coroutines at once and returns their results in order.

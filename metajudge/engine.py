@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from metajudge.calibration.calibration import Calibration
     from metajudge.decision import Policy
     from metajudge.evidence.rewards import RewardScore
+    from metajudge.policies import PoliciesInForce
     from metajudge.providers.batch_queue import BatchQueue, BatchSettings
 
 Agents = Sequence[str | Model]
@@ -122,6 +123,7 @@ class Engine:
         self.settings = settings
         self._store_given = store
         self._store: Store | None = None
+        self._policies: PoliciesInForce | None = None
         self._concurrency = concurrency
         if budget is not None and budget_usd is not None:
             raise ConfigurationError("give budget or budget_usd, not both")
@@ -249,9 +251,14 @@ class Engine:
 
     async def policy_in_force(self, given: "str | Path | Policy") -> "Policy":
         """A policy as given, or by its name: the version last activated in the store; its content is kept there."""
-        from metajudge.policies import policy_in_force
+        from metajudge.policies import PoliciesInForce, policy_in_force
+        from metajudge.yaml_documents import looks_like_path
 
-        return await policy_in_force(given, self._store)
+        if self._store is None or not isinstance(given, str) or looks_like_path(given):
+            return await policy_in_force(given, self._store)
+        if self._policies is None:
+            self._policies = PoliciesInForce(self._store)
+        return await self._policies.named(given)
 
     def output_mode(self, spec: AgentSpec) -> str:
         """How a model is asked for structured output, as found out so far: json_schema, json_object or text."""
@@ -408,7 +415,7 @@ class Engine:
     async def _close_rest(self) -> None:
         if self._resources is not None:
             await self._resources.aclose()
-        store, self._store = self._store, None
+        store, self._store, self._policies = self._store, None, None
         if store is None:
             return
         try:

@@ -16,7 +16,7 @@ from metajudge.readers.dataset_table import DatasetTable, dataset_folders
 from metajudge.readers.guessing import FieldGuess, guess_mapping
 from metajudge.readers.lines import BadLine, Line, Source
 from metajudge.readers.mapped import MappedTable
-from metajudge.readers.mapping import check_columns
+from metajudge.readers.mapping import ASKED, check_columns, quoted
 from metajudge.readers.reasons import reason_of
 from metajudge.readers.saved_maps import saved_map
 from metajudge.readers.tables import SURVEYED_ROWS, Table
@@ -89,7 +89,7 @@ def inspect_input(
         rows = [row for row in islice(table.rows(), SURVEYED_ROWS) if isinstance(row, Line)]
         if not rows:
             raise
-        known = given or FieldMap()
+        known = given or saved_map(name) or FieldMap()
         check_columns(known, table.columns(), name)
         guess = guess_mapping(table.columns(), rows)
         if len(guess.fields) < 2 and not known.columns:
@@ -103,7 +103,7 @@ def inspect_input(
     except InputError as error:
         found = Inspection(name, table.format, complete=False, rows=sum(1 for _ in table.rows()))
         found.verdicts = guess.verdicts
-        found.problems = _open(guess.problems, known) or [str(error)]
+        found.problems = [*(_open(guess.problems, known) or [str(error)]), *_as_items(mapping, name)]
         _preview(found, MappedTable(table, _with_judge(mapping), survey=False) if _previewable(mapping) else None, rows)
         del found.records[records:]
     found.origin, found.mapping, found.columns = "guessed", mapping, table.columns()
@@ -138,6 +138,16 @@ def _counted(name: str, mapping: FieldMap | None, records: int, prefix_ids: bool
         found.problems.append(f"and {source.rejects - len(found.problems)} more records that cannot be read")
     found.complete = source.rejects == 0
     return found
+
+
+def _as_items(mapping: FieldMap, name: str) -> list[str]:
+    """What a table without verdicts is good for."""
+    if mapping.missing(ASKED) or "verdict" not in mapping.missing():
+        return []
+    names = ("question", "item_id", "responses", "models", "category", "reference", "label")
+    columns = {field: column for field, column in mapping.columns.items() if field.split(".")[0] in names}
+    flags = FieldMap(columns=columns).to_flags()
+    return [f"without verdicts it can be items that are yet to be judged: metajudge judge {quoted(name)} {flags}"]
 
 
 def _preview(found: Inspection, reader: MappedTable | None, rows: Sequence[Line]) -> None:

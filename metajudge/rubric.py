@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from metajudge.errors import RubricError
 from metajudge.rubric_model import Criterion, Rubric, RubricKind, Scale, did_you_mean, name_list
-from metajudge.yaml_documents import describe, looks_like_path, parse_yaml, read_text
+from metajudge.yaml_documents import looks_like_path, parse_yaml, problems_of, read_text
 
 __all__ = [
     "BUILTIN_RUBRICS",
@@ -87,7 +87,7 @@ def validate_rubric_text(text: str, source: str) -> Rubric:
     try:
         return Rubric.model_validate(data)
     except ValidationError as error:
-        problems = dict.fromkeys(describe(details, _known_fields) for details in error.errors(include_url=False))
+        problems = problems_of(error, _known_fields)
         raise RubricError("\n".join(f"{source}: {problem}" for problem in problems)) from None
 
 

@@ -22,6 +22,7 @@ import http.client
 import ipaddress
 import socket
 import ssl
+import threading
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -180,16 +181,23 @@ def _post(hook: Webhook, body: bytes, key: str, timestamp: str, attempt: int) ->
         "Connection": "close",
     }
     connection = _Pinned(host, address, parts.scheme == "https", hook.timeout_s)
+    # The socket's own time limit begins anew with every byte; this one does not.
+    watch = threading.Timer(hook.timeout_s, connection.cut_off)
+    watch.daemon = True
+    watch.start()
     try:
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         connection.request("POST", target, body, headers)
         answer = connection.getresponse()
         return _read(answer.status, answer.getheader("Retry-After"))
     except (OSError, http.client.HTTPException) as error:
+        if connection.is_cut_off or isinstance(error, TimeoutError):
+            return _Answer(None, f"no answer within {hook.timeout_s:g} s", may_retry=True)
         return _Answer(
             None, f"{type(error).__name__}: {error}", may_retry=not isinstance(error, ssl.SSLCertVerificationError)
         )
     finally:
+        watch.cancel()
         connection.close()
 
 
@@ -209,13 +217,25 @@ class _Pinned(http.client.HTTPConnection):
         super().__init__(host, address[1], timeout=timeout_s)
         self._address = address
         self._secure = secure
+        self.is_cut_off = False
+
+    def cut_off(self) -> None:
+        """Ends whatever the connection waits for; called from another thread."""
+        self.is_cut_off = True
+        if self.sock is not None:
+            with contextlib.suppress(OSError):
+                socket.socket.shutdown(self.sock, socket.SHUT_RDWR)  # not TLS's own, which would write
 
     def connect(self) -> None:
         """Connects without resolving the name again."""
         self.sock = socket.create_connection(self._address, self.timeout)
+        if self.is_cut_off:  # while there was nothing to cut off yet
+            raise TimeoutError
         if self._secure:
             try:
-                self.sock = ssl.create_default_context().wrap_socket(self.sock, server_hostname=self.host)
+                context = ssl.create_default_context()
+                self.sock = context.wrap_socket(self.sock, server_hostname=self.host, do_handshake_on_connect=False)
+                self.sock.do_handshake()
             except BaseException:
                 with contextlib.suppress(OSError):
                     self.sock.close()
@@ -252,12 +272,15 @@ def _check_address(hook: Webhook, host: str, text: str) -> None:
 
 
 def _check_url(hook: Webhook) -> None:
-    parts = urlsplit(hook.url)
+    if not hook.url.isascii():
+        raise ConfigurationError("the webhook's URL holds letters beyond ASCII: write them percent-encoded (%C3%A9)")
     try:
-        port_is_valid = parts.port is None or parts.port > 0
+        parts = urlsplit(hook.url)
+        (parts.hostname or "").encode("idna")
+        is_valid = parts.port is None or parts.port > 0
     except ValueError:
-        port_is_valid = False
-    if parts.scheme not in ("http", "https") or not parts.hostname or not port_is_valid:
+        raise ConfigurationError("the webhook's URL is no https:// URL: its host or port is not valid") from None
+    if parts.scheme not in ("http", "https") or not parts.hostname or not is_valid:
         raise ConfigurationError(f"the webhook's URL {_shown(hook.url)} is no https:// URL")
     if parts.username or parts.password:
         raise ConfigurationError(

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from metajudge.errors import UserError
@@ -64,6 +65,14 @@ def parse_yaml(text: str, source: str, what: str, error: type[UserError]) -> dic
     if not isinstance(data, dict):
         raise error(f"{source}: a {what} (found {brief(data)})")
     return data
+
+
+def problems_of(error: ValidationError, known_fields: Callable[[tuple[int | str, ...]], list[str]]) -> list[str]:
+    """Every problem once, in words; a list is not called too short where its entries are what is wrong."""
+    found = error.errors(include_url=False)
+    above = {details["loc"][:end] for details in found for end in range(len(details["loc"]))}
+    told = [details for details in found if details["type"] != "too_short" or details["loc"] not in above]
+    return list(dict.fromkeys(describe(details, known_fields) for details in told))
 
 
 def describe(details: ErrorDetails, known_fields: Callable[[tuple[int | str, ...]], list[str]]) -> str:

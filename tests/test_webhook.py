@@ -1,7 +1,9 @@
 """Decisions sent out, against a real server on this machine."""
 
 import asyncio
+import contextlib
 import json
+import socket
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -13,6 +15,7 @@ from metajudge.errors import ConfigurationError
 from metajudge.webhook import Webhook, sign, verify
 
 SECRET = "a secret of many characters"
+CONTINUE = [b"HTTP/1.1 100 Continue\r\n\r\n"]
 EVENT = {"case_id": "c1", "action": "APPROVE", "text": "Überflutung"}
 
 
@@ -149,7 +152,29 @@ def test_a_receiver_that_does_not_answer_in_time_is_given_up():
     with Receiver("slow") as receiver:
         delivery = send(Webhook.at(receiver.url, SECRET, attempts=1, timeout_s=0.2))
     assert not delivery.delivered
-    assert "imed" in delivery.reason
+    assert delivery.reason == "no answer within 0.2 s"
+
+
+@pytest.mark.parametrize("drops", [[bytes([letter]) for letter in b"HTTP/1.1 200 OK\r\nX: y\r\n"] * 9, CONTINUE * 99])
+def test_a_receiver_that_answers_in_drops_does_not_hold_the_sender(drops):
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def drip():
+        connection, _ = listener.accept()
+        with connection, contextlib.suppress(OSError):
+            connection.recv(65536)
+            for drop in drops:
+                connection.send(drop)
+                time.sleep(0.05)
+
+    thread = threading.Thread(target=drip, daemon=True)
+    thread.start()
+    started = time.monotonic()
+    delivery = send(Webhook.at(f"http://127.0.0.1:{listener.getsockname()[1]}/", SECRET, attempts=1, timeout_s=0.3))
+    assert time.monotonic() - started < 2
+    assert delivery.reason == "no answer within 0.3 s"
+    thread.join(5)
+    listener.close()
 
 
 def test_nobody_listens():
@@ -166,6 +191,9 @@ def test_nobody_listens():
         ("https:///hook", "is no https:// URL"),
         ("https://example.org:99999/hook", "is no https:// URL"),
         ("file:///etc/passwd", "is no https:// URL"),
+        ("http://[::1/hook", "host or port is not valid"),
+        ("https://" + "a" * 300 + ".org/hook", "host or port is not valid"),
+        ("https://example.org/caf\u00e9", "percent-encoded"),
         ("http://example.org/hook", "is not https"),
         ("https://user:word@example.org/hook", "user name or password"),
         ("https://example.org/a b", "white space"),

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, File, Form, HTTPException, Query, Request, Response, UploadFile
 
+from metajudge.clash_reviews import PANEL, clash_of, is_clash, outcome_of, panel_verdict, read_clashes, review_of_clash
 from metajudge.errors import InputError, ReviewError
 from metajudge.reviews import HumanDecision, Outcome, ReviewState
 from metajudge.reviews.deciding import decision_from
@@ -17,7 +18,6 @@ from ..audit import Action
 from ..deps import StoreDep
 from .access import ChangesDep, ReaderDep, ReviewerDep, Viewer, remember_seen
 from .case_view import history, may_see_decisions, ranking_choices
-from .clash_reviews import PANEL, clash_of, is_clash, outcome_of, panel_verdict, read_clashes, review_of_clash
 from .clash_view import Seat, score_rows, seats_of, vote_lines
 from .login import go_to
 from .page_route import PageRoute

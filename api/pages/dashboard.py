@@ -1,5 +1,6 @@
 """The dashboard: what is decided, how precise that is at any threshold, who agrees with whom, and what it costs."""
 
+import asyncio
 from collections import Counter
 from typing import Annotated, Any
 from urllib.parse import urlencode
@@ -7,7 +8,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from metajudge.store.dashboard import DayCount, Fact, LabelSource
+from metajudge.store.dashboard import Fact, LabelSource
 from metajudge.store.protocol import Store
 
 from ..deps import ServiceDep, StoreDep
@@ -61,31 +62,31 @@ async def dashboard(
     request: Request, viewer: ReaderDep, running: ServiceDep, store: StoreDep, wish: Annotated[Wish, Query()]
 ) -> Response:
     found = await _reader(request, store).read(running, wish.days, wish.panel)
+    shown = await asyncio.to_thread(_shown, wish, found)  # of many assessments it takes a while
+    return page(request, "dashboard.html", viewer, wish=wish, periods=PERIODS, label_sources=LABELS, **shown)
+
+
+def _shown(wish: Wish, found: Readings) -> dict[str, Any]:
+    """What the page shows."""
     right = view.known(found.facts, found.people, wish.labels)
     bins = view.calibration_bins(found.facts, right)
     cost = view.model_rows(found.totals.spent)
-    return page(
-        request,
-        "dashboard.html",
-        viewer,
-        wish=wish,
-        periods=PERIODS,
-        label_sources=LABELS,
-        found=found,
-        labelled=len(right),
+    return {
+        "found": found,
+        "labelled": len(right),
         **_precision(wish, found.facts, right),
-        outcomes=view.over_time("outcomes", "Outcomes per day", found.totals.outcomes, view.OUTCOMES),
-        actions=view.over_time("actions", "Policies' decisions per day", _actions(found.facts), view.ACTIONS),
-        bins=bins,
-        calibration=view.calibration_chart(bins) if bins else None,
-        agents=view.heat_map(found.agents),
-        judges=view.heat_map(view.judge_pairs(found.facts)),
-        judge_rows=view.judge_rows(found.totals.judges, found.facts, right),
-        models=cost,
-        spent=sum(row.cost_usd for row in cost),
-        cost=view.cost_over_time(found.totals.spent),
-        counts=_counts(found),
-    )
+        "outcomes": view.over_time("outcomes", "Outcomes per day", found.totals.outcomes, view.OUTCOMES),
+        "actions": view.over_time("actions", "Policies' decisions per day", found.actions, view.ACTIONS),
+        "bins": bins,
+        "calibration": view.calibration_chart(bins) if bins else None,
+        "agents": view.heat_map(found.agents),
+        "judges": view.heat_map(view.judge_pairs(found.facts)),
+        "judge_rows": view.judge_rows(found.totals.judges, found.facts, right),
+        "models": cost,
+        "spent": sum(row.cost_usd for row in cost),
+        "cost": view.cost_over_time(found.totals.spent),
+        "counts": _counts(found),
+    }
 
 
 def _reader(request: Request, store: Store) -> Reader:
@@ -132,11 +133,6 @@ def _usual(facts: list[Fact]) -> int:
     """The threshold most assessments were made with; of several the most selective."""
     counts = Counter(round(fact.threshold * STEPS) for fact in facts)
     return max(counts, key=lambda value: (counts[value], value)) if counts else 450
-
-
-def _actions(facts: list[Fact]) -> list[DayCount]:
-    counts = Counter((int(fact.created_at // 86_400), fact.action) for fact in facts if fact.action is not None)
-    return [DayCount(day, action, n) for (day, action), n in sorted(counts.items())]
 
 
 def _counts(found: Readings) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""What the dashboard reads: totals of a period from the database, and the newest assessments without their texts."""
+"""What the dashboard reads: totals of a period from the database, and each assessment without its texts."""
 
 import asyncio
 import time
@@ -18,8 +18,8 @@ from metajudge.store.sql import Connection
 
 from ..service import Service
 
-WINDOW = 10_000
-"""The newest assessments, whose texts are read."""
+WINDOW = 100_000
+"""The newest assessments, whose texts are read: once each, as their numbers never change."""
 
 PAGE = 2_000
 POLICIES = 4
@@ -52,7 +52,8 @@ class Readings:
 
     Attributes:
         panel: the one that ``facts`` are of; ``total``, how many assessments it made in the period.
-        facts: of the newest of them, oldest first.
+        actions: what policies decided on them, by day.
+        facts: of the newest of them, at most :data:`WINDOW`, oldest first.
         labels: people's decisions; None where nobody has decided anything.
         at: when all this was read; ``took`` seconds.
     """
@@ -60,6 +61,7 @@ class Readings:
     totals: Totals
     panel: PanelCount | None
     total: int
+    actions: list[DayCount]
     facts: list[Fact]
     agents: list[PairCount]
     labels: ReviewLabels | None
@@ -104,12 +106,14 @@ class Reader:
         totals = await store.ask(lambda connection: _totals(connection, since))
         chosen = next((one for one in totals.panels if one.panel_digest.startswith(panel)), None)
         numbers: list[int] = []
+        actions: list[DayCount] = []
         total = 0
         if chosen is not None:
             digest = chosen.panel_digest
             numbers, total = await store.ask(
                 lambda connection: dashboard.newest_numbers(connection, since, digest, WINDOW)
             )
+            actions = await store.ask(lambda connection: dashboard.actions_by_day(connection, since, digest))
         facts = await self._known(numbers)
         thresholds = {fact.number: fact.threshold for fact in facts}
         agents = await store.ask(lambda connection: dashboard.agent_pairs(connection, thresholds))
@@ -117,12 +121,14 @@ class Reader:
         policies = Counter(fact.policy for fact in facts if fact.policy is not None)
         names = [name for name, _ in sorted(policies.items(), key=lambda pair: (-pair[1], pair[0]))][:POLICIES]
         feedback = await running.computing.ask(lambda: _feedback(store, names))
-        return Readings(totals, chosen, total, facts, agents, labels, feedback, now, time.monotonic() - started)
+        return Readings(
+            totals, chosen, total, actions, facts, agents, labels, feedback, now, time.monotonic() - started
+        )
 
     async def _known(self, numbers: list[int]) -> list[Fact]:
         """Facts by number, oldest first; only what is not remembered is read."""
         missing = sorted(number for number in numbers if number not in self._facts)
-        if len(self._facts) > 10 * WINDOW:
+        if len(self._facts) > 2 * WINDOW:
             self._facts = {number: self._facts[number] for number in numbers if number in self._facts}
         for place in range(0, len(missing), PAGE):
             page = missing[place : place + PAGE]

@@ -24,6 +24,7 @@ NAVIGATION = (
     ("Assessments", "/assessments"),
     ("Dashboard", "/dashboard"),
     ("Jobs", "/jobs"),
+    ("Runs", "/runs"),
     ("Clash", "/clash"),
 )
 

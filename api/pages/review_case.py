@@ -7,6 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Form, Query, Request, Response
 
+from metajudge.clash_reviews import is_clash
 from metajudge.errors import InputError, ReviewError
 from metajudge.reviews import HumanDecision, Outcome, ReviewState
 from metajudge.reviews.deciding import decision_from
@@ -20,7 +21,6 @@ from ..deps import ServiceDep, StoreDep
 from ..routes.reviews import look_for_patterns
 from .access import ChangesDep, ReaderDep, ReviewerDep, Viewer, remember_seen
 from .case_view import case_texts, has_decided, history, may_see_decisions, panel_of, sides_of, verdict_choices
-from .clash_reviews import is_clash
 from .login import go_to
 from .page_route import PageRoute
 from .rendering import page

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from metajudge.clash_reviews import clash_of, is_clash
 from metajudge.reviews import HumanDecision, Review, ReviewState, ReviewStatus
 from metajudge.reviews.queue import LEASE_S, ReviewFilter
 from metajudge.store.protocol import Store
@@ -16,7 +17,6 @@ from ..audit import Action, Changes
 from ..deps import StoreDep
 from .access import ChangesDep, ReaderDep, ReviewerDep, Viewer
 from .case_view import may_see_decisions
-from .clash_reviews import clash_of, is_clash
 from .login import go_to
 from .page_route import PageRoute
 from .rendering import page

@@ -6,6 +6,7 @@ import orjson
 from fastapi import APIRouter, Depends, HTTPException, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from metajudge.store.fitting import NewestFilter, newest_fitting
 from metajudge.types import Assessment, Status
 
 from ..deps import StoreDep, needs
@@ -15,8 +16,6 @@ from ..keys import Scope
 router = APIRouter(
     prefix="/v1/assessments", tags=["assessments"], dependencies=[Depends(needs(Scope.READ))], responses=RESPONSES
 )
-SCANNED = 5_000
-"""Assessments looked at for one page at most, so that a rare filter cannot hold the service."""
 
 
 class Filters(BaseModel):
@@ -34,47 +33,24 @@ class Filters(BaseModel):
     after: int = Field(default=0, ge=0, le=2**62, description="The cursor of the page before.")
     limit: int = Field(default=50, ge=1, le=500)
 
-    def let(self, one: Assessment) -> bool:
-        """Whether an assessment passes."""
-        action = None if one.decision is None else one.decision.action.value
-        pairs = (
-            (self.judge, one.judge),
-            (self.category, one.category),
-            (self.item_id, one.item_id),
-            (self.judgment_id, one.judgment_id),
-            (self.status, one.status),
-            (self.accepted, one.accepted),
-            (self.decision, action),
-        )
-        return all(wanted is None or wanted == found for wanted, found in pairs)
+    @property
+    def filter(self) -> NewestFilter:
+        """The same for the store."""
+        return NewestFilter(**self.model_dump(exclude={"after", "limit"}))
 
 
 class AssessmentPage(BaseModel):
-    """A page, oldest first."""
+    """A page, oldest first; full unless nothing more fits."""
 
     assessments: list[Assessment]
-    next_cursor: int | None = Field(
-        default=None, description="`after` of the next page, which may be empty; null at the end."
-    )
+    next_cursor: int | None = Field(default=None, description="`after` of the next page; null where nothing follows.")
 
 
 @router.get("", summary="Assessments by filters")
 async def assessments(store: StoreDep, wanted: Annotated[Filters, Query()]) -> AssessmentPage:
     """The newest one of every judgment by every panel, oldest first."""
-    found: list[Assessment] = []
-    after, looked = wanted.after, 0
-    while looked < SCANNED:
-        size = min(1000, max(100, wanted.limit))
-        page = await store.newest_assessments(after, size)
-        for number, one in page:
-            after, looked = number, looked + 1
-            if wanted.let(one):
-                found.append(one)
-                if len(found) == wanted.limit:
-                    return AssessmentPage(assessments=found, next_cursor=after)
-        if len(page) < size:
-            return AssessmentPage(assessments=found)
-    return AssessmentPage(assessments=found, next_cursor=after)
+    page = await store.ask(lambda connection: newest_fitting(connection, wanted.filter, wanted.after, wanted.limit))
+    return AssessmentPage(assessments=[one for _, one in page.found], next_cursor=page.next_cursor)
 
 
 @router.get("/{name:path}", summary="Everything about a judgment, an item or a run", response_model=dict[str, Any])

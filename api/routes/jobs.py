@@ -83,7 +83,7 @@ async def vet_batch(
 
     One bad line refuses the whole upload and names it. Other judgments of an item in the same upload are evidence.
     """
-    running.panels.check(choice)
+    await running.panels.check(choice)
     with running.jobs.upload() as (job_id, path):
         items, digest = await _received(request, running, path)
         claim = Claim(running.answers, caller, key, fingerprint(b"batch", choice.model_dump_json().encode(), digest))

@@ -8,9 +8,9 @@ from fastapi import APIRouter, Depends, HTTPException, Request
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from metajudge.agents import Agent
+from metajudge.case_records import keep_result, review_of
+from metajudge.clash_reviews import PANEL, review_of_clash, wants_person
 from metajudge.clash_run import run_clash
-from metajudge.cli.case_reviews import review_of
-from metajudge.cli.case_run import keep_result
 from metajudge.concurrency import all_of
 from metajudge.decision import DEFAULT_CASE_POLICY, case_rubric
 from metajudge.errors import ConfigurationError
@@ -132,12 +132,21 @@ async def judge(request: Request, running: ServiceDep, body: JudgeRequest) -> Ju
 
 
 @router.post("/clash", summary="Rank responses blind")
-async def clash(request: Request, running: ServiceDep, body: ClashRequest) -> ClashRecord:
-    """Every judge ranks all responses under seeded labels; the record holds ballots, tally, ties and triage."""
+async def clash(request: Request, running: ServiceDep, changes: ChangesDep, body: ClashRequest) -> ClashRecord:
+    """Every judge ranks all responses under seeded labels; the record holds ballots, tally, ties and triage.
+
+    What the judges were divided on is queued for people, side by side on the clash page; the same record once.
+    """
     judges = tuple(Judge(a.name, a.model, a.parameters, weight=a.weight) for a in _agents(running, body.panel))
     asked = Clash(judges=judges, seed=body.seed, ties=body.ties, quorum=body.quorum, with_reference=body.with_reference)
     outcome = await running.admission.work(request, lambda: run_clash([body.item], asked, workers=1))
-    return outcome.records[0]
+    record = outcome.records[0]
+    store = running.engine.store
+    if store is not None and wants_person(record):
+        review = review_of_clash(record, now=time.time())
+        if await store.reviews.open([review]):
+            await changes.note(Action.REVIEW_OPEN, PANEL, new=1, reviews=[review.review_id])
+    return record
 
 
 @router.post("/cases", summary="Judge and decide a case")

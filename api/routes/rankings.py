@@ -6,9 +6,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from metajudge.cli.rank import Rule, TieOption, UnrankedOption
 from metajudge.errors import ConfigurationError
 from metajudge.peers import Ballot, Options, PeerFindings
+from metajudge.ranking import Rule, TieOption, UnrankedOption, as_data, count_ballots, rule_options
 
 from ..deps import ServiceDep, needs
 from ..encoding import plain_json
@@ -67,18 +67,14 @@ async def peers(running: ServiceDep, body: PeersRequest) -> PeerFindings:
 
 
 def _ranked(body: RankRequest) -> dict[str, Any]:
-    from metajudge import voting
-    from metajudge.cli.rank import _options
-    from metajudge.cli.rank_report import as_data
     from metajudge.readers.ballots import BallotFile, FileBallot
 
     limit = SEARCH_S if body.rule is Rule.KEMENY else None
-    options = _options(body.rule, body.ties, body.unranked, 10, limit, body.prior)
+    options = rule_options(body.rule, body.ties, body.unranked, None, limit, body.prior)
     weights = body.weights or [1.0] * len(body.rankings)
     if len(weights) != len(body.rankings):
         raise ConfigurationError(f"{len(weights)} weights for {len(body.rankings)} rankings: give one each, or none")
-    profile = voting.read_profile(body.rankings, body.candidates, weights)
-    result = getattr(voting, body.rule)(profile, **options)
+    result, profile = count_ballots(body.rankings, body.candidates, weights, body.rule, options)
     rows = zip(body.rankings, weights, strict=True)
     ballots = tuple(
         FileBallot(tuple(tuple(group) for group in ranking), Fraction(weight), None, None, line)

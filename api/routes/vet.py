@@ -102,7 +102,7 @@ class Hearing:
 async def hearing(request: Request, running: ServiceDep, body: Given) -> AsyncIterator[Hearing]:
     """The vet, refused before a stream begins where it names what there is not or there is no place for it."""
     asked = _asked(body)
-    running.panels.check(asked.choice)
+    await running.panels.check(asked.choice)
     one = Hearing(request, running, asked)
     try:
         yield one

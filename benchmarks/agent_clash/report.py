@@ -11,7 +11,6 @@ from metajudge.report import (
     Block,
     Cell,
     Column,
-    Measured,
     Report,
     Section,
     ShareChart,
@@ -19,6 +18,7 @@ from metajudge.report import (
     Table,
 )
 
+from ..figure_tables import definitions_table, measured
 from .figures import PUBLISHED, Figure, Figures, agrees, shown
 from .records import Study
 
@@ -64,7 +64,7 @@ def report_of(study: Study, figures: Figures) -> Report:
     ]
     for title, prefixes in SECTIONS:
         mine = {name: one for name, one in figures.items() if name.startswith(prefixes)}
-        sections.append(Section(title=title, blocks=(_table(title, mine), _definitions(title, mine))))
+        sections.append(Section(title=title, blocks=(_table(title, mine), definitions_table(title, mine))))
     return Report(
         title="Agent Clash: a published study of a judge panel, recomputed",
         summary=(
@@ -152,13 +152,6 @@ def _short(value: Any) -> str:
     return shown(value)
 
 
-def _definitions(title: str, figures: Figures) -> Table:
-    rows = tuple((name, figure.definition) for name, figure in figures.items())
-    return Table(
-        caption=f"{title}: definitions", columns=(Column(title="Figure"), Column(title="Definition")), rows=rows
-    )
-
-
 def _charts(figures: Figures) -> list[Block]:
     experiments = ("ablation.mtbench.", "ablation.arena.", "ablation.panel", "ablation.gain")
     judges = [
@@ -184,7 +177,7 @@ def _charts(figures: Figures) -> list[Block]:
             {judge: f"audit.position.{judge}" for judge in judges},
         ),
     ):
-        series = BarSeries(name="percent", values=tuple(_measured(figures.get(name)) for name in names.values()))
+        series = BarSeries(name="percent", values=tuple(measured(figures.get(name)) for name in names.values()))
         blocks.append(BarChart(title=title, description=description, groups=tuple(names), series=(series,)))
     classes = figures["stability.classes"].value
     if isinstance(classes, dict) and any(classes.values()):
@@ -197,10 +190,3 @@ def _charts(figures: Figures) -> list[Block]:
             )
         )
     return blocks
-
-
-def _measured(figure: Figure | None) -> Measured | Absent:
-    if figure is None or figure.value is None or figure.interval is None:
-        return Absent(absent="no such rows")
-    low, high = figure.interval
-    return Measured(value=figure.value / 100, low=low / 100, high=high / 100)

@@ -10,7 +10,6 @@ from metajudge.report import (
     Block,
     Cell,
     Column,
-    Measured,
     Report,
     Section,
     ShareChart,
@@ -19,6 +18,7 @@ from metajudge.report import (
 )
 
 from ..figure import Figure, Figures
+from ..figure_tables import definitions_table, measured
 
 SECTIONS = (
     ("Concordance with humans", ("run", "combined.", "majority.")),
@@ -39,7 +39,7 @@ def report_of(figures: Figures, *, title: str, summary: tuple[str, ...], provena
     for name, prefixes in SECTIONS:
         mine = {key: one for key, one in figures.items() if key.startswith(prefixes)}
         if mine:
-            sections.append(Section(title=name, blocks=(figure_table(name, mine), _definitions(name, mine))))
+            sections.append(Section(title=name, blocks=(figure_table(name, mine), definitions_table(name, mine))))
     return Report(
         title=title,
         summary=(
@@ -84,13 +84,6 @@ def terminal_table(figures: Figures) -> Table:
     return table.model_copy(update={"columns": table.columns[:3], "rows": tuple(row[:3] for row in table.rows)})
 
 
-def _definitions(title: str, figures: Figures) -> Table:
-    rows = tuple((name, one.definition) for name, one in figures.items())
-    return Table(
-        caption=f"{title}: definitions", columns=(Column(title="Figure"), Column(title="Definition")), rows=rows
-    )
-
-
 def _value(figure: Figure) -> Cell:
     if figure.value is None:
         return Absent(absent=figure.why or "no data")
@@ -117,14 +110,14 @@ def _charts(figures: Figures) -> list[Block]:
     }
     shown = {**runs, **dict(list(groups.items())[:MOST_BARS])}
     if shown:
-        series = BarSeries(name="percent", values=tuple(_measured(figures[name]) for name in shown.values()))
+        series = BarSeries(name="percent", values=tuple(measured(figures[name]) for name in shown.values()))
         description = "Share of decided evaluations that name the human's choice: the panel by run, then each judge."
         blocks.append(
             BarChart(title="Concordance with humans", description=description, groups=tuple(shown), series=(series,))
         )
     unity = {"unanimous": "unanimity.unanimous", "split": "unanimity.split"}
     if set(unity.values()) <= set(figures):
-        series = BarSeries(name="percent", values=tuple(_measured(figures[name]) for name in unity.values()))
+        series = BarSeries(name="percent", values=tuple(measured(figures[name]) for name in unity.values()))
         description = "The same by whether all judges of a complete panel agree."
         blocks.append(
             BarChart(title="Unanimity as a signal", description=description, groups=tuple(unity), series=(series,))
@@ -140,10 +133,3 @@ def _charts(figures: Figures) -> list[Block]:
             )
         )
     return blocks
-
-
-def _measured(figure: Figure) -> Measured | Absent:
-    if figure.value is None or figure.interval is None:
-        return Absent(absent="no such evaluations")
-    low, high = figure.interval
-    return Measured(value=figure.value / 100, low=low / 100, high=high / 100)

@@ -60,6 +60,9 @@ class Provenance(_Frozen):
         data: digest of the judgments' ids, judges, questions and outcomes.
         n: judgments.
         questions: question digest -> judgment id -> out-of-fold probability.
+        verdicts: question digest -> a digit for each of its judgments, in the order of their ids: the place, in the
+            order shown, of the response preferred (1 or 2). A judgment that was made again under its old id and now
+            says otherwise is not the one fitted on. None in files that do not tell.
         seed: of folds and resampling.
         folds: by question.
         repeats: out-of-fold probabilities are means over so many divisions into folds.
@@ -69,10 +72,25 @@ class Provenance(_Frozen):
     data: str
     n: int
     questions: dict[str, dict[str, float]]
+    verdicts: dict[str, str] | None = Field(default=None, exclude_if=lambda given: given is None)
     seed: int
     folds: int
     repeats: int
     selection: str | None = Field(default=None, exclude_if=lambda given: given is None)
+
+    @model_validator(mode="after")
+    def _check_verdicts(self) -> "Provenance":
+        """A file that was cut or edited must not answer for another verdict."""
+        told = self.verdicts
+        if told is not None and any(len(told.get(name, "")) != len(ids) for name, ids in self.questions.items()):
+            raise ValueError("verdicts do not match the questions")
+        return self
+
+    def stored(self, question: str) -> dict[str, tuple[float, str | None]]:
+        """Judgment id -> out-of-fold probability and the place it preferred, None where that is not told."""
+        known = self.questions[question]
+        places = None if self.verdicts is None else self.verdicts[question]
+        return {name: (known[name], places and places[at]) for at, name in enumerate(sorted(known))}
 
 
 class JudgeReliability(_Frozen):
@@ -188,8 +206,11 @@ class Calibration(_Frozen):
         return text_digest(self.to_json().decode())
 
     def guarantee_for(self, judge: str) -> Guarantee | None:
-        """The guarantee for one judge's judgments: its own if there is one, else one that includes the judge."""
-        mine = [one for one in self.guarantees if not one.judges or judge in one.judges]
+        """The guarantee for one judge's judgments: its own if there is one, else one that includes the judge.
+
+        One for all judges is for those that were fitted on.
+        """
+        mine = [one for one in self.guarantees if judge in (one.judges or self.identity.judges)]
         return min(mine, key=lambda one: len(one.judges) or len(self.identity.judges) + 1, default=None)
 
     def probabilities(self, table: SignalTable, allow_other_identity: bool = False) -> Predictions:
@@ -218,6 +239,7 @@ class Calibration(_Frozen):
                 if len(rows):
                     values[rows], found[rows] = name.probabilities(scaled.select(rows)), True
             _mark(group.levels[0], scaled, at, marks)
+        self._mark_missing_evidence(scaled, marks)
         self._take_stored(table, values, marks)
         for row, judge in enumerate(table.judges):
             if judge not in self.identity.judges:
@@ -250,13 +272,25 @@ class Calibration(_Frozen):
         kept = tuple(one for one in self.guarantees if one.judges != guarantee.judges)
         return self.model_copy(update={"guarantees": (*kept, guarantee)})
 
-    def _take_stored(self, table: SignalTable, values: Floats, marks: list[list[Mark]]) -> None:
-        for row, (judgment, question) in enumerate(zip(table.judgment_ids, table.questions, strict=True)):
-            stored = self.provenance.questions.get(question)
-            if stored is None:
+    def _mark_missing_evidence(self, table: SignalTable, marks: list[list[Mark]]) -> None:
+        """Order and peers are never absent as columns; whether they were ever missing in the fit, its profiles tell."""
+        for name in ("order.missing", "peers.none"):
+            profile, column = self.profiles.get(name), table.columns.get(name)
+            if profile is None or not profile.is_always(0.0):
                 continue
-            if judgment in stored:
-                values[row] = stored[judgment]
+            for row in np.flatnonzero(np.ones(len(table), dtype=bool) if column is None else column.values > 0):
+                if Mark.ABSENT_SIGNAL not in marks[row]:
+                    marks[row].append(Mark.ABSENT_SIGNAL)
+
+    def _take_stored(self, table: SignalTable, values: Floats, marks: list[list[Mark]]) -> None:
+        known = {name: self.provenance.stored(name) for name in set(table.questions) & self.provenance.questions.keys()}
+        told = zip(table.judgment_ids, table.questions, table.preferred_places, strict=True)
+        for row, (judgment, question, place) in enumerate(told):
+            if question not in known:
+                continue
+            probability, preferred = known[question].get(judgment, (None, None))
+            if probability is not None and preferred in (None, place):
+                values[row] = probability
                 marks[row] = [Mark.SEEN]
             else:
                 marks[row].append(Mark.SEEN_QUESTION)

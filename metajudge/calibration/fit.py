@@ -358,8 +358,12 @@ def _calibration(
 ) -> Calibration:
     scores = rows.agent_scores
     stored: dict[str, dict[str, float]] = {}
-    for question, judgment, value in zip(rows.questions, rows.judgment_ids, probabilities, strict=True):
+    verdicts: dict[str, str] = {}
+    # The rows are sorted by judgment id, and so are the digits of each question.
+    told = zip(rows.questions, rows.judgment_ids, rows.preferred_places, probabilities, strict=True)
+    for question, judgment, place, value in told:
         stored.setdefault(question, {})[judgment] = float(value)
+        verdicts[question] = verdicts.get(question, "") + place
     judges = tuple(sorted(set(rows.judges)))
     figures = {"": quality(probabilities, rows.correct, rows.questions, options.seed)}
     names = np.array(rows.judges)
@@ -379,6 +383,7 @@ def _calibration(
             data=data_digest(rows),
             n=len(rows),
             questions=stored,
+            verdicts=verdicts,
             seed=options.seed,
             folds=options.folds,
             repeats=options.repeats,

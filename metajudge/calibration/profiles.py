@@ -30,6 +30,10 @@ class Profile(_Frozen):
     edges: tuple[float, ...]
     counts: tuple[int, ...]
 
+    def is_always(self, value: float) -> bool:
+        """Whether the signal was present with this one value, its least, on every row."""
+        return self.edges == (value,) and not any(self.counts[1:])
+
 
 class Drift(_Frozen):
     """Population stability index of one signal: ``sum (q - p) ln(q / p)`` over bins, absent as a bin of its own.

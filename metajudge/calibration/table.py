@@ -98,6 +98,12 @@ class SignalTable:
         """Every judge of the input, with rows here or not."""
         return self._games.judges
 
+    @property
+    def preferred_places(self) -> str:
+        """A digit a row: the place in the order shown, 1 or 2, of the response its verdict prefers."""
+        shown_first = (self._rows.sign > 0) == (self._rows.order == 0)
+        return "".join("1" if first else "2" for first in shown_first)
+
     def select(self, chosen: Bools | Indices | Sequence[bool]) -> "SignalTable":
         """The chosen rows, with their evidence as it is: it was computed over all records."""
         at = np.asarray(chosen)

@@ -36,7 +36,7 @@ def bench(
         typer.Argument(help="judgebench, llmbar, agent_clash or reliability; `list` says more.", metavar="NAME|list"),
     ],
     data: Annotated[
-        Path | None,
+        list[Path] | None,
         typer.Option("--data", help="Folder of the benchmark's records, or its repository.", metavar="DIR"),
     ] = None,
     judge: Annotated[
@@ -68,6 +68,12 @@ def bench(
             help="Assessments of an earlier run, for a calibration that reads agents' scores.", metavar="FILE"
         ),
     ] = None,
+    allow_other_calibration: Annotated[
+        bool,
+        typer.Option(
+            "--allow-other-calibration", help="Apply it to other judges or agents than it was fitted on; marked."
+        ),
+    ] = False,
     limit: Annotated[int | None, typer.Option(help="Report only the first N judgments.", min=1)] = None,
     threshold: Annotated[float | None, typer.Option(help="Keep scores strictly above; default 4.5.")] = None,
     store: StoreOption = None,
@@ -138,6 +144,7 @@ def bench(
         "--grid": grid,
     }
     of_agents |= {"--signals": signals, "--calibration": calibration, "--agent-scores": agent_scores}
+    of_agents |= {"--allow-other-calibration": allow_other_calibration}
     of_agents |= {"--threshold": threshold, "--scores": scores, "--fail-under": fail_under}
     bars = parse_fail_under(fail_under)
     of_panels: dict[str, Any] = {"--targeted-third": targeted_third, "--third-size": third_size, "--sample": sample}
@@ -174,6 +181,8 @@ def bench(
         )
         raise typer.Exit(reliability(panel_options, json_out, report or []))
     _refuse(name, of_panels)
+    if calibration is None and (agent_scores is not None or allow_other_calibration):
+        raise typer.BadParameter("--agent-scores and --allow-other-calibration need --calibration to use them")
     benching: Any = import_module("metajudge.benchmarks.bench")
     panel = None
     if agent or config is not None:
@@ -215,7 +224,7 @@ def bench(
     calibrated = None
     if calibration is not None:
         loading: Any = import_module("metajudge.benchmarks.calibrated")
-        calibrated = loading.load_calibrated(calibration, work, results, agent_scores)
+        calibrated = loading.load_calibrated(calibration, work, results, agent_scores, allow_other_calibration)
     findings = work.findings(plan, results, calibrated)
     _print_findings(findings)
     _write(work, findings, results, calibrated, scores, json_out, report or [])
@@ -241,7 +250,10 @@ def _print_list() -> None:
         typer.echo(f"{'':<12} {study.source}")
 
 
-def _folder(name: str, data: Path | None) -> Path:
+def _folder(name: str, given: list[Path] | None) -> Path:
+    if given and len(given) > 1:
+        raise typer.BadParameter("one at a time: put the files together in one folder", param_hint="--data")
+    data = given[0] if given else None
     catalogue: Any = import_module("metajudge.benchmarks.catalogue")
     if name in catalogue.STUDIES:
         if data is None:

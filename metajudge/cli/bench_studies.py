@@ -70,6 +70,13 @@ def reliability(options: PanelOptions, json_out: Path | None, reports: list[Path
     Returns:
         The exit code.
     """
+    from metajudge.errors import InputError
+
+    if options.data.is_dir():
+        raise InputError(
+            f"{options.data} is a folder: name one file, of labelled pairs (items as JSONL, MT-Bench human judgments "
+            "or Arena-100k) or of `metajudge clash` records"
+        )
     recording: Any = import_module("metajudge.benchmarks.reliability.clash_records")
     running: Any = import_module("metajudge.benchmarks.reliability.run")
     if not options.judges and options.config is None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from metajudge.cli.calibrate_cascade import cascade
+from metajudge.cli.inputs import AS_THEY_ARE, Reading, reads_judgments
 from metajudge.cli.options import StoreOption, store_path
 from metajudge.types.location import StoreLocation
 
@@ -55,6 +56,7 @@ class UnitChoice(StrEnum):
 
 
 @app.command("fit")
+@reads_judgments
 def fit(
     out: Annotated[Path, typer.Option("--out", help="Where to write the calibration (JSON).", metavar="FILE")],
     data: Annotated[
@@ -85,6 +87,7 @@ def fit(
     ] = None,
     seed: Annotated[int, typer.Option(help="Of folds, split and resampling.", min=0)] = 0,
     folds: Annotated[int, typer.Option(help="By question.", min=2)] = 5,
+    reading: Reading = AS_THEY_ARE,
 ) -> None:
     """Fit P(judgment correct) out of fold by question, and write it as JSON with its identity and quality.
 
@@ -98,7 +101,7 @@ def fit(
     check_writable(out)
     check_apart([*(data or ()), *((agent_scores,) if agent_scores else ())], [out])
     table, selection = _labelled_table(
-        data or [], _names(signals), judge, agent_scores, store if reviews else None, reviews
+        data or [], _names(signals), judge, agent_scores, store if reviews else None, reviews, reading
     )
     if share is not None:
         table = table.select(question_split(table.questions, share, seed) == 0)
@@ -110,6 +113,7 @@ def fit(
 
 
 @app.command("show")
+@reads_judgments
 def show(
     file: Annotated[Path, typer.Argument(help="A calibration file.")],
     data: Annotated[
@@ -117,6 +121,7 @@ def show(
     ] = None,
     agent_scores: AgentScoresOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print quality and identity as one JSON object.")] = False,
+    reading: Reading = AS_THEY_ARE,
 ) -> None:
     """Show what a calibration is for, how good it is out of fold, and its guarantees; with --data, drift."""
     from metajudge.calibration.calibration import load_calibration
@@ -131,13 +136,16 @@ def show(
     if data:
         from metajudge.calibration.profiles import drift
 
-        table = _table(data, calibration.identity.signals, list(calibration.identity.judges), agent_scores)
+        table = _table(
+            data, calibration.identity.signals, None, agent_scores, reading, known=calibration.identity.judges
+        )
         found = drift(calibration.profiles, calibration.categories, table.with_scales(calibration.scales))
         for line in drift_lines(found):
             typer.echo(line)
 
 
 @app.command("threshold")
+@reads_judgments
 def threshold(
     calibration: CalibrationOption,
     data: DataOption,
@@ -162,6 +170,7 @@ def threshold(
     out: Annotated[
         Path | None, typer.Option("--out", help="Write here instead of into the calibration.", metavar="FILE")
     ] = None,
+    reading: Reading = AS_THEY_ARE,
 ) -> None:
     """Find the least selective threshold whose precision is guaranteed, and store it in the calibration.
 
@@ -179,7 +188,7 @@ def threshold(
     check_writable(out or calibration)
     check_apart([*data, *((agent_scores,) if agent_scores else ())], [out])
     fitted = load_calibration(calibration)
-    table = _table(data, fitted.identity.signals, judge or list(fitted.identity.judges), agent_scores)
+    table = _table(data, fitted.identity.signals, judge, agent_scores, reading, known=fitted.identity.judges)
     table = table.select(table.labelled)
     table, approximate = _for_threshold(fitted, table, questions)
     predicted = fitted.probabilities(table, allow_other).probabilities
@@ -198,7 +207,7 @@ def threshold(
         unit=unit.value,
         seed=seed,
         approximate=approximate,
-        judges=sorted(judge or ()),
+        judges=sorted(judge or ()) or _some_of(fitted.identity.judges, table.judges),
     )
     typer.echo(found.meaning())
     if not isinstance(found, Guarantee):
@@ -227,6 +236,7 @@ def plan(
 
 
 @app.command("weights")
+@reads_judgments
 def weights(
     data: DataOption,
     agent_scores: Annotated[
@@ -238,6 +248,7 @@ def weights(
     out: Annotated[
         Path | None, typer.Option("--out", help="Write here instead of printing.", metavar="FILE.toml")
     ] = None,
+    reading: Reading = AS_THEY_ARE,
 ) -> None:
     """Fit weights of a panel's agents by category, out of fold, and print them as TOML: a panel file to paste."""
     from metajudge.calibration.weights import fit_weights, to_toml
@@ -246,7 +257,7 @@ def weights(
     if out is not None:
         check_writable(out)
         check_apart([*data, *((agent_scores,) if agent_scores else ())], [out])
-    table = _table(data, ["agents"], judge, agent_scores)
+    table = _table(data, ["agents"], judge, agent_scores, reading)
     models = dict(table.agent_scores.agents) if table.agent_scores is not None else None
     text = to_toml(fit_weights(table, seed=seed, folds=folds), models)
     if out is None:
@@ -257,6 +268,7 @@ def weights(
 
 
 @app.command("diagnose")
+@reads_judgments
 def diagnose(
     data: DataOption,
     signals: Annotated[str, typer.Option(help=SIGNALS_HELP, metavar="NAMES")] = "order,strength,peers",
@@ -264,16 +276,22 @@ def diagnose(
     agent_scores: AgentScoresOption = None,
     pooled: Annotated[bool | None, typer.Option("--pooled/--per-judge", help="As for `fit`.")] = None,
     seed: Annotated[int, typer.Option(help="Of the folds.", min=0)] = 0,
+    reading: Reading = AS_THEY_ARE,
 ) -> None:
     """Say how many independent judges the panel is worth, what unanimity is worth, and which signals matter."""
     from metajudge.calibration.fit import check_fittable
     from metajudge.cli.calibrate_report import diagnosis_lines
 
-    table = _table(data, _names(signals), judge, agent_scores)
+    table = _table(data, _names(signals), judge, agent_scores, reading)
     rows = table.select(table.labelled)
     check_fittable(table, rows)
     for line in diagnosis_lines(rows, pooled=pooled, seed=seed):
         typer.echo(line)
+
+
+def _some_of(judges: "Sequence[str]", there: "Sequence[str]") -> list[str]:
+    """Those whose labels made the threshold, where they are not all: it promises nothing of the others."""
+    return [] if set(judges) <= set(there) else sorted(set(there))
 
 
 def _names(signals: str) -> list[str]:
@@ -287,6 +305,7 @@ def _labelled_table(
     scores: Path | None,
     store: str | None,
     reviews: bool,
+    reading: Reading,
 ) -> "tuple[SignalTable, str | None]":
     """The records with the labels they carry; or with people's decisions in their place, and how these came about."""
     from metajudge.errors import InputError
@@ -294,10 +313,10 @@ def _labelled_table(
     if not reviews:
         if not data:
             raise InputError("give labelled judgments with --data DIR, or --reviews to learn from people's decisions")
-        return _table(data, signals, judges, scores), None
+        return _table(data, signals, judges, scores, reading), None
     said, kept = _reviewed(store_path(store))
     by_id: dict[str, str] = {}
-    table = _table(data, signals, judges, scores, records=None if data else kept, seen=by_id)
+    table = _table(data, signals, judges, scores, reading, records=None if data else kept, seen=by_id)
     right = {name: said.right[content] for name, content in by_id.items() if content in said.right}
     if not right:
         raise InputError(
@@ -335,19 +354,24 @@ def _table(
     signals: "Sequence[str]",
     judges: list[str] | None,
     scores: Path | None,
+    reading: Reading,
     *,
     records: "list[Judgment] | None" = None,
     seen: dict[str, str] | None = None,
+    known: "Sequence[str] | None" = None,
 ) -> "SignalTable":
-    """All records of an input as evidence, the judgments by some judges as rows; bad lines are said."""
+    """All records of an input as evidence, the judgments by some judges as rows; bad lines are said.
+
+    Without judges asked for, those of ``known`` are rows, of whom some must be there; None for every judge.
+    """
     from metajudge.calibration.agent_scores import AgentScores
     from metajudge.calibration.table import build_table
     from metajudge.errors import InputError
-    from metajudge.readers import Reject, open_judgments
+    from metajudge.readers import Reject
     from metajudge.readers.rewards import find_reward_scores, read_reward_scores
     from metajudge.types import Judgment as Record
 
-    source = open_judgments(data) if records is None else None
+    source = reading.open([str(path) for path in data]) if records is None else None
     rejects: list[Reject] = []
 
     def readable() -> "Iterator[Judgment]":
@@ -359,11 +383,12 @@ def _table(
             elif not rejects:
                 rejects.append(record)
 
+    wanted = judges or known
     files = [found for path in data if (found := find_reward_scores(path)) is not None]
     table = build_table(
         readable(),
         signals,
-        report=None if judges is None else lambda judgment: judgment.judge in judges,
+        report=None if wanted is None else lambda judgment: judgment.judge in wanted,
         rewards=[one for file in files for one in read_reward_scores(file)] if "rewards" in signals and files else None,
         agent_scores=AgentScores.read(scores) if scores is not None and "agents" in signals else None,
     )
@@ -373,8 +398,8 @@ def _table(
             f"{rejects[0]}; `metajudge vet` writes them to a file.",
             err=True,
         )
-    missing = sorted(set(judges or ()) - set(table.known_judges))
-    if missing:
+    missing = sorted(set(wanted or ()) - set(table.known_judges))
+    if missing and (judges or len(missing) == len(set(wanted or ()))):
         there = ", ".join(table.known_judges[:20]) + (", ..." if len(table.known_judges) > 20 else "")
         raise InputError(f"no judgment by {', '.join(map(repr, missing))}; the judges here are {there}")
     return table

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from metajudge.cli.inputs import AS_THEY_ARE, Reading, reads_judgments
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from metajudge.types import Judgment
 
 
+@reads_judgments
 def cascade(
     data: Annotated[list[Path], typer.Option("--data", help="Labelled judgments: files or folders.", metavar="DIR")],
     agent_scores: Annotated[
@@ -37,6 +40,7 @@ def cascade(
     ] = 0.0,
     seed: Annotated[int, typer.Option(help="Of the folds.", min=0)] = 0,
     folds: Annotated[int, typer.Option(help="By question.", min=2)] = 5,
+    reading: Reading = AS_THEY_ARE,
 ) -> None:
     """Plan a cascade: the cheapest band of doubt that keeps as precisely, and as many, as the last stage alone.
 
@@ -45,11 +49,12 @@ def cascade(
     from metajudge.calibration.agent_scores import AgentScores, read_assessments
     from metajudge.calibration.cascade_fit import plan_cascade
     from metajudge.calibration.cascade_scores import staged_scores
-    from metajudge.report.files import check_writable, write_text
+    from metajudge.report.files import check_apart, check_writable, write_text
 
     check_writable(out)
+    check_apart([*data, agent_scores], [out])
     stages = [tuple(name.strip() for name in names.split(",") if name.strip()) for names in stage]
-    judgments = _labelled(data)
+    judgments = _labelled(data, reading)
     assessments = read_assessments(agent_scores)
     staged = staged_scores(judgments, {one.judgment_id: one for one in assessments}, stages)
     plan = plan_cascade(
@@ -95,12 +100,11 @@ def _share(value: float | None) -> str:
     return "none to count" if value is None else f"{value:.4f}"
 
 
-def _labelled(paths: list[Path]) -> "dict[str, Judgment]":
+def _labelled(paths: list[Path], reading: Reading) -> "dict[str, Judgment]":
     """Judgments with a label and a verdict that is no tie, by id."""
     from metajudge.errors import InputError
-    from metajudge.readers import open_judgments
 
-    source = open_judgments(list(map(str, paths)))
+    source = reading.open(list(map(str, paths)))
     found = {judgment.id: judgment for judgment in source if judgment.correct is not None}
     if not found:
         raise InputError(f"no labelled judgments in {', '.join(map(str, paths))}: a cascade is planned on labels")

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from metajudge.cli.case_reviews import review_of
+from metajudge.case_records import keep_result, review_of
 from metajudge.cli.judge_run import JudgmentFile
 from metajudge.engine import Engine
 from metajudge.judging.case import Case
@@ -15,11 +15,7 @@ from metajudge.judging.case_judge import CaseJudge
 from metajudge.judging.case_panel import CasePanel
 from metajudge.judging.case_result import CaseResult
 from metajudge.runs import Job, RunEnd, Stop, run_all
-from metajudge.store.protocol import Store
-from metajudge.types import Usage, digest
-
-KIND = "case"
-"""What the records of judged cases are called in the store's audit log."""
+from metajudge.types import Usage
 
 
 @dataclass(slots=True)
@@ -155,52 +151,6 @@ async def judge_cases(
         _account(summary, engine)
         summary.results = [results[index] for index in sorted(results)]
         await engine.finish(summary.end.value, summary.to_json())
-
-
-async def keep_result(store: Store, result: CaseResult) -> None:
-    """Records a result's numbers and decision in the audit log; the same one again adds nothing.
-
-    Texts stay out: what a judge said is with its call, where ``metajudge forget`` and the store's rules reach it.
-    """
-    record = numbers_of(result)
-    earlier = await store.audit_log.entries(KIND, result.case_id, limit=1)
-    if not earlier or earlier[-1].payload.get("digest") != record["digest"]:
-        await store.audit_log.append(KIND, result.case_id, record, now=time.time())
-
-
-def numbers_of(result: CaseResult) -> dict[str, Any]:
-    """What is kept of a result: scores, confidences, decision, digests."""
-    stages = {
-        stage.name: {
-            "criteria": {
-                name: {"score": criterion.score, "confidence": criterion.confidence}
-                for name, criterion in stage.criteria.items()
-            },
-            "weighted_score": stage.weighted_score,
-            "confidence_overall": stage.confidence_overall,
-            "absent": dict(stage.absent),
-            "failure": None if stage.failure is None else stage.failure.model_dump(mode="json"),
-            "requests": {reply.judge: reply.request_digest for reply in stage.judges},
-        }
-        for stage in result.stages
-    }
-    metadata = result.metadata
-    numbers = {
-        "case_id": result.case_id,
-        "type": result.type,
-        "stages": stages,
-        "gate": None if result.gate is None else result.gate.model_dump(mode="json"),
-        "overall_quality_score": result.overall_quality_score,
-        "overall_confidence": result.overall_confidence,
-        "decision": result.decision.model_dump(mode="json"),
-        "judge_models": metadata.judge_models,
-        "weights_used": metadata.weights_used,
-        "policy_digest": metadata.policy_digest,
-        "rubric_digest": metadata.rubric_digest,
-        "prompt_digest": metadata.prompt_digest,
-        "case_digest": metadata.case_digest,
-    }
-    return {**numbers, "digest": digest(numbers), "evaluated_at": metadata.evaluated_at}
 
 
 def _account(summary: CaseSummary, engine: Engine) -> None:

@@ -164,6 +164,8 @@ class AttemptFile:
                     f"{self.path}:{number} is no record of `metajudge clash`: {reason_of(error)}; choose another --out"
                 ) from None
         self.cut = len(whole) < len(raw)
+        if self.cut and not raw[len(whole) :].startswith(b"{"):  # nothing of ours: it stays as it is
+            raise InputError(f"{self.path} ends in what is no record of `metajudge clash`; choose another --out")
         if self.cut:
             os.truncate(self.path, len(whole))
 

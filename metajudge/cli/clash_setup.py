@@ -113,11 +113,12 @@ def build_clash(settings: Settings, engine: Engine, items: Sequence[Item]) -> Cl
         else tuple(Candidate(name, engine.answering_model(config), parameters) for name, config in configs.items())
     )
     judges = _judges(settings, engine)
+    weight = 1.0 if settings.candidate_weight is None else settings.candidate_weight
     return Clash(
         judges=judges,
         candidates=candidates,
         observers=_observers(settings, engine, configs, items) if settings.observers or settings.voters else (),
-        candidate_weight=(settings.candidate_weight or 1.0) if settings.voters else None,
+        candidate_weight=weight if settings.voters else None,
         criteria_model=_criteria_model(settings, engine),
         criteria_parameters=Parameters(
             temperature=settings.criteria_temperature, max_tokens=settings.criteria_max_tokens

@@ -5,12 +5,14 @@ from typing import Annotated, Any
 
 import typer
 
+from metajudge.cli.inputs import AS_THEY_ARE, Reading, reads_judgments
 from metajudge.cli.options import JsonOption, StoreOption, store_path
 
 SHOWN = 10
 _RUN_HELP = "A run's id, a store's file, or a file of `vet --out`."
 
 
+@reads_judgments
 def diff(
     first: Annotated[str, typer.Argument(help=_RUN_HELP, metavar="RUN1")],
     second: Annotated[str, typer.Argument(help=_RUN_HELP, metavar="RUN2")],
@@ -21,6 +23,7 @@ def diff(
     store: StoreOption = None,
     seed: Annotated[int, typer.Option(help="Of the resampling.")] = 0,
     as_json: JsonOption = False,
+    reading: Reading = AS_THEY_ARE,
 ) -> None:
     """Compare two runs over the same judgments, paired: what is kept, scores, and precision where there are labels.
 
@@ -31,7 +34,7 @@ def diff(
     from metajudge.cli.diff_sides import labelled_judgments, load_side
     from metajudge.cli.loop import run
 
-    where, known = store_path(store), labelled_judgments(labels or [])
+    where, known = store_path(store), labelled_judgments(labels or [], reading)
 
     async def both() -> tuple[Any, Any]:  # one after the other: they may be in one store
         return await load_side(first, where, known), await load_side(second, where, known)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from metajudge.cli.diff_comparison import Side
+from metajudge.cli.inputs import Reading
 from metajudge.errors import InputError
 from metajudge.preferences.assessment_lines import read_assessments
 from metajudge.store import RunRecord, Store, open_store
@@ -138,10 +139,6 @@ async def _newest(store: Store) -> list[Assessment]:
     return found
 
 
-def labelled_judgments(inputs: list[str]) -> dict[str, Any]:
+def labelled_judgments(inputs: list[str], reading: Reading) -> dict[str, Any]:
     """Judgments of ``--labels`` by id."""
-    if not inputs:
-        return {}
-    from metajudge.readers import open_judgments
-
-    return {judgment.id: judgment for judgment in open_judgments(inputs)}
+    return {judgment.id: judgment for judgment in reading.open(inputs)} if inputs else {}

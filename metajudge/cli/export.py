@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from metajudge.cli.inputs import AS_THEY_ARE, Reading, reads_judgments
 from metajudge.cli.options import JsonOption
 
 app = typer.Typer(
@@ -13,6 +14,7 @@ app = typer.Typer(
 
 
 @app.command("preferences")
+@reads_judgments
 def preferences(
     out: Annotated[Path, typer.Option(help="The folder to make; it must not exist.", metavar="DIR")],
     kind: Annotated[
@@ -86,6 +88,7 @@ def preferences(
     shard_rows: Annotated[int, typer.Option(help="Rows in a file at most.", min=1)] = 50_000,
     seed: Annotated[int, typer.Option(help="Of splits and choices; the same seed gives the same bytes.")] = 0,
     as_json: JsonOption = False,
+    reading: Reading = AS_THEY_ARE,
 ) -> None:
     """Write a folder of preference data from judgments that survived vetting.
 
@@ -121,7 +124,7 @@ def preferences(
         "calibration": calibration,
         "decontaminate": decontaminate or (),
     }
-    raise typer.Exit(run_export(out, asked, source, as_json))
+    raise typer.Exit(run_export(out, asked, source, reading, as_json))
 
 
 @app.command("check")

@@ -12,15 +12,17 @@ import orjson
 import typer
 from pydantic import ValidationError
 
+from metajudge.cli.inputs import Reading
 from metajudge.cli.options import store_path
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.preferences import ExportRequest, ExportResult, export
+from metajudge.report.files import check_apart
 
 LIVE_EVERY_S = 0.2
 PLAIN_EVERY_S = 5.0
 
 
-def run_export(out: Path, asked: Mapping[str, Any], source: Mapping[str, Any], as_json: bool) -> int:
+def run_export(out: Path, asked: Mapping[str, Any], source: Mapping[str, Any], reading: Reading, as_json: bool) -> int:
     """Runs the export and prints what came of it; returns the exit code."""
     request = _request(asked)
     chosen = dict(source)
@@ -29,8 +31,12 @@ def run_export(out: Path, asked: Mapping[str, Any], source: Mapping[str, Any], a
     elif chosen["store"] is not None:
         raise InputError("--store and --assessments exclude each other: name one source")
     chosen["judgments"] = chosen["judgments"] or None
+    files = [*(chosen["judgments"] or ()), *(chosen["decontaminate"] or ())]
+    check_apart([*files, *([chosen["assessments"]] if chosen["assessments"] else [])], [out])
+    if reading.mapping is not None and chosen["judgments"]:
+        reading.open(chosen["judgments"])  # which keeps the mapping
     with StageBar() as bar:
-        result = export(out, request, watch=bar.begin, **chosen)
+        result = export(out, request, watch=bar.begin, mapping=reading.mapping, prefix_ids=reading.prefix_ids, **chosen)
     unreadable = result.stats["read"]["unreadable_lines"]
     if as_json:
         data = {"out": str(out), "rows": result.rows, "resumed": result.resumed, **result.stats}

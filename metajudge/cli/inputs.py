@@ -1,11 +1,18 @@
 """Options that say how foreign tables are read, and the source they open."""
 
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from metajudge.readers import FieldMap, JudgmentSource
+    from metajudge.readers.items import ItemSource
 
 MapOption = Annotated[
     list[str] | None,
@@ -30,6 +37,57 @@ PrefixIdsOption = Annotated[
 ]
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a command's inputs are read: what ``--map``, ``--map-values`` and ``--prefix-ids`` say."""
+
+    maps: list[str] | None = None
+    values: list[str] | None = None
+    prefix_ids: bool = False
+
+    def open(self, inputs: list[str], **options: Any) -> "JudgmentSource":
+        """Opens judgments; see :func:`open_inputs`."""
+        return open_inputs(inputs, self.maps, self.values, prefix_ids=self.prefix_ids, **options)
+
+    def open_items(self, inputs: list[str], **options: Any) -> "ItemSource":
+        """Opens items, or judgments for their items; a mapping that was given, and fits, is kept for the next run."""
+        from metajudge.readers.items import open_items
+
+        source = open_items(inputs, mapping=self.mapping, prefix_ids=self.prefix_ids, **options)
+        if self.mapping is not None:
+            keep_mapping(inputs, source.formats, self.mapping)
+        return source
+
+    @property
+    def mapping(self) -> "FieldMap | None":
+        """The mapping given; None without one."""
+        return mapping_of(self.maps, self.values)
+
+
+AS_THEY_ARE = Reading()
+"""Every input by its format, or by the mapping kept for it."""
+
+
+def reads_judgments(command: Callable[..., None]) -> Callable[..., None]:
+    """Gives a command the options ``--map``, ``--map-values`` and ``--prefix-ids``, as its argument ``reading``."""
+    options = {"maps": (MapOption, None), "map_values": (MapValuesOption, None), "prefix_ids": (PrefixIdsOption, False)}
+    signature = inspect.signature(command, eval_str=True)
+    own = [one for name, one in signature.parameters.items() if name != "reading"]
+    added = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=option)
+        for name, (option, default) in options.items()
+    ]
+
+    @functools.wraps(command)
+    def with_reading(**given: Any) -> None:
+        maps, values, prefix_ids = (given.pop(name) for name in options)
+        command(**given, reading=Reading(maps, values, prefix_ids))
+
+    with_reading.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
+    with_reading.__annotations__ = {one.name: one.annotation for one in (*own, *added)}
+    return with_reading
+
+
 def mapping_of(maps: list[str] | None, values: list[str] | None) -> "FieldMap | None":
     """The mapping that the flags make; None without flags."""
     from metajudge.readers import parse_map
@@ -51,16 +109,16 @@ def open_inputs(
     mapping = mapping_of(maps, values)
     source = open_judgments(inputs, mapping=mapping, prefix_ids=prefix_ids, **options)
     if mapping is not None:
-        keep_mapping(inputs, source, mapping)
+        keep_mapping(inputs, source.formats, mapping)
     return source
 
 
-def keep_mapping(inputs: list[str], source: "JudgmentSource", mapping: "FieldMap") -> None:
+def keep_mapping(inputs: list[str], formats: "Mapping[str, str]", mapping: "FieldMap") -> None:
     """Keeps a mapping for every input that was read by it, and says so."""
     from metajudge.readers.saved_maps import save_map, saved_map
 
     for name in inputs:
-        if name == "-" or not source.formats.get(name, "").endswith("mapped"):
+        if name == "-" or not formats.get(name, "").endswith("mapped"):
             continue
         kept = saved_map(name)
         whole = mapping if mapping.columns or kept is None else kept.with_values(mapping.values)

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from metajudge.cli.inputs import AS_THEY_ARE, Reading, reads_judgments
 from metajudge.cli.loop import run, say, stop_on_interrupt
 from metajudge.cli.options import JsonOption, StoreOption, panel_from, store_path
 from metajudge.cli.sending import (
@@ -45,11 +46,13 @@ class Orders(StrEnum):
     GIVEN = "given"
 
 
+@reads_judgments
 def judge(
     inputs: Annotated[
         list[str],
         typer.Argument(
-            help="Items (JSONL: id, question, responses), or files or folders of judgments, whose items are judged.",
+            help="Items (JSONL: id, question, responses; or a table with --map question=...,responses.A=...), or files "
+            "or folders of judgments, whose items are judged.",
             metavar="INPUT...",
         ),
     ],
@@ -96,6 +99,7 @@ def judge(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Estimate calls, tokens and dollars; send nothing.")
     ] = False,
+    reading: Reading = AS_THEY_ARE,
 ) -> None:
     """Judge pairs of responses, or grade them: each judge answers the question itself, then judges.
 
@@ -107,7 +111,6 @@ def judge(
     4 batches pending (--batch-wait), 130 interrupted.
     """
     from metajudge.cli.judge_run import JudgeSummary, write_lines
-    from metajudge.readers.items import open_items
     from metajudge.report.files import check_apart
 
     panel = _judges(config, judge, seed)
@@ -118,7 +121,7 @@ def judge(
     if rule is not None and combined is None:
         raise typer.BadParameter("it says how --combined FILE is made: name the file, too", param_hint="--rule")
     check_apart([*inputs, *([config] if config else [])], [out, combined])
-    source = open_items(inputs, responses=None if grade else 2, limit=limit)
+    source = reading.open_items(inputs, responses=None if grade else 2, limit=limit)
     _require_items(source)
     if dry_run:
         _print_estimate(panel, source, orders, as_json, grade=grade, with_reference=with_reference)

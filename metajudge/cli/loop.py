@@ -8,11 +8,9 @@ import sys
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-T = TypeVar("T")
+from metajudge.concurrency import YOUNG_OBJECTS
 
-# Imported SDKs are half a million objects that never die; the default has them walked over many times a second.
-# What vetting itself allocates is freed by reference counts.
-YOUNG_OBJECTS = 5_000
+T = TypeVar("T")
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:

@@ -1,5 +1,6 @@
 """The files a peers run appends to: every attempt a line, written at once, never changed."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -30,7 +31,7 @@ class AttemptLog(Generic[T]):
             raise InputError(f"{path} is a folder: name a file")
         try:
             self._file = path.open("ab+")
-            self._cut_torn_line()
+            self._mend_last_line()
         except OSError as error:
             raise InputError(f"{path}: cannot be written: {error.strerror}; choose another --out") from None
         try:
@@ -39,14 +40,21 @@ class AttemptLog(Generic[T]):
             self._file.close()
             raise
 
-    def _cut_torn_line(self) -> None:
+    def _mend_last_line(self) -> None:
         self._file.seek(0)
-        size = kept = 0
-        for line in self._file:
-            size += len(line)
-            kept = size if line.endswith(b"\n") else kept
-        if kept < size:
-            self._file.truncate(kept)
+        size, last = 0, b"\n"
+        for last in self._file:
+            size += len(last)
+        if last.endswith(b"\n"):
+            return
+        if not last.startswith(b"{"):  # nothing of ours: it is the user's, and stays as it is
+            self._file.close()
+            raise InputError(f"{self.path} ends in what is no record of a run: choose another --out")
+        if _is_whole(last):
+            self._file.write(b"\n")
+            self._file.flush()
+        else:
+            self._file.truncate(size - len(last))
 
     def append(self, record: T) -> None:
         """Writes one record; it is in the file when this returns."""
@@ -61,3 +69,11 @@ class AttemptLog(Generic[T]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._file.close()
+
+
+def _is_whole(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return True

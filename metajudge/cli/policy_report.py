@@ -49,6 +49,9 @@ def simulation_lines(found: Simulation, policy: Policy, other: Policy | None) ->
     """What would change, in words."""
     before = "the decisions made" if other is None else f"policy {other.name}"
     yield f"{found.total} {found.subject}: policy {policy.name} decides {found.changed} otherwise than {before}."
+    if not found.total and not found.skipped:
+        maker = "case" if found.subject == "cases" else "vet"
+        yield f"The store holds no {found.subject}, which this policy is for: `metajudge {maker}` puts them there."
     for (old, new), count in sorted(found.transitions.items()):
         yield f"  {count:>6}  {old} -> {new}{'' if old != new else ' (as before)'}"
         if old == new:

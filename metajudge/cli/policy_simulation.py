@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from metajudge.cli.case_run import KIND
+from metajudge.case_records import KIND
 from metajudge.decision import Decision, Policy, decide_adjusted, decide_verdict
 from metajudge.errors import InputError
 from metajudge.judging.case_scoring import mean_scores, overall_of_numbers

@@ -1,68 +1,12 @@
 """``metajudge rank``: one order from a file of rankings, by any voting rule, with its ties."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from metajudge.cli.options import JsonOption
-
-if TYPE_CHECKING:
-    from metajudge.readers.ballots import BallotFile
-    from metajudge.voting import Profile
-
-
-class Rule(StrEnum):
-    """Voting rules by their names in ``metajudge.voting``."""
-
-    KEMENY = "kemeny"
-    BORDA = "borda"
-    COPELAND = "copeland"
-    SCHULZE = "schulze"
-    RANKED_PAIRS = "ranked_pairs"
-    MEDIAN_RANK = "median_rank"
-    PLURALITY = "plurality"
-    BRADLEY_TERRY = "bradley_terry"
-    PLACKETT_LUCE = "plackett_luce"
-    AGREEMENT_WEIGHTED_BORDA = "agreement_weighted_borda"
-
-
-class TieOption(StrEnum):
-    """What a ballot's tie counts; which rule takes which is in ``TIES``."""
-
-    HALF = "half"
-    IGNORE = "ignore"
-    DAVIDSON = "davidson"
-    BRESLOW = "breslow"
-    REFUSE = "refuse"
-
-
-class UnrankedOption(StrEnum):
-    """What a ballot says of candidates it does not name."""
-
-    BELOW = "below"
-    IGNORE = "ignore"
-
-
-TIES = {
-    Rule.KEMENY: (TieOption.HALF, TieOption.IGNORE),
-    Rule.BRADLEY_TERRY: (TieOption.HALF, TieOption.IGNORE, TieOption.DAVIDSON),
-    Rule.PLACKETT_LUCE: (TieOption.BRESLOW, TieOption.REFUSE),
-}
-"""Rules with an option for ties, its default first."""
-
-MODELS = (Rule.BRADLEY_TERRY, Rule.PLACKETT_LUCE)
-"""Rules that estimate strengths: unnamed candidates were not compared by default, and a prior may be added."""
-
-
-LISTED = 10
-"""Equally good orders listed where the user does not say."""
-
-
-SECONDS = 60.0
-"""For a proof where the user does not say: dozens of candidates in hundreds of thousands of near-random ballots can
-take hours."""
+from metajudge.ranking import Rule, TieOption, UnrankedOption
 
 
 def rank(
@@ -102,73 +46,29 @@ def rank(
     Exit code 1 where lines had to be left out, or the time limit came before the proof.
     """
     from metajudge.errors import UnprovenError
+    from metajudge.ranking import as_data, count_ballots, rule_options
     from metajudge.readers.ballots import read_ballots
 
-    options = _options(rule, ties, unranked, max_optima, time_limit, prior)
+    options = rule_options(rule, ties, unranked, max_optima, time_limit, prior, flags=True)
     file = read_ballots(ballots)
     for reject in file.rejects:
         typer.echo(f"left out: {reject}", err=True)
     try:
-        result, profile = _count(file, rule, options)
+        rankings = [ballot.ranking for ballot in file.ballots]
+        weights = [ballot.weight for ballot in file.ballots]
+        result, profile = count_ballots(rankings, file.candidates, weights, rule, options)
     except UnprovenError as error:
         if as_json:
             _print_json({"rule": rule, "proven": False, "cost": error.cost, "bound": error.bound, "best": error.best})
         typer.echo(f"metajudge: {error}", err=True)
         raise typer.Exit(1) from None
     if as_json:
-        from metajudge.cli.rank_report import as_data
-
         _print_json(as_data(result, profile, file, options))
     else:
         from metajudge.cli.rank_report import as_text
 
         typer.echo(as_text(result, profile, file, options))
     raise typer.Exit(1 if file.rejects else 0)
-
-
-def _options(
-    rule: Rule,
-    ties: TieOption | None,
-    unranked: UnrankedOption | None,
-    max_optima: int | None,
-    time_limit: float | None,
-    prior: float | None,
-) -> dict[str, Any]:
-    """The rule's own options; one it does not have is refused, not dropped."""
-    from metajudge.errors import ConfigurationError
-
-    options: dict[str, Any] = {}
-    if rule in TIES:
-        if ties is not None and ties not in TIES[rule]:
-            raise ConfigurationError(f"{rule} takes --ties {' or '.join(TIES[rule])}, not {ties}")
-        options["ties"] = str(ties or TIES[rule][0])
-    elif ties is not None:
-        raise ConfigurationError(f"{rule} has no --ties: ties on ballots have one meaning there; leave the option out")
-    if rule is not Rule.PLURALITY:
-        default = UnrankedOption.IGNORE if rule in MODELS else UnrankedOption.BELOW
-        options["unranked"] = str(unranked or default)
-    elif unranked is not None:
-        raise ConfigurationError("plurality counts first places alone and has no --unranked: leave the option out")
-    if rule is Rule.KEMENY:
-        options |= {"max_optima": max_optima or LISTED, "time_limit": SECONDS if time_limit is None else time_limit}
-    elif time_limit is not None:
-        raise ConfigurationError(f"{rule} has no --time-limit: kemeny alone searches for a proof")
-    elif max_optima is not None:
-        raise ConfigurationError(f"{rule} has no --max-optima: kemeny alone lists equally good orders")
-    if rule in MODELS:
-        options["prior"] = prior or 0.0
-    elif prior is not None:
-        raise ConfigurationError(f"{rule} has no --prior: bradley_terry and plackett_luce alone estimate strengths")
-    return options
-
-
-def _count(file: "BallotFile", rule: Rule, options: dict[str, Any]) -> "tuple[Any, Profile]":
-    from metajudge import voting
-
-    rankings = [ballot.ranking for ballot in file.ballots]
-    weights = [ballot.weight for ballot in file.ballots]
-    profile = voting.read_profile(rankings, file.candidates, weights)
-    return getattr(voting, rule)(profile, **options), profile
 
 
 def _print_json(data: dict[str, Any]) -> None:

@@ -3,21 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
+from metajudge.ranking import warnings_of
 from metajudge.readers.ballots import BallotFile
 from metajudge.report.document import Cell, Column, Table
 from metajudge.report.text import table_to_text
-from metajudge.voting import (
-    BradleyTerry,
-    Consensus,
-    Kemeny,
-    PlackettLuce,
-    Profile,
-    RankedPairs,
-    WeightedBorda,
-    pair_counts,
-)
+from metajudge.voting import BradleyTerry, Consensus, Kemeny, PlackettLuce, Profile
 
 SHOWN = 5
 """Equally good orders printed; of long ones only the first."""
@@ -36,49 +26,6 @@ _SCORES = {
 }
 
 
-def as_data(result: Consensus, profile: Profile, file: BallotFile, options: dict[str, Any]) -> dict[str, Any]:
-    """The result for machines."""
-    data: dict[str, Any] = {
-        "rule": result.rule,
-        "options": options,
-        "file": file.name,
-        "format": file.format,
-        "ballots": len(file.ballots),
-        "weight": float(profile.total_weight),
-        "candidates": list(profile.candidates),
-        "left_out": [{"line": reject.line, "reason": reject.reason} for reject in file.rejects],
-        "ranking": [list(group) for group in result.ranking],
-        "ties": [list(group) for group in result.ties],
-        "scores": dict(result.scores),
-        "warnings": list(_warnings(result, profile, file, options)),
-    }
-    match result:
-        case Kemeny():
-            data |= {
-                "cost": result.cost,
-                "proven": result.proven,
-                "n_optima": result.n_optima,
-                "n_optima_at_least": result.n_optima_at_least,
-                "optima": [list(order) for order in result.optima],
-                "mean_rank": dict(result.mean_rank),
-                "span": {name: [span.best, span.worst] for name, span in result.span.items()},
-                "over_all_optima": result.over_all_optima,
-            }
-        case BradleyTerry() | PlackettLuce():
-            data |= {"standard_errors": dict(result.standard_errors), "log_likelihood": result.log_likelihood}
-            if isinstance(result, BradleyTerry):
-                data["draw_parameter"] = result.draw_parameter
-        case RankedPairs():
-            data |= {"outcomes": result.outcomes, "exact": result.exact}
-        case WeightedBorda():
-            data |= {
-                "voter_weights": list(result.voter_weights),
-                "cliques": [list(clique) for clique in result.cliques],
-                "capped": list(result.capped),
-            }
-    return data
-
-
 def as_text(result: Consensus, profile: Profile, file: BallotFile, options: dict[str, Any]) -> str:
     """The result for people: one table, then what to know about it."""
     weight = float(profile.total_weight)
@@ -89,7 +36,7 @@ def as_text(result: Consensus, profile: Profile, file: BallotFile, options: dict
     lines = [table_to_text(Table(caption=caption, columns=_columns(result), rows=tuple(_rows(result))))]
     if isinstance(result, Kemeny):
         lines += _optima(result)
-    lines += _warnings(result, profile, file, options)
+    lines += warnings_of(result, profile, file, options)
     return "\n".join(lines)
 
 
@@ -146,45 +93,3 @@ def _optima(result: Kemeny) -> list[str]:
             "only what is proven to be in the same order in all."
         )
     return lines
-
-
-def _warnings(result: Consensus, profile: Profile, file: BallotFile, options: dict[str, Any]) -> Iterator[str]:
-    if isinstance(result, Kemeny) and not result.is_unique:
-        yield from _ambiguous(profile, options)
-    if isinstance(result, RankedPairs) and not result.exact:
-        yield (
-            "Too many majorities are equally strong to follow every order of locking them: those that contradict each "
-            "other were left out, so the first group may be too large or another."
-        )
-    if isinstance(result, WeightedBorda) and result.warning:
-        yield f"Warning: {result.warning}."
-    if isinstance(result, BradleyTerry | PlackettLuce):
-        if options["prior"]:
-            yield f"With a prior of {options['prior']:g} pseudo-wins each way: strengths depend on it."
-        elif isinstance(result, BradleyTerry) and (profile.ranked.sum(axis=1) > 2).any():
-            yield "Pairs of one ranking are not independent: the standard errors are too small for whole rankings."
-    questions = {ballot.question for ballot in file.ballots if ballot.question is not None}
-    if len(questions) > 1:
-        yield f"The ballots are on {len(questions)} questions and were counted together."
-    ranked = profile.ranked.sum(axis=1)
-    if options.get("unranked") == "below" and len(profile.candidates) > 2 and (ranked == 2).all():
-        yield (
-            f"Every ballot names two of {len(profile.candidates)} candidates, and the others stand below them: if "
-            "these are votes on pairs, take --unranked ignore."
-        )
-    if not profile.exact:
-        yield "The weights were rounded to 1e-12 of their sum; costs that differ by less count as equal."
-
-
-def _ambiguous(profile: Profile, options: dict[str, Any]) -> Iterator[str]:
-    counts = pair_counts(profile, options["unranked"])
-    level = int((np.triu(counts.margins == 0, 1)).sum())
-    pairs = len(profile.candidates) * (len(profile.candidates) - 1) // 2
-    yield f"The order is ambiguous: report all, or the mean ranks, never one. {level} of {pairs} pairs are level."
-    voters = len(profile.places)
-    even = bool((profile.weights == profile.weights[0]).all()) and voters % 2 == 0
-    if even and level:
-        yield (
-            f"An even number of equal voters ({voters}) leaves pairs level that an odd panel decides: add a voter, or "
-            "weigh them."
-        )

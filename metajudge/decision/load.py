@@ -15,7 +15,7 @@ from metajudge.decision.policy import Policy, check_rubric
 from metajudge.errors import PolicyError, RubricError
 from metajudge.rubric import Rubric, load_rubric
 from metajudge.rubric_model import did_you_mean, name_list
-from metajudge.yaml_documents import describe, looks_like_path, parse_yaml, read_text
+from metajudge.yaml_documents import looks_like_path, parse_yaml, problems_of, read_text
 
 BUILTIN_POLICIES = ("verdict", "verdict_score", "risk_analysis")
 """The policies that come with metajudge; the first is the default for verdicts."""
@@ -64,7 +64,7 @@ def parse_policy(text: str, source: str) -> Policy:
     try:
         return Policy.model_validate(data)
     except ValidationError as error:
-        found = dict.fromkeys(describe(details, _known_fields) for details in error.errors(include_url=False))
+        found = problems_of(error, _known_fields)
         raise PolicyError("\n".join(f"{source}: {problem}" for problem in found)) from None
 
 

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from pydantic import ValidationError
+
 from metajudge.decision.load import load_policy
 from metajudge.decision.policy import Policy
 from metajudge.errors import InputError, PolicyError
@@ -92,16 +94,20 @@ class FeedbackLoop:
                 return sorted(found, key=lambda case: (min(one.decided_at for one in case.decisions), case.case_id))
 
     async def active(self, name: str) -> Policy:
-        """The version in force: the one activated last, else the policy's file."""
+        """The version in force: the one activated last, else the policy's file.
+
+        Raises:
+            PolicyError: there is none of that name, or the store's record of it is not what was put there.
+        """
         entries = await self._store.audit_log.entries(ACTIVATION, name, limit=1)
         if entries:
-            return Policy.model_validate(entries[-1].payload["policy"])
+            return _recorded(entries[-1])
         used = await self._store.audit_log.entries(POLICY, name, limit=1)
         try:
             return load_policy(name)
         except PolicyError:
             if used:  # its file is gone or elsewhere; what was decided with is on record
-                return Policy.model_validate(used[-1].payload["policy"])
+                return _recorded(used[-1])
             raise
 
     async def register(self, policy: Policy) -> None:
@@ -237,6 +243,9 @@ class FeedbackLoop:
         proposal = await self.proposal(proposal_id)
         if not by.strip():
             raise InputError("say who activates it: --by NAME")
+        made = _proposal_id(proposal.base_digest, proposal.policy, proposal.direction, proposal.cases)
+        if made != proposal_id:
+            raise InputError(f"proposal {proposal_id} is not what was proposed under this id: propose again")
         policy = await self.active(proposal.name)
         if policy.digest == proposal.policy.digest:
             raise InputError(f"proposal {proposal_id} is in force already")
@@ -280,7 +289,7 @@ class FeedbackLoop:
     ) -> Proposal:
         ids = tuple(case.case_id for case in cases)
         return Proposal(
-            proposal_id=digest(["proposal", policy.digest, new.digest, test.direction, ids])[:12],
+            proposal_id=_proposal_id(policy.digest, new, test.direction, ids),
             name=policy.name,
             base_digest=policy.digest,
             kind=test.kind,
@@ -293,6 +302,26 @@ class FeedbackLoop:
             created_at=self._clock(),
             status="proposed" if test.better else "refused",
         )
+
+
+def _proposal_id(base_digest: str, new: Policy, direction: Direction, cases: Sequence[str]) -> str:
+    return digest(["proposal", base_digest, new.digest, direction, cases])[:12]
+
+
+def _recorded(entry: AuditEntry) -> Policy:
+    """The policy of an entry, which must still have the digest that was recorded with it."""
+    try:
+        policy = Policy.model_validate(entry.payload["policy"])
+    except ValidationError:
+        policy = None
+    recorded = str(entry.payload.get("digest", "of no name"))
+    if policy is None or policy.digest != recorded:
+        raise PolicyError(
+            f"policy {entry.subject!r}: the store's {entry.kind} record {entry.entry_id} holds something else than the "
+            f"version {recorded[:12]} it names, so nothing is decided by it: it was changed by "
+            "hand, or comes from another version of metajudge; decide by a file (--policy FILE), or restore the store"
+        )
+    return policy
 
 
 def _ways(cases: Sequence[DecidedCase]) -> list[Direction]:

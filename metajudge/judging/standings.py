@@ -79,7 +79,8 @@ def _figures(name: str, records: Sequence[ClashRecord]) -> tuple[Average, Averag
     quality = Average(fmean(shares), len(shares)) if shares else Average(None, 0, why="no verdict ranks it")
     answers = _answers(name, records)
     generated = [one for one in answers if one.source == "generated" and one.failure is None]
-    why = "the answers were given, not generated" if answers and not generated else "it answered nothing"
+    given = any(one.source == "given" for one in answers)
+    why = "the answers were given, not generated" if given else "none of its answers arrived"
     return (
         quality,
         _average([one.cost_usd for one in generated], "a price or the usage is not known", why),

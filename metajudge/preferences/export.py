@@ -21,7 +21,8 @@ from metajudge.preferences.manifest import CARD, STATS, pretty, write_manifest
 from metajudge.preferences.request import ExportRequest, Format, Kind
 from metajudge.preferences.responses import pair_responses
 from metajudge.preferences.workspace import Workspace
-from metajudge.readers import JudgmentSource, open_judgments
+from metajudge.readers import FieldMap, JudgmentSource, open_judgments
+from metajudge.readers.saved_maps import FILE_NAME as MAPS_FILE
 from metajudge.types import Assessment, Judgment, digest
 from metajudge.types.location import StoreLocation, store_location
 
@@ -61,6 +62,8 @@ def export(
     judgments: Sequence[Path | str] | JudgmentSource | Iterable[Judgment] | None = None,
     calibration: "Path | str | Calibration | None" = None,
     decontaminate: Sequence[Path | str] = (),
+    mapping: FieldMap | None = None,
+    prefix_ids: bool = False,
     watch: Watcher | None = None,
 ) -> ExportResult:
     """Writes a preference dataset from vetted judgments.
@@ -77,6 +80,8 @@ def export(
         judgments: files and folders, an open source, or objects: what the assessments were made from.
         calibration: for a guarantee that is stored in the calibration and not in the assessments.
         decontaminate: benchmark files; rows that share a run of words with one of their items are dropped.
+        mapping: for files of judgments, which column is what (:func:`metajudge.readers.open_judgments`).
+        prefix_ids: put a file's name before its ids, as was done when they were vetted.
         watch: told of every stage.
 
     Raises:
@@ -97,16 +102,18 @@ def export(
     given = Vetted(
         store=None if store is None else store_location(store),
         run=run,
-        judgments=open_judgments(files) if files else judgments,  # type: ignore[arg-type]
+        judgments=open_judgments(files, mapping=mapping, prefix_ids=prefix_ids) if files else judgments,  # type: ignore[arg-type]
         assessments=Path(assessments) if isinstance(assessments, str | Path) else assessments,
     )
     against = Benchmarks.read([Path(path) for path in decontaminate], asked.ngram)
     limits = _limits(calibration)
     named = [*files, *(one for one in (given.store, given.assessments) if isinstance(one, Path))]
     exact = all(isinstance(one, Path) for one in (given.store, given.assessments) if one is not None)
-    exact = exact and (judgments is None or bool(files))
+    exact = exact and (judgments is None or bool(files)) and all(one.is_file() or one.is_dir() for one in named)
     key = [asked.model_dump(mode="json"), __version__, duckdb.__version__, run, _state(map(Path, decontaminate))]
     key += [None if limits is None else limits.digest, _state(named) if exact else uuid.uuid4().hex]
+    kept_maps = [folder / MAPS_FILE for folder in dict.fromkeys((Path.cwd(), *(file.parent for file in files)))]
+    key += [None if mapping is None else mapping.model_dump(), str(prefix_ids), _state(kept_maps)]
     workspace = Workspace(target, digest(key))
     try:
         with workspace.kept_for_resuming(), attached(workspace.database, given.store):

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import duckdb
-import orjson
 
 from metajudge.errors import InputError, StoreError
-from metajudge.preferences.assessment_lines import to_line, writing_assessments
+from metajudge.preferences.assessment_lines import writing_assessments
+from metajudge.preferences.judgment_lines import JudgmentLinesWritten, write_halves, write_judgments
 from metajudge.preferences.request import ExportRequest, Kind, Rule
 from metajudge.preferences.workspace import quoted
 from metajudge.readers import JudgmentSource
@@ -242,81 +242,71 @@ def _from_records(
             "there are judgments but no assessments, so nothing says which to keep: name a file of `metajudge vet "
             "--out` with --assessments, or a store, or keep everything with --all"
         )
-    rows = _JudgmentRows(request.kind is Kind.JUDGMENTS)
+    judging = request.kind is Kind.JUDGMENTS
     with tempfile.TemporaryDirectory(dir=scratch, prefix="lines-") as folder:
-        items, judgments, assessments = (Path(folder) / name for name in ("items", "judgments", "assessments"))
+        assessments = Path(folder) / "assessments"
         with writing_assessments(given.assessments, assessments):
-            rows.write(given.judgments, judgments, items)
-            _load(work, "judgments", judgments, _JUDGMENTS)
-            _load(work, "items", items, _ITEMS)
+            rejects = _take_judgments(work, given.judgments, Path(folder), judging)
         _load(work, "assessments", assessments, _ASSESSMENTS)
     if given.assessments is None:
         work.execute("""
             INSERT INTO assessments BY NAME
             SELECT judgment_id, judgment_digest, item_id, judge, 'assessed' AS status FROM judgments""")
     _refuse_contradictions(work)
-    rejects = given.judgments.rejects if isinstance(given.judgments, JudgmentSource) else 0
     (without,) = only(work, "SELECT count(*) FROM judgments ANTI JOIN assessments USING (judgment_id)")
     work.execute("DELETE FROM judgments WHERE judgment_id NOT IN (SELECT judgment_id FROM assessments)")
     return {"unreadable_lines": rejects, "forgotten": 0, "superseded": 0, "not_vetted": without}
 
 
-class _JudgmentRows:
-    """Judgments as lines of JSON, and each item once."""
-
-    def __init__(self, judging: bool) -> None:
-        self._judging = judging
-        self._items: dict[str, int] = {}
-
-    def write(self, source: JudgmentSource | Iterable[Judgment], judgments: Path, items: Path) -> None:
-        found = source.all() if isinstance(source, JudgmentSource) else {one.digest: one for one in source}.values()
-        with judgments.open("wb", buffering=1 << 20) as said, items.open("wb", buffering=1 << 20) as asked:
-            for number, judgment in enumerate(found):
-                if self._is_new(judgment):
-                    asked.write(to_line({"item_no": number, **_item_row(judgment)}))
-                said.write(to_line({"judgment_no": number, **self._row(judgment)}))
-
-    def _is_new(self, judgment: Judgment) -> bool:
-        item = judgment.item
-        content = hash((item.question, *item.responses.items()))
-        known = len(self._items)
-        if self._items.setdefault(item.id, content) != content:
-            raise InputError(
-                f"item {item.id!r} has two different contents, the second in judgment {judgment.id!r}: give each "
-                "content its own item id, or repair the record that differs"
-            )
-        return len(self._items) > known
-
-    def _row(self, judgment: Judgment) -> dict[str, Any]:
-        meta, verdict = judgment.meta, judgment.verdict
-        finish = next((meta[name] for name in ("finish", "finish_reason", "stop_reason") if meta.get(name)), None)
-        said = None if verdict is None else verdict.to_json()
-        return {
-            "judgment_id": judgment.id,
-            "judgment_digest": judgment.digest,
-            "item_id": judgment.item.id,
-            "judge": judgment.judge,
-            "verdict": said if isinstance(said, str) or said is None else orjson.dumps(said).decode(),
-            "shown": judgment.order,
-            "labels": judgment.labels,
-            "rationale": judgment.rationale if self._judging else None,
-            "instruction": judgment.instruction if self._judging else None,
-            "finish": None if finish is None else str(finish),
-            "response_finish": _json_or_none(meta.get("response_finish")),
-        }
+def _take_judgments(
+    work: duckdb.DuckDBPyConnection, given: JudgmentSource | Iterable[Judgment], folder: Path, judging: bool
+) -> int:
+    """Fills ``judgments`` and ``items``; returns the number of rejects."""
+    halves = write_halves(given, folder, judging)
+    if halves is not None:
+        first, second = halves
+        _load_lines(work, first)
+        if _belong_together(work, second):
+            return first.rejects + second.rejects
+    whole = write_judgments(given, folder, judging)
+    _load_lines(work, whole)
+    return whole.rejects
 
 
-def _item_row(judgment: Judgment) -> dict[str, Any]:
-    item = judgment.item
-    label = None if item.label is None else item.label.to_json()
-    return {
-        "item_id": item.id,
-        "question": item.question,
-        "responses": orjson.dumps(item.responses).decode(),
-        "category": item.category,
-        "label": label if isinstance(label, str) or label is None else orjson.dumps(label).decode(),
-        "models": _json_or_none(item.models),
-    }
+def _load_lines(work: duckdb.DuckDBPyConnection, lines: JudgmentLinesWritten) -> None:
+    _load(work, "judgments", lines.judgments, _JUDGMENTS)
+    _load(work, "items", lines.items, _ITEMS)
+
+
+def _belong_together(work: duckdb.DuckDBPyConnection, second: JudgmentLinesWritten) -> bool:
+    """Adds the second half of a file to the first, unless an id of one stands in the other for something else.
+
+    Which judgment came first, and where a contradiction stands, is for one pass over the whole file to say.
+    """
+    (offset,) = only(work, "SELECT count(*) FROM judgments")
+    try:
+        for table, path, columns in (("judgments", second.judgments, _JUDGMENTS), ("items", second.items, _ITEMS)):
+            _load(work, f"second_{table}", path, columns)
+        repeated, different = only(
+            work,
+            """SELECT (SELECT count(*) FROM second_judgments SEMI JOIN judgments USING (judgment_id)),
+                (SELECT count(*) FROM second_items s JOIN items i USING (item_id)
+                    WHERE s.question <> i.question OR s.responses <> i.responses)""",
+        )
+        if repeated or different:
+            return False
+        work.execute(
+            f"INSERT INTO judgments SELECT * REPLACE (judgment_no + {offset} AS judgment_no) "
+            "FROM second_judgments ORDER BY judgment_no"
+        )
+        work.execute(
+            f"INSERT INTO items SELECT * REPLACE (item_no + {offset} AS item_no) "
+            "FROM second_items ANTI JOIN items USING (item_id) ORDER BY item_no"
+        )
+    finally:
+        work.execute("DROP TABLE IF EXISTS second_judgments")
+        work.execute("DROP TABLE IF EXISTS second_items")
+    return True
 
 
 def _refuse_contradictions(work: duckdb.DuckDBPyConnection) -> None:
@@ -376,10 +366,6 @@ def _load(work: duckdb.DuckDBPyConnection, table: str, path: Path, columns: dict
         CREATE OR REPLACE TABLE {table} AS SELECT * FROM
         read_json({quoted(path)}, format = 'newline_delimited', columns = {{{described}}},
             maximum_object_size = 67108864)""")
-
-
-def _json_or_none(value: Any) -> str | None:
-    return orjson.dumps(value).decode() if isinstance(value, dict) else None
 
 
 def only(work: duckdb.DuckDBPyConnection, query: str, values: list[Any] | None = None) -> tuple[Any, ...]:

@@ -3,11 +3,13 @@
 import asyncio
 import ssl
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 from metajudge.errors import BadReplyError, ProviderError
+from metajudge.providers.drafts import Drafts, Kind, Sdk, Timeouts
 from metajudge.providers.http_errors import Asked, error_from_exception, error_from_response
 from metajudge.providers.model import Endpoint, Parameters
 
@@ -24,14 +26,6 @@ HttpClientFactory = Callable[[Endpoint], "httpx2.AsyncClient"]
 """Makes the HTTP client for an endpoint, in place of the SDK's own: the seam for tests and proxies."""
 
 
-class _Sdk(Protocol):
-    async def post(self, *args: Any, **options: Any) -> Any: ...
-
-    async def get(self, *args: Any, **options: Any) -> Any: ...
-
-    async def close(self) -> None: ...
-
-
 class Transport(Protocol):
     """What carries a provider's requests: at once, over a connection, or in a batch."""
 
@@ -43,12 +37,26 @@ class Transport(Protocol):
     async def post(self, path: str, body: bytes, asked: Asked, parameters: Parameters) -> bytes: ...
 
 
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """An SDK's client and what lies beneath it.
+
+    Attributes:
+        status_error: what the SDK raises for an answer that is no success.
+    """
+
+    sdk: Sdk
+    status_error: type[Any]
+    http: "httpx2.AsyncClient"
+    drafts: Drafts
+
+
 class EndpointClient:
     """The official SDK's client for one endpoint and key, made on first use.
 
-    It goes through the SDK's generic ``post`` and its aiohttp transport, which costs a third of the
-    typed methods; retries, time-outs and parsing are ours. Redirects are not followed: a second
-    request would go uncounted, and the key would travel along.
+    The SDK builds requests (see :mod:`metajudge.providers.drafts`) and its aiohttp transport sends them; retries,
+    time-outs and parsing are ours. Redirects are not followed: a second request would go uncounted, and the key
+    would travel along.
 
     Args:
         pool_size: connections kept; at least the number of calls in flight.
@@ -69,9 +77,7 @@ class EndpointClient:
         self._key_variable = key_variable
         self._pool_size = pool_size
         self._http_client = http_client
-        self._sdk: _Sdk | None = None
-        self._status_error: type[Any] = Exception
-        self._response_type: type[Any] = object
+        self._opened: _Opened | None = None
         self._timeouts: dict[float, httpx2.Timeout] = {}
 
     def asked(self, model: str) -> Asked:
@@ -84,27 +90,24 @@ class EndpointClient:
         Raises:
             ProviderError: typed, for every answer that is no success and for broken connections.
         """
-        sdk = self._sdk or self.open()
-        url = self.endpoint.base_url + path  # absolute: the SDKs need longer to put one together
-        options: dict[str, Any] = {"timeout": self._timeout(parameters.timeout_s)}
-        if parameters.headers:
-            options["headers"] = dict(parameters.headers)
+        opened = self._opened or self.open()
+        # An absolute URL: otherwise the SDKs put one together by rules of their own.
+        kind = Kind(self.endpoint.base_url + path, parameters.headers, parameters.timeout_s)
         try:
             async with asyncio.timeout(parameters.timeout_s):
-                response = await sdk.post(url, content=body, cast_to=self._response_type, options=options)
-        except self._status_error as error:
-            failed: httpx2.Response = error.response
-            raise error_from_response(failed.status_code, failed.headers, failed.content, asked) from None
+                response = await opened.http.send(await opened.drafts.request(kind, body))
         except Exception as error:
             typed = error_from_exception(error, asked, parameters.timeout_s)
             if typed is None:
                 raise
             raise typed from error
         content: bytes = response.content
+        if not response.is_success:
+            raise error_from_response(response.status_code, response.headers, content, asked)
         if content[:1] != b"{" and not content.lstrip().startswith(b"{"):
-            kind = response.headers.get("content-type", "no content type")
+            what = response.headers.get("content-type", "no content type")
             raise BadReplyError(
-                f"{asked} answered with {kind} instead of a JSON object: {asked.excerpt(content) or 'nothing'}. "
+                f"{asked} answered with {what} instead of a JSON object: {asked.excerpt(content) or 'nothing'}. "
                 "Is the base URL that of an API?",
                 status=response.status_code,
             )
@@ -131,7 +134,9 @@ class EndpointClient:
         Raises:
             ProviderError: typed, for every answer that is no success and for broken connections.
         """
-        sdk = self._sdk or self.open()
+        import httpx2
+
+        opened = self._opened or self.open()
         sent: dict[str, Any] = {}
         options: dict[str, Any] = {"timeout": self._timeout(timeout_s), "headers": dict(headers)}
         if file is not None:
@@ -139,13 +144,11 @@ class EndpointClient:
             options["headers"]["Content-Type"] = "multipart/form-data"
         elif body is not None:
             sent = {"content": body}
-        send = sdk.post if sent else sdk.get
+        send = opened.sdk.post if sent else opened.sdk.get
         try:
             async with asyncio.timeout(timeout_s):
-                response = await send(
-                    self.endpoint.base_url + path, cast_to=self._response_type, options=options, **sent
-                )
-        except self._status_error as error:
+                response = await send(self.endpoint.base_url + path, cast_to=httpx2.Response, options=options, **sent)
+        except opened.status_error as error:
             failed: httpx2.Response = error.response
             raise error_from_response(failed.status_code, failed.headers, failed.content, asked) from None
         except Exception as error:
@@ -169,16 +172,18 @@ class EndpointClient:
         Raises:
             ProviderError: as for :meth:`post`, and what ``read`` raises.
         """
-        sdk = self._sdk or self.open()
+        import httpx2
+
+        opened = self._opened or self.open()
         options: dict[str, Any] = {"timeout": self._timeout(parameters.timeout_s)}
         if parameters.headers:
             options["headers"] = dict(parameters.headers)
         try:
             async with asyncio.timeout(parameters.timeout_s):
-                response = await sdk.post(
+                response = await opened.sdk.post(
                     self.endpoint.base_url + path,
                     content=body,
-                    cast_to=self._response_type,
+                    cast_to=httpx2.Response,
                     options=options,
                     stream=True,
                 )
@@ -188,7 +193,7 @@ class EndpointClient:
                     await response.aclose()
         except ProviderError:
             raise
-        except self._status_error as error:
+        except opened.status_error as error:
             failed: httpx2.Response = error.response
             raise error_from_response(failed.status_code, failed.headers, failed.content, asked) from None
         except Exception as error:
@@ -199,8 +204,9 @@ class EndpointClient:
 
     async def aclose(self) -> None:
         """Closes the connections; the client may not be used afterwards."""
-        if self._sdk is not None:
-            await self._sdk.close()
+        if self._opened is not None:
+            await self._opened.drafts.aclose()
+            await self._opened.sdk.close()
 
     def _timeout(self, timeout_s: float) -> "httpx2.Timeout":
         found = self._timeouts.get(timeout_s)
@@ -212,17 +218,15 @@ class EndpointClient:
             self._timeouts[timeout_s] = found
         return found
 
-    def open(self) -> _Sdk:
+    def open(self) -> _Opened:
         """Imports the SDK and makes the client, unless that was done before; nothing is sent."""
-        if self._sdk is None:
-            import httpx2
-
-            self._response_type = httpx2.Response
-            build = _open_anthropic if self.endpoint.protocol == "anthropic" else _open_openai
+        if self._opened is None:
+            of_protocol = _open_anthropic if self.endpoint.protocol == "anthropic" else _open_openai
             own = self._http_client(self.endpoint) if self._http_client else None
-            opened = build(self.endpoint.base_url, self._key or _NO_KEY, own, self._pool_size)
-            self._sdk, self._status_error = opened
-        return self._sdk
+            self._opened = of_protocol(
+                self.endpoint.base_url, self._key or _NO_KEY, own, self._pool_size, self._timeout
+            )
+        return self._opened
 
 
 class ClientPool:
@@ -291,38 +295,48 @@ _OPENAI_ACCOUNT = ("OpenAI-Organization", "OpenAI-Project")
 """Read by the SDK from the environment; nobody's business at other hosts than OpenAI's."""
 
 
-def _open_openai(base_url: str, key: str, own: "httpx2.AsyncClient | None", pool_size: int) -> tuple[_Sdk, type[Any]]:
+def _open_openai(
+    base_url: str, key: str, own: "httpx2.AsyncClient | None", pool_size: int, timeout: Timeouts
+) -> _Opened:
     import openai
 
     official = urlsplit(base_url).hostname == "api.openai.com"
     without = _TELEMETRY if official else (*_TELEMETRY, *_OPENAI_ACCOUNT)
     left_out: Any = dict.fromkeys(without, openai.omit)
-    client = openai.AsyncOpenAI(
-        api_key=key,
-        base_url=base_url,
-        http_client=own or openai.DefaultAioHttpClient(**_transport_options(base_url, pool_size)),
-        max_retries=0,
-        timeout=None,
-        default_headers=left_out,
-    )
-    return client, openai.APIStatusError
+
+    def build(http: "httpx2.AsyncClient") -> Sdk:
+        return openai.AsyncOpenAI(
+            api_key=key,
+            base_url=base_url,
+            http_client=http,
+            max_retries=0,
+            timeout=None,
+            default_headers=left_out,
+        )
+
+    http = own or openai.DefaultAioHttpClient(**_transport_options(base_url, pool_size))
+    return _Opened(build(http), openai.APIStatusError, http, Drafts(http, build, timeout))
 
 
 def _open_anthropic(
-    base_url: str, key: str, own: "httpx2.AsyncClient | None", pool_size: int
-) -> tuple[_Sdk, type[Any]]:
+    base_url: str, key: str, own: "httpx2.AsyncClient | None", pool_size: int, timeout: Timeouts
+) -> _Opened:
     import anthropic
 
     headers: dict[str, Any] = dict.fromkeys(_TELEMETRY, anthropic.omit)
     if urlsplit(base_url).hostname != "api.anthropic.com":
         headers["x-api-key"] = key  # the SDK sends a bearer token; compatible servers may know this header only
-    client = anthropic.AsyncAnthropic(
-        api_key=key,
-        base_url=base_url,
-        http_client=own or anthropic.DefaultAioHttpClient(**_transport_options(base_url, pool_size)),
-        max_retries=0,
-        timeout=None,
-        open_telemetry=False,
-        default_headers=headers,
-    )
-    return client, anthropic.APIStatusError
+
+    def build(http: "httpx2.AsyncClient") -> Sdk:
+        return anthropic.AsyncAnthropic(
+            api_key=key,
+            base_url=base_url,
+            http_client=http,
+            max_retries=0,
+            timeout=None,
+            open_telemetry=False,
+            default_headers=headers,
+        )
+
+    http = own or anthropic.DefaultAioHttpClient(**_transport_options(base_url, pool_size))
+    return _Opened(build(http), anthropic.APIStatusError, http, Drafts(http, build, timeout))

@@ -1,4 +1,4 @@
-"""Where providers and their wrappers are put together: cache, retry, budget, limits, metering, provider."""
+"""Where providers and their wrappers are put together: cache, retry, budget, limits, tracing, metering, provider."""
 
 import random
 from collections.abc import Callable, Mapping
@@ -17,6 +17,7 @@ from metajudge.providers.notices import Notices
 from metajudge.providers.prices import Price, find_batch_price, find_price
 from metajudge.providers.retry import RetryingModel, RetryPolicy
 from metajudge.providers.spec import LOCAL, PROVIDERS, AgentSpec
+from metajudge.providers.tracing import TracedModel
 
 if TYPE_CHECKING:
     from metajudge.providers.batch_queue import BatchQueue
@@ -189,6 +190,7 @@ def _wrapped(
         run_id=resources.run_id,
         notices=resources.notices,
     )
+    model = TracedModel(model)
     model = LimitedModel(model, resources.shared_limits, estimate)
     if batched is not None:
         model = batched(model)

@@ -1,6 +1,7 @@
 """Ballots in: files of rankings as JSONL, CSV or PrefLib, recognised by what they hold."""
 
 import io
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,6 +21,9 @@ VOTERS = ("voter", "evaluator", "judge", "ballot")
 
 QUESTIONS = ("question_id", "question", "item")
 """Fields and columns that may name the question a ballot is about."""
+
+_LONGEST_RANKING = 1 << 20
+"""Bytes of a first line that is looked at as a bare ranking."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,7 @@ def read_ballots(path: Path | str) -> BallotFile:
     """Reads a file of rankings, plain or gzip.
 
     - JSONL: objects with ``ranking`` (or ``verdict``): a list of candidates or of groups of tied ones, or text such as
-      ``"B > A = C"``; optionally ``weight``, a voter and a question.
+      ``"B > A = C"``; optionally ``weight``, a voter and a question. Or the bare list, one a line.
     - CSV (or TSV): a column ``ranking`` with such text; or columns ``candidate`` and ``rank`` with a voter, a row a
       place; or a column a candidate, with ranks in the cells (empty: not ranked). Optionally ``weight``, a voter and a
       question.
@@ -88,8 +92,11 @@ def read_ballots(path: Path | str) -> BallotFile:
         "judgments": read_judged_ballots,
     }
     suffix = Path(source.name.removesuffix(".gz")).suffix
-    foreign = suffix not in PREFLIB_SUFFIXES and holds_foreign_judgments(source)
-    found = readers["judgments" if foreign else _format_of(source)](source)
+    if suffix not in PREFLIB_SUFFIXES and _holds_bare_rankings(source):
+        found = read_bare_rankings(source)
+    else:
+        foreign = suffix not in PREFLIB_SUFFIXES and holds_foreign_judgments(source)
+        found = readers["judgments" if foreign else _format_of(source)](source)
     if not found.ballots:
         why = f": {found.rejects[0]}" if found.rejects else " (it is empty)"
         raise InputError(f"{source.name} holds no ballot{why}")
@@ -119,6 +126,46 @@ def read_json_ballots(source: Source) -> BallotFile:
         except InputError as error:
             rejects.append(source.reject(line.number, str(error), line.raw))
     return BallotFile(source.name, "jsonl", None, tuple(ballots), tuple(rejects))
+
+
+def _holds_bare_rankings(source: Source) -> bool:
+    """Whether the first line is a JSON list of names or of groups of them."""
+    if source.path.is_dir():
+        return False
+    with open_bytes(source) as stream:
+        head = stream.readline(_LONGEST_RANKING).removeprefix(b"\xef\xbb\xbf").strip()
+    if not head.startswith(b"["):
+        return False
+    try:
+        entries = json.loads(head)
+    except (ValueError, RecursionError):
+        return False
+    return all(isinstance(name, str) for entry in entries for name in (entry if isinstance(entry, list) else [entry]))
+
+
+def read_bare_rankings(source: Source) -> BallotFile:
+    """Reads one list a line, as :func:`metajudge.voting.kemeny` takes them; see :func:`read_ballots`."""
+    ballots: list[FileBallot] = []
+    rejects: list[Reject] = []
+    for number, line in enumerate(text_lines(source), start=1):
+        if not line.strip():
+            continue
+        try:
+            ballots.append(_bare_ballot(line, number))
+        except InputError as error:
+            rejects.append(source.reject(number, str(error), line.encode()))
+    return BallotFile(source.name, "jsonl", None, tuple(ballots), tuple(rejects))
+
+
+def _bare_ballot(line: str, number: int) -> FileBallot:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"not JSON: {error}") from None
+    if not isinstance(value, list):
+        raise InputError("the line is no list: the first line is a bare ranking, so every line must be one")
+    ranking = checked_ranking([group if isinstance(group, list) else [group] for group in value])
+    return FileBallot(ranking, Fraction(1), None, None, number)
 
 
 def _json_ballot(data: dict[str, Any], line: int) -> FileBallot:

@@ -95,6 +95,7 @@ def guess_mapping(columns: Sequence[str], rows: Sequence[Line]) -> Guess:
     for name in ("question", "judge", "id", "item_id", "label", "rationale", *_NAMES):
         if name not in taken.values():
             _by_name(name, names, guess, taken)
+    _asked_in_chat(rows, guess, taken)
     _drop_ambiguous_ids(rows, guess, taken)
     values = _values(rows, guess, taken)
     guess.mapping = FieldMap(columns={one.field: one.column for one in guess.fields}, values=values)
@@ -174,6 +175,18 @@ def _by_name(target: str, names: Sequence[str], guess: Guess, taken: dict[str, s
             sure: Confidence = "high" if name == target or (place < 2 and _level(name) == 0) else "medium"
             guess.fields.append(FieldGuess(target, name, sure, "the name"))
             return
+
+
+def _asked_in_chat(rows: Sequence[Line], guess: Guess, taken: dict[str, str]) -> None:
+    """Where the responses are chats and no column is the question: the first message of the first one."""
+    column = next((name for name, target in taken.items() if target.startswith("responses.")), None)
+    if column is None or "question" in taken.values() or not rows:
+        return
+    chats = [cell(row.data, column) for row in rows]
+    if all(isinstance(chat, list) and chat and isinstance(chat[0], dict) and "content" in chat[0] for chat in chats):
+        path = f"{column}.0.content"
+        taken[path] = "question"
+        guess.fields.append(FieldGuess("question", path, "medium", f"the first message of {column}"))
 
 
 def _drop_ambiguous_ids(rows: Sequence[Line], guess: Guess, taken: dict[str, str]) -> None:

@@ -1,21 +1,32 @@
-"""Items in: a JSONL file of items, or the items of whatever holds judgments.
+"""Items in: a file of items, any table of questions and responses, or the items of whatever holds judgments.
 
 A line of an items file is an :class:`~metajudge.types.Item`: ``{"id", "question", "responses": {"A": ..., "B": ...}}``
-and, where known, ``category``, ``label``, ``reference`` and ``models``.
+and, where known, ``category``, ``label``, ``reference`` and ``models``. A table (CSV, Parquet, a dataset on disk, ...)
+needs a column of questions and one for each response, by the names of a mapping's fields or by a mapping.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from metajudge.errors import InputError
-from metajudge.readers.containers import Container, container_of
-from metajudge.readers.lines import EXCERPT, Line, Reject, Source, read_lines
+from metajudge.readers.containers import Container, container_of, table_of
+from metajudge.readers.dataset_table import DatasetTable, dataset_folders
+from metajudge.readers.detect import Shape, shape_of
+from metajudge.readers.guessing import guess_mapping
+from metajudge.readers.lines import EXCERPT, Line, Reject, Source
+from metajudge.readers.mapped import MappedTable
+from metajudge.readers.mapping import ASKED, FieldMap, own_columns
 from metajudge.readers.reasons import reason_of
+from metajudge.readers.saved_maps import saved_map
 from metajudge.readers.source import open_judgments
+from metajudge.readers.tables import SURVEYED_ROWS, Table
 from metajudge.types import Item, Judgment
+
+_ITEM_FIELDS = ("question", "item_id", "category", "reference", "label")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +49,7 @@ class ItemSource:
     """Different items of files and folders, in order of their first appearance; read anew at every iteration.
 
     Attributes:
+        formats: the path as given -> the name of the format it is read as.
         items: how many there are, after one pass.
         responses: how many responses these have together.
         rejects: lines that could not be read, and items with another number of responses than asked for.
@@ -46,10 +58,19 @@ class ItemSource:
     was judged, it could not be told which.
     """
 
-    def __init__(self, paths: Sequence[str], *, responses: int | None = None, limit: int | None = None) -> None:
+    def __init__(
+        self,
+        paths: Sequence[str],
+        *,
+        responses: int | None = None,
+        limit: int | None = None,
+        mapping: FieldMap | None = None,
+        prefix_ids: bool = False,
+    ) -> None:
         self.items = self.responses = 0
         self.rejects: list[Reject] = []
-        self._inputs = [_input(path) for path in paths]
+        self._inputs = [_input(path, mapping, prefix_ids) for path in paths]
+        self.formats = {path: one.format for path, one in zip(paths, self._inputs, strict=True)}
         self._wanted = responses
         self._limit = limit
 
@@ -84,67 +105,138 @@ class ItemSource:
             yield from one.read()
 
 
-def open_items(paths: Sequence[str], *, responses: int | None = None, limit: int | None = None) -> ItemSource:
-    """Opens files of items, and files or folders of judgments for their items.
+def open_items(
+    paths: Sequence[str],
+    *,
+    responses: int | None = None,
+    limit: int | None = None,
+    mapping: FieldMap | None = None,
+    prefix_ids: bool = False,
+) -> ItemSource:
+    """Opens files of items, tables of questions and responses, and files or folders of judgments for their items.
 
     Args:
         paths: what to read.
         responses: how many responses an item must have; others are rejected, with the reason.
         limit: how many items to give at most.
+        mapping: which column of a table is what; None for the mapping kept for the file, where there is one.
+        prefix_ids: for judgments, put the file's name before every judgment's id.
 
     Raises:
         InputError: a path is missing or of no known format, or holds no record that can be read.
     """
     if not paths:
         raise InputError("no input given: name at least one file of items or of judgments")
-    return ItemSource(paths, responses=responses, limit=limit)
+    return ItemSource(paths, responses=responses, limit=limit, mapping=mapping, prefix_ids=prefix_ids)
 
 
-class _ItemLines:
-    def __init__(self, source: Source) -> None:
-        self.source = source
+class _ItemRecords:
+    """Rows that are items as they stand."""
+
+    def __init__(self, table: Table) -> None:
+        self.format = f"{table.format} of items"
+        self._table = table
 
     def read(self) -> Iterator[_FoundItem | Reject]:
-        for line in read_lines(self.source):
+        source = self._table.source
+        for line in self._table.rows():
             if isinstance(line, Reject):
                 yield line
                 continue
             try:
                 item = Item.model_validate(line.data)
             except ValidationError as error:
-                yield self.source.reject(line.number, reason_of(error), line.raw)
+                yield source.reject(line.number, reason_of(error), line.raw)
             else:
-                yield _FoundItem(item, self.source.name, line.number)
+                yield _FoundItem(item, source.name, line.number)
+
+
+class _MappedItems:
+    """The rows of tables, by a mapping."""
+
+    def __init__(self, tables: Sequence[Table], mapping: FieldMap) -> None:
+        self.format = f"{tables[0].format}, mapped"
+        self._tables = [MappedTable(table, mapping, survey=False, needed=ASKED) for table in tables]
+
+    def read(self) -> Iterator[_FoundItem | Reject]:
+        for mapped in self._tables:
+            for found in mapped.items():
+                yield found if isinstance(found, Reject) else _FoundItem(found[1], mapped.table.source.name, found[0])
 
 
 class _JudgedItems:
     """The items of judgments, in any format that holds judgments."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, mapping: FieldMap | None, prefix_ids: bool) -> None:
         self.path = path
-        self._judgments = open_judgments([path])
+        self._judgments = open_judgments([path], mapping=mapping, prefix_ids=prefix_ids)
+        (self.format,) = self._judgments.formats.values()
 
     def read(self) -> Iterator[_FoundItem | Reject]:
         for number, found in enumerate(self._judgments.scan(), start=1):
             yield _FoundItem(found.item, self.path, number) if isinstance(found, Judgment) else found
 
 
-def _input(path: str) -> "_ItemLines | _JudgedItems":
+def _input(path: str, mapping: FieldMap | None, prefix_ids: bool) -> "_ItemRecords | _MappedItems | _JudgedItems":
     source = Source(Path(path), path)
-    if path != "-" and source.path.is_file() and container_of(source) is Container.LINES:
-        first = next((line for line in read_lines(source) if isinstance(line, Line)), None)
-        if first is not None and _is_item(first):
-            return _ItemLines(source)
+    tables = _tables(source)
+    found = _items_of(tables, mapping) if tables else None
+    if found is not None:
+        return found
     try:
-        return _JudgedItems(path)
+        return _JudgedItems(path, mapping, prefix_ids)
     except InputError as error:
         if not source.path.exists():
             raise
-        raise InputError(f"{error}; or items, one object a line with id, question and responses") from None
+        hint = _guessed(tables[0]) if tables and mapping is None else " with --map"
+        raise InputError(
+            f"{error}; or items: one object a line with id, question and responses, or a table{hint}"
+        ) from None
+
+
+def _tables(source: Source) -> list[Table]:
+    """A file, or the parts of a dataset on disk, as tables; none where it is something else."""
+    if source.path.is_dir():
+        return [DatasetTable(Source(split, str(split))) for split in dataset_folders(source.path)]
+    if source.name == "-" or not source.path.is_file():
+        return []
+    container = container_of(source)
+    return [] if container is Container.ZIP else [table_of(source, container)]
+
+
+def _items_of(tables: Sequence[Table], mapping: FieldMap | None) -> _ItemRecords | _MappedItems | None:
+    """A reader for tables that hold items and no verdicts; None for what may hold judgments."""
+    table = tables[0]
+    first = next((line for line in table.rows() if isinstance(line, Line)), None)
+    if first is None:
+        return None
+    if _is_item(first) and len(tables) == 1:
+        return _ItemRecords(table)
+    if shape_of(first.data) is not Shape.UNKNOWN:
+        return None
+    given = mapping if mapping is not None and mapping.columns else saved_map(table.source.path)
+    used = given or FieldMap(columns=own_columns(table.columns()))
+    judged = "verdict" in used.columns or "verdict" in used.constants
+    return None if judged or used.missing(ASKED) else _MappedItems(tables, used)
 
 
 def _is_item(line: Line) -> bool:
-    return "question" in line.data and "responses" in line.data and "item" not in line.data
+    return "question" in line.data and isinstance(line.data.get("responses"), dict) and "item" not in line.data
+
+
+def _guessed(table: Table) -> str:
+    """What a table without verdicts would be read by, as far as its columns' names tell."""
+    rows = [row for row in islice(table.rows(), SURVEYED_ROWS) if isinstance(row, Line)]
+    guess = guess_mapping(table.columns(), rows).mapping
+    columns = {
+        name: column
+        for name, column in guess.columns.items()
+        if name in _ITEM_FIELDS or name.startswith(("responses.", "models."))
+    }
+    mapping = FieldMap(columns=columns)
+    if mapping.missing(ASKED):
+        return " with --map question=COLUMN,responses.A=COLUMN,responses.B=COLUMN"
+    return f", for instance with\n  {mapping.to_flags()}"
 
 
 def _require_same(item: Item, earlier: tuple[str, str], where: str) -> None:

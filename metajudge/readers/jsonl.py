@@ -10,7 +10,7 @@ import orjson
 from pydantic import ValidationError
 
 from metajudge.errors import InputError
-from metajudge.readers.lines import Reject, Source
+from metajudge.readers.lines import Reject, Source, is_plain
 from metajudge.readers.reader import Found
 from metajudge.readers.reasons import reason_of
 from metajudge.readers.tables import JsonLineTable, Table
@@ -29,6 +29,12 @@ class JudgmentLines:
     @staticmethod
     def recognises(record: dict[str, Any]) -> bool:
         return "item" in record and ("judge" in record or "verdict" in record)
+
+    @property
+    def plain_file(self) -> Path | None:
+        """The file, where it is uncompressed lines and can be read in parts."""
+        lines = isinstance(self._table, JsonLineTable) and is_plain(self.source)
+        return self.source.path if lines else None
 
     def read(self) -> Iterator[Found | Reject]:
         for line in self._table.rows():

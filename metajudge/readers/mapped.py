@@ -2,23 +2,24 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 from pydantic import ValidationError
 
 from metajudge.errors import InputError
 from metajudge.readers.lines import BadLine, Line, Reject
-from metajudge.readers.mapping import FieldMap, cell, check_columns, check_fields, quoted
+from metajudge.readers.mapping import JUDGED, FieldMap, cell, check_columns, check_fields, quoted
 from metajudge.readers.reader import Found
 from metajudge.readers.reasons import reason_of
 from metajudge.readers.tables import SURVEYED_ROWS, Table
 from metajudge.readers.vocabulary import NoVerdict, UnknownValueError, Vocabulary, key_of
 from metajudge.types import AnyVerdict, Item, Judgment
 
+_T = TypeVar("_T", Item, Judgment)
 _TEXTS = ("rationale", "instruction", "category", "reference")
 
 
@@ -29,6 +30,7 @@ class MappedTable:
         table: the rows.
         mapping: which column is what.
         survey: whether the first rows are looked at now for verdicts that mean nothing.
+        needed: fields that must be mapped; :data:`~metajudge.readers.mapping.ASKED` where only :meth:`items` are read.
 
     Raises:
         InputError: a column that is not there, a field left out, or a verdict among the first
@@ -36,7 +38,7 @@ class MappedTable:
             with such a value are rejects.
     """
 
-    def __init__(self, table: Table, mapping: FieldMap, *, survey: bool = True) -> None:
+    def __init__(self, table: Table, mapping: FieldMap, *, survey: bool = True, needed: Sequence[str] = JUDGED) -> None:
         self.table = table
         self.mapping = mapping
         self.format = f"{table.format}, mapped"
@@ -44,23 +46,39 @@ class MappedTable:
         self._stem = stem_of(table.source.name)
         columns = table.columns()
         check_columns(mapping, columns, table.source.name)
-        check_fields(mapping, columns, table.source.name)
+        check_fields(mapping, columns, table.source.name, needed)
         if survey:
             self._require_known_values()
 
     def read(self) -> Iterator[Found | Reject]:
+        for found in self._each(self.judgment):
+            yield found if isinstance(found, Reject) else Found(found[1], self.table.source.name, found[0])
+
+    def items(self) -> Iterator[tuple[int, Item] | Reject]:
+        """The rows as items alone, each with its number; without a column of items' ids, ``id`` names the item."""
+        return self._each(self.item)
+
+    def _each(self, made: Callable[[Line], _T]) -> Iterator[tuple[int, _T] | Reject]:
         for row in self.table.rows():
             if isinstance(row, Reject):
                 yield row
                 continue
             try:
-                judgment = self.judgment(row)
+                yield row.number, made(row)
             except ValidationError as error:
                 yield self.table.source.reject(row.number, reason_of(error), row.raw)
             except BadLine as bad:
                 yield self.table.source.reject(row.number, str(bad), row.raw)
-            else:
-                yield Found(judgment, self.table.source.name, row.number)
+
+    def item(self, row: Line) -> Item:
+        """A row as an item.
+
+        Raises:
+            BadLine: with the field, its column and what is wrong.
+            ValidationError: the values do not go together.
+        """
+        item, name = self._item(row), self._text(row, "id")
+        return item if name is None or self._text(row, "item_id") else item.model_copy(update={"id": name})
 
     def judgment(self, row: Line) -> Judgment:
         """A row as a judgment.

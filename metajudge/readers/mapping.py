@@ -29,6 +29,11 @@ FIELDS: Final[Mapping[str, str]] = {
 }
 """Fields that a column can stand for, beside ``responses.ID`` and ``models.ID``."""
 
+JUDGED: Final = ("verdict", "question", "judge")
+"""Fields that a judgment needs, beside its responses."""
+ASKED: Final = ("question",)
+"""Fields that an item needs, beside its responses."""
+
 _FAMILIES: Final = ("responses", "models", "meta")
 _FIELD = rf"(?:{'|'.join(FIELDS)}|(?:{'|'.join(_FAMILIES)})\.{ID_PATTERN})"
 _PAIR = re.compile(rf"\s*({_FIELD})\s*(:?=)(.*)", re.S)
@@ -75,10 +80,10 @@ class FieldMap(BaseModel):
         """The mapping with more meanings laid over its own."""
         return self.model_copy(update={"values": {**self.values, **values}})
 
-    def missing(self) -> tuple[str, ...]:
+    def missing(self, needed: Sequence[str] = JUDGED) -> tuple[str, ...]:
         """Fields that must be mapped and are not."""
         given = self.columns.keys() | self.constants.keys()
-        needed = [name for name in ("verdict", "question", "judge") if name not in given]
+        needed = [name for name in needed if name not in given]
         return (*needed, *(() if self.response_ids else ("responses.A",)))
 
     def to_flags(self) -> str:
@@ -147,13 +152,13 @@ def check_columns(mapping: FieldMap, columns: Sequence[str], name: str) -> None:
         raise InputError(f"{name}: models.{unknown[0]} is mapped, but responses.{unknown[0]} is not")
 
 
-def check_fields(mapping: FieldMap, columns: Sequence[str], name: str) -> None:
+def check_fields(mapping: FieldMap, columns: Sequence[str], name: str, needed: Sequence[str] = JUDGED) -> None:
     """Whether a mapping says what must be said.
 
     Raises:
         InputError: with the fields left out.
     """
-    missing = mapping.missing()
+    missing = mapping.missing(needed)
     if missing:
         advice = "; judge:=NAME gives all rows one judge" if "judge" in missing else ""
         raise InputError(

@@ -12,7 +12,8 @@
     [inputs."votes.csv".values]
     C = "tie"
 
-A name may hold ``*`` and ``?`` (``[inputs."runs/*.csv".columns]``): it then stands for every file whose path fits.
+A name may hold ``*`` and ``?`` (``[inputs."runs/*.csv".columns]``): it then stands for every file whose path fits. A
+folder's name stands for what lies in it.
 Paths are relative to the file's folder.
 """
 
@@ -93,7 +94,9 @@ def _load(file: Path) -> Mapping[str, FieldMap]:
 def _matching(maps: Mapping[str, FieldMap], key: str) -> FieldMap | None:
     if key in maps:
         return maps[key]
-    return next((one for name, one in maps.items() if fnmatch(key, name)), None)
+    fitting = (one for name, one in maps.items() if fnmatch(key, name))
+    around = (one for name, one in maps.items() if name == "." or key.startswith(f"{name}/"))
+    return next(fitting, None) or next(around, None)
 
 
 def _key(path: Path, folder: Path) -> str:

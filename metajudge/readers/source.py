@@ -13,10 +13,11 @@ from pathlib import Path
 
 from metajudge.errors import InputError
 from metajudge.readers.detect import readers_of
-from metajudge.readers.jsonl import to_line
-from metajudge.readers.lines import Reject
+from metajudge.readers.jsonl import JudgmentLines, to_line
+from metajudge.readers.lines import Reject, Source, Span
 from metajudge.readers.mapping import FieldMap
 from metajudge.readers.reader import Found, Reader
+from metajudge.readers.tables import JsonLineTable
 from metajudge.types import Judgment
 
 _PLACE = struct.Struct(">16sIQ")
@@ -108,6 +109,13 @@ class JudgmentSource:
     def judges(self) -> frozenset[str] | None:
         """The judges asked for, None for all."""
         return self._judges
+
+    @property
+    def plain_file(self) -> Path | None:
+        """The file, where the source is one uncompressed file of metajudge JSONL that can be read in parts."""
+        readers = [reader for given in self._inputs.values() for reader in given]
+        one = readers[0] if len(readers) == 1 and not (self.strict or self._prefix_ids) else None
+        return one.plain_file if isinstance(one, JudgmentLines) else None
 
     @property
     def rejects(self) -> int:
@@ -257,6 +265,12 @@ def open_judgments(
     source = JudgmentSource(inputs, strict=strict, judges=judges, limit=limit, prefix_ids=prefix_ids)
     weakref.finalize(source, _remove, spooled)
     return source
+
+
+def open_span(path: Path, span: Span) -> JudgmentSource:
+    """A part of a plain file of metajudge JSONL; its lines are counted from the part's beginning."""
+    source = Source(path, str(path))
+    return JudgmentSource({str(path): [JudgmentLines(source, JsonLineTable(source, span))]})
 
 
 def _prefixed(found: Found | Reject) -> Found | Reject:

@@ -44,12 +44,14 @@ def check_writable(path: Path) -> None:
 
 
 def check_apart(inputs: Iterable[Path | str], outputs: Iterable[Path | None]) -> None:
-    """Refuses an output that is also an input, or another output: what is written would replace what is there.
+    """Refuses an output that is also an input, lies in a folder that is one, or is another output.
+
+    What is written would replace what is there, or be read as input by the next run.
 
     Raises:
         InputError: naming the file.
     """
-    read = {os.path.realpath(one) for one in inputs}
+    read = {os.path.realpath(one): one for one in inputs}
     named: set[str] = set()
     for path in outputs:
         if path is None:
@@ -57,6 +59,12 @@ def check_apart(inputs: Iterable[Path | str], outputs: Iterable[Path | None]) ->
         place = os.path.realpath(path)
         if place in read:
             raise InputError(f"{path} is read and would be overwritten: write to another file")
+        for folder in map(str, Path(place).parents):
+            if folder in read:
+                raise InputError(
+                    f"{path} lies in the folder {read[folder]}, which is read: the next run would find it there; "
+                    "write outside of it"
+                )
         if place in named:
             raise InputError(f"{path} is named for two outputs: give each a file of its own")
         named.add(place)

@@ -1,11 +1,12 @@
 """From what a reviewer says to a decision record."""
 
+import math
 from collections.abc import Sequence
 
 from pydantic import ValidationError
 
 from metajudge.errors import InputError
-from metajudge.reviews.review import HumanDecision, Outcome, Review
+from metajudge.reviews.review import HumanDecision, Outcome, Review, reviewer_name
 from metajudge.rubric_model import did_you_mean, name_list
 from metajudge.types import AnyVerdict, Judgment, parse_verdict
 
@@ -32,9 +33,10 @@ def decision_from(
         scores: corrected scores, ``CRITERION=NUMBER`` each.
 
     Raises:
-        InputError: an unknown outcome, a verdict on other responses, a score that is no number; with what to write.
+        InputError: a blank name, an unknown outcome, a verdict on other responses, a score that is no number or given
+            twice; with what to write.
     """
-    corrected = _verdict(verdict, judgment)
+    person, corrected = reviewer_name(reviewer), _verdict(verdict, judgment)
     if outcome is None:
         outcome, corrected, blind = _compared(review, judgment, corrected), corrected, True
         if outcome == Outcome.APPROVE:
@@ -44,10 +46,10 @@ def decision_from(
     try:
         return HumanDecision(
             review_id=review.review_id,
-            reviewer=reviewer,
+            reviewer=person,
             outcome=Outcome(outcome),
             verdict=corrected,
-            scores=dict(map(_score, scores)) or None,
+            scores=_scores(scores) or None,
             reason=reason,
             decided_at=decided_at,
             blind=blind,
@@ -105,12 +107,22 @@ def _compared(review: Review, judgment: Judgment | None, verdict: AnyVerdict | N
     return Outcome.APPROVE if verdict.winner == judgment.verdict.winner else Outcome.MODIFY
 
 
+def _scores(texts: Sequence[str]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for text in texts:
+        name, number = _score(text)
+        if name in found:
+            raise InputError(f"{name} is given twice, as {found[name]:g} and {number:g}: say one score a criterion")
+        found[name] = number
+    return found
+
+
 def _score(text: str) -> tuple[str, float]:
     name, sign, value = text.rpartition("=")
     try:
         number = float(value)
     except ValueError:
         number = float("nan")
-    if not sign or not name or number != number:
+    if not sign or not name or not math.isfinite(number):
         raise InputError(f"{text!r} is no score: write CRITERION=NUMBER, such as accuracy=2")
     return name, number

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from metajudge.errors import InputError
 from metajudge.readers.lines import Line, Source, read_lines
-from metajudge.reviews.review import HumanDecision, Review, ReviewState
+from metajudge.reviews.review import HumanDecision, Review, ReviewState, reviewer_name
 from metajudge.types import Judgment
 
 COLUMNS = (
@@ -153,14 +153,14 @@ def _csv_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {path} as UTF-8 text: {error}") from error
     table = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-    missing = {"review_id", "outcome"} - set(table.fieldnames or ())
-    if missing:
-        raise InputError(f"{path}:1: no column {', '.join(sorted(missing))}; there are {table.fieldnames}")
     try:
+        missing = {"review_id", "outcome"} - set(table.fieldnames or ())
+        if missing:
+            raise InputError(f"{path}:1: no column {', '.join(sorted(missing))}; there are {table.fieldnames}")
         for row in table:
             yield f"{path}:{table.line_num}", {name: value for name, value in row.items() if value not in (None, "")}
     except csv.Error as error:
-        raise InputError(f"{path}:{table.line_num}: not valid CSV: {error}") from None
+        raise InputError(f"{path}:{max(table.line_num, 1)}: not valid CSV: {error}") from None
 
 
 def _decision(where: str, row: Mapping[str, Any], now: float, reviewer: str | None) -> HumanDecision:
@@ -176,7 +176,10 @@ def _decision(where: str, row: Mapping[str, Any], now: float, reviewer: str | No
             "decided_at": row.get("decided_at") or now,
             "origin": "import",
         }
-        return HumanDecision.model_validate(data)
+        made = HumanDecision.model_validate(data)
+        return made.model_copy(update={"reviewer": reviewer_name(made.reviewer)})
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
     except orjson.JSONDecodeError as error:
         raise InputError(f'{where}: scores: not a JSON object such as {{"accuracy": 2}}: {error}') from None
     except ValidationError as error:

@@ -9,6 +9,9 @@ from metajudge.reviews.review import HumanDecision, Review, ReviewState, ReviewS
 LEASE_S = 900.0
 """How long a claim lasts where nothing else is said."""
 
+LONGEST_LEASE_S = 30 * 86_400.0
+"""A claim never lasts longer: what somebody forgot comes back to the queue."""
+
 
 @dataclass(frozen=True, slots=True)
 class ReviewFilter:
@@ -55,6 +58,7 @@ class ReviewQueue(Protocol):
         can be in as many hands.
 
         Raises:
+            InputError: a lease that does not last or lasts longer than :data:`LONGEST_LEASE_S`, or a blank name.
             ReviewError: the given review is unknown, decided, or in somebody else's hands.
         """
 

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from metajudge.errors import InputError
 from metajudge.types import Verdict, digest
 
 
@@ -12,8 +13,22 @@ class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-Name = Annotated[str, Field(min_length=1, max_length=200)]
+_LONGEST_NAME = 200
+
+Name = Annotated[str, Field(min_length=1, max_length=_LONGEST_NAME)]
 Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+
+def reviewer_name(text: str) -> str:
+    """A reviewer's name without the space around it: "ada" and "ada " are one person, who decides once.
+
+    Raises:
+        InputError: nothing is left, more than 200 characters, or some that do not print.
+    """
+    name = text.strip()
+    if not name or len(name) > _LONGEST_NAME or not name.isprintable():
+        raise InputError(f"{text!r} is no name of a reviewer: give 1 to {_LONGEST_NAME} characters that print")
+    return name
 
 
 class ReviewOrigin(StrEnum):
@@ -130,7 +145,7 @@ class HumanDecision(_Frozen):
     verdict: Verdict | None = None
     scores: dict[str, Annotated[float, Field(allow_inf_nan=False)]] | None = None
     reason: str = ""
-    decided_at: float
+    decided_at: Annotated[float, Field(ge=0, allow_inf_nan=False)]
     blind: bool = False
     policy: PolicyUsed | None = None
     origin: Literal["review", "import"] = "review"

@@ -1,5 +1,6 @@
 """The audit log: policies, snapshots, proposals, backtests, activations and audit records."""
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,12 +17,18 @@ class StoredAuditLog:
         self._write = write
         self._read = read
         self._dialect = dialect
+        self._appended: Counter[str] = Counter()
 
     async def append(self, kind: str, subject: str, payload: Mapping[str, Any], *, now: float) -> AuditEntry:
         """Adds an entry, durable when this returns."""
         text = orjson.dumps(payload).decode()
         number = await self._write(lambda connection: _append(connection, self._dialect, kind, subject, now, text))
+        self._appended[kind] += 1
         return AuditEntry(number, kind, subject, now, dict(payload))
+
+    def appended(self, kind: str) -> int:
+        """A number that grows whenever this process adds an entry of a kind."""
+        return self._appended[kind]
 
     async def entries(self, kind: str, subject: str | None = None, limit: int | None = None) -> list[AuditEntry]:
         """The entries of a kind (about one subject), oldest first; ``limit`` keeps the newest."""

@@ -1,8 +1,7 @@
 """Figures over a whole store, added up by the database. SQL that both databases understand.
 
-Short columns are read over all assessments of a period. What stands in texts alone (a policy's decision, a
-probability, a verdict and its label) is read of the newest assessments, a page at a time, and kept as
-:class:`Fact`.
+Short columns, and policies' decisions, are counted over all assessments of a period. What else stands in texts alone
+(a probability, a verdict and its label) is read a page at a time, and kept as :class:`Fact`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,6 +12,7 @@ import orjson
 
 from metajudge.store.sql import Connection, only_row
 from metajudge.types import Grade
+from metajudge.types.decision import Action
 from metajudge.types.verdict import AnyVerdict, parse_verdict
 
 LabelSource = Literal["all", "people", "truth"]
@@ -131,6 +131,24 @@ def outcomes_by_day(connection: Connection, since: float) -> list[DayCount]:
     ).fetchall()
     return [DayCount(*row) for row in rows]
 
+
+def actions_by_day(connection: Connection, since: float, panel: str) -> list[DayCount]:
+    """What policies decided on one panel's assessments, by day and action."""
+    rows = connection.execute(
+        f"SELECT CAST(floor(created_at / {_DAY}) AS INTEGER) AS day, {_ACTION} AS kind, count(*) "  # noqa: S608
+        'FROM assessments WHERE created_at >= $1 AND panel_digest = $2 AND strpos(payload, \'"action":"\') > 0 '
+        "GROUP BY 1, 2 ORDER BY 1, 2",
+        [since, panel],
+    ).fetchall()
+    return [DayCount(*row) for row in rows]
+
+
+# In JSON the quotes of any text are escaped, so this is found nowhere but in a decision.
+_ACTION: Final = (
+    "CASE "
+    + " ".join(f"WHEN strpos(payload, '\"action\":\"{one.value}\"') > 0 THEN '{one.value}'" for one in Action)
+    + " ELSE 'unknown' END"
+)
 
 _OUTCOME: Final = (
     "CASE WHEN status = 'assessed' THEN CASE WHEN accepted THEN 'kept' ELSE 'not_kept' END ELSE status END"

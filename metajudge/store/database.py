@@ -1,5 +1,6 @@
 """One DuckDB file: opened with fixed settings, a cursor for each thread, errors in words."""
 
+import contextlib
 import os
 import re
 import shutil
@@ -18,9 +19,11 @@ from metajudge.store.sql import Connection, only_row
 MEMORY: Final = ":memory:"
 STORAGE_VERSION: Final = "v2.0.0"
 _HEADER_BYTES: Final = 3 * 4096
+_MEMORY_LIMIT: Final = "96MB"
+_TRIMMED: Final = "32MB"
 _SETTINGS: Final[dict[str, str | bool | int | float | list[str]]] = {
     "threads": 1,
-    "memory_limit": "96MB",
+    "memory_limit": _MEMORY_LIMIT,
     # Every column of every table holds at least a block in memory; DuckDB's own 256 kB add up.
     "default_block_size": 32_768,
     # What is written stays in memory until a checkpoint; the default is 16 MB of log.
@@ -76,6 +79,25 @@ class Database:
             connection.close()
             raise
         return connection
+
+    def trim(self) -> bool:
+        """Gives back the memory in which DuckDB keeps what is in the file as well; call in the thread that writes.
+
+        It would keep every page up to its limit, and so grow for as long as a run lasts. A limit low enough to prevent
+        that would leave large transactions and questions without room.
+
+        Returns:
+            Whether it was done; not while somebody reads.
+        """
+        if self.in_memory:  # what is in memory is nowhere else
+            return True
+        with self._gate:
+            if self._readers or self._closed:
+                return False
+            with contextlib.suppress(duckdb.OutOfMemoryException):  # so much is in use: the limit stays as it was
+                self.writer.execute(f"SET memory_limit = '{_TRIMMED}'")
+            self.writer.execute(f"SET memory_limit = '{_MEMORY_LIMIT}'")
+        return True
 
     @contextmanager
     def reading(self) -> Iterator[duckdb.DuckDBPyConnection]:

@@ -30,7 +30,9 @@ from metajudge.types import Assessment, CallRecord, Judgment, Reply
 T = TypeVar("T")
 
 READERS: Final = 2
-_MAX_SAVED: Final = 100_000
+_MAX_SAVED: Final = 10_000
+_TRIM_EVERY: Final = 2_000
+"""Records written between two times that DuckDB's cached pages are let go."""
 
 
 async def open_store(path: str | Path) -> "DuckDBStore":
@@ -74,6 +76,7 @@ class DuckDBStore:
         except BaseException:
             self._database.close()
             raise
+        self._untrimmed = 0
         self._writer: GroupCommit[Record] = GroupCommit(self._commit, encode, str(self.path), ahead)
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="metajudge-store-reader")
         self._replies = RecentReplies()
@@ -285,6 +288,9 @@ class DuckDBStore:
 
     def _commit(self, records: Sequence[Record], segment: int) -> None:
         self._journal.commit(records, segment)
+        self._untrimmed += len(records)
+        if self._untrimmed >= _TRIM_EVERY and self._database.trim():
+            self._untrimmed = 0
 
     def _replayed_log(self) -> WriteAhead:
         """The write-ahead log, once what a killed process left in it is in the database."""

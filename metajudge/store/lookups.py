@@ -1,6 +1,7 @@
 """What keeps look-ups away from the database: the known keys, and the newest replies and assessments."""
 
 import hashlib
+import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,6 +13,7 @@ import numpy.typing as npt
 from metajudge.types import Assessment, Reply
 
 MAX_KEYS: Final = 20_000_000
+MIN_SETTLED: Final = 4_096
 MAX_ASSESSMENTS: Final = 1_000
 MAX_REPLIES: Final = 4_096
 MAX_REPLY_CHARS: Final = 8_000_000
@@ -25,8 +27,8 @@ def key_hash(key: str) -> int:
 class KnownKeys:
     """Says at once that a key is not stored; a "maybe" is then asked of the database.
 
-    Holds 8 bytes for each key found in the file and a set of those added since. Above ``MAX_KEYS`` it keeps
-    none and every answer is "maybe".
+    Holds 8 bytes for each key, found in the file or added since, and the newest in a set besides. Above ``MAX_KEYS``
+    in the file it keeps none of those and every answer is "maybe". Several threads may use it at once.
 
     Args:
         load: reads the stored hashes (uint64, any order), or None where there are too many; called once, at
@@ -36,15 +38,24 @@ class KnownKeys:
     def __init__(self, load: Callable[[], npt.NDArray[np.uint64] | None]) -> None:
         self._load = load
         self._stored: npt.NDArray[np.uint64] | None = None
-        self._added: set[int] = set()
+        self._settled: npt.NDArray[np.uint64] = np.empty(0, dtype=np.uint64)
+        self._newest: set[int] = set()
+        self._adding = threading.Lock()
         self.loaded = False
 
     def add(self, hashed: int) -> None:
-        self._added.add(hashed)
+        with self._adding:
+            self._newest.add(hashed)
+            # In a set a key takes ten times the room; sorting them in costs as much as the keys there are.
+            if len(self._newest) >= max(MIN_SETTLED, len(self._settled) // 64):
+                newest = np.fromiter(self._newest, dtype=np.uint64, count=len(self._newest))
+                # Sorted, each once; there before the set goes: who asks meanwhile finds a key in one of them.
+                self._settled = np.union1d(self._settled, newest)
+                self._newest = set()
 
     def added(self, hashed: int) -> bool:
         """Whether the key was added since the file was opened."""
-        return hashed in self._added
+        return hashed in self._newest or _holds(self._settled, hashed)
 
     def load(self) -> None:
         """Reads the stored keys; safe to call twice."""
@@ -58,11 +69,16 @@ class KnownKeys:
 
     def may_contain(self, hashed: int) -> bool:
         """False where the key is certainly not stored."""
-        if not self.loaded or hashed in self._added or self._stored is None:
+        if not self.loaded or self._stored is None:
             return True
-        value = np.uint64(hashed)
-        place = int(self._stored.searchsorted(value))
-        return place < len(self._stored) and bool(self._stored[place] == value)
+        return self.added(hashed) or _holds(self._stored, hashed)
+
+
+def _holds(ordered: npt.NDArray[np.uint64], hashed: int) -> bool:
+    if not len(ordered):
+        return False
+    place = int(ordered.searchsorted(np.uint64(hashed)))
+    return place < len(ordered) and int(ordered[place]) == hashed
 
 
 class RecentReplies:

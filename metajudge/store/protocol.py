@@ -51,6 +51,9 @@ class AuditLog(Protocol):
     async def entries(self, kind: str, subject: str | None = None, limit: int | None = None) -> list[AuditEntry]:
         """The entries of a kind (about one subject), oldest first; ``limit`` keeps the newest."""
 
+    def appended(self, kind: str) -> int:
+        """A number that grows whenever this process adds an entry of a kind; others' entries do not move it."""
+
 
 class Store(Protocol):
     """Append-only memory of judgments, calls, assessments and runs.

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from metajudge.errors import InputError, ReviewError
 from metajudge.reviews.deciding import check_corrections
-from metajudge.reviews.queue import LEASE_S, Page, ReviewFilter
-from metajudge.reviews.review import Claim, HumanDecision, Review, ReviewState, ReviewStatus
+from metajudge.reviews.queue import LEASE_S, LONGEST_LEASE_S, Page, ReviewFilter
+from metajudge.reviews.review import Claim, HumanDecision, Review, ReviewState, ReviewStatus, reviewer_name
 from metajudge.store.sql import Ask, Connection, Dialect
 
 # $1 is the time. A person's newest claim counts.
@@ -84,13 +84,15 @@ class StoredReviews:
         review_id: str | None = None,
         wanted: ReviewFilter | None = None,
     ) -> ReviewState | None:
-        claim = Claim(review_id=review_id or "", reviewer=reviewer, claimed_at=now, expires_at=now + lease_s)
-        if lease_s <= 0:
-            raise InputError(f"a lease must last longer than {lease_s:g} s")
+        if not 0 < lease_s <= LONGEST_LEASE_S:
+            raise InputError(f"a lease lasts above 0 s and up to {LONGEST_LEASE_S / 86_400:g} days, not {lease_s:g} s")
+        name = reviewer_name(reviewer)
+        claim = Claim(review_id=review_id or "", reviewer=name, claimed_at=now, expires_at=now + lease_s)
         return await self._write(lambda connection: _claim(connection, self._dialect, claim, wanted or ReviewFilter()))
 
     async def release(self, review_id: str, reviewer: str, *, now: float) -> None:
-        await self._write(lambda connection: _release(connection, self._dialect, review_id, reviewer, now))
+        name = reviewer_name(reviewer)
+        await self._write(lambda connection: _release(connection, self._dialect, review_id, name, now))
 
     async def decide(self, decision: HumanDecision, *, now: float) -> ReviewState:
         return await self._write(lambda connection: _decide(connection, self._dialect, decision, now))
@@ -348,7 +350,10 @@ def _with_status(review: Review, claims: Sequence[Claim], decisions: Sequence[Hu
 
 
 def _utc(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    try:
+        return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    except (OverflowError, ValueError, OSError):  # an older store may hold leases without an end
+        return "further notice"
 
 
 def _by(state: ReviewState) -> str:

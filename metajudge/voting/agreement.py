@@ -70,11 +70,14 @@ def voter_preferences(ballots: Mapping[str, Mapping[str, Ballot]], *, unranked: 
         unranked: as for the voting rules, within each question.
 
     Raises:
-        InputError: fewer than two voters, or a bad ballot.
+        InputError: fewer than two voters, no question, or a bad ballot.
     """
     check_choice("unranked", unranked, ("below", "ignore"))
+    _check_nested(ballots)
     if len(ballots) < 2:
         raise InputError("agreement takes at least two voters")
+    if not any(ballots.values()):
+        raise InputError("no voter ranked anything: agreement takes at least one question")
     voters = tuple(ballots)
     questions = dict.fromkeys(question for rankings in ballots.values() for question in rankings)
     signs: list[Floats] = []
@@ -90,6 +93,12 @@ def voter_preferences(ballots: Mapping[str, Mapping[str, Ballot]], *, unranked: 
         seen.append(np.zeros((len(voters), some.shape[1]), dtype=bool))
         signs[-1][there], seen[-1][there] = some, compared
     return Preferences(voters, np.concatenate(signs, axis=1), np.concatenate(seen, axis=1))
+
+
+def _check_nested(ballots: object) -> None:
+    """The one argument here that is no plain sequence of rankings, as the rules take it: easily mistaken."""
+    if not isinstance(ballots, Mapping) or not all(isinstance(one, Mapping) for one in ballots.values()):
+        raise InputError("agreement takes a mapping of voters to what they said: {voter: {question: ranking}}")
 
 
 def _signs(profile: Profile, unranked: Unranked) -> tuple[Floats, Bools]:
@@ -177,6 +186,7 @@ def voter_independence(
     Raises:
         InputError: fewer than three voters (two with a truth), or a bad ballot.
     """
+    _check_nested(ballots)
     names = tuple(ballots)
     if truth is None:
         preferences = voter_preferences(ballots, unranked=unranked)

@@ -98,7 +98,7 @@ def read_profile(
         if candidates is not None or weights is not None:
             raise InputError("a profile has its candidates and weights already: give them when you read the ballots")
         return ballots
-    index = _index(candidates)
+    index = index_of(candidates)
     rows = [_read_ballot(one, number, index, grow=candidates is None) for number, one in enumerate(_listed(ballots))]
     if not rows:
         raise InputError("there are no ballots: a vote needs at least one ranking")
@@ -149,14 +149,15 @@ def _listed(ballots: Any) -> Sequence[Any]:
     return ballots
 
 
-def _index(candidates: Sequence[str] | None) -> dict[str, int]:
+def index_of(candidates: Sequence[str] | None) -> dict[str, int]:
+    """Checked names with their places; empty where none are given."""
     if candidates is None:
         return {}
     if isinstance(candidates, str) or not isinstance(candidates, Sequence):
         raise InputError(f"candidates must be a sequence of names, not {_short(candidates)}")
     index: dict[str, int] = {}
     for name in candidates:
-        if not _is_name(name):
+        if not is_name(name):
             raise InputError(f"candidates holds {_short(name)}, which is no name: names are strings")
         if name in index:
             raise InputError(f"candidates names {name!r} twice: name each once")
@@ -174,7 +175,7 @@ def _read_ballot(ballot: Any, number: int, index: dict[str, int], *, grow: bool)
         raise InputError(f"ballot {number} is {_short(ballot)}: give a sequence of candidates or of tied groups")
     row: dict[int, int] = {}
     for place, entry in enumerate(ballot):
-        if type(entry) is str or _is_name(entry):
+        if type(entry) is str or is_name(entry):
             group: Any = (entry,)
         elif isinstance(entry, list | tuple | AbstractSet):
             group = entry
@@ -183,7 +184,7 @@ def _read_ballot(ballot: Any, number: int, index: dict[str, int], *, grow: bool)
         else:
             raise InputError(f"ballot {number} holds {_short(entry)} at place {place + 1}, which is no candidate")
         for name in group:
-            code = index.get(name) if _is_name(name) else None
+            code = index.get(name) if is_name(name) else None
             if code is None:
                 code = _new_code(name, number, index, grow=grow)
             if code in row:
@@ -195,7 +196,7 @@ def _read_ballot(ballot: Any, number: int, index: dict[str, int], *, grow: bool)
 
 
 def _new_code(name: Any, number: int, index: dict[str, int], *, grow: bool) -> int:
-    if not _is_name(name):
+    if not is_name(name):
         raise InputError(f"ballot {number} holds {_short(name)}, which is no name: names are strings")
     if not grow:
         close = get_close_matches(str(name), [str(known) for known in index], n=1)
@@ -204,7 +205,8 @@ def _new_code(name: Any, number: int, index: dict[str, int], *, grow: bool) -> i
     return index.setdefault(name, len(index))
 
 
-def _is_name(value: Any) -> bool:
+def is_name(value: Any) -> bool:
+    """Whether a value can name a candidate: a string or a whole number."""
     return isinstance(value, str) or (isinstance(value, Integral) and not isinstance(value, bool))
 
 
@@ -242,11 +244,12 @@ def _fraction(weight: Any, number: int) -> Fraction:
             raise InputError(f"weights[{number}] is {value}: a weight is a finite number above 0")
         near = Fraction(value).limit_denominator(_MAX_DENOMINATOR)
         weight = near if float(near) == value else Fraction(repr(value))
-    if weight <= 0:
-        raise InputError(f"weights[{number}] is {weight}: a weight is above 0; leave out ballots that must not count")
-    if not Fraction(1, _LARGEST_WEIGHT) <= weight <= _LARGEST_WEIGHT:
+    exact = Fraction(int(weight.numerator), int(weight.denominator))  # numpy's whole numbers would overflow
+    if exact <= 0:
+        raise InputError(f"weights[{number}] is {exact}: a weight is above 0; leave out ballots that must not count")
+    if not Fraction(1, _LARGEST_WEIGHT) <= exact <= _LARGEST_WEIGHT:
         raise InputError(f"weights[{number}] is outside 1e-100 to 1e100: only ratios matter, so scale all")
-    return Fraction(weight)
+    return exact
 
 
 def _short_number(value: Fraction) -> str:

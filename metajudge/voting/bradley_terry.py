@@ -99,7 +99,7 @@ def fit_strengths(
     joined = wins + added + (0 if ties == "ignore" else draws)
     check_connected(joined > 0, candidates, "Bradley-Terry")
     if own_parameter:
-        _check_draws(wins, draws)
+        _check_draws(wins + added, draws, candidates)
         fit = _davidson(wins, draws, added)
     else:
         fit = _plain(wins + draws / 2 if ties == "half" else wins, added)
@@ -206,11 +206,27 @@ def _laplacian(weights: Floats) -> Floats:
     return laplacian
 
 
-def _check_draws(wins: Floats, draws: Floats) -> None:
+def _check_draws(wins: Floats, draws: Floats, candidates: Sequence[str]) -> None:
+    """Refuses comparisons that an ever larger draw parameter explains ever better.
+
+    With ``nu = e^(t/2)`` a win says ``a - b >= t`` and a draw ``|a - b| <= t`` as t grows; that strengths can keep all
+    of it, and the likelihood has no maximum, unless some circle of comparisons holds more wins than draws (a negative
+    circle of a system of difference constraints).
+    """
     if not draws.any():
         raise InputError("ties='davidson' needs draws, and there are none: use ties='half'")
     if not wins.any():
         raise InputError("every comparison is a draw: the strengths are equal and the draw parameter is infinite")
+    steps = np.where(wins > 0, -1.0, np.where(draws > 0, 1.0, np.inf))
+    np.fill_diagonal(steps, 0)
+    for via in range(len(candidates)):
+        np.minimum(steps, steps[:, via, None] + steps[None, via, :], out=steps)
+        if (np.diag(steps) < 0).any():
+            return
+    raise InputError(
+        "no circle of comparisons holds more wins than draws (such as a beats b, b beats a), so the draw parameter is "
+        "infinite: add comparisons, give a prior above 0, or use ties='half'"
+    )
 
 
 def _davidson(wins: Floats, draws: Floats, added: Floats) -> _Fit:

@@ -7,10 +7,12 @@ all of one block above all of another, small blocks are solved over all subsets,
 """
 
 import math
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Integral, Real
 
 import numpy as np
 
@@ -95,10 +97,8 @@ def kemeny(
         UnprovenError: the time limit came first; it holds the best order found and the bound.
     """
     check_choice("ties", ties, ("half", "ignore"))
-    if max_optima < 1:
-        raise InputError(f"max_optima must be at least 1, not {max_optima}")
-    if time_limit is not None and not time_limit > 0:
-        raise InputError(f"time_limit must be above 0 seconds, not {time_limit}; leave it out for no limit")
+    _check_limits(max_optima, time_limit)
+    max_optima = min(int(max_optima), sys.maxsize)
     deadline = None if time_limit is None else time.monotonic() + time_limit
     counts = pair_counts(read_counted(ballots, candidates, weights), unranked)
     excess, quantum = scaled_excess(counts)
@@ -111,6 +111,13 @@ def kemeny(
         bound = (least + math.ceil(solution.bound - 1e-6) * quantum) * counts.unit
         raise _unproven(counts.candidates, solution, exact_cost, bound, time_limit)
     return _result(counts.candidates, solution, exact_cost, max_optima)
+
+
+def _check_limits(max_optima: object, time_limit: object) -> None:
+    if not isinstance(max_optima, Integral) or int(max_optima) < 1:
+        raise InputError(f"max_optima must be at least 1 and whole, not {max_optima!r}")
+    if time_limit is not None and not (isinstance(time_limit, Real) and float(time_limit) > 0):
+        raise InputError(f"time_limit must be above 0 seconds, not {time_limit!r}; leave it out for no limit")
 
 
 def scaled_excess(counts: PairCounts) -> tuple[Floats, int]:

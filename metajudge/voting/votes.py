@@ -3,16 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metajudge.errors import InputError
-from metajudge.voting.ballots import Floats, Ints
+from metajudge.voting.ballots import Floats, index_of, is_name
 from metajudge.voting.bradley_terry import Draws, newton_strengths
 from metajudge.voting.connection import reachable
 from metajudge.voting.pairwise import PairCounts, check_choice
+
+_LOOKED_UP = 1 << 13
+"""Names looked up at once."""
 
 
 def count_votes(
@@ -36,50 +40,69 @@ def count_votes(
     results = np.asarray(outcome)
     if results.ndim != 1 or not len(results):
         raise InputError("there are no votes: give one outcome a vote")
+    if results.dtype.kind == "b":
+        raise InputError("an outcome is 1 (first won), -1 (second won) or 0 (a draw), not true or false")
     if not len(first) == len(second) == len(results):
         raise InputError(
             f"{len(first)} firsts, {len(second)} seconds and {len(results)} outcomes: give one of each a vote"
         )
     names, (one, other) = _codes(first, second, candidates)
     size = len(names)
-    if results.dtype.kind not in "iub" and not np.isin(results, (-1, 0, 1)).all():
+    if results.dtype.kind not in "iu" and not np.isin(results, (-1, 0, 1)).all():
         raise InputError("an outcome is 1 (first won), -1 (second won) or 0 (a draw); leave out votes without one")
     results = results.astype(np.int64, copy=False)
     if results.min() < -1 or results.max() > 1:
         raise InputError("an outcome is 1 (first won), -1 (second won) or 0 (a draw); leave out votes without one")
-    cells = np.bincount(((results + 1) * size + one) * size + other, minlength=3 * size * size)
-    lost, drawn, won = cells.reshape(3, size, size)
+    cell = results + 1
+    for part in (one, other):  # in place: a million votes are megabytes
+        cell *= size
+        cell += part
+    lost, drawn, won = np.bincount(cell, minlength=3 * size * size).reshape(3, size, size)
     against = np.diag(lost + drawn + won)
     if against.any():
         raise InputError(f"{names[int(against.argmax())]!r} is compared with itself: leave such votes out")
     return PairCounts(names, won + lost.T, drawn + drawn.T, Fraction(1), len(results))
 
 
-def _codes(first: object, second: object, candidates: Sequence[str] | None) -> tuple[tuple[str, ...], list[Ints]]:
+def _codes(
+    first: object, second: object, candidates: Sequence[str] | None
+) -> tuple[tuple[str, ...], list[NDArray[np.integer]]]:
     sides = (first, second)
+    index = index_of(candidates)
     if all(isinstance(side, np.ndarray) and side.dtype.kind in "iu" for side in sides):
         if candidates is None:
             raise InputError("votes given as indices need candidates: the names they stand for")
-        coded = [np.asarray(side) for side in sides]
-        if any(side.min() < 0 or side.max() >= len(candidates) for side in coded):
-            raise InputError(f"a vote has an index outside 0 to {len(candidates) - 1}: each is one of the candidates")
-        return tuple(candidates), [side.astype(np.int64, copy=False) for side in coded]
-    index: dict[str, int] = {name: i for i, name in enumerate(candidates or ())}
+        coded: list[NDArray[np.integer]] = [np.asarray(side) for side in sides]
+        if any(side.min() < 0 or side.max() >= len(index) for side in coded):
+            raise InputError(f"a vote has an index outside 0 to {len(index) - 1}: each is one of the candidates")
+        return tuple(index), coded
     listed: list[Any] = [side.tolist() if isinstance(side, np.ndarray) else side for side in sides]
-    if candidates is None:
-        index = {name: i for i, name in enumerate(dict.fromkeys(listed[0]) | dict.fromkeys(listed[1]))}
-    try:
-        return tuple(index), [_looked_up(side, index) for side in listed]
-    except KeyError as error:
-        raise InputError(f"a vote names {error.args[0]!r}, which is not among the candidates") from None
+    codes = [_looked_up(side, index, grow=candidates is None) for side in listed]
+    return tuple(index), codes
 
 
-def _looked_up(names: Sequence[str], index: dict[str, int]) -> Ints:
-    """[n] the index of each name; bytes, where they hold it, are written faster than an array."""
-    found = map(index.__getitem__, names)
-    if len(index) <= 256:
-        return np.frombuffer(bytes(found), dtype=np.uint8).astype(np.int64)
-    return np.fromiter(found, dtype=np.int64, count=len(names))
+def _looked_up(names: Sequence[str], index: dict[str, int], *, grow: bool) -> NDArray[np.integer]:
+    """[n] the index of each name; a new name gets the next one where the index may grow.
+
+    Many names at once cost half of a look-up each; so does writing the numbers as bytes, where those hold them.
+    """
+    found: list[NDArray[np.integer]] = []
+    for start in range(0, len(names), _LOOKED_UP):
+        some = names[start : start + _LOOKED_UP]
+        look_up = itemgetter(*some, some[0])  # of one name alone it would give no tuple
+        try:
+            numbers = look_up(index)
+        except (KeyError, TypeError):
+            for name in some:
+                if not is_name(name):
+                    raise InputError(f"a vote names {name!r}, which is no name: names are strings") from None
+                if name not in index and not grow:
+                    raise InputError(f"a vote names {name!r}, which is not among the candidates") from None
+                index.setdefault(name, len(index))
+            numbers = look_up(index)
+        few = len(index) <= 256
+        found.append(np.frombuffer(bytes(numbers), dtype=np.uint8) if few else np.array(numbers, dtype=np.int64))
+    return np.concatenate([numbers[:-1] for numbers in found])
 
 
 @dataclass(frozen=True, slots=True)

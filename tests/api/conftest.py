@@ -10,7 +10,8 @@ import pytest
 import uvicorn
 
 from metajudge.panel_file import panel_config
-from tests.doubles.llm_server import LLMServer
+from tests.api.nouns import KEY
+from tests.doubles.llm_server import LLMServer, score_answer
 
 app_module = importlib.import_module("metajudge.api.app")
 server_module = importlib.import_module("metajudge.api.server")
@@ -55,3 +56,28 @@ def panel_of(server, names="ab", **options):
     """A panel of agents that ask a server of models; tokens have a price."""
     agents = [{"name": n, "model": f"openai:{n}@{server.url}", "price": {"input": 1, "output": 1}} for n in names]
     return panel_config({"agents": agents, "rubric": "baseline", **options})
+
+
+KEYS = importlib.import_module("metajudge.api.keys")
+
+
+@pytest.fixture(scope="module")
+def models_server():
+    with LLMServer(answer=score_answer(5)) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def client(models_server, tmp_path_factory):
+    """A service with a store, a key called ci that may do everything, and panels of one and of two agents.
+
+    All tests of a file share it, so each makes records of its own.
+    """
+    options = app_module.ServiceOptions(
+        panels={"one": panel_of(models_server, "a"), "two": panel_of(models_server)},
+        store=tmp_path_factory.mktemp("s") / "s.duckdb",
+        keys=(KEYS.ApiKey("ci", KEYS.hashed(KEY)),),
+    )
+    with running(options) as one:
+        one.headers["authorization"] = f"Bearer {KEY}"
+        yield one

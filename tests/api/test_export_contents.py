@@ -1,24 +1,41 @@
-"""What of several contents and panels an export over HTTP takes."""
+"""Exports over HTTP: the archive, what of several contents and panels it takes, and what is refused."""
 
 import io
 import zipfile
 
 from tests.api.conftest import panel_of
-from tests.doubles.judgments import judgment
+from tests.api.nouns import changes, record
+from tests.doubles.crowds import crowd
 from tests.doubles.llm_server import score_answer
-
-
-def judgment_record(**changes):
-    return judgment(**changes).model_dump(mode="json")
 
 
 def test_an_export_takes_the_last_of_several_contents_and_panels_under_one_id(serve, models, tmp_path):
     server = models(answer=score_answer(5))
     client = serve(panels={"a": panel_of(server, "a"), "b": panel_of(server, "b")}, store=tmp_path / "s.duckdb")
     for panel, rationale in [("a", "The first."), ("b", "The first."), ("a", "The second.")]:
-        client.post("/v1/vet", json={"judgment": judgment_record(id="same", rationale=rationale), "panel": panel})
+        client.post("/v1/vet", json={"judgment": record(id="same", rationale=rationale), "panel": panel})
     answer = client.post("/v1/export/preferences", json={"selection": {"rule": "all"}, "format": "jsonl"})
     assert answer.status_code == 200
     archive = zipfile.ZipFile(io.BytesIO(answer.content))
     rows = [line for name in archive.namelist() if name.endswith(".jsonl") for line in archive.read(name).splitlines()]
     assert len(rows) == 1
+
+
+class TestExport:
+    def test_the_folder_as_a_zip_and_on_record(self, client):
+        for one in crowd(6, seed=3):
+            client.post("/v1/vet", json=one.model_dump(mode="json"))
+        answer = client.post("/v1/export/preferences", json={"selection": {"rule": "all"}})
+        assert answer.headers["content-type"] == "application/zip"
+        names = zipfile.ZipFile(io.BytesIO(answer.content)).namelist()
+        assert any(name.endswith("README.md") for name in names)
+        assert [one["action"] for one in changes(client, "preferences")] == ["export.preferences"]
+
+    def test_nothing_to_export(self, serve, tmp_path):
+        client = serve(store=tmp_path / "s.duckdb")
+        assert client.post("/v1/export/preferences", json={}).status_code == 422
+        assert client.get("/v1/audit").json() == []
+
+    def test_what_is_no_export(self, client):
+        for wrong in ({"format": "paper"}, {"split": [0.5]}, {"judgments": "/etc/passwd"}, {"out": "/tmp/x"}):
+            assert client.post("/v1/export/preferences", json=wrong).status_code == 422

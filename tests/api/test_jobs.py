@@ -3,6 +3,7 @@
 import importlib
 import json
 import random
+import re
 import signal
 import time
 from collections import Counter
@@ -237,6 +238,11 @@ def test_a_job_s_metrics(serve, models, tmp_path):
     assert sum(float(line.rpartition(" ")[2]) for line in decided) == 4
 
 
+def replies(client):
+    found = re.search(r"^metajudge_model_replies_total (\d+)", client.get("/metrics").text, re.MULTILINE)
+    return int(found.group(1))
+
+
 class TestKilled:
     """The service is killed while 200 items are in flight, and started again."""
 
@@ -265,14 +271,17 @@ class TestKilled:
         with process(tmp_path, *self.ARGUMENTS) as (one, client):
             headers = {**NDJSON, "idempotency-key": "once"}
             location = client.post("/v1/vet/batch", content=lines(records(200)), headers=headers).headers["location"]
-            deadline = time.monotonic() + 30
-            while len(answered) < 120:
+            deadline = time.monotonic() + 60
+            finished = set()
+            while len(finished) < 120:
                 assert time.monotonic() < deadline
                 time.sleep(0.01)
-            time.sleep(0.3)  # what was answered so far has arrived
-            finished = set(answered)
+                arrived, so_far = replies(client), set(answered)
+                finished = so_far if arrived == len(so_far) else set()  # all that was answered has arrived
+            time.sleep(0.3)  # what has arrived is written down
             one.send_signal(signal.SIGKILL)
             one.wait()
+            perhaps = set(answered)
         before = server.count
         assert before == 400, "all 200 items were in flight"
         assert len(finished) < 400
@@ -289,7 +298,7 @@ class TestKilled:
         asked = Counter(json.dumps(body, sort_keys=True) for body in server.bodies)
         assert len(asked) == 400
         assert not [one for one in finished if asked[one] > 1], "finished calls were repeated"
-        assert server.count == 800 - len(finished)
+        assert 800 - len(perhaps) <= server.count <= 800 - len(finished)
 
     @pytest.mark.slow
     def test_a_job_whose_cancelling_was_answered_does_not_go_on(self, models, tmp_path):

@@ -1,5 +1,6 @@
 """Streams and traces of one vet."""
 
+import importlib
 import json
 
 import pytest
@@ -39,7 +40,11 @@ def test_what_cannot_be_vetted_is_refused_before_the_stream(serve, body, status)
     assert answer.headers["content-type"] == "application/problem+json"
 
 
-def test_an_unknown_policy_ends_the_stream_with_a_problem(serve):
+def test_a_policy_that_goes_while_it_is_waited_for_ends_the_stream_with_a_problem(serve, monkeypatch):
+    async def known_by_now(self, choice):
+        pass
+
+    monkeypatch.setattr(importlib.import_module("metajudge.api.panels").Panels, "check", known_by_now)
     answer = serve().post("/v1/vet/stream", json={"judgment": record(), "policy": "nothing"})
     assert "event: error" in answer.text
     assert '"status":422' in answer.text.replace(" ", "")

@@ -62,6 +62,14 @@ def test_ties_and_missing_verdicts_are_counted_and_have_no_line(folder):
     assert len(list(score_lines(bench, (), None))) == 1
 
 
+def test_lines_that_could_not_be_read_and_missing_labels_are_said_not_dropped_in_silence(folder):
+    pairs = [pair(0), pair(1), {**pair(2), "label": "C"}, {**pair(3), "label": None}]
+    games = [game(number, "AB", "A>B") for number in range(3)] + [{**game(3, "AB", "A>B"), "label": None}]
+    notes = found(bench_of(folder(pairs, games))).notes
+    assert any(note.startswith("2 bad lines are in no figure, the first pairs.jsonl:3: ") for note in notes)
+    assert "1 of the judgments asked for have no label and are in no figure" in notes
+
+
 def test_without_labels_there_is_no_precision_but_an_error(folder):
     games = [game(0, "AB", "A>B", label=None)]
     with pytest.raises(InputError, match=r"precision needs true labels"):

@@ -86,6 +86,15 @@ def test_wrong_input_is_refused_with_exit_code_2_and_what_to_do(small, tmp_path,
     assert message in refused(*[small if word == "SMALL" else word for word in words])
 
 
+def test_a_second_folder_does_not_replace_the_first_in_silence(small):
+    assert "one at a time" in refused("bench", "judgebench", "--data", small, "--data", small)
+
+
+def test_options_that_only_a_calibration_uses_are_refused_without_one(small, tmp_path):
+    for option in (("--agent-scores", tmp_path / "none.jsonl"), ("--allow-other-calibration",)):
+        assert "need --calibration" in refused("bench", "judgebench", "--data", small, *option)
+
+
 def test_what_a_guarantee_promises_is_printed_not_only_written(capsys):
     notes = ("Keep scores of 0.9 and above",)
     judge = SimpleNamespace(judge="owl", notes=notes)

@@ -147,3 +147,14 @@ def test_evidence_is_that_of_all_records_whatever_the_limit(place, file):
     part = load_calibrated(file(), bench_of(place, judges=("owl",), limit=7)).probabilities
     assert len(part) == 7
     assert np.allclose([whole[name] for name in part], list(part.values()))
+
+
+def test_another_judge_is_refused_unless_told_to_and_marked_then(place, file):
+    bench = bench_of(place, judges=("hawk",))
+    with pytest.raises(InputError, match="--allow-other-calibration"):
+        load_calibrated(file(guarantee()), bench)
+    told = load_calibrated(file(guarantee()), bench, allow_other_identity=True)
+    findings = bench.findings(bench.plan(), (), told)
+    (hawk,) = findings.judges
+    assert any(note.endswith("are by a judge the fit does not know.") for note in hawk.notes)
+    assert "guaranteed 90 %" not in rows_of(findings, "hawk")

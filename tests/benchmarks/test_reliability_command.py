@@ -135,6 +135,7 @@ def test_what_makes_no_sense_is_refused_before_any_call(run, data, tmp_path):
     assert "--targeted-third needs" in refused("--data", data, "--judge", "openai:x", "--runs", "1", "--targeted-third")
     (tmp_path / "other.jsonl").write_text('{"prompt": "x"}\n')
     assert "no labelled pairs" in refused("--data", "other.jsonl", "--judge", "openai:x")
+    assert "is a folder: name one file" in refused("--data", tmp_path, "--judge", "openai:x")
     assert "sample of 99" in refused("--data", data, "--judge", "openai:x", "--sample", "99")
     assert "--threshold is not for" in refused("--data", data, "--judge", "openai:x", "--threshold", "4")
     assert "no folder" in refused("--data", data, "--judge", "openai:x", "--records", "nowhere/r.jsonl")

@@ -8,6 +8,7 @@ import pytest
 
 from metajudge.calibration.calibration import Mark, load_calibration
 from metajudge.calibration.fit import fit_calibration, judge_groups, out_of_fold
+from metajudge.calibration.guarantee import guaranteed_threshold
 from metajudge.calibration.quality import log_losses
 from metajudge.calibration.table import build_table
 from metajudge.errors import InputError
@@ -94,6 +95,27 @@ def test_another_judgment_of_a_question_of_the_fit_is_marked(records, fitted):
     assert found.marks == ((Mark.SEEN_QUESTION,),)
 
 
+def test_a_verdict_made_again_under_its_old_id_does_not_get_the_probability_of_the_opposite_one(records, table, fitted):
+    """A second run of the same judge has the same ids: what is stored belongs to the verdict that was fitted on."""
+    turned = [one.model_copy(update={"verdict": one.verdict.relabelled({"A": "B", "B": "A"})}) for one in records]
+    assert set(fitted.probabilities(build_table(turned, FREE)).marks) == {(Mark.SEEN_QUESTION,)}
+    found = fitted.probabilities(build_table([turned[0], *records[1:]], FREE))
+    assert (table.judgment_ids[0], found.marks[0]) == (turned[0].id, (Mark.SEEN_QUESTION,))
+    assert set(found.marks[1:]) == {(Mark.SEEN,)}
+    assert fitted.provenance.questions[table.questions[0]][turned[0].id] > 0.9 > 0.7 > values(found)[0]
+
+
+def test_a_calibration_whose_verdicts_were_cut_is_refused_and_one_without_them_still_reads(fitted, table, tmp_path):
+    data = orjson.loads(fitted.to_json())
+    old = {**data, "provenance": {name: one for name, one in data["provenance"].items() if name != "verdicts"}}
+    (tmp_path / "old.json").write_bytes(orjson.dumps(old))
+    assert set(load_calibration(tmp_path / "old.json").probabilities(table).marks) == {(Mark.SEEN,)}
+    data["provenance"]["verdicts"].popitem()
+    (tmp_path / "cut.json").write_bytes(orjson.dumps(data))
+    with pytest.raises(InputError, match="verdicts do not match"):
+        load_calibration(tmp_path / "cut.json")
+
+
 def test_out_of_fold_probabilities_do_not_see_their_own_questions_labels(records):
     """With labels drawn at random there is nothing to learn: in-sample fits would still tell right from wrong."""
     rng = np.random.default_rng(4)
@@ -160,6 +182,28 @@ def test_a_signal_that_was_never_absent_is_marked_where_it_is():
     silent = [one.model_copy(update={"rationale": ""}) for one in crowd(5, prefix="x")]
     found = fitted.probabilities(build_table(silent, ["strength", "format"]))
     assert all(Mark.ABSENT_SIGNAL in marks for marks in found.marks)
+
+
+def test_a_guarantee_for_all_judges_is_for_those_that_were_fitted_on(fitted):
+    """What was promised of owl, wren and jay together says nothing of a judge nobody labelled."""
+    found = guaranteed_threshold(
+        np.full(60, 0.9), np.ones(60, dtype=bool), [f"q{number}" for number in range(60)], target=0.8, delta=0.1
+    )
+    held = fitted.with_guarantee(found)
+    assert held.guarantee_for("owl") == found
+    assert held.guarantee_for("raven") is None
+
+
+@pytest.mark.parametrize("gone", ["order", "peers"])
+def test_the_other_order_and_peers_that_were_never_missing_are_marked_where_they_are(fitted, fresh, gone):
+    """A probability of .95 without any of the evidence it was fitted on must not look like the others."""
+    new = crowd(20, seed=9, prefix="new")
+    kept = [one for one in new if (one.order == ("A", "B") if gone == "order" else one.judge == "owl")]
+    found = fitted.probabilities(build_table(kept, FREE))
+    assert all(Mark.ABSENT_SIGNAL in marks for marks in found.marks)
+    assert not any(Mark.ABSENT_SIGNAL in marks for marks in fitted.probabilities(fresh).marks)
+    never = build_table(new, [name for name in FREE if name != gone])
+    assert all(Mark.ABSENT_SIGNAL in marks for marks in fitted.probabilities(never, True).marks)
 
 
 def test_judges_with_few_judgments_share_a_fit_and_judges_without_common_items_do_not(table):

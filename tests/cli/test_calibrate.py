@@ -141,3 +141,21 @@ def test_targets_nobody_can_meet(calibrate, target, delta):
     done = threshold(calibrate, "owl.json", "labelled.jsonl", target, "--delta", delta)
     assert done.returncode == 2
     assert "strictly between 0 and 1" in done.stderr
+
+
+def test_a_threshold_takes_those_of_the_calibrations_judges_that_are_in_the_data(calibrate, folder):
+    """New labels for one judge must not be refused for want of the others."""
+    fit = ("--data", "labelled.jsonl", "--signals", "order,strength,peers", "--pooled")
+    assert calibrate("fit", *fit, "--out", "all.json").returncode == 0
+    lines = [one for one in (folder / "other.jsonl").read_text().splitlines() if json.loads(one)["judge"] != "jay"]
+    (folder / "two.jsonl").write_text("\n".join(lines) + "\n")
+    done = calibrate(
+        "threshold", "--calibration", "all.json", "--data", "two.jsonl", "--target", ".6", "--out", "x.json"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "of judgments by owl, wren together, not of each judge alone" in done.stdout
+    assert calibrate("show", "all.json", "--data", "two.jsonl").returncode == 0
+    (folder / "none.jsonl").write_text("\n".join(lines).replace('"owl"', '"emu"').replace('"wren"', '"rhea"') + "\n")
+    done = calibrate("threshold", "--calibration", "all.json", "--data", "none.jsonl", "--target", ".6")
+    assert done.returncode == 2
+    assert "the judges here are emu, rhea" in done.stderr

@@ -242,6 +242,15 @@ class TestFiles:
         assert done.exit_code == 0
         assert len(records()) == 2
 
+    def test_a_file_of_something_else_is_refused_and_stays_as_it_is(self, run):
+        write_items("items.jsonl", 2)
+        Path("notes.txt").write_text("a line without an end")
+        with LLMServer(answer=answer) as server:
+            with pytest.raises(InputError, match="choose another --out"):
+                run("clash", "items.jsonl", *judges(server), "--responses", "given", "--out", "notes.txt")
+            assert server.count == 0
+        assert Path("notes.txt").read_text() == "a line without an end"
+
     @pytest.mark.slow
     @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
     def test_a_run_that_is_stopped_goes_on_without_asking_twice(self, metajudge, how):
@@ -280,6 +289,7 @@ class TestWrongInput:
             (("--candidate", "vllm:m", "--judge", "vllm:j", "--candidate-weight", "1"), "needs --voters"),
             (("--candidate", "vllm:m", "--judge", "vllm:j", "--quorum", "2"), "quorum of 2"),
             (("--responses", "given", "--judge", "vllm:j", "--observers"), "name their models"),
+            (("--candidate", "vllm:m", "--judge", "vllm:j", "--voters", "--candidate-weight", "0"), "has weight 0"),
         ],
     )
     def test_flags_that_make_no_sense_together(self, run, flags, message):

@@ -251,6 +251,23 @@ class TestResumption:
             assert server.count == 18
         assert len(lines("b.jsonl")) == 9
 
+    def test_a_last_line_that_only_lacks_its_end_is_a_record(self, run):
+        with LLMServer(answer=answer) as server:
+            run(*command(server))
+            whole = Path("b.jsonl").read_bytes()
+            Path("b.jsonl").write_bytes(whole.rstrip(b"\n"))
+            assert run(*command(server)).exit_code == 0
+        assert Path("b.jsonl").read_bytes() == whole
+
+    def test_a_file_of_something_else_is_refused_and_stays_as_it_is(self, run):
+        with LLMServer(answer=answer) as server:
+            for text in ("notes without an end", "two lines\nof notes"):
+                Path("b.jsonl").write_text(text)
+                with pytest.raises(InputError, match="choose another --out"):
+                    run(*command(server))
+                assert Path("b.jsonl").read_text() == text
+            assert server.count == 0
+
     def test_another_seed_in_the_same_file_is_refused(self, run):
         with LLMServer(answer=answer) as server:
             run(*command(server))

@@ -127,7 +127,9 @@ def test_an_empty_store_is_exit_code_1(run, tmp_path):
         await (await open_store(tmp_path / "empty.duckdb")).close()
 
     asyncio.run(make())
-    assert run("policy", "simulate", "verdict", "--on", "empty.duckdb").exit_code == 1
+    done = run("policy", "simulate", "verdict", "--on", "empty.duckdb")
+    assert done.exit_code == 1
+    assert "holds no verdicts, which this policy is for: `metajudge vet` puts them there" in done.stdout
 
 
 def test_a_policy_that_does_not_fit_ends_the_run_before_anything_is_asked(run, given, tmp_path):
@@ -180,9 +182,8 @@ async def test_a_name_is_the_version_that_was_activated_last_and_a_file_is_itsel
     store = await open_store(tmp_path / "s.duckdb")
     try:
         assert (await policy_in_force("verdict_score", store)).digest == shipped.digest
-        await store.audit_log.append(
-            "activation", "verdict_score", {"policy": stricter.model_dump(mode="json")}, now=1.0
-        )
+        activated = {"policy": stricter.model_dump(mode="json"), "digest": stricter.digest}
+        await store.audit_log.append("activation", "verdict_score", activated, now=1.0)
         assert (await policy_in_force("verdict_score", store)).digest == stricter.digest
         (tmp_path / "mine.yaml").write_text(shipped.model_dump_json())
         assert (await policy_in_force(tmp_path / "mine.yaml", store)).digest == shipped.digest

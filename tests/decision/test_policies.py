@@ -100,6 +100,13 @@ def test_a_gap_names_the_exact_interval():
     assert "gap: no band covers probability [0.5, 0.6)" in problem(text)
 
 
+def test_a_bad_band_is_not_also_called_no_band_at_all():
+    text = small(bands=[band("APROVE", {"at_least": 0.5}), band("REJECT", {"below": 0.5})])
+    assert "bands[0].action" in problem(text)
+    assert "at least 1 item" not in problem(text)
+    assert "at least 1 item" in problem(small(bands=[]))
+
+
 def test_an_overlap_names_the_exact_interval_and_both_bands():
     text = small(bands=[band("APPROVE", {"at_least": 0.4}), band("REJECT", {"below": 0.5})])
     assert "overlap: bands[0] and bands[1] both cover probability [0.4, 0.5)" in problem(text)

@@ -6,7 +6,7 @@ import pytest
 
 from metajudge.decision.load import load_policy
 from metajudge.decision.policy import Policy
-from metajudge.errors import InputError
+from metajudge.errors import InputError, PolicyError
 from metajudge.feedback.cases import Direction
 from metajudge.feedback.loop import FeedbackLoop
 from metajudge.reviews import HumanDecision, PolicyUsed, Review
@@ -178,3 +178,29 @@ async def test_a_snapshot_is_kept(store, loop):
     await loop.snapshot("verdict")
     (entry,) = await store.audit_log.entries("snapshot", "verdict")
     assert entry.payload["overall"]["accuracy"]["n"] == 50
+
+
+async def test_an_activation_changed_by_hand_decides_nothing(store, loop):
+    await decided(store, crowd(800, 6, bias=0.25))
+    better = next(one for one in await loop.propose("verdict") if one.status == "proposed")
+    await loop.activate(better.proposal_id, by="ada")
+    (entry,) = await store.audit_log.entries("activation")
+    lax = {**entry.payload, "policy": {**entry.payload["policy"], "title": "Everything passes"}}
+    await store.audit_log.append("activation", "verdict", lax, now=5.0)
+    with pytest.raises(PolicyError, match="changed by hand"):
+        await loop.active("verdict")
+    broken = {**entry.payload, "policy": {**entry.payload["policy"], "bands": []}}
+    await store.audit_log.append("activation", "verdict", broken, now=6.0)
+    with pytest.raises(PolicyError, match="changed by hand"):
+        await loop.active("verdict")
+
+
+async def test_a_proposal_changed_by_hand_is_not_activated(store, loop):
+    await decided(store, crowd(800, 6, bias=0.25))
+    better = next(one for one in await loop.propose("verdict") if one.status == "proposed")
+    changed = better.model_dump(mode="json")
+    changed["proposal_id"] = "0123456789ab"
+    changed["policy"]["title"] = "Everything passes"
+    await store.audit_log.append("proposal", "verdict", changed, now=5.0)
+    with pytest.raises(InputError, match="not what was proposed"):
+        await loop.activate("0123456789ab", by="mallory")

@@ -10,6 +10,7 @@ from metajudge.judging.blinding import blind
 from metajudge.judging.clash import Clash, Judge, Place, evaluate, voter_name
 from metajudge.judging.clash_record import ClashRecord, recount
 from metajudge.judging.records import judgments_of_clash
+from metajudge.judging.standings import standings
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.types import Ranking, Reply
 from tests.doubles.ranking import fails, panel, question, ranks_by, reply, says, shown
@@ -174,6 +175,17 @@ class TestCandidates:
         assert record.candidates[1].failure.kind is FailureKind.TIMEOUT
         assert record.candidates[1].text is None
         assert not record.complete
+
+    async def test_the_standings_do_not_say_that_lost_answers_were_given(self):
+        lost = fails(ModelTimeoutError("late"))
+        judges = (Judge("j", ranks_by(LONG)),)
+        made = await one(
+            question(), generated(("x", answers("long")), ("y", lost), ("z", answers("zz")), judges=judges)
+        )
+        (late,) = (row for row in standings([made]) if row.name == "y")
+        assert {late.cost_usd.why, late.latency_s.why} == {"none of its answers arrived"}
+        given = await one(question(), panel(ranks_by(LONG)))
+        assert {row.latency_s.why for row in standings([given])} == {"the answers were given, not generated"}
 
     async def test_an_empty_answer_is_an_answer_and_a_refusal_is_none(self):
         clash = generated(

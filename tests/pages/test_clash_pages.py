@@ -7,6 +7,7 @@ import re
 import orjson
 import pytest
 
+from metajudge import clash_reviews
 from metajudge.errors import InputError
 from metajudge.reviews import Outcome
 from metajudge.store import open_store
@@ -14,7 +15,6 @@ from metajudge.types import Ranking
 from tests.pages.conftest import key, words
 from tests.pages.filled_store import SCRIPT, made_clash
 
-clash_reviews = importlib.import_module("metajudge.api.pages.clash_reviews")
 clash_view = importlib.import_module("metajudge.api.pages.clash_view")
 SPLIT = made_clash()
 UNANIMOUS = made_clash(

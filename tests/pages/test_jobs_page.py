@@ -99,7 +99,7 @@ def test_what_is_not_there_is_said_for_people(visit, tmp_path):
     assert "there is no run" in words(visitor.see("/runs/nothing", 404))
     visitor.see("/jobs/x?after=-2", 422)
     visitor.see("/runs?limit=0", 422)
-    assert "No older job" in words(visitor.see("/jobs?before=nothing"))
+    assert "begin anew" in words(visitor.see("/jobs?before=nothing", 422))
 
 
 def test_runs_with_counts_and_failures(filled):

@@ -75,20 +75,22 @@ def test_no_bytes_make_an_answer_out_of_thin_air_or_crash(content, service):
     assert found.answers["a"].ending is Ending.MISSING
 
 
-@given(
-    st.recursive(
-        st.none() | st.integers() | st.text(max_size=9),
-        lambda x: (
-            st.lists(x)
-            | st.dictionaries(
-                st.sampled_from(["custom_id", "response", "error", "result", "type", "status_code", "body", "message"]),
-                x,
-            )
-        ),
-        max_leaves=12,
-    )
+WORDS = ["a", "b", "succeeded", "errored", "expired", "canceled", "batch_expired", ""]
+KEYS = ["custom_id", "response", "error", "result", "type", "status_code", "body", "message", "code"]
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.sampled_from(WORDS),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner),
+    max_leaves=12,
 )
-def test_no_json_crashes_the_readers(value):
+
+
+@given(ANY_JSON | st.fixed_dictionaries({"custom_id": st.just("a")}, optional=dict.fromkeys(KEYS[1:4], ANY_JSON)))
+def test_whatever_json_a_line_holds_it_counts_once_and_answers_only_the_request_it_names(value):
     line = json.dumps(value).encode()
+    names_it = isinstance(value, dict) and value.get("custom_id") == "a"
     for service in (OPENAI, ANTHROPIC):
-        read_results([line], ["a"], service.read)
+        found = read_results([line + b"\n"], ["a"], service.read)
+        answered = found.answers["a"].ending is not Ending.MISSING
+        assert (list(found.answers), found.repeated, found.cut) == (["a"], 0, False)
+        assert found.unreadable + found.unknown + answered == 1
+        assert names_it or not answered

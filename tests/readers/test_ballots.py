@@ -30,6 +30,20 @@ def rankings(path):
     return [ballot.ranking for ballot in found.ballots]
 
 
+def test_a_bare_list_a_line_is_a_ballot_as_the_python_functions_take_it(tmp_path):
+    path = written(tmp_path, "bare.jsonl", '["a", "b", ["c", "d"]]\n\n["b", "a"]\n')
+    assert rankings(path) == [(("a",), ("b",), ("c", "d")), (("b",), ("a",))]
+
+
+def test_lines_among_bare_lists_that_hold_no_ballot_are_left_out_with_their_reason(tmp_path):
+    lines = ['["a", "b"]', '["b", "b"]', '{"ranking": ["a"]}', "[]", '["a"', '["a", 1]']
+    found = read_ballots(written(tmp_path, "bare.jsonl", "\n".join(lines)))
+    assert [ballot.line for ballot in found.ballots] == [1]
+    reasons = [str(reject) for reject in found.rejects]
+    for reason, words in zip(reasons, ["'b' twice", "is no list", "is empty", "not JSON", "holds 1"], strict=True):
+        assert words in reason
+
+
 def test_jsonl_lists_groups_text_weights_and_voters(tmp_path):
     lines = [
         '{"ranking": ["b", "a"], "voter": "x", "question_id": "q1"}',

@@ -78,3 +78,14 @@ def test_a_single_response_with_a_score_is_a_grade() -> None:
         "question": "question",
         "judge": "judge",
     }
+
+
+def test_of_chats_without_a_question_the_first_message_is_the_question() -> None:
+    def chat(said: str) -> list[dict[str, str]]:
+        return [{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": said}]
+
+    row = {"conversation_a": chat("4"), "conversation_b": chat("5"), "winner": "model_a", "judge": "someone"}
+    found = guessed(row)
+    assert found.mapping.columns["question"] == "conversation_a.0.content"
+    assert found.problems == []
+    assert "question" not in guessed({**row, "conversation_a": "4", "conversation_b": "5"}).mapping.columns

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from metajudge.errors import InputError
-from metajudge.readers import write_jsonl
+from metajudge.readers import parse_map, write_jsonl
 from metajudge.readers.items import open_items
 from tests.doubles.judging import item
 from tests.doubles.judgments import judgment
@@ -81,7 +81,7 @@ def test_a_limit_counts_items(write):
 
 @pytest.mark.parametrize("content", [["nonsense"], [{"id": "x", "text": "?"}], []])
 def test_a_file_of_neither_items_nor_judgments_says_what_is_expected(write, content):
-    with pytest.raises(InputError, match="or items, one object a line with id, question and responses"):
+    with pytest.raises(InputError, match="or items: one object a line with id, question and responses"):
         open_items([write(*content)])
 
 
@@ -90,3 +90,68 @@ def test_a_missing_file_and_no_file(tmp_path):
         open_items([str(tmp_path / "nothing")])
     with pytest.raises(InputError, match="no input given"):
         open_items([])
+
+
+@pytest.fixture
+def csv(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def table(text, name="items.csv"):
+        (tmp_path / name).write_text(text)
+        return name
+
+    return table
+
+
+def test_a_table_without_verdicts_is_items_by_the_names_of_its_columns(csv):
+    name = csv("item_id,question,responses.A,responses.B,category\ni1,2+2?,4,5,math\ni2,,x,y,\n")
+    source = open_items([name])
+    found = list(source)
+    assert [(one.id, one.question, one.responses, one.category) for one in found] == [
+        ("i1", "2+2?", {"A": "4", "B": "5"}, "math"),
+        ("i2", "", {"A": "x", "B": "y"}, None),
+    ]
+    assert source.formats == {name: "CSV, mapped"}
+
+
+def test_a_table_of_other_names_is_items_by_a_mapping_and_bad_rows_are_rejects(csv):
+    name = csv("qid,prompt,x,y\n7,2+2?,4,5\n8,only three cells,1\n")
+    mapping = parse_map(["id=qid,question=prompt,responses.A=x,responses.B=y"])
+    source = open_items([name], mapping=mapping)
+    assert [one.id for one in source] == ["7"], "the row's id names the item"
+    assert "the row has 3 cells" in source.rejects[0].reason
+
+
+def test_a_kept_mapping_without_a_verdict_is_for_items(csv):
+    from metajudge.readers.saved_maps import save_map
+
+    name = csv("prompt,x,y\n2+2?,4,5\n")
+    save_map(name, parse_map(["question=prompt,responses.A=x,responses.B=y"]))
+    (one,) = open_items([name])
+    assert one.responses == {"A": "4", "B": "5"}
+    assert one.id.startswith("item-")
+
+
+def test_parquet_and_nested_responses_are_items_too(tmp_path):
+    import duckdb
+
+    flat, nested = tmp_path / "flat.parquet", tmp_path / "nested.parquet"
+    duckdb.execute(f"""COPY (SELECT '2+2?' AS question, '4' AS "responses.A", '5' AS "responses.B") TO '{flat}'""")
+    duckdb.execute(f"""COPY (SELECT 'i' AS id, 'q' AS question, {{'A': '4', 'B': '5'}} AS responses) TO '{nested}'""")
+    assert [one.question for one in open_items([str(flat), str(nested)])] == ["2+2?", "q"]
+    listed = tmp_path / "items.json"
+    listed.write_text(json.dumps([plain(item("a")), plain(item("b"))]))
+    assert [one.id for one in open_items([str(listed)])] == ["a", "b"]
+
+
+def test_a_table_that_needs_a_mapping_is_refused_with_one_for_items(csv):
+    name = csv("prompt,output_1,output_2\n2+2?,4,5\n")
+    with pytest.raises(InputError, match=r"--map responses\.A=output_1,responses\.B=output_2,question=prompt"):
+        open_items([name])
+    with pytest.raises(InputError, match=r"no column 'promt', mapped to question\. Did you mean question=prompt"):
+        open_items([name], mapping=parse_map(["question=promt,responses.A=output_1,responses.B=output_2"]))
+
+
+def test_a_table_with_verdicts_gives_its_items_as_ever(csv):
+    name = csv("verdict,judge,question,responses.A,responses.B\nA,owl,2+2?,4,5\nB,crow,2+2?,4,5\n")
+    assert [one.question for one in open_items([name])] == ["2+2?"]

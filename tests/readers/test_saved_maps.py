@@ -71,3 +71,15 @@ def test_a_kept_mapping_reads_the_file_and_one_given_goes_first() -> None:
     assert [str(one.verdict) for one in open_judgments(["v.csv"], mapping=parse_map([], ["C=B"]))] == ["B>A"]
     other = parse_map(["question=p,responses.A=x,responses.B=y,verdict=w,judge:=you"], ["C=A"])
     assert [one.judge for one in open_judgments(["v.csv"], mapping=other)] == ["you"]
+
+
+def test_a_mapping_kept_for_a_folder_holds_for_the_files_in_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    mapping = FieldMap(columns={"verdict": "winner"})
+    (tmp_path / "runs").mkdir()
+    save_map("runs", mapping)
+    assert saved_map("runs/votes.csv") == mapping
+    assert saved_map(tmp_path / "runs" / "more" / "votes.csv") == mapping
+    assert saved_map("runs-of-others.csv") is None
+    save_map(".", FieldMap(columns={"verdict": "best"}))
+    assert saved_map("other.csv") == FieldMap(columns={"verdict": "best"})

@@ -54,6 +54,8 @@ class TestDecision:
             (("modify", "better"), "'better' is no verdict"),
             (("modify", None, ["accuracy"]), "is no score: write CRITERION=NUMBER"),
             (("modify", None, ["accuracy=nan"]), "is no score"),
+            (("modify", None, ["accuracy=inf"]), "is no score"),
+            (("modify", None, ["accuracy=2", "accuracy=4"]), "accuracy is given twice, as 2 and 4"),
         ],
     )
     def test_what_makes_no_sense_says_what_to_write(self, arguments, message):

@@ -227,6 +227,24 @@ class TestFacts:
         assert found == [dashboard.PairCount("a", "b", 4, 2)]  # exactly at the threshold is not above it
 
 
+class TestActions:
+    async def test_decisions_are_counted_over_all_of_a_panel_as_the_facts_have_them(self, many) -> None:
+        facts, _ = await facts_of(many)
+        counted = await many.ask(lambda c: dashboard.actions_by_day(c, 0.0, "p" * 64))
+        found = {one.kind: one.n for one in counted}
+        meant = [fact.action for fact in facts]
+        assert found == {action: meant.count(action) for action in set(meant)}
+        assert len(found) == 4
+        assert {one.day for one in counted} == {int(fact.created_at // 86_400) for fact in facts}
+        assert await many.ask(lambda c: dashboard.actions_by_day(c, 0.0, "q" * 64)) == []
+
+    async def test_what_no_policy_decided_is_not_counted_whatever_its_texts_say(self, store) -> None:
+        judgment, assessment = pair(1)
+        said = assessment.model_copy(update={"decision": None, "judge": 'a "action":"APPROVE" judge'})
+        await keep(store, (judgment, said))
+        assert await store.ask(lambda c: dashboard.actions_by_day(c, 0.0, "p" * 64)) == []
+
+
 class TestTotals:
     async def test_counts_by_day_judge_and_panel(self, store) -> None:
         await keep(store, pair(1, accepted=True), pair(2, accepted=False), pair(3, "crow", accepted=True))

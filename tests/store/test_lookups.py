@@ -1,3 +1,5 @@
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 
 from metajudge.store import lookups
@@ -29,6 +31,40 @@ class TestKnownKeys:
         assert keys.may_contain(1)
         keys.load()
         assert keys.may_contain(1)
+
+    def test_a_key_is_never_lost_when_the_newest_are_sorted_in_and_takes_eight_bytes_then(self, monkeypatch) -> None:
+        monkeypatch.setattr(lookups, "MIN_SETTLED", 16)
+        keys = KnownKeys(lambda: np.array([key_hash("stored")], dtype=np.uint64))
+        added = [key_hash(f"added-{n}") for n in range(5000)]
+        for number, hashed in enumerate(added):
+            assert not keys.added(hashed)
+            keys.add(hashed)
+            keys.add(added[number // 2])
+            if number == 100:
+                keys.load()
+        assert all(keys.added(hashed) and keys.may_contain(hashed) for hashed in added)
+        assert not keys.added(key_hash("stored"))
+        assert keys.may_contain(key_hash("stored"))
+        assert not any(keys.may_contain(key_hash(f"other-{n}")) for n in range(1000))
+        assert len(keys._newest) < 200
+        assert keys._settled.nbytes <= 8 * len(added) * 1.1
+
+    def test_keys_added_by_several_threads_are_all_there(self, monkeypatch) -> None:
+        monkeypatch.setattr(lookups, "MIN_SETTLED", 8)
+        keys = KnownKeys(lambda: np.array([], dtype=np.uint64))
+        keys.load()
+        hashes = [key_hash(str(n)) for n in range(4000)]
+
+        def add(part: int) -> bool:
+            for hashed in hashes[part::4]:
+                keys.add(hashed)
+                if not keys.may_contain(hashed):
+                    return False
+            return True
+
+        with ThreadPoolExecutor(4) as pool:
+            assert all(pool.map(add, range(4)))
+        assert all(map(keys.added, hashes))
 
     def test_empty(self) -> None:
         keys = KnownKeys(lambda: np.array([], dtype=np.uint64))

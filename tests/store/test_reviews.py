@@ -122,9 +122,23 @@ class TestClaims:
         with pytest.raises(ReviewError, match="nothing to give back"):
             await store.reviews.release("r1", "ada", now=NOW + 2)
 
-    async def test_a_lease_must_last(self, store):
-        with pytest.raises(InputError, match="must last longer"):
-            await store.reviews.claim("ada", now=NOW, lease_s=0)
+    @pytest.mark.parametrize("lease_s", [0, -1, float("nan"), float("inf"), 1e300])
+    async def test_a_lease_lasts_and_ends_and_one_that_does_not_leaves_the_store_in_order(self, store, lease_s):
+        await store.reviews.open([review()])
+        with pytest.raises(InputError, match="a lease lasts above 0 s and up to 30 days"):
+            await store.reviews.claim("ada", now=NOW, lease_s=lease_s)
+        assert await claimed(store, "bob") == "r1"
+
+    @pytest.mark.parametrize("name", ["", "  ", "a" * 201, "a\x00b"])
+    async def test_a_name_that_is_none_is_refused(self, store, name):
+        with pytest.raises(InputError, match="no name of a reviewer"):
+            await store.reviews.claim(name, now=NOW)
+
+    async def test_space_around_a_name_makes_no_second_person(self, store):
+        await store.reviews.open([review(reviewers=2)])
+        assert await claimed(store, "ada") == "r1"
+        await store.reviews.decide(decision(), now=NOW)
+        assert await claimed(store, "ada ") is None
 
 
 class TestDecisions:
@@ -271,6 +285,27 @@ async def test_an_export_of_decisions_made_here_comes_back_without_a_word(store,
         state = await store.reviews.get("r1", now=NOW)
         write_rows(export_row(state, None), tmp_path / name)
         assert await store.reviews.import_decisions(read_decisions(tmp_path / name, now=NOW + 5)) == 0
+
+
+@pytest.mark.parametrize("decided_at", ["nan", "inf", "-inf", "-1"])
+async def test_a_time_that_is_none_is_refused_before_it_is_stored(tmp_path, decided_at):
+    (tmp_path / "in.csv").write_text(f"review_id,reviewer,outcome,decided_at\nr1,ada,approve,{decided_at}\n")
+    with pytest.raises(InputError, match=r"in\.csv:2: decided_at: "):
+        read_decisions(tmp_path / "in.csv", now=NOW)
+
+
+def test_a_header_that_is_no_csv_is_an_error_of_the_file(tmp_path):
+    (tmp_path / "in.csv").write_text('{"review_id":"r1","outcome":"approve"}\n')
+    with pytest.raises(InputError, match=r"in\.csv:1: not valid CSV"):
+        read_decisions(tmp_path / "in.csv", now=NOW)
+
+
+def test_a_name_in_a_file_is_read_without_the_space_around_it(tmp_path):
+    (tmp_path / "in.csv").write_text("review_id,reviewer,outcome\nr1, ada ,approve\n")
+    assert read_decisions(tmp_path / "in.csv", now=NOW)[0].reviewer == "ada"
+    (tmp_path / "in.csv").write_text("review_id,reviewer,outcome\nr1,   ,approve\n")
+    with pytest.raises(InputError, match=r"in\.csv:2: '   ' is no name of a reviewer"):
+        read_decisions(tmp_path / "in.csv", now=NOW)
 
 
 async def test_an_imported_decision_carries_the_policy_version_it_judged(store):

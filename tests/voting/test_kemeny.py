@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from metajudge.errors import InputError, UnprovenError
-from metajudge.voting import kemeny, read_profile
+from metajudge.voting import borda, kemeny, read_profile
 from tests.voting.profiles import brute_force, random_profile, shuffled_ballots
 
 
@@ -125,6 +125,14 @@ def test_weights_that_are_not_exact_in_binary_still_tie():
     assert thirds.n_optima == 2
 
 
+@pytest.mark.parametrize("kind", [np.int64, np.int8, np.uint32, np.float64])
+def test_weights_may_be_an_array_of_numpy(kind):
+    ballots = [["a", "b", "c"], ["c", "b", "a"]]
+    found = kemeny(ballots, weights=np.array([100, 27], dtype=kind))
+    assert found.exact_cost == kemeny(ballots, weights=[100, 27]).exact_cost == 81
+    assert borda(ballots, weights=np.array([2, 1], dtype=kind)).scores == borda(ballots, weights=[2, 1]).scores
+
+
 def test_learned_weights_of_many_digits_are_accepted_and_marked():
     profile = read_profile([["a", "b"], ["b", "a"]], weights=[0.123456789012345, 1.0000001234567891])
     assert not profile.exact
@@ -182,7 +190,10 @@ def test_one_candidate_and_no_common_candidate_have_answers(unranked):
         ({"ballots": [["a"]], "ties": "third"}, "ties must be 'half' or 'ignore', not 'third'"),
         ({"ballots": [["a"]], "unranked": "last"}, "unranked must be"),
         ({"ballots": [["a"]], "max_optima": 0}, "max_optima must be at least 1"),
+        ({"ballots": [["a"]], "max_optima": 2.5}, "max_optima must be at least 1 and whole"),
+        ({"ballots": [["a"]], "max_optima": None}, "max_optima must be at least 1 and whole"),
         ({"ballots": [["a"]], "time_limit": 0}, "time_limit must be above 0"),
+        ({"ballots": [["a"]], "time_limit": "x"}, "time_limit must be above 0"),
         ({"ballots": [["a"]], "time_limit": float("nan")}, "time_limit must be above 0"),
     ],
 )

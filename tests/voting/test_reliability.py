@@ -192,3 +192,15 @@ def test_no_weights_from_nothing():
     assert found.ties == (("a", "b", "c"),)
     with pytest.raises(InputError, match="cap must be at least 1"):
         agreement_weighted_borda([list("abc")], cap=0.5)
+
+
+@pytest.mark.parametrize("ballots", [[["a", "b"]] * 3, {"x": [["a", "b"]]}, None])
+@pytest.mark.parametrize("truth", [None, {"q": ["a", "b"]}])
+def test_rankings_that_are_not_by_voter_and_question_are_refused(ballots, truth):
+    with pytest.raises(InputError, match="a mapping of voters"):
+        voter_independence(ballots, truth=truth)
+
+
+def test_voters_who_ranked_nothing_are_refused():
+    with pytest.raises(InputError, match="no voter ranked anything"):
+        voter_independence({"x": {}, "y": {}, "z": {}})

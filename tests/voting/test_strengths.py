@@ -131,6 +131,25 @@ def test_davidson_needs_draws_and_wins():
         bradley_terry([[["a", "b"]]], ties="davidson")
 
 
+@pytest.mark.parametrize(
+    "ballots",
+    [
+        [["a", "b"], [["a", "b"]]],
+        [["a", "b"], ["b", "c"], [["a", "b"]], [["b", "c"]]],
+        [["a", "b"], [["b", "c"]], ["c", "d"], [["d", "a"]]],
+    ],
+)
+def test_davidson_names_comparisons_whose_draw_parameter_is_infinite(ballots):
+    with pytest.raises(InputError, match="no circle of comparisons holds more wins than draws"):
+        bradley_terry(ballots, ties="davidson")
+    assert bradley_terry(ballots, ties="davidson", prior=0.5).draw_parameter > 0
+
+
+def test_davidson_takes_two_wins_round_a_draw():
+    found = bradley_terry([["a", "b"], ["b", "c"], [["a", "c"]]], ties="davidson")
+    assert found.scores["a"] > found.scores["b"] > found.scores["c"]
+
+
 def test_votes_on_pairs_are_not_read_as_top_two_lists():
     ballots = [["a", "b"], ["b", "c"], ["c", "a"]]
     assert bradley_terry(ballots).comparisons == 3
@@ -277,3 +296,37 @@ def test_votes_by_name_and_by_index_are_counted_alike(size):
     by_name = count_votes([names[i] for i in first], [names[i] for i in second], outcome.tolist(), candidates=names)
     assert np.array_equal(by_index.prefer, by_name.prefer)
     assert np.array_equal(by_index.tied, by_name.tied)
+
+
+@pytest.mark.parametrize("size", [3, 300])
+def test_votes_by_name_are_counted_as_by_index(size):
+    source = np.random.default_rng(size)
+    first = source.integers(0, size, 20_001)
+    second = (first + source.integers(1, size, len(first))) % size
+    outcome = source.integers(-1, 2, len(first))
+    names = [f"m{i}" for i in range(size)]
+    by_index = count_votes(first, second, outcome, candidates=names)
+    given = count_votes([names[i] for i in first], [names[i] for i in second], outcome, candidates=names)
+    assert np.array_equal(given.prefer, by_index.prefer)
+    assert np.array_equal(given.tied, by_index.tied)
+    found = count_votes([names[i] for i in first], [names[i] for i in second], outcome)
+    order = [found.candidates.index(name) for name in names]
+    assert np.array_equal(found.prefer[np.ix_(order, order)], by_index.prefer)
+    small = (first % 200).astype(np.uint8), (second % 200).astype(np.uint8)
+    apart = small[0] != small[1]
+    named = [f"n{i}" for i in range(200)]
+    assert count_votes(small[0][apart], small[1][apart], outcome[apart], candidates=named).total == apart.sum()
+
+
+def test_votes_that_would_be_miscounted_are_refused():
+    with pytest.raises(InputError, match="candidates names 'a' twice"):
+        count_votes(["a", "b"], ["b", "a"], [1, 1], candidates=["a", "a", "b"])
+    with pytest.raises(InputError, match="candidates names 'a' twice"):
+        count_votes(np.array([0]), np.array([2]), [1], candidates=["a", "a", "b"])
+    with pytest.raises(InputError, match="not true or false"):
+        count_votes(["a", "b"], ["b", "a"], [True, False])
+    for nameless in (None, float("nan"), ["a"]):
+        with pytest.raises(InputError, match="which is no name"):
+            count_votes(["a", nameless], ["b", "b"], [1, 1])
+    with pytest.raises(InputError, match="'z', which is not among"):
+        count_votes(["a", "z"], ["b", "b"], [1, 1], candidates=["a", "b"])

@@ -6,6 +6,7 @@ where it is not, integer programming closes the gap. Bounds of the relaxation ar
 they hold whatever the solver's tolerances are.
 """
 
+import math
 import time
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,6 +17,10 @@ from metajudge.errors import MetajudgeError
 from metajudge.voting.ballots import Bools, Floats, Ints
 from metajudge.voting.linear_order.insertion import cost_of, good_order
 
+_LARGEST_COST = 1e6
+"""The largest cost the solvers are given."""
+_DIGITS = 52
+"""Binary digits of a whole number that a double holds exactly, less one."""
 _SLACK = 1e-6
 _BROKEN = 1e-7
 _NEW_CIRCLES = 5000
@@ -140,18 +145,31 @@ def _relax(excess: Floats, circles: Ints, deadline: float | None) -> _Relaxed | 
     if options is None:
         return None
     rows = _rows(excess, circles)
-    solved = linprog(rows.objective, A_ub=rows.matrix, b_ub=rows.limits, bounds=(0, 1), method="highs", options=options)
+    scale = _scale(rows.objective)
+    solved = linprog(
+        rows.objective / scale, A_ub=rows.matrix, b_ub=rows.limits, bounds=(0, 1), method="highs", options=options
+    )
     if solved.status == 1:
         return None
     if solved.status != 0:
         raise MetajudgeError(f"the linear program of the Kemeny ranking failed ({solved.message}); please report this")
-    multipliers = np.maximum(-solved.ineqlin.marginals, 0.0)
+    multipliers = _summable(np.maximum(-solved.ineqlin.marginals * scale, 0.0), excess)
     charged = excess.copy()
     for step in range(3):
         np.add.at(charged, (circles[:, step], circles[:, (step + 1) % 3]), multipliers)
     least = np.minimum(charged, charged.T)
     bound = float(np.triu(least, 1).sum() - 2 * multipliers.sum())
     return _Relaxed(_square(solved.x, len(excess)), bound, charged - least)
+
+
+def _summable(multipliers: Floats, excess: Floats) -> Floats:
+    """The multipliers rounded so that every sum of them with costs is exact, and a bound made of them holds exactly.
+
+    Any multipliers from 0 up give a bound; those of whole costs are mostly whole or halves, which rounding restores.
+    """
+    most = float(excess.sum() + 4 * multipliers.sum()) + len(multipliers)
+    unit = 2.0 ** (math.ceil(math.log2(most)) - _DIGITS)
+    return np.asarray(np.round(multipliers / unit) * unit)
 
 
 def _integral(excess: Floats, circles: Ints, found: Bounded, deadline: float | None) -> Bounded:
@@ -163,15 +181,16 @@ def _integral(excess: Floats, circles: Ints, found: Bounded, deadline: float | N
         if options is None:
             return found
         rows = _rows(excess, circles)
+        scale = _scale(rows.objective)
         solved = milp(
-            rows.objective,
+            rows.objective / scale,
             integrality=np.ones(len(rows.objective)),
             bounds=Bounds(0, 1),
             constraints=LinearConstraint(rows.matrix, ub=rows.limits),
             options={**options, "mip_rel_gap": 0.0},
         )
         if solved.mip_dual_bound is not None and np.isfinite(solved.mip_dual_bound):
-            found = replace(found, bound=max(found.bound, float(solved.mip_dual_bound) + rows.constant))
+            found = replace(found, bound=max(found.bound, float(solved.mip_dual_bound) * scale + rows.constant))
         if solved.x is None:
             return found
         place = _square(np.round(solved.x), len(excess))
@@ -182,6 +201,11 @@ def _integral(excess: Floats, circles: Ints, found: Bounded, deadline: float | N
         if found.proven or solved.status != 0 or not len(new):
             return found
         circles = np.concatenate([circles, new])
+
+
+def _scale(objective: Floats) -> float:
+    """What to divide an objective by: the solver's tolerances are absolute, and it gives up on weights of 1e11."""
+    return max(1.0, float(np.abs(objective).max()) / _LARGEST_COST)
 
 
 def _options(deadline: float | None) -> dict[str, float] | None:

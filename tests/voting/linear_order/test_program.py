@@ -1,9 +1,11 @@
+import math
 import time
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from metajudge.voting.linear_order.program import solve_program
+from metajudge.voting.linear_order.program import _summable, solve_program
 from metajudge.voting.linear_order.solve import Solution, solve
 from metajudge.voting.linear_order.subsets import fill_table
 
@@ -53,3 +55,23 @@ def test_without_time_the_best_order_comes_with_a_bound_below_it():
     assert stopped.bound <= proven.cost <= stopped.cost
     assert proven.proven
     assert isinstance(stopped, Solution)
+
+
+def test_weights_of_any_size_are_proven_and_break_neither_solver_nor_count():
+    source = np.random.default_rng(5)
+    weights = source.integers(1, 10**12 // 5, 5)
+    places = np.array([source.permutation(40) for _ in weights])
+    lead = np.einsum("v,vab->ab", weights, places[:, :, None] < places[:, None, :])
+    found = solve(np.maximum(lead.T - lead, 0).astype(float), 100)
+    assert found.proven
+    assert found.count == 1
+    assert found.cost == 8827781676364
+
+
+def test_a_bound_from_huge_costs_is_a_sum_without_rounding():
+    source = np.random.default_rng(2)
+    excess = np.triu(source.integers(0, 10**12, (40, 40)), 1).astype(float)
+    multipliers = _summable(source.random(2000) * 1e11, excess)
+    parts = [*excess.ravel().tolist(), *multipliers.tolist()]
+    assert math.fsum(parts) == sum(map(Fraction, parts)) == sum(parts)
+    assert np.array_equal(_summable(np.array([0.5, 3.0, 10.0]), excess), [0.5, 3.0, 10.0]), "halves stay what they are"

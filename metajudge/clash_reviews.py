@@ -70,7 +70,7 @@ def _lines(content: bytes, name: str) -> Iterator[tuple[str, object]]:
 
 
 def review_of_clash(record: ClashRecord, *, now: float) -> Review:
-    """The review of an evaluation; the same record again is the same review.
+    """The review of an evaluation; the same answers ranked alike again, at whatever cost, are the same review.
 
     Raises:
         InputError: fewer than two candidates answered, so that there is nothing to compare.
@@ -81,11 +81,13 @@ def review_of_clash(record: ClashRecord, *, now: float) -> Review:
     content = record.model_dump(mode="json")
     verdict = panel_verdict(record)
     label = None if record.label is None else record.label.winner
+    said = [[vote.judge, None if vote.groups is None else str(vote.groups)] for vote in record.votes]
+    subject = digest([record.key, sorted(record.answered.items()), said])
     return Review(
-        review_id=Review.id_for(digest(content), None),
+        review_id=Review.id_for(subject, None),
         subject="case",
         subject_id=record.id,
-        subject_digest=digest(content),
+        subject_digest=subject,
         item_id=record.item_id,
         judge=PANEL,
         category=record.category,
@@ -99,6 +101,11 @@ def review_of_clash(record: ClashRecord, *, now: float) -> Review:
         question=digest([record.question, sorted(record.answered.items())]),
         content={KEY: content},
     )
+
+
+def wants_person(record: ClashRecord) -> bool:
+    """Whether a person has to make the call: two answers or more, and no panel that the triage rule accepts."""
+    return len(record.answered) >= 2 and (record.tally is None or record.tally.triage != "accept")
 
 
 def panel_verdict(record: ClashRecord) -> Ranking | None:

@@ -1,0 +1,175 @@
+"""Judgments as lines of JSON that DuckDB reads, each item once; a large file is read by two processes, half each."""
+
+import subprocess
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+from metajudge.errors import InputError, MetajudgeError
+from metajudge.preferences.assessment_lines import to_line
+from metajudge.readers import JudgmentSource
+from metajudge.readers.lines import Span
+from metajudge.readers.source import open_span
+from metajudge.types import Judgment
+
+LARGE: Final = 64_000_000
+"""Files of so many bytes and more are worth a second process."""
+_MAIN: Final = "import sys; from metajudge.preferences.judgment_lines import main; sys.exit(main(*sys.argv[1:]))"
+
+
+@dataclass(frozen=True, slots=True)
+class JudgmentLinesWritten:
+    """Files of rows, numbered from 0, and how many records could not be read."""
+
+    judgments: Path
+    items: Path
+    rejects: int
+
+
+def write_judgments(
+    source: JudgmentSource | Iterable[Judgment], folder: Path, judging: bool, name: str = "whole"
+) -> JudgmentLinesWritten:
+    """Writes all judgments of a source.
+
+    Args:
+        source: repeated judgments are left out.
+        folder: where the files are made.
+        judging: whether rationales and instructions are needed.
+        name: of the files.
+
+    Raises:
+        InputError: an item's id stands for two contents.
+    """
+    judgments, items = folder / f"{name}-judgments", folder / f"{name}-items"
+    _Rows(judging).write(source, judgments, items)
+    return JudgmentLinesWritten(judgments, items, source.rejects if isinstance(source, JudgmentSource) else 0)
+
+
+def write_halves(
+    source: JudgmentSource | Iterable[Judgment], folder: Path, judging: bool
+) -> tuple[JudgmentLinesWritten, JudgmentLinesWritten] | None:
+    """Writes the first half of a large file here and the second one in another process.
+
+    Nothing is known across the halves: whoever puts them together must see whether ids occur in both.
+
+    Returns:
+        The halves, or None where the source is no large plain file of metajudge JSONL, or the second half has a fault
+        that must be told with its place in the whole.
+
+    Raises:
+        InputError: an item's id stands for two contents in the first half.
+    """
+    file = source.plain_file if isinstance(source, JudgmentSource) else None
+    if file is None or not sys.executable:
+        return None
+    try:
+        size = file.stat().st_size
+        middle = _line_start(file, size // 2) if size >= LARGE else size
+    except OSError:
+        return None
+    return None if middle >= size else _halves(file, Span(0, middle), Span(middle, size), folder, judging)
+
+
+def _halves(
+    file: Path, first: Span, second: Span, folder: Path, judging: bool
+) -> tuple[JudgmentLinesWritten, JudgmentLinesWritten] | None:
+    command = [sys.executable, "-c", _MAIN, str(file), str(second.start), str(second.stop), str(folder)]
+    command += ["judging"] if judging else []
+    # What is wrong with the second half is told by the pass over the whole.
+    with subprocess.Popen(  # noqa: S603 - our own module
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        try:
+            here = write_judgments(open_span(file, first), folder, judging, "first")
+            said, _ = process.communicate()
+        except BaseException:
+            process.kill()
+            raise
+    if process.returncode:
+        return None
+    return here, JudgmentLinesWritten(folder / "second-judgments", folder / "second-items", int(said))
+
+
+def _line_start(file: Path, near: int) -> int:
+    """Where the next line begins behind a place."""
+    with file.open("rb") as stream:
+        stream.seek(near)
+        stream.readline()
+        return stream.tell()
+
+
+class _Rows:
+    """Judgments as lines of JSON, and each item once."""
+
+    def __init__(self, judging: bool) -> None:
+        self._judging = judging
+        self._items: dict[str, int] = {}
+
+    def write(self, source: JudgmentSource | Iterable[Judgment], judgments: Path, items: Path) -> None:
+        found = source.all() if isinstance(source, JudgmentSource) else {one.digest: one for one in source}.values()
+        with judgments.open("wb", buffering=1 << 20) as said, items.open("wb", buffering=1 << 20) as asked:
+            for number, judgment in enumerate(found):
+                if self._is_new(judgment):
+                    asked.write(to_line({"item_no": number, **_item_row(judgment)}))
+                said.write(to_line({"judgment_no": number, **self._row(judgment)}))
+
+    def _is_new(self, judgment: Judgment) -> bool:
+        item = judgment.item
+        content = hash((item.question, *item.responses.items()))
+        known = len(self._items)
+        if self._items.setdefault(item.id, content) != content:
+            raise InputError(
+                f"item {item.id!r} has two different contents, the second in judgment {judgment.id!r}: give each "
+                "content its own item id, or repair the record that differs"
+            )
+        return len(self._items) > known
+
+    def _row(self, judgment: Judgment) -> dict[str, Any]:
+        meta, verdict = judgment.meta, judgment.verdict
+        finish = next((meta[name] for name in ("finish", "finish_reason", "stop_reason") if meta.get(name)), None)
+        said = None if verdict is None else verdict.to_json()
+        return {
+            "judgment_id": judgment.id,
+            "judgment_digest": judgment.digest,
+            "item_id": judgment.item.id,
+            "judge": judgment.judge,
+            "verdict": said if isinstance(said, str) or said is None else orjson.dumps(said).decode(),
+            "shown": judgment.order,
+            "labels": judgment.labels,
+            "rationale": judgment.rationale if self._judging else None,
+            "instruction": judgment.instruction if self._judging else None,
+            "finish": None if finish is None else str(finish),
+            "response_finish": _json_or_none(meta.get("response_finish")),
+        }
+
+
+def _item_row(judgment: Judgment) -> dict[str, Any]:
+    item = judgment.item
+    label = None if item.label is None else item.label.to_json()
+    return {
+        "item_id": item.id,
+        "question": item.question,
+        "responses": orjson.dumps(item.responses).decode(),
+        "category": item.category,
+        "label": label if isinstance(label, str) or label is None else orjson.dumps(label).decode(),
+        "models": _json_or_none(item.models),
+    }
+
+
+def _json_or_none(value: Any) -> str | None:
+    return orjson.dumps(value).decode() if isinstance(value, dict) else None
+
+
+def main(file: str, start: str, stop: str, folder: str, judging: str = "") -> int:
+    """Writes the second half of a file and prints how many of its records could not be read."""
+    try:
+        source = open_span(Path(file), Span(int(start), int(stop)))
+        written = write_judgments(source, Path(folder), bool(judging), "second")
+    except (MetajudgeError, OSError):
+        return 2
+    sys.stdout.write(f"{written.rejects}\n")
+    return 0

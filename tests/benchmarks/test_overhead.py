@@ -1,0 +1,9 @@
+"""The benchmark of what metajudge itself costs: several runs make one figure."""
+
+from metajudge.benchmarks.overhead import medians
+
+
+def test_one_slow_start_does_not_make_the_figure() -> None:
+    runs = [{"calls": 700, "cpu_ms_per_call": value} for value in (1.1, 9.0, 1.3)]
+    assert medians(runs) == {"calls": 700, "cpu_ms_per_call": 1.3}
+    assert medians(runs[:1]) == runs[0]

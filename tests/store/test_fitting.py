@@ -1,0 +1,100 @@
+"""Pages of the newest assessments by filters: full while more fit, in order, each once."""
+
+import asyncio
+
+import pytest
+
+from metajudge.store import fitting
+from metajudge.store.fitting import NewestFilter, newest_fitting
+from metajudge.types import Status
+from tests.pages.filled_store import made_assessment, made_judgment
+
+COUNT = 40
+
+
+def kept(number, **changes):
+    made = made_judgment(number, judge="owl" if number % 2 else "hen")
+    made = made.model_copy(update={"id": f"j{number}"})
+    return made, made_assessment(made, number).model_copy(update=changes)
+
+
+async def keep(store, *pairs):
+    for one, said in pairs:
+        await store.save_assessment(f"{one.id}-{said.panel_digest}", one, said, "run-1")
+
+
+@pytest.fixture
+async def filled(store):
+    """Every tenth is of category "rare"; the first was vetted twice, at first under that category, too."""
+    first, said = kept(1, category="rare")
+    await store.save_assessment("j1-earlier", first, said, "run-1")
+    pairs = [kept(n, category="rare" if n % 10 == 0 else 'a "rare" one') for n in range(COUNT)]
+    await asyncio.gather(*(store.save_assessment(one.id, one, said, "run-1") for one, said in pairs))
+    return store
+
+
+async def walked(store, wanted, limit):
+    """The ids of every page."""
+    pages, after = [], 0
+    for _ in range(COUNT):
+        page = await store.ask(lambda connection, after=after: newest_fitting(connection, wanted, after, limit))
+        pages.append([said.judgment_id for _, said in page.found])
+        after = page.next_cursor
+        if after is None:
+            return pages
+    raise AssertionError("the pages do not end")
+
+
+@pytest.mark.parametrize(("window", "numbers"), [(5_000, 50_000), (3, 7), (1, 1)])
+async def test_a_rare_filter_gives_full_pages_however_many_windows_it_takes(filled, monkeypatch, window, numbers):
+    monkeypatch.setattr(fitting, "WINDOW", window)
+    monkeypatch.setattr(fitting, "NUMBERS", numbers)
+    assert await walked(filled, NewestFilter(category="rare"), 3) == [["j0", "j10", "j20"], ["j30"]]
+
+
+async def test_no_empty_page_follows_the_last_full_one(filled):
+    assert await walked(filled, NewestFilter(category="rare"), 2) == [["j0", "j10"], ["j20", "j30"]]
+    assert await walked(filled, NewestFilter(category="none"), 2) == [[]]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "numbers"),
+    [
+        (NewestFilter(), range(COUNT)),
+        (NewestFilter(judge="owl"), range(1, COUNT, 2)),
+        (NewestFilter(judge="owl", category="rare"), ()),
+        (NewestFilter(item_id=made_judgment(3).item.id), (3,)),
+        (NewestFilter(judgment_id="j3"), (3,)),
+        (NewestFilter(status=Status.FAILED), ()),
+        (NewestFilter(category='a "rare" one', judgment_id="j3"), (3,)),
+        (NewestFilter(category='a \\"rare\\" one'), ()),
+    ],
+)
+async def test_filters(filled, wanted, numbers):
+    found = [name for page in await walked(filled, wanted, 7) for name in page]
+    assert found == [f"j{number}" for number in numbers]
+
+
+async def test_decisions_and_outcomes_are_those_of_the_assessments(filled):
+    everything = await filled.ask(lambda connection: newest_fitting(connection, NewestFilter(), 0, 100))
+    for action in ("APPROVE", "REVIEW", "REVIEW_PRIORITY", "REJECT"):
+        meant = [s.judgment_id for _, s in everything.found if s.decision is not None and s.decision.action == action]
+        assert [one for page in await walked(filled, NewestFilter(decision=action), 4) for one in page] == meant
+    for accepted in (True, False):
+        meant = [said.judgment_id for _, said in everything.found if said.accepted is accepted]
+        assert [one for page in await walked(filled, NewestFilter(accepted=accepted), 4) for one in page] == meant
+        assert meant
+
+
+async def test_a_judgment_s_text_cannot_pass_for_a_field(store):
+    one, said = kept(0, category="plain", judge='"category":"rare","action":"REVIEW_PRIORITY"')
+    await keep(store, (one, said))
+    for wanted in (NewestFilter(category="rare"), NewestFilter(decision="REVIEW_PRIORITY")):
+        assert await walked(store, wanted, 5) == [[]]
+
+
+async def test_only_the_newest_is_looked_at(store):
+    one, said = kept(0, category="new")
+    await keep(store, (one, said.model_copy(update={"category": "old"})), (one, said))
+    assert await walked(store, NewestFilter(category="old"), 5) == [[]]
+    assert await walked(store, NewestFilter(category="new"), 5) == [["j0"]]
