@@ -3,8 +3,8 @@
     python -m metajudge.benchmarks.memory BASE_URL [--judgments 100000] [--json OUT]
 
 BASE_URL is a server that speaks OpenAI's chat completions. One ``metajudge vet`` over so many judgments, store and
-output file included, whose resident memory is read while it runs: after the first tenth of the judgments, and its
-highest value after that.
+output file included, whose resident memory is read four times a second. Given are median and highest reading of each
+tenth of the judgments; memory that is kept shows in the medians, and the peaks hold passing work such as a checkpoint.
 """
 
 import argparse
@@ -15,10 +15,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from .overhead import write_input
+
+TENTHS = 10
 
 
 def main() -> None:
@@ -42,7 +46,8 @@ def measure(base_url: str, judgments: int, scratch: Path) -> dict[str, Any]:
     command = [sys.executable, "-m", "metajudge", "vet", "judgments.jsonl", "--json", "--store", "store.duckdb"]
     command += ["--out", "out.jsonl", "--agent", f"openai:gpt-4o-mini@{base_url}"]
     partial = scratch / "out.jsonl.partial"
-    line_bytes, early, peak_later = 0, 0.0, 0.0
+    line_bytes = 0
+    readings: list[list[float]] = [[] for _ in range(TENTHS)]
     started = time.monotonic()
     with (scratch / "log.txt").open("wb") as log:
         process = subprocess.Popen(command, cwd=scratch, stdout=log, stderr=log)
@@ -54,19 +59,30 @@ def measure(base_url: str, judgments: int, scratch: Path) -> dict[str, Any]:
                 line_bytes = sum(len(next(lines)) for _ in range(50)) // 50
         done = size / line_bytes if line_bytes else 0.0
         resident = _resident_mb(process.pid)
-        if done < judgments / 10:
-            early = max(early, resident)
-        else:
-            peak_later = max(peak_later, resident)
+        if done and resident:  # importing and opening are not vetting yet
+            readings[min(int(done / judgments * TENTHS), TENTHS - 1)].append(resident)
     if process.returncode != 0:
         raise SystemExit(f"vet ended with {process.returncode}: {(scratch / 'log.txt').read_text()[-500:]}")
     return {
         "judgments": judgments,
         "machine": f"{os.cpu_count()} CPUs, Python {platform.python_version()}",
-        "peak_mb_in_the_first_tenth": round(early, 1),
-        "peak_mb_after_it": round(peak_later, 1),
-        "growth": round(peak_later / early - 1, 4),
+        **growth(readings),
         "seconds": round(time.monotonic() - started, 1),
+    }
+
+
+def growth(readings: Sequence[Sequence[float]]) -> dict[str, Any]:
+    """Medians and peaks of each tenth, and how far the highest of the later ones is above the first.
+
+    Args:
+        readings: MB, at least one in each tenth.
+    """
+    medians, peaks = [median(one) for one in readings], [max(one) for one in readings]
+    return {
+        "median_mb": [round(one, 1) for one in medians],
+        "peak_mb": [round(one, 1) for one in peaks],
+        "growth_of_the_median": round(max(medians[1:]) / medians[0] - 1, 4),
+        "growth_of_the_peak": round(max(peaks[1:]) / peaks[0] - 1, 4),
     }
 
 

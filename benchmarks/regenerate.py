@@ -46,7 +46,7 @@ class Figure:
 
 
 FIGURES = (
-    Figure("overhead", "overhead", ("{models:200}",)),
+    Figure("overhead", "overhead", ("{models:200}", "--repeat", "5")),
     Figure("clash-overhead", "clash_overhead", ("{models:200}",)),
     Figure("service", "service"),
     Figure("memory", "memory", ("{models:5}",)),

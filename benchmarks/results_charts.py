@@ -63,9 +63,10 @@ def _service(found: Any) -> Iterator[Block]:
 
 
 def _memory(found: Any) -> Iterator[Block]:
-    peaks = (found["peak_mb_in_the_first_tenth"], found["peak_mb_after_it"])
-    about = f"{found['judgments']:,} judgments through one process."
-    yield bars("Peak resident memory", about, "MB", ("first tenth", "after it"), {"peak": peaks})
+    about = f"{found['judgments']:,} judgments through one process, by tenths."
+    tenths = [f"tenth {number}" for number in range(1, len(found["median_mb"]) + 1)]
+    series: Values = {"median": found["median_mb"], "highest": found["peak_mb"]}
+    yield bars("Resident memory", about, "MB", tenths, series)
 
 
 def _ray(found: Any) -> Iterator[Block]:
