@@ -58,7 +58,7 @@ FIGURES = (
     Figure("faults", "faults"),
     Figure("calibration", "calibration_study", ("{data}", "--seeds", "5")),
     Figure("guarantee", "guarantee_study", ("{data}/judgebench", "--splits", "200")),
-    Figure("feedback", "feedback_study", ("{data}/llmbar",)),
+    Figure("feedback", "feedback_study", ("{data}/judgebench", "--overconfident")),
     Figure("preference-precision", "preference_study", ("{data}/llmbar",)),
     Figure("preference-scale", "preferences", ("{scratch}",)),
     Figure("cascade", "cascade", ("{data}",)),

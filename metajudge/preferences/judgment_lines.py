@@ -77,7 +77,7 @@ def write_halves(
 def _halves(
     file: Path, first: Span, second: Span, folder: Path, judging: bool
 ) -> tuple[JudgmentLinesWritten, JudgmentLinesWritten] | None:
-    command = [sys.executable, "-c", _MAIN, str(file), str(second.start), str(second.stop), str(folder)]
+    command = [sys.executable, "-P", "-c", _MAIN, str(file), str(second.start), str(second.stop), str(folder)]
     command += ["judging"] if judging else []
     # What is wrong with the second half is told by the pass over the whole.
     with subprocess.Popen(  # noqa: S603 - our own module
