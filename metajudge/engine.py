@@ -103,13 +103,7 @@ class Engine:
         self.models = {agent.name: agent for agent in agents if not isinstance(agent, str)}
         if len(self.models) != sum(not isinstance(agent, str) for agent in agents):
             raise ConfigurationError("two model objects have the same name: give them different names")
-        flags = {
-            "rubric": rubric,
-            "strategy": strategy,
-            "threshold": threshold,
-            "seed": seed,
-            "early_exit": early_exit,
-        }
+        flags = {"rubric": rubric, "strategy": strategy, "threshold": threshold, "seed": seed, "early_exit": early_exit}
         config = with_flags(panel or PanelConfig(), [a for a in agents if isinstance(a, str)], **flags)
         given = tuple(AgentConfig(name=name, model=f"object:{name}") for name in self.models)
         self.config = config.model_copy(update={"agents": (*config.agents, *given)}) if given else config
