@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -99,9 +100,15 @@ def test_precision_of_order_consistent_judgments_is_the_recorded_one():
         assert (cell.selected, round(100 * cell.precision.share, 1)) == AGREEING[judge.judge]
 
 
+def peak_kb(status):
+    return int(re.search(r"VmHWM:\s+(\d+) kB", status.read_text()).group(1))
+
+
 @pytest.mark.slow
 def test_the_whole_offline_grid_takes_less_than_20_seconds_and_500_megabytes(tmp_path):
     code = (
+        "import atexit, pathlib; about = pathlib.Path('/proc/self/status'); "
+        "atexit.register(lambda: pathlib.Path('status.txt').write_text(about.read_text())); "
         "from metajudge.cli.bench import bench; import typer; app = typer.Typer(); app.command()(bench); "
         "app(standalone_mode=False)"
     )
@@ -113,5 +120,6 @@ def test_the_whole_offline_grid_takes_less_than_20_seconds_and_500_megabytes(tmp
     process.returncode = os.waitstatus_to_exitcode(status)
     assert process.returncode == 0, (tmp_path / "log.txt").read_text()
     assert usage.ru_utime + usage.ru_stime < 20
-    assert usage.ru_maxrss < 500_000
+    # What wait4 says holds the memory of this process too, from which that one was started.
+    assert peak_kb(tmp_path / "status.txt") < 500_000
     assert len((tmp_path / "s.jsonl").read_text().splitlines()) == 2_369
