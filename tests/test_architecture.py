@@ -18,6 +18,7 @@ LAYERS = [
         "scoring",
         "stats",
         "concurrency",
+        "compact_map",
         "families",
     },
     {"settings", "panel_file", "agents", "evidence", "decision", "voting"},

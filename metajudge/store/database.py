@@ -20,13 +20,14 @@ MEMORY: Final = ":memory:"
 STORAGE_VERSION: Final = "v2.0.0"
 _HEADER_BYTES: Final = 3 * 4096
 _MEMORY_LIMIT: Final = "96MB"
-_TRIMMED: Final = "32MB"
+_TRIMMED: Final = "8MB"
 _SETTINGS: Final[dict[str, str | bool | int | float | list[str]]] = {
     "threads": 1,
     "memory_limit": _MEMORY_LIMIT,
-    # Every column of every table holds at least a block in memory; DuckDB's own 256 kB add up.
-    "default_block_size": 32_768,
-    # What is written stays in memory until a checkpoint; the default is 16 MB of log.
+    # Every column of every table holds at least a block in memory, and DuckDB's own 256 kB add up; small ones do, too,
+    # as each has a record in memory for as long as the file is open.
+    "default_block_size": 65_536,
+    # What is written stays in memory until a checkpoint.
     "checkpoint_threshold": "16MB",
     # Every DuckDB 2.x reads this format, whichever of them wrote the file.
     "storage_compatibility_version": STORAGE_VERSION,
@@ -34,7 +35,11 @@ _SETTINGS: Final[dict[str, str | bool | int | float | list[str]]] = {
     "autoload_known_extensions": False,
     "python_enable_replacements": False,
 }
+_NAME: Final = "store"
 _HOLDER: Final = re.compile(r"lock is held in (?P<program>.+?) \(PID (?P<pid>\d+)\)")
+ROW_GROUP_ROWS: Final = 4_096
+"""A checkpoint brings row groups that are not full together and writes them anew. With DuckDB's 122,880 rows that takes
+seconds and 100 MB once there are 80,000 assessments; with few rows every checkpoint takes the same."""
 
 _open_paths: set[Path] = set()
 """DuckDB hands one process the same database twice without a word; two writers would then corrupt numbering."""
@@ -65,7 +70,7 @@ class Database:
 
     def _connect(self) -> duckdb.DuckDBPyConnection:
         try:
-            connection = duckdb.connect(str(self.path), config=_SETTINGS)
+            connection = self._attached()
         except duckdb.Error as error:
             raise _cannot_open(self.path, error) from error
         try:
@@ -79,6 +84,24 @@ class Database:
             connection.close()
             raise
         return connection
+
+    def _attached(self) -> duckdb.DuckDBPyConnection:
+        # The size of row groups can only be said in ATTACH.
+        spill = {} if self.in_memory else {"temp_directory": f"{self.path}.tmp"}
+        connection = duckdb.connect(MEMORY, config=_SETTINGS | spill)
+        try:
+            attach(connection, self.path, _NAME)
+            connection.execute(f"USE {_NAME}")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def cursor(self) -> duckdb.DuckDBPyConnection:
+        """Another connection to the same rows, for one thread."""
+        cursor = self.writer.cursor()
+        cursor.execute(f"USE {_NAME}")
+        return cursor
 
     def trim(self) -> bool:
         """Gives back the memory in which DuckDB keeps what is in the file as well; call in the thread that writes.
@@ -126,7 +149,7 @@ class Database:
         thread = threading.get_ident()
         cursor = self._cursors.get(thread)
         if cursor is None:
-            cursor = self._cursors[thread] = self.writer.cursor()
+            cursor = self._cursors[thread] = self.cursor()
         return cursor
 
     def replaced_by(self, copy: Path) -> None:
@@ -161,6 +184,13 @@ class Database:
                 self._disconnect()
             finally:
                 _open_paths.discard(self.path)
+
+
+def attach(connection: duckdb.DuckDBPyConnection, path: Path, name: str) -> None:
+    """Attaches a store's file, created where there is none, under a name."""
+    target = str(path).replace("'", "''")
+    options = f"TYPE duckdb, ROW_GROUP_SIZE {ROW_GROUP_ROWS}, STORAGE_VERSION '{STORAGE_VERSION}'"
+    connection.execute(f"ATTACH '{target}' AS {name} ({options})")
 
 
 class DuckDBDialect:
@@ -208,7 +238,8 @@ def _check_place(path: Path) -> None:
 
 def _check_length(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     # Free blocks at the end may be cut off on purpose, so only the used ones must be there.
-    block_size, blocks = only_row(connection, "SELECT block_size, used_blocks FROM pragma_database_size()")
+    size = "SELECT block_size, used_blocks FROM pragma_database_size() WHERE database_name = current_database()"
+    block_size, blocks = only_row(connection, size)
     expected, actual = _HEADER_BYTES + block_size * blocks, path.stat().st_size
     if blocks and actual < expected:
         raise StoreError(

@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 READERS: Final = 2
 _MAX_SAVED: Final = 10_000
-_TRIM_EVERY: Final = 2_000
+_TRIM_EVERY: Final = 500
 """Records written between two times that DuckDB's cached pages are let go."""
 
 
@@ -54,7 +54,7 @@ def opened_tables(path: Path) -> Iterator[DuckDBTables]:
     """
     store = DuckDBStore(path)
     try:
-        yield DuckDBTables(store._database.writer)
+        yield DuckDBTables(store._database)
     finally:
         store._close()
 
@@ -82,8 +82,8 @@ class DuckDBStore:
         self._replies = RecentReplies()
         self._assessments = RecentAssessments()
         self._reply_reads = GatheredReads(lambda keys: self._read(lambda: self._find_replies(keys)))
-        self._reply_keys = KnownKeys(lambda: self._ask(keyed_reads.reply_hashes))
-        self._assessment_keys = KnownKeys(lambda: self._ask(keyed_reads.assessment_hashes))
+        self._reply_keys = KnownKeys(lambda: self._ask(keyed_reads.reply_rows))
+        self._assessment_keys = KnownKeys(lambda: self._ask(keyed_reads.assessment_rows))
         self._saved: set[str] = set()
         dialect = DuckDBDialect()
         self.reviews = StoredReviews(self._change, self._ask_after_writes, dialect)
@@ -102,7 +102,7 @@ class DuckDBStore:
         hashed = key_hash(key)
         if self._reply_keys.loaded and not self._reply_keys.may_contain(hashed):
             return None
-        if self._writer.behind and self._reply_keys.added(hashed):
+        if self._reply_keys.pending(hashed):
             await self._writer.flush()
         reply = await self._reply_reads.get(key)
         if reply is not None:
@@ -112,23 +112,30 @@ class DuckDBStore:
     def _find_replies(self, keys: Sequence[str]) -> dict[str, Reply]:
         self._reply_keys.load()
         probable = [key for key in keys if self._reply_keys.may_contain(key_hash(key))]
-        return self._ask(lambda cursor: keyed_reads.find_replies(cursor, probable)) if probable else {}
+        if not probable:
+            return {}
+        return self._ask(lambda cursor: keyed_reads.find_replies(cursor, probable, self._reply_keys))
 
     def record_call(self, call: CallRecord) -> None:
         """Keeps one attempt; see :class:`~metajudge.providers.model.Ledger`."""
-        self._writer.put(call)
         reply = reply_of_call(call)
         if reply is not None:
-            self._reply_keys.add(key_hash(call.key))
+            self._reply_keys.acknowledge(key_hash(call.key))  # first: the writer may be quick
+        self._writer.put(call)
+        if reply is not None:
             self._replies.put(call.key, reply)
 
     async def save_assessment(self, key: str, judgment: Judgment, assessment: Assessment, run_id: str) -> None:
         """Keeps a judgment (once per content) and its assessment, from when it returns on."""
         write = self._assessment_write(key, judgment, assessment, run_id)
-        self._assessment_keys.add(key_hash(key))
+        hashed = key_hash(key)
+        self._assessment_keys.acknowledge(hashed)
         self._assessments.written(key)
         try:
             await self._writer.write(write)
+        except BaseException:  # cancelled while it waited for room
+            self._assessment_keys.retract(hashed)
+            raise
         finally:
             self._assessments.written(key)
         if len(self._saved) > _MAX_SAVED:
@@ -160,14 +167,16 @@ class DuckDBStore:
     async def _find_newest(self, keys: Sequence[str]) -> dict[str, Assessment]:
         if self._assessment_keys.loaded:
             keys = [key for key in keys if self._assessment_keys.may_contain(key_hash(key))]
-        if self._writer.behind and any(self._assessment_keys.added(key_hash(key)) for key in keys):
+        if any(self._assessment_keys.pending(key_hash(key)) for key in keys):
             await self._writer.flush()
         return await self._read(lambda: self._find_assessments(keys)) if keys else {}
 
     def _find_assessments(self, keys: Sequence[str]) -> dict[str, Assessment]:
         self._assessment_keys.load()
         probable = [key for key in keys if self._assessment_keys.may_contain(key_hash(key))]
-        return self._ask(lambda cursor: keyed_reads.find_assessments(cursor, probable)) if probable else {}
+        if not probable:
+            return {}
+        return self._ask(lambda cursor: keyed_reads.find_assessments(cursor, probable, self._assessment_keys))
 
     async def judgments(self) -> list[Judgment]:
         """Every judgment whose texts are kept."""
@@ -287,7 +296,9 @@ class DuckDBStore:
                 raise untold
 
     def _commit(self, records: Sequence[Record], segment: int) -> None:
-        self._journal.commit(records, segment)
+        numbered = self._journal.commit(records, segment)
+        self._reply_keys.commit(numbered.replies)
+        self._assessment_keys.commit(numbered.assessments)
         self._untrimmed += len(records)
         if self._untrimmed >= _TRIM_EVERY and self._database.trim():
             self._untrimmed = 0

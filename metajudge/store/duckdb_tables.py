@@ -3,18 +3,18 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import duckdb
-
+from metajudge.store.database import Database
 from metajudge.store.lookups import key_hash
 from metajudge.store.sql import only_row
 from metajudge.store.tables import OWN_COLUMNS, Insertion, Row, Table
 
 
 class DuckDBTables:
-    """A :class:`~metajudge.store.tables.Tables` over the connection that owns the file."""
+    """A :class:`~metajudge.store.tables.Tables` over the database's writing connection."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self._connection = connection
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._connection = database.writer
 
     def columns(self, table: str) -> list[str]:
         return sorted(set(self._all_columns(table)) - OWN_COLUMNS)
@@ -31,7 +31,7 @@ class DuckDBTables:
         return int(only_row(self._connection, f"SELECT count(*) FROM {table}")[0])  # noqa: S608 - our own names
 
     def batches(self, table: Table, columns: Sequence[str], size: int) -> Iterator[list[Row]]:
-        cursor = self._connection.cursor()
+        cursor = self._database.cursor()
         try:
             cursor.execute(f"SELECT {', '.join(columns)} FROM {table.name} ORDER BY {table.order}")  # noqa: S608
             while batch := cursor.fetchmany(size):

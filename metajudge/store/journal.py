@@ -2,65 +2,84 @@
 
 import time
 from collections.abc import Sequence
-from typing import Final
+from dataclasses import dataclass
 
 import duckdb
 
-from metajudge.store.keyed_reads import stored_hashes
-from metajudge.store.lookups import KnownKeys
-from metajudge.store.rows import AssessmentWrite, Row, agent_rows, assessment_row, call_row
+from metajudge.compact_map import CompactMap
+from metajudge.store.keyed_reads import pairs
+from metajudge.store.rows import AssessmentWrite, Row, agent_rows, assessment_row, call_row, has_reply
 from metajudge.store.sql import only_row
 from metajudge.types import CallRecord
 
 Record = CallRecord | AssessmentWrite
 
-# A record that was redacted and is saved again has its texts again.
-_RESTORE_ITEMS: Final = """
-    INSERT INTO items
-    SELECT unnest($1::VARCHAR[]), unnest($2::VARCHAR[]), unnest($3::VARCHAR[]), unnest($4::VARCHAR[]),
-        unnest($5::BOOLEAN[])
-    ON CONFLICT (item_digest) DO UPDATE SET payload = excluded.payload, redacted = false WHERE redacted
-"""
-_RESTORE_JUDGMENTS: Final = """
-    INSERT INTO judgments
-    SELECT unnest($1::VARCHAR[]), unnest($2::VARCHAR[]), unnest($3::VARCHAR[]), unnest($4::VARCHAR[]),
-        unnest($5::VARCHAR[]), unnest($6::VARCHAR[]), unnest($7::BOOLEAN[])
-    ON CONFLICT (judgment_digest) DO UPDATE SET payload = excluded.payload, redacted = false WHERE redacted
-"""
-_DIGEST_HASH: Final = "('0x' || left({}, 16))::UBIGINT"
-
 
 class Once:
-    """A table whose rows are kept once per digest, their first column.
+    """A table whose rows are kept once per digest, their first column; one that was redacted gets its texts again."""
 
-    Appending costs a third of an insertion that asks for conflicts, so only rows that may be stored already
-    take that way.
-    """
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection, table: str, digest: str, restore: str) -> None:
+    def __init__(self, connection: duckdb.DuckDBPyConnection, table: str, digest: str) -> None:
         self._connection = connection
+        self._table = table
+        self._digest = digest
         self._appender = connection.appender(table)
-        self._restore = restore
-        self._known = KnownKeys(lambda: stored_hashes(connection, table, _DIGEST_HASH.format(digest)))
+        self._halves = CompactMap()  # a digest has 128 bits: the second 64 by the first
+        self._redacted: set[str] = set()
+        self._complete = True
+        self._loaded = False
 
-    def save(self, rows: list[Row]) -> None:
-        self._known.load()
-        new: dict[str, Row] = {}  # a statement may touch a row only once, hence dicts
-        doubtful: dict[str, Row] = {}
-        for row in rows:
-            hashed = int(row[0][:16], 16)
-            if row[0] in new:
-                continue
-            if self._known.may_contain(hashed):
-                doubtful[row[0]] = row
-            else:
-                new[row[0]] = row
-                self._known.add(hashed)
+    def save(self, rows: Sequence[Row]) -> None:
+        """Keeps the rows that are not there."""
+        self._load()
+        new = {row[0]: row for row in reversed(rows)}
+        for digest in self._there(list(new)):
+            row = new.pop(digest)
+            if digest in self._redacted:
+                self._restore(row)
         if new:
             self._appender.append_rows(list(new.values()))
             self._appender.flush()
-        if doubtful:
-            self._connection.execute(self._restore, [list(column) for column in zip(*doubtful.values(), strict=True)])
+            for digest in new:
+                self._halves.put(*_halves(digest))
+
+    def _load(self) -> None:
+        if self._loaded:
+            return
+        hexadecimal = "('0x' || {}({}, 16))::UBIGINT"
+        halves = [hexadecimal.format(side, self._digest) for side in ("left", "right")]
+        stored = pairs(self._connection, self._table, *halves)
+        if stored is None:
+            self._complete = False
+        else:
+            self._halves.add(*stored)
+        redacted = self._connection.execute(f"SELECT {self._digest} FROM {self._table} WHERE redacted").fetchall()  # noqa: S608 - our own names
+        self._redacted = {digest for (digest,) in redacted}
+        self._loaded = True
+
+    def _there(self, digests: list[str]) -> list[str]:
+        found = [digest for digest in digests if self._halves.get(_halves(digest)[0]) == _halves(digest)[1]]
+        if self._complete or len(found) == len(digests):
+            return found
+        query = f"SELECT {self._digest} FROM {self._table} WHERE {self._digest} IN (SELECT unnest($1::VARCHAR[]))"  # noqa: S608
+        return [digest for (digest,) in self._connection.execute(query, [digests]).fetchall()]
+
+    def _restore(self, row: Row) -> None:
+        digest, *_, payload, _redacted = row
+        update = f"UPDATE {self._table} SET payload = $2, redacted = false WHERE {self._digest} = $1"  # noqa: S608
+        self._connection.execute(update, [digest, payload])
+        self._redacted.discard(digest)
+
+
+def _halves(digest: str) -> tuple[int, int]:
+    return int(digest[:16], 16), int(digest[16:], 16)
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """Which rows a group became: (hash of the key, number) of each reply and of each assessment."""
+
+    replies: list[tuple[int, int]]
+    assessments: list[tuple[int, int]]
 
 
 class Journal:
@@ -71,8 +90,8 @@ class Journal:
         self._calls = connection.appender("calls")
         self._assessments = connection.appender("assessments")
         self._agent_scores = connection.appender("agent_scores")
-        self._items = Once(connection, "items", "item_digest", _RESTORE_ITEMS)
-        self._judgments = Once(connection, "judgments", "judgment_digest", _RESTORE_JUDGMENTS)
+        self._items = Once(connection, "items", "item_digest")
+        self._judgments = Once(connection, "judgments", "judgment_digest")
         self._next_call = _next_number(connection, "call_id", "calls")
         self._next_assessment = _next_number(connection, "assessment_id", "assessments")
 
@@ -81,35 +100,41 @@ class Journal:
         (number,) = only_row(self._connection, "SELECT committed FROM write_ahead")
         return int(number)
 
-    def commit(self, records: Sequence[Record], segment: int) -> None:
+    def commit(self, records: Sequence[Record], segment: int) -> Numbered:
         """Puts a group into the database, all of it or nothing, and notes the log segment it came from."""
         calls = [record for record in records if isinstance(record, CallRecord)]
         writes = [record for record in records if isinstance(record, AssessmentWrite)]
         connection = self._connection
+        numbered = Numbered([], [])
         connection.begin()
         try:
             if calls:
-                self._append_calls(calls)
+                self._append_calls(calls, numbered)
             if writes:
                 self._items.save([w.item for w in writes if w.item is not None])
                 self._judgments.save([w.judgment for w in writes if w.judgment is not None])
-                self._append_assessments(writes)
+                self._append_assessments(writes, numbered)
             connection.execute("UPDATE write_ahead SET committed = $1", [segment])
             connection.commit()
         except BaseException:
             _roll_back(connection)
             raise
+        return numbered
 
-    def _append_calls(self, calls: list[CallRecord]) -> None:
+    def _append_calls(self, calls: list[CallRecord], numbered: Numbered) -> None:
         first = self._next_call
-        self._calls.append_rows([call_row(number, call) for number, call in enumerate(calls, first)])
+        rows = [call_row(number, call) for number, call in enumerate(calls, first)]
+        self._calls.append_rows(rows)
         self._calls.flush()
         self._next_call = first + len(calls)
+        numbered.replies.extend((row[1], row[0]) for row, call in zip(rows, calls, strict=True) if has_reply(call))
 
-    def _append_assessments(self, writes: list[AssessmentWrite]) -> None:
+    def _append_assessments(self, writes: list[AssessmentWrite], numbered: Numbered) -> None:
         first, now = self._next_assessment, time.time()
-        self._assessments.append_rows([assessment_row(n, write, now) for n, write in enumerate(writes, first)])
+        rows = [assessment_row(n, write, now) for n, write in enumerate(writes, first)]
+        self._assessments.append_rows(rows)
         self._assessments.flush()
+        numbered.assessments.extend((row[1], row[0]) for row in rows)
         agents = [row for n, write in enumerate(writes, first) for row in agent_rows(n, write.assessment)]
         if agents:
             self._agent_scores.append_rows(agents)

@@ -2,18 +2,18 @@
 
 import hashlib
 import threading
-from collections import OrderedDict
-from collections.abc import Callable
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from metajudge.compact_map import CompactMap
 from metajudge.types import Assessment, Reply
 
 MAX_KEYS: Final = 20_000_000
-MIN_SETTLED: Final = 4_096
 MAX_ASSESSMENTS: Final = 1_000
 MAX_REPLIES: Final = 4_096
 MAX_REPLY_CHARS: Final = 8_000_000
@@ -25,60 +25,67 @@ def key_hash(key: str) -> int:
 
 
 class KnownKeys:
-    """Says at once that a key is not stored; a "maybe" is then asked of the database.
+    """Which keys are stored, and in which row, without asking the database.
 
-    Holds 8 bytes for each key, found in the file or added since, and the newest in a set besides. Above ``MAX_KEYS``
-    in the file it keeps none of those and every answer is "maybe". Several threads may use it at once.
+    Holds 16 bytes for each key, found in the file or added since. Above ``MAX_KEYS`` in the file it keeps none of
+    those, and every answer is "maybe". Any thread may use it.
 
     Args:
-        load: reads the stored hashes (uint64, any order), or None where there are too many; called once, at
-            the first question.
+        load: reads the stored hashes and the numbers of their rows (uint64, in the order of the numbers), or None where
+            there are too many; called at the first question.
+
+    Attributes:
+        complete: whether a stored key without a row here is certainly not in the file.
     """
 
-    def __init__(self, load: Callable[[], npt.NDArray[np.uint64] | None]) -> None:
+    def __init__(self, load: Callable[[], tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]] | None]) -> None:
         self._load = load
-        self._stored: npt.NDArray[np.uint64] | None = None
-        self._settled: npt.NDArray[np.uint64] = np.empty(0, dtype=np.uint64)
-        self._newest: set[int] = set()
-        self._adding = threading.Lock()
+        self._rows = CompactMap()
+        self._pending: Counter[int] = Counter()
+        self._counting = threading.Lock()
+        self.complete = True
         self.loaded = False
 
-    def add(self, hashed: int) -> None:
-        with self._adding:
-            self._newest.add(hashed)
-            # In a set a key takes ten times the room; sorting them in costs as much as the keys there are.
-            if len(self._newest) >= max(MIN_SETTLED, len(self._settled) // 64):
-                newest = np.fromiter(self._newest, dtype=np.uint64, count=len(self._newest))
-                # Sorted, each once; there before the set goes: who asks meanwhile finds a key in one of them.
-                self._settled = np.union1d(self._settled, newest)
-                self._newest = set()
+    def acknowledge(self, hashed: int) -> None:
+        """Notes that a row of this key is on its way to the file."""
+        with self._counting:
+            self._pending[hashed] += 1
 
-    def added(self, hashed: int) -> bool:
-        """Whether the key was added since the file was opened."""
-        return hashed in self._newest or _holds(self._settled, hashed)
+    def retract(self, hashed: int) -> None:
+        """Takes an acknowledgement back."""
+        with self._counting:
+            self._pending[hashed] -= 1
+            if not self._pending[hashed]:
+                del self._pending[hashed]
+
+    def commit(self, rows: Iterable[tuple[int, int]]) -> None:
+        """Notes the numbers of rows that were acknowledged and are in the file now, as (hash, number)."""
+        for hashed, number in rows:
+            self._rows.put(hashed, number)
+            self.retract(hashed)  # only now: who asks meanwhile finds it in one of them
+
+    def pending(self, hashed: int) -> bool:
+        """Whether the file lacks a row of this key that was acknowledged."""
+        return hashed in self._pending
 
     def load(self) -> None:
         """Reads the stored keys; safe to call twice."""
         if self.loaded:
             return
         stored = self._load()
-        if stored is not None:
-            stored.sort()
-        self._stored = stored
+        if stored is None:
+            self.complete = False
+        else:
+            self._rows.add(*stored)
         self.loaded = True
 
     def may_contain(self, hashed: int) -> bool:
         """False where the key is certainly not stored."""
-        if not self.loaded or self._stored is None:
-            return True
-        return self.added(hashed) or _holds(self._stored, hashed)
+        return not self.loaded or not self.complete or hashed in self._pending or hashed in self._rows
 
-
-def _holds(ordered: npt.NDArray[np.uint64], hashed: int) -> bool:
-    if not len(ordered):
-        return False
-    place = int(ordered.searchsorted(np.uint64(hashed)))
-    return place < len(ordered) and int(ordered[place]) == hashed
+    def row(self, hashed: int) -> int | None:
+        """The number of the newest row of a key, None where it is not known."""
+        return self._rows.get(hashed)
 
 
 class RecentReplies:

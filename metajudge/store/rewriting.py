@@ -5,7 +5,7 @@ from pathlib import Path
 import duckdb
 
 from metajudge.errors import StoreError
-from metajudge.store.database import STORAGE_VERSION, Database
+from metajudge.store.database import Database, attach
 from metajudge.store.migrating import migrate
 from metajudge.store.sql import only_row
 
@@ -50,9 +50,8 @@ def copy_path(path: Path) -> Path:
 def _copy_tables(connection: Connection, copy: Path, path: Path) -> None:
     (name,) = only_row(connection, "SELECT current_database()")
     source = _quoted(name)
-    target = str(copy).replace("'", "''")
-    connection.execute("CHECKPOINT")
-    connection.execute(f"ATTACH '{target}' AS rewritten (STORAGE_VERSION '{STORAGE_VERSION}')")
+    connection.execute("FORCE CHECKPOINT")  # waits for who reads
+    attach(connection, copy, "rewritten")
     try:
         connection.execute("USE rewritten")
         migrate(connection, path)

@@ -124,9 +124,14 @@ def call_row(number: int, call: CallRecord) -> Row:
     )
 
 
+def has_reply(call: CallRecord) -> bool:
+    """Whether a recorded call leaves a reply in the cache."""
+    return call.status == "ok" and call.reply_text is not None
+
+
 def reply_of_call(call: CallRecord) -> Reply | None:
     """The reply a recorded call leaves in the cache, None for a failed one."""
-    if call.status != "ok" or call.reply_text is None:
+    if not has_reply(call) or call.reply_text is None:
         return None
     return Reply(
         text=call.reply_text,

@@ -1,5 +1,3 @@
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 
 from metajudge.store import lookups
@@ -11,63 +9,53 @@ def reply(text: str) -> Reply:
     return Reply(text, "stop", "small", attempts=2)
 
 
+def stored(*rows: tuple[int, int]):
+    return tuple(np.array(column, dtype=np.uint64) for column in (list(zip(*rows, strict=True)) or ([], [])))
+
+
 class TestKnownKeys:
-    def test_stored_and_added_keys_may_be_there_and_no_others(self) -> None:
-        stored = [key_hash(f"stored-{n}") for n in range(1000)]
-        keys = KnownKeys(lambda: np.array(stored, dtype=np.uint64))
+    def test_stored_and_committed_keys_may_be_there_with_their_rows_and_no_others(self) -> None:
+        keys = KnownKeys(lambda: stored(*((key_hash(f"stored-{n}"), n) for n in range(1000))))
         keys.load()
-        keys.add(key_hash("added"))
-        assert all(keys.may_contain(h) for h in stored)
+        keys.acknowledge(key_hash("added"))
+        keys.commit([(key_hash("added"), 1000)])
+        assert [keys.row(key_hash(f"stored-{n}")) for n in range(1000)] == list(range(1000))
+        assert keys.row(key_hash("added")) == 1000
         assert keys.may_contain(key_hash("added"))
         assert not any(keys.may_contain(key_hash(f"other-{n}")) for n in range(1000))
 
-    def test_extreme_hashes(self) -> None:
-        keys = KnownKeys(lambda: np.array([2**64 - 1, 0], dtype=np.uint64))
+    def test_a_key_is_pending_until_each_of_its_rows_is_committed_or_taken_back(self) -> None:
+        keys = KnownKeys(lambda: stored())
         keys.load()
-        assert [keys.may_contain(h) for h in (0, 1, 2**63, 2**64 - 2, 2**64 - 1)] == [True, False, False, False, True]
+        for _ in range(3):
+            keys.acknowledge(7)
+        assert keys.pending(7)
+        assert keys.may_contain(7)
+        assert keys.row(7) is None
+        keys.commit([(7, 1)])
+        keys.retract(7)
+        assert keys.pending(7)
+        assert keys.row(7) == 1
+        keys.commit([(7, 2)])
+        assert not keys.pending(7)
+        assert keys.row(7) == 2
+
+    def test_the_newest_row_counts_also_when_it_was_committed_before_loading(self) -> None:
+        keys = KnownKeys(lambda: stored((5, 1), (6, 2), (5, 3)))
+        keys.acknowledge(6)
+        keys.commit([(6, 4)])
+        keys.load()
+        assert (keys.row(5), keys.row(6)) == (3, 4)
 
     def test_nothing_is_denied_before_loading_or_when_there_are_too_many(self) -> None:
         keys = KnownKeys(lambda: None)
         assert keys.may_contain(1)
         keys.load()
         assert keys.may_contain(1)
-
-    def test_a_key_is_never_lost_when_the_newest_are_sorted_in_and_takes_eight_bytes_then(self, monkeypatch) -> None:
-        monkeypatch.setattr(lookups, "MIN_SETTLED", 16)
-        keys = KnownKeys(lambda: np.array([key_hash("stored")], dtype=np.uint64))
-        added = [key_hash(f"added-{n}") for n in range(5000)]
-        for number, hashed in enumerate(added):
-            assert not keys.added(hashed)
-            keys.add(hashed)
-            keys.add(added[number // 2])
-            if number == 100:
-                keys.load()
-        assert all(keys.added(hashed) and keys.may_contain(hashed) for hashed in added)
-        assert not keys.added(key_hash("stored"))
-        assert keys.may_contain(key_hash("stored"))
-        assert not any(keys.may_contain(key_hash(f"other-{n}")) for n in range(1000))
-        assert len(keys._newest) < 200
-        assert keys._settled.nbytes <= 8 * len(added) * 1.1
-
-    def test_keys_added_by_several_threads_are_all_there(self, monkeypatch) -> None:
-        monkeypatch.setattr(lookups, "MIN_SETTLED", 8)
-        keys = KnownKeys(lambda: np.array([], dtype=np.uint64))
-        keys.load()
-        hashes = [key_hash(str(n)) for n in range(4000)]
-
-        def add(part: int) -> bool:
-            for hashed in hashes[part::4]:
-                keys.add(hashed)
-                if not keys.may_contain(hashed):
-                    return False
-            return True
-
-        with ThreadPoolExecutor(4) as pool:
-            assert all(pool.map(add, range(4)))
-        assert all(map(keys.added, hashes))
+        assert not keys.complete
 
     def test_empty(self) -> None:
-        keys = KnownKeys(lambda: np.array([], dtype=np.uint64))
+        keys = KnownKeys(lambda: stored())
         keys.load()
         assert not keys.may_contain(1)
 

@@ -1,0 +1,76 @@
+"""A map for millions of entries that stays in memory."""
+
+import threading
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+MIN_SETTLED: Final = 4_096
+
+
+class CompactMap:
+    """64-bit integers by 64-bit integers, 16 bytes an entry where a dict takes a hundred and more.
+
+    The entries are two arrays, ordered by key; the newest are in a dict and sorted in once they are many enough.
+    Any thread may read and write at any time.
+    """
+
+    def __init__(self) -> None:
+        self._settled: tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]] = (_EMPTY, _EMPTY)
+        self._newest: dict[int, int] = {}
+        self._writing = threading.Lock()
+
+    def put(self, key: int, value: int) -> None:
+        """Sets the value of a key."""
+        with self._writing:
+            self._newest[key] = value
+            # Sorting in costs as much as there are entries, hence not before they are a part of them.
+            if len(self._newest) < max(MIN_SETTLED, len(self._settled[0]) // 64):
+                return
+            keys = np.fromiter(self._newest, dtype=np.uint64, count=len(self._newest))
+            values = np.fromiter(self._newest.values(), dtype=np.uint64, count=len(self._newest))
+            order = keys.argsort()
+            keys, values = keys[order], values[order]
+            self._settled = _laid_over(self._settled, keys, values)
+            self._newest = {}  # only now: who reads meanwhile finds an entry in one of them
+
+    def add(self, keys: npt.NDArray[np.uint64], values: npt.NDArray[np.uint64]) -> None:
+        """Adds many entries at once; of those with the same key the last counts, and one that is there stays."""
+        order = keys.argsort(kind="stable")
+        keys, values = keys[order], values[order]
+        last = np.append(keys[1:] != keys[:-1], True) if len(keys) else np.empty(0, dtype=bool)
+        with self._writing:
+            self._settled = _laid_over((keys[last], values[last]), *self._settled)
+
+    def get(self, key: int) -> int | None:
+        """The value of a key, None where there is none."""
+        newest = self._newest.get(key)  # before the arrays: entries go from here to there
+        if newest is not None:
+            return newest
+        keys, values = self._settled
+        place = int(keys.searchsorted(np.uint64(key)))
+        return int(values[place]) if place < len(keys) and int(keys[place]) == key else None
+
+    def __contains__(self, key: int) -> bool:
+        return self.get(key) is not None
+
+
+_EMPTY: Final = np.empty(0, dtype=np.uint64)
+
+
+def _laid_over(
+    under: tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]],
+    keys: npt.NDArray[np.uint64],
+    values: npt.NDArray[np.uint64],
+) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+    """Ordered entries over ordered entries, each key once in both."""
+    below, values_below = under
+    if not len(below) or not len(keys):
+        return (keys, values) if len(keys) else under
+    places = below.searchsorted(keys)
+    there = below[np.minimum(places, len(below) - 1)] == keys
+    replaced = values_below.copy()  # readers may have the old one
+    replaced[places[there]] = values[there]
+    new = places[~there]
+    return np.insert(below, new, keys[~there]), np.insert(replaced, new, values[~there])
