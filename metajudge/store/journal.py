@@ -31,7 +31,9 @@ class Once:
     def save(self, rows: Sequence[Row]) -> None:
         """Keeps the rows that are not there."""
         self._load()
-        new = {row[0]: row for row in reversed(rows)}
+        new: dict[str, Row] = {}
+        for row in rows:
+            new.setdefault(row[0], row)
         for digest in self._there(list(new)):
             row = new.pop(digest)
             if digest in self._redacted:

@@ -2,7 +2,7 @@ import math
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import given, reject
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
@@ -157,7 +157,10 @@ def test_binomial_golden() -> None:
 
 @given(COUNTS, st.floats(0, 1), st.sampled_from(["greater", "less", "two-sided"]))
 def test_binomial_equals_scipys(counts: tuple[int, int], null: float, alternative: str) -> None:
-    expected = binomtest(*counts, null, alternative=alternative).pvalue
+    try:
+        expected = binomtest(*counts, null, alternative=alternative).pvalue
+    except OverflowError:  # SciPy's own, of densities near the smallest number
+        reject()
     found = binomial_test(*counts, null, alternative).p_value  # type: ignore[arg-type]
     assert found == pytest.approx(expected, rel=1e-6, abs=1e-200)
 
