@@ -18,7 +18,7 @@ from metajudge.types import Judgment, digest
 from .benchmark import Benchmark, find_folder, open_recorded
 from .catalogue import benchmark_named
 from .findings import Accuracy, BenchFindings, JudgeFindings, PublishedRow
-from .games import PairGames, pairs_by_judge
+from .games import Games, PairGames
 from .grid import Grid, Plan, PlannedRow, load_grid, plan_grid
 from .observations import Observations, is_decided, observe, reported
 from .precision import RESAMPLES, SEED, coverage_curve, precision_rows, reliability, swap_counts
@@ -100,13 +100,22 @@ class Bench:
         self.first_reject: Reject | None = None
         self.index, judges = self._indexed()
         self.judges = self.request.judges if self.request.judges is not None else self._judges_of_grid(judges)
-        self.observations = observe(self.reported(), self.index, request.signals)
+        self.observations = Observations()
+        self._games = Games()
+        self._accuracy = self.benchmark.accuracy(self._watched(), self.folder)
         if not self.observations.rows:
             raise InputError(f"{self.folder}: {_nothing_decided(self.observations)}")
 
     def reported(self) -> Iterator[Judgment]:
         """The judgments asked for, in the order of the input."""
         return reported(self.source.all(), self.judges, self.request.limit)
+
+    def _watched(self) -> Iterator[Judgment]:
+        """The same, each observed and counted on its way: reading them again costs more than all that is done here."""
+        for judgment in self.reported():
+            observe(self.observations, judgment, self.index, self.request.signals)
+            self._games.add(judgment)
+            yield judgment
 
     def _indexed(self) -> tuple[EvidenceIndex, list[str]]:
         """Evidence over every record, and the judges there are."""
@@ -160,8 +169,8 @@ class Bench:
         self, plan: Plan, results: "Sequence[RowResult]" = (), calibrated: "Calibrated | None" = None
     ) -> BenchFindings:
         """Everything that can be said about the judgments reported."""
-        accuracy = self._accuracy()
-        games = self._games()
+        accuracy = self._reported_accuracy()
+        games = self._games.by_judge()
         judges = self.observations.judges
         by_category = len(judges) <= MANY_JUDGES
         found = []
@@ -237,19 +246,12 @@ class Bench:
             found.append(f"{unlabelled} of the judgments asked for have no label and are in no figure")
         return found
 
-    def _accuracy(self) -> list[Accuracy]:
+    def _reported_accuracy(self) -> list[Accuracy]:
         if self.judges is None and self.request.limit is None:
-            return self.benchmark.accuracy(self.source.all(), self.folder)
+            return self._accuracy
         judges = set(self.observations.judges)
         strategies = {judge.rpartition("#")[0] for judge in judges}
-        found = self.benchmark.accuracy(self.reported(), self.folder)
-        return [one for one in found if one.judge in judges | strategies]
-
-    def _games(self) -> dict[str, list[PairGames]]:
-        found: dict[str, list[PairGames]] = {}
-        for judged, pairs in pairs_by_judge(self.reported()).items():
-            found.setdefault(judged.judge, []).extend(pairs)
-        return found
+        return [one for one in self._accuracy if one.judge in judges | strategies]
 
     def _categories(self) -> tuple[str, ...]:
         there = {row.category for row in self.observations.rows} - {""}

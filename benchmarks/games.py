@@ -51,18 +51,40 @@ class JudgedSet:
     responses_by: str | None
 
 
-def pairs_by_judge(judgments: Iterable[Judgment]) -> dict[JudgedSet, list[PairGames]]:
-    """Collects the games of labelled pairs, judge by judge, in the order of the input."""
-    found: dict[JudgedSet, dict[str, PairGames]] = {}
-    for judgment in judgments:
+class Games:
+    """The games of labelled pairs, judge by judge, in the order of the input."""
+
+    def __init__(self) -> None:
+        self._found: dict[JudgedSet, dict[str, PairGames]] = {}
+
+    def add(self, judgment: Judgment) -> None:
+        """Counts a judgment; one without a label that names a winner is no game."""
         item = judgment.item
         if item.label is None or item.label.winner is None:
-            continue
+            return
         models = set((item.models or {}).values())
         judged = JudgedSet(judgment.judge, models.pop() if len(models) == 1 else None)
-        games = found.setdefault(judged, {})
+        games = self._found.setdefault(judged, {})
         pair = games.get(item.id)
         if pair is None:
             pair = games[item.id] = PairGames(item.category or "", item.label.winner)
         pair.games.append(game_of(judgment))
-    return {judged: list(games.values()) for judged, games in found.items()}
+
+    def by_set(self) -> dict[JudgedSet, list[PairGames]]:
+        """By judge and set of pairs."""
+        return {judged: list(games.values()) for judged, games in self._found.items()}
+
+    def by_judge(self) -> dict[str, list[PairGames]]:
+        """By judge, all its sets together."""
+        found: dict[str, list[PairGames]] = {}
+        for judged, games in self._found.items():
+            found.setdefault(judged.judge, []).extend(games.values())
+        return found
+
+
+def pairs_by_judge(judgments: Iterable[Judgment]) -> dict[JudgedSet, list[PairGames]]:
+    """Collects the games of labelled pairs; see :class:`Games`."""
+    games = Games()
+    for judgment in judgments:
+        games.add(judgment)
+    return games.by_set()

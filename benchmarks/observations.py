@@ -80,37 +80,33 @@ def question_of(judgment: Judgment) -> str:
 
 
 def observe(
-    judgments: Iterable[Judgment], index: EvidenceIndex, signals: Collection[str] | None = None
-) -> Observations:
-    """Collects the decided ones among some judgments, with signals from an index over all of them.
+    found: Observations, judgment: Judgment, index: EvidenceIndex, signals: Collection[str] | None = None
+) -> None:
+    """Adds one judgment to those found so far.
 
     Args:
-        judgments: those to report.
         index: built over every record of the input.
         signals: names of the signals the heuristic may weigh; None for all.
     """
-    found = Observations()
-    for judgment in judgments:
-        why = _undecided(judgment)
-        if why is not None:
-            found.undecided.setdefault(judgment.judge, Counter())[why] += 1
-            continue
-        evidence = index.signals(judgment)
-        weighed = {name: value for name, value in evidence.items() if signals is None or name in signals}
-        found.rows.append(
-            Observation(
-                judgment_id=judgment.id,
-                item_id=judgment.item.id,
-                question=question_of(judgment),
-                judge=judgment.judge,
-                category=judgment.item.category or "",
-                order=order_of(judgment),
-                correct=bool(judgment.correct),
-                signals=evidence,
-                heuristic=signal_score(weighed).value,
-            )
+    why = _undecided(judgment)
+    if why is not None:
+        found.undecided.setdefault(judgment.judge, Counter())[why] += 1
+        return
+    evidence = index.signals(judgment)
+    weighed = {name: value for name, value in evidence.items() if signals is None or name in signals}
+    found.rows.append(
+        Observation(
+            judgment_id=judgment.id,
+            item_id=judgment.item.id,
+            question=question_of(judgment),
+            judge=judgment.judge,
+            category=judgment.item.category or "",
+            order=order_of(judgment),
+            correct=bool(judgment.correct),
+            signals=evidence,
+            heuristic=signal_score(weighed).value,
         )
-    return found
+    )
 
 
 def order_of(judgment: Judgment) -> str:

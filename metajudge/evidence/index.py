@@ -7,7 +7,7 @@ from metajudge.errors import InputError
 from metajudge.evidence.comparison import RecordedVerdict
 from metajudge.evidence.format import has_explanation, length_ratio, rationale_words
 from metajudge.evidence.order import order_consistency
-from metajudge.evidence.peers import PeerSupport, peer_support
+from metajudge.evidence.peers import PeerSupport, peer_support, voices
 from metajudge.evidence.rationale import rationale_agreement
 from metajudge.evidence.strength import stated_strength
 from metajudge.types import AnyVerdict, Judgment, SignalValue
@@ -23,19 +23,32 @@ SIGNALS = (
 )
 """The names of the signals, in the order in which :meth:`EvidenceIndex.signals` returns them."""
 
+MANY_VERDICTS = 16
+"""From so many verdicts on an item what its judges say is counted once and not for each of its judgments."""
+
 
 @dataclass(slots=True)
 class _ItemRecord:
     digest: str
     first_judgment: str
     verdicts: list[RecordedVerdict] = field(default_factory=list)
+    voices: dict[tuple[str | None, tuple[str, ...]], dict[str, float]] = field(default_factory=dict)
+
+    def heard(self, own: AnyVerdict) -> dict[str, float]:
+        """The voices for a verdict's winner, counted once."""
+        key = (own.winner, own.ids)
+        found = self.voices.get(key)
+        if found is None:
+            found = self.voices[key] = voices(own, self.verdicts)
+        return found
 
 
 class EvidenceIndex:
     """Who said what about which item.
 
-    The index keeps verdicts, not texts: about 250 bytes a judgment. Build it over all records of an input before
-    any filter by judge, since peers and the other order are evidence even where they are not vetted themselves.
+    The index keeps verdicts, not texts: about 250 bytes a judgment, and more where many judges judged an item. Build it
+    over all records of an input before any filter by judge, since peers and the other order are evidence even where
+    they are not vetted themselves.
 
     Example:
         >>> index = EvidenceIndex.build(judgments)  # doctest: +SKIP
@@ -72,6 +85,7 @@ class EvidenceIndex:
             self._items[judgment.item.id] = record
         seen = RecordedVerdict(judgment.judge, judgment.order, judgment.verdict)
         record.verdicts.append(self._records.setdefault(seen, seen))
+        record.voices.clear()
 
     def __len__(self) -> int:
         """Number of items."""
@@ -94,7 +108,7 @@ class EvidenceIndex:
         values = (
             order_consistency(judgment, verdicts),
             stated_strength(judgment),
-            peer_support(judgment, verdicts, families).signal(),
+            self.peers(judgment, families).signal(),
             rationale_agreement(judgment),
             rationale_words(judgment),
             has_explanation(judgment),
@@ -104,7 +118,11 @@ class EvidenceIndex:
 
     def peers(self, judgment: Judgment, families: Mapping[str, str] | None = None) -> PeerSupport:
         """Peer support with its counts and extremes; arguments and errors as for :meth:`signals`."""
-        return peer_support(judgment, self._verdicts(judgment), families)
+        record = self._record(judgment)
+        if record is None:
+            return peer_support(judgment, (), families)
+        known = record.heard if len(record.verdicts) >= MANY_VERDICTS else None
+        return peer_support(judgment, record.verdicts, families, known)
 
     def peer_verdicts(self, judgment: Judgment) -> dict[str, list[AnyVerdict]]:
         """The other judges' verdicts on the judgment's item, by judge."""

@@ -1,11 +1,12 @@
 """Peer support: what other judges said about the same item."""
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from metajudge.evidence.comparison import MAX_STRENGTH, RecordedVerdict, decided_verdict, signed_support
-from metajudge.types import Judgment, SignalValue
+from metajudge.types import AnyVerdict, Judgment, SignalValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +46,24 @@ class PeerSupport:
         return SignalValue(value=self.value, state=self.state, detail=self.detail)
 
 
+def voices(own: AnyVerdict, recorded: Iterable[RecordedVerdict]) -> dict[str, float]:
+    """Judge -> its voice for the winner of ``own``: its mean signed strength over the largest one, in [-1, 1].
+
+    Depends on the winner and the ids of ``own`` alone. Judges without a comparable verdict are left out.
+    """
+    strengths: defaultdict[str, list[float]] = defaultdict(list)
+    for other in recorded:
+        strength = None if other.verdict is None else signed_support(own, other.verdict)
+        if strength is not None:
+            strengths[other.judge].append(strength)
+    return {judge: sum(values) / len(values) / MAX_STRENGTH for judge, values in strengths.items()}
+
+
 def peer_support(
-    judgment: Judgment, recorded: Iterable[RecordedVerdict], families: Mapping[str, str] | None = None
+    judgment: Judgment,
+    recorded: Iterable[RecordedVerdict],
+    families: Mapping[str, str] | None = None,
+    heard: Callable[[AnyVerdict], Mapping[str, float]] | None = None,
 ) -> PeerSupport:
     """Measures the support of other judges for a judgment's winner, over both orders.
 
@@ -55,6 +72,7 @@ def peer_support(
         recorded: verdicts on the same item, of any judge.
         families: judge -> family. Peers of the judge's own family are left out beside the judge itself; a judge
             that is not named is a family of its own.
+        heard: gives :func:`voices` of the recorded verdicts, where they are known already.
 
     Returns:
         The mean voice of the peers and how they divide.
@@ -62,38 +80,32 @@ def peer_support(
     own = decided_verdict(judgment)
     if isinstance(own, SignalValue):
         return PeerSupport(None, own.state, own.detail)
-    strengths: defaultdict[str, list[float]] = defaultdict(list)
-    for other in recorded:
-        if other.verdict is None or _related(judgment.judge, other.judge, families):
-            continue
-        strength = signed_support(own, other.verdict)
-        if strength is not None:
-            strengths[other.judge].append(strength)
+    every = voices(own, recorded) if heard is None else heard(own)
+    left_out = _related(judgment.judge, every, families)
     # Summed in a fixed order: the result must not depend on the order of the file's lines.
-    voices = sorted(sum(values) / len(values) / MAX_STRENGTH for values in strengths.values())
-    if not voices:
+    said = sorted([voice for judge, voice in every.items() if judge not in left_out])
+    if not said:
         return PeerSupport(None, "no_peers", "no other judge gave a comparable verdict on this item")
-    supporting = sum(voice > 0 for voice in voices)
-    opposing = sum(voice < 0 for voice in voices)
-    undecided = len(voices) - supporting - opposing
-    undecided = len(voices) - supporting - opposing
-    value = sum(voices) / len(voices)
+    opposing = bisect_left(said, 0.0)
+    supporting = len(said) - bisect_right(said, 0.0)
+    undecided = len(said) - supporting - opposing
+    value = sum(said) / len(said)
     return PeerSupport(
         value=value,
-        state=_state(value, supporting, opposing, len(voices)),
+        state=_state(value, supporting, opposing, len(said)),
         detail=f"{supporting} for, {opposing} against, {undecided} undecided",
         supporting=supporting,
         opposing=opposing,
         undecided=undecided,
-        lowest=voices[0],
-        highest=voices[-1],
+        lowest=said[0],
+        highest=said[-1],
     )
 
 
-def _related(judge: str, other: str, families: Mapping[str, str] | None) -> bool:
-    if judge == other:
-        return True
-    return families is not None and judge in families and families[judge] == families.get(other)
+def _related(judge: str, others: Iterable[str], families: Mapping[str, str] | None) -> set[str]:
+    if families is None or judge not in families:
+        return {judge}
+    return {judge, *(other for other in others if families.get(other) == families[judge])}
 
 
 def _state(value: float, supporting: int, opposing: int, peers: int) -> str:

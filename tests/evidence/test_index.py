@@ -4,6 +4,9 @@ import pytest
 
 from metajudge.errors import InputError
 from metajudge.evidence import SIGNALS, EvidenceIndex
+from metajudge.evidence.comparison import RecordedVerdict
+from metajudge.evidence.index import MANY_VERDICTS
+from metajudge.evidence.peers import peer_support
 from metajudge.types import Item, Judgment
 
 
@@ -54,6 +57,25 @@ def test_peer_verdicts_one_by_one() -> None:
     found = EvidenceIndex.build(FOUR).peer_verdicts(FOUR[2])
     assert {judge: [str(v) for v in verdicts] for judge, verdicts in found.items()} == {"owl": ["A>B", "A>>B"]}
     assert EvidenceIndex.build(FOUR).peers(FOUR[2]).value == 0.75
+
+
+def test_voices_that_are_counted_once_say_the_same_as_those_counted_anew() -> None:
+    verdicts = ["A>B", "B>A", "A=B", "A>>B", "B>>A", [["B"], ["A"]], [["A", "B"]], None]
+    crowd = [
+        judgment(str(n), f"judge-{n // 2}", verdicts[n * 5 % 8], "AB" if n % 2 else "BA") for n in range(MANY_VERDICTS)
+    ]
+    families = {f"judge-{n}": f"family-{n % 3}" for n in range(0, MANY_VERDICTS // 2, 2)}
+    index = EvidenceIndex.build(crowd)
+    asked = [*crowd, judgment("x", "new", "B>A"), judgment("y", "judge-1", [["A"], ["B"]])]
+    for late in (None, judgment("late", "late", "A>>B")):
+        if late is not None:
+            index.add(late)
+            crowd = [*crowd, late]
+        recorded = [RecordedVerdict(one.judge, one.order, one.verdict) for one in crowd]
+        for one in asked:
+            for known in (None, families):
+                assert index.peers(one, known) == peer_support(one, recorded, known)
+                assert index.peers(one, known) == peer_support(one, recorded[::-1], known)
 
 
 @pytest.mark.slow
