@@ -65,7 +65,9 @@ class RunLine:
 
 @router.get("/jobs")
 async def jobs(request: Request, viewer: WatcherDep, running: ServiceDep, before: Name = None) -> Response:
-    found = await running.jobs.page(before, ROWS)
+    found = await running.jobs.page(before, ROWS + 1)  # one more says whether there is more
+    older = found[ROWS - 1].job_id if len(found) > ROWS else None
+    found = found[:ROWS]
     asked = await running.jobs.asked([one.job_id for one in found])
     return page(
         request,
@@ -73,7 +75,7 @@ async def jobs(request: Request, viewer: WatcherDep, running: ServiceDep, before
         viewer,
         part="list",
         jobs=[_progress(one, asked) for one in found],
-        older=found[-1].job_id if len(found) == ROWS else None,
+        older=older,
         newest=before is None,
         moving=any(not one.state.ended for one in found),
         tones=STATE_TONES,
@@ -89,8 +91,8 @@ async def job(
     after: Annotated[int, Query(ge=-1, le=2**62)] = -1,
 ) -> Response:
     status = await running.jobs.status(job_id)
-    rows = await running.jobs.results(job_id, after, ROWS)
-    results = [(row.item, Assessment.model_validate_json(row.payload)) for row in rows]
+    rows = await running.jobs.results(job_id, after, ROWS + 1)
+    results = [(row.item, Assessment.model_validate_json(row.payload)) for row in rows[:ROWS]]
     return page(
         request,
         "jobs_one.html",
@@ -99,7 +101,7 @@ async def job(
         job=_progress(status, await running.jobs.asked([job_id])),
         results=results,
         after=after,
-        more=rows[-1].item if len(rows) == ROWS else None,
+        more=rows[ROWS - 1].item if len(rows) > ROWS else None,
         tones=STATE_TONES,
     )
 

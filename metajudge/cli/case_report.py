@@ -55,7 +55,7 @@ def _stage_line(stage: StageResult) -> str:
 
 def _counts(summary: CaseSummary) -> list[str]:
     said = ", ".join(f"{count} {action}" for action, count in sorted(summary.actions.items())) or "none"
-    lines = [f"Decided {summary.judgments} of {summary.cases} cases: {said}."]
+    lines = [f"Decided {summary.judgments} of {counted_cases(summary.cases)}: {said}."]
     if summary.gated:
         lines.append(f"{summary.gated} of them ended at the gate.")
     if summary.reviews:
@@ -72,7 +72,7 @@ def _counts(summary: CaseSummary) -> list[str]:
 def _bad(rejects: Sequence[Reject], where: Path) -> list[str]:
     if not rejects:
         return []
-    return [f"{len(rejects)} cases could not be judged, with reasons in {where}; the first: {rejects[0]}"]
+    return [f"{counted_cases(len(rejects))} could not be judged, with reasons in {where}; the first: {rejects[0]}"]
 
 
 def _took(summary: CaseSummary) -> str:
@@ -107,8 +107,13 @@ def print_estimate(panel: PanelConfig, policy: Policy, rubric: Rubric, found: Ca
         return
     cost = "unknown" if estimate.cost_usd is None else f"${estimate.cost_usd:.4f}"
     typer.echo(
-        f"Dry run, nothing sent: {len(found.cases)} cases, at most {estimate.calls} calls, about "
+        f"Dry run, nothing sent: {counted_cases(len(found.cases))}, at most {estimate.calls} calls, about "
         f"{estimate.input_tokens:,} input and {estimate.output_tokens:,} output tokens, cost {cost}"
     )
     if estimate.unpriced:
         typer.echo(f"No price is known for {', '.join(estimate.unpriced)}: give a price in a panel file.")
+
+
+def counted_cases(count: int) -> str:
+    """A number of cases in words."""
+    return f"{count} case{'' if count == 1 else 's'}"

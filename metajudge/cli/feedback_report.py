@@ -7,6 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from metajudge.cli.case_report import counted_cases
 from metajudge.feedback.advice import Advice
 from metajudge.feedback.backtest import Backtest, Difference
 from metajudge.feedback.cases import DecidedCase, Direction
@@ -21,7 +22,7 @@ def print_report(report: Report) -> None:
     console = Console(highlight=False)
     told = report.overall["accuracy"].n
     silent = "" if told == report.cases else f", {report.cases - told} of them without a clear answer"
-    console.print(f"Policy {report.policy}: {report.cases} cases decided by people{silent}", markup=False)
+    console.print(f"Policy {report.policy}: {counted_cases(report.cases)} decided by people{silent}", markup=False)
     console.print(_table("", list(report.overall.values())))
     for title, groups in (("version", report.by_version), ("category", report.by_category), ("judge", report.by_judge)):
         if len(groups) > 1:
@@ -108,7 +109,7 @@ def print_snapshots(found: Sequence[AuditEntry]) -> None:
             + ("no data" if m["value"] is None else f"{100 * m['value']:.1f} % of {m['n']}")
             for name, m in metrics.items()
         )
-        line = f"{_day(one.recorded_at)}  {one.subject}, {one.payload['cases']} cases: {said}"
+        line = f"{_day(one.recorded_at)}  {one.subject}, {counted_cases(one.payload['cases'])}: {said}"
         console.print(line, markup=False, soft_wrap=True)
 
 
@@ -195,15 +196,15 @@ def _way(one: Proposal) -> str:
 
 
 def _on(found: Backtest) -> str:
-    return f"out of fold on {found.cases} cases about {found.questions} questions"
+    return f"out of fold on {counted_cases(found.cases)} about {found.questions} questions"
 
 
 def _difference(one: Difference) -> str:
     if one.value is None or one.low is None or one.high is None:
-        return f"no figure ({one.active_n} cases now, {one.proposal_n} under the proposal)"
+        return f"no figure ({counted_cases(one.active_n)} now, {one.proposal_n} under the proposal)"
     return (
         f"{100 * one.value:+.1f} points ({100 * one.low:+.1f} to {100 * one.high:+.1f}), "
-        f"{one.active_n} cases now, {one.proposal_n} under the proposal"
+        f"{counted_cases(one.active_n)} now, {one.proposal_n} under the proposal"
     )
 
 

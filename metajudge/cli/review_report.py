@@ -1,5 +1,6 @@
 """Reviews, for people."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from rich.console import Console
@@ -24,7 +25,7 @@ def print_review(state: ReviewState, judgment: Judgment | None, *, blind: bool) 
         _print_judgment(say, judgment, blind)
     elif review.content is not None:
         for name, value in review.content.items():
-            say(f"\n{name}: {value}")
+            say("\n" + "\n".join(_described(name, value)))
     else:
         say("\nIts texts are not in the store (forgotten, or vetted without keeping them).")
     if not blind:
@@ -44,6 +45,24 @@ def _print_judgment(say: Any, judgment: Judgment, blind: bool) -> None:
         say(f"\nReference\n{judgment.item.reference}")
     if not blind:
         say(f"\nVerdict of {judgment.judge}: {judgment.verdict}\n{judgment.rationale}")
+
+
+def _described(name: str, value: Any, depth: int = 0) -> Iterator[str]:
+    """Plain data as lines, what it holds below it and further in."""
+    indent = "  " * depth
+    nested = list(value.items()) if isinstance(value, dict) else []
+    if isinstance(value, list) and any(isinstance(one, dict | list) for one in value):
+        nested = [(str(place), one) for place, one in enumerate(value, start=1)]
+    if nested:
+        yield f"{indent}{name}"
+        for inner, one in nested:
+            yield from _described(str(inner), one, depth + 1)
+        return
+    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    first, *rest = text.split("\n")
+    yield f"{indent}{name}: {first}" if not rest else f"{indent}{name}:"
+    if rest:
+        yield from (f"{indent}  {line}" for line in (first, *rest))
 
 
 def _how(blind: bool) -> str:

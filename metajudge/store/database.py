@@ -29,6 +29,8 @@ _SETTINGS: Final[dict[str, str | bool | int | float | list[str]]] = {
     "default_block_size": 65_536,
     # What is written stays in memory until a checkpoint.
     "checkpoint_threshold": "16MB",
+    # A checkpoint that also merges small row groups takes twice the memory; that is left to the end (see close).
+    "max_vacuum_tasks": 0,
     # Every DuckDB 2.x reads this format, whichever of them wrote the file.
     "storage_compatibility_version": STORAGE_VERSION,
     "autoinstall_known_extensions": False,
@@ -38,8 +40,10 @@ _SETTINGS: Final[dict[str, str | bool | int | float | list[str]]] = {
 _NAME: Final = "store"
 _HOLDER: Final = re.compile(r"lock is held in (?P<program>.+?) \(PID (?P<pid>\d+)\)")
 ROW_GROUP_ROWS: Final = 4_096
-"""A checkpoint brings row groups that are not full together and writes them anew. With DuckDB's 122,880 rows that takes
-seconds and 100 MB once there are 80,000 assessments; with few rows every checkpoint takes the same."""
+"""A checkpoint writes row groups that are not full anew. With DuckDB's 122,880 rows that takes seconds and 100 MB once
+there are 80,000 assessments; with few rows every checkpoint takes the same."""
+_MERGES: Final = 4
+"""How many times a table's small row groups are merged when the file is closed: a bounded part of what there may be."""
 
 _open_paths: set[Path] = set()
 """DuckDB hands one process the same database twice without a word; two writers would then corrupt numbering."""
@@ -181,6 +185,8 @@ class Database:
             self._gate.wait_for(lambda: self._readers == 0)
             self._closed = True
             try:
+                with contextlib.suppress(duckdb.Error):  # a database that has failed merges nothing
+                    self.writer.execute(f"SET max_vacuum_tasks = {_MERGES}")
                 self._disconnect()
             finally:
                 _open_paths.discard(self.path)

@@ -222,6 +222,9 @@ def test_what_the_policy_sends_to_people_waits_in_the_queue_once(run, cases, tmp
     assert taken["action"] == "REVIEW"
     assert taken["subject"] == "case"
     assert "north bank" in json.dumps(taken["responses"])
+    shown = run("review", "show", taken["review_id"]).stdout
+    assert "\nrelevance_check\n  context: A flood warning" in shown
+    assert not set("{}") & set(shown)
     assert run("review", "decide", taken["review_id"], "--reviewer", "ada", "--outcome", "approve").exit_code == 0
 
 

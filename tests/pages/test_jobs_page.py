@@ -71,6 +71,21 @@ def test_a_job_to_its_end_and_its_results(visit, models, tmp_path):
     assert [json.loads(line)["item"] for line in file.text.splitlines()] == list(range(30))
 
 
+def test_a_full_page_leads_on_only_where_there_is_more(visit, models, tmp_path, monkeypatch):
+    monkeypatch.setattr("metajudge.api.pages.jobs.ROWS", 3)
+    visitor = visit(panels={"default": panel_of(models)}, store=tmp_path / "s.duckdb")
+    jobs = [send(visitor, 3) for _ in range(3)]
+    for job_id in jobs:
+        assert "after=" not in ended(visitor, job_id), "all its results are on the page"
+    assert ">Older<" not in visitor.see("/jobs")
+    jobs.append(send(visitor, 4))
+    assert f'href="/jobs/{jobs[-1]}?after=2"' in ended(visitor, jobs[-1])
+    listed = visitor.see("/jobs")
+    assert f'href="/jobs?before={jobs[1]}"' in listed
+    assert [f"/jobs/{job_id}" in listed for job_id in jobs] == [False, True, True, True]
+    assert f"/jobs/{jobs[0]}" in visitor.see(f"/jobs?before={jobs[1]}")
+
+
 def test_cancelling_takes_the_page_the_scope_and_leaves_results(visit, models, tmp_path):
     visitor = visit(panels={"default": panel_of(models)}, store=tmp_path / "s.duckdb", keys=KEYS)
     job_id = send(visitor, 400, headers={"x-api-key": ("vetter" * 32)[:32]})
