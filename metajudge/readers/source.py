@@ -7,12 +7,10 @@ import struct
 import sys
 import tempfile
 import weakref
-from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from metajudge.compact_map import CompactMap
 from metajudge.errors import InputError
 from metajudge.readers.detect import readers_of
 from metajudge.readers.jsonl import JudgmentLines, to_line
@@ -22,7 +20,7 @@ from metajudge.readers.reader import Found, Reader
 from metajudge.readers.tables import JsonLineTable
 from metajudge.types import Judgment
 
-_HALVES = struct.Struct(">QQ")
+_PLACE = struct.Struct(">16sIQ")
 
 
 @dataclass(slots=True)
@@ -48,33 +46,26 @@ class _Earlier:
 
 
 class _Ledger:
-    """Which ids were met, with a digest of each record: some 60 bytes a judgment."""
+    """Which ids were met, with a digest of each record: some 180 bytes a judgment."""
 
     def __init__(self) -> None:
-        self._places = CompactMap()
-        """First 64 bits of an id's digest -> its place in the arrays."""
-        self._ids, self._lines, self._file = array("Q"), array("Q"), array("I")
-        self._contents = array("Q")
+        self._seen: dict[bytes, bytes] = {}
         self._files: dict[str, int] = {}
         self.unique = True
         """Whether no id was met twice."""
 
     def enter(self, found: Found) -> _Earlier | None:
         """Records a judgment; returns the earlier one of the same id, where there is one."""
-        name = hashlib.blake2b(found.judgment.id.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-        key, rest = _HALVES.unpack(name)
-        content = _HALVES.unpack(bytes.fromhex(found.judgment.digest))
-        place = self._places.get(key)
-        if place is None or self._ids[place] != rest:
-            self._places.put(key, len(self._ids))
-            self._ids.append(rest)
-            self._contents.extend(content)
-            self._lines.append(found.line)
-            self._file.append(self._files.setdefault(found.file, len(self._files)))
+        key = hashlib.blake2b(found.judgment.id.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        content = bytes.fromhex(found.judgment.digest)
+        earlier = self._seen.get(key)
+        if earlier is None:
+            file = self._files.setdefault(found.file, len(self._files))
+            self._seen[key] = _PLACE.pack(content, file, found.line)
             return None
         self.unique = False
-        same = tuple(self._contents[2 * place : 2 * place + 2]) == content
-        return _Earlier(list(self._files)[self._file[place]], self._lines[place], same)
+        digest, file, line = _PLACE.unpack(earlier)
+        return _Earlier(list(self._files)[file], line, digest == content)
 
 
 class JudgmentSource:
