@@ -1,6 +1,6 @@
 """One benchmark run: read, observe, plan, and put together what was found."""
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -102,7 +102,9 @@ class Bench:
         self.judges = self.request.judges if self.request.judges is not None else self._judges_of_grid(judges)
         self.observations = Observations()
         self._games = Games()
-        self._accuracy = self.benchmark.accuracy(self._watched(), self.folder)
+        watched = self._watched()
+        self._accuracy = self.benchmark.accuracy(watched, self.folder)
+        deque(watched, maxlen=0)  # what is observed does not depend on how much of it an accuracy takes
         if not self.observations.rows:
             raise InputError(f"{self.folder}: {_nothing_decided(self.observations)}")
 

@@ -72,7 +72,7 @@ def _newest_rows(
     elif numbers:
         of_these = f"{number} BETWEEN $2 AND $3 AND {number} IN (SELECT unnest($1::BIGINT[]))"
         rows = cursor.execute(f"{query} {of_these}", [numbers, min(numbers), max(numbers)]).fetchall()
-    if not known.complete:
-        hashes = [key_hash(key) for key, row in wanted.items() if row is None]
+    hashes = [] if known.complete else [key_hash(key) for key, row in wanted.items() if row is None]
+    if hashes:
         rows += cursor.execute(f"{query} key_hash IN (SELECT unnest($1::UBIGINT[]))", [hashes]).fetchall()
     return list({row[1]: row for row in sorted(rows, key=lambda row: int(row[0])) if row[1] in wanted}.values())

@@ -119,3 +119,22 @@ async def test_row_groups_are_small_also_after_forgetting(path, records) -> None
     groups = "SELECT count(DISTINCT row_group_id) FROM pragma_storage_info('calls')"
     assert ask(path, groups)[0][0] >= 3
     assert ask(path, "SELECT count(*) FROM calls") == [(count,)]
+
+
+async def test_the_small_row_groups_of_many_short_runs_become_one(path, records) -> None:
+    for n in range(6):
+        store = await open_store(path)
+        store.record_call(records.call(n))
+        await store.close()
+    assert ask(path, "SELECT DISTINCT row_group_id FROM pragma_storage_info('calls')") == [(0,)]
+
+
+async def test_no_row_groups_are_merged_before_the_end(path, records) -> None:
+    store = await open_store(path)
+    for n in range(6):
+        store.record_call(records.call(n))
+        await store.show("none")  # commits
+        await store._writer.run(lambda: store._database.writer.execute("CHECKPOINT"))
+    groups = "SELECT count(DISTINCT row_group_id) FROM pragma_storage_info('calls')"
+    assert (await store.ask(lambda cursor: cursor.execute(groups).fetchall()))[0][0] > 1
+    await store.close()

@@ -1,4 +1,4 @@
--- The large tables without keys and indexes, which grew by some 40 bytes of memory a row each: which row belongs to a
+-- The large tables without keys and indexes, which grew in memory with every row: which row belongs to a
 -- key is in memory, and rows are numbered in the order in which they stand, so that DuckDB finds a number by itself.
 CREATE TABLE plain_items (
     item_digest VARCHAR NOT NULL,
