@@ -58,7 +58,7 @@ class Admission:
             return await self._until_gone(request, start())
 
     async def _until_gone(self, request: Request, work: Coroutine[Any, Any, T]) -> T:
-        task, gone = asyncio.ensure_future(work), asyncio.ensure_future(_disconnected(request))
+        task, gone = asyncio.ensure_future(work), asyncio.ensure_future(disconnected(request))
         try:
             await asyncio.wait({task, gone}, timeout=self.request_s, return_when=asyncio.FIRST_COMPLETED)
             if task.done():
@@ -75,6 +75,7 @@ class Admission:
             await asyncio.gather(task, gone, return_exceptions=True)
 
 
-async def _disconnected(request: Request) -> None:
+async def disconnected(request: Request) -> None:
+    """Waits until the caller closes the connection; the body must have been read before."""
     while (await request.receive())["type"] != "http.disconnect":
         pass

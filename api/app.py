@@ -1,23 +1,27 @@
 """The application: one engine, routes by noun, problem details for every error."""
 
 import contextlib
+import logging
 import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 
 from metajudge import __version__
 from metajudge.engine import Engine
-from metajudge.errors import MetajudgeError
+from metajudge.errors import MetajudgeError, StoreError
 from metajudge.types.location import PostgresUrl
 
 from .admission import Admission
+from .authorization import authorize
 from .computing import Computing
 from .errors import install_error_handlers
+from .exporting import sweep
 from .gate import Gate
+from .hosts import HostRule
 from .jobs import Jobs
 from .keys import ApiKey, KeyRing, RateLimit, hashed
 from .ledger import Ledger
@@ -36,19 +40,24 @@ __all__ = ["Limits", "ServiceOptions", "create_app"]
 DESCRIPTION = """Vets finished verdicts of LLM judges: post a judgment, get an assessment that says whether to trust it,
 with each meta-judge's scores and explanations, cost and provenance. Errors are problem details (RFC 9457)."""
 
+LOGINS_PER_MINUTE = 20
+"""Tries to log in from one address."""
 UPLOADS = ("/v1/vet/batch",)
+_log = logging.getLogger("metajudge.api")
 
 
 def create_app(
     options: ServiceOptions,
     *,
     opened: Callable[[], None] = lambda: None,
+    closed: Callable[[], None] = lambda: None,
     failed: Callable[[MetajudgeError], None] = lambda _error: None,
 ) -> FastAPI:
     """Builds the ASGI application; the engine opens with it and closes with it.
 
     Args:
         opened: called once everything is open, before the first request.
+        closed: called once everything is closed.
         failed: told why nothing could be opened, where that is the user's to change.
     """
     metrics = Metrics()
@@ -65,12 +74,14 @@ def create_app(
                 running.engine.connect()  # now, rather than while the first caller waits
             opened()
             yield
+        closed()
 
     app = FastAPI(
         title="metajudge",
         version=__version__,
         description=DESCRIPTION,
         lifespan=lifespan,
+        dependencies=[Depends(authorize)],  # of every route, whatever else it asks for
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
         separate_input_output_schemas=False,
         docs_url=None,  # they would load scripts from elsewhere; see routes/document.py
@@ -105,15 +116,15 @@ def create_app(
 
 
 async def _opened(stack: AsyncExitStack, options: ServiceOptions, metrics: Metrics) -> Service:
-    engine = await stack.enter_async_context(
-        Engine(
-            panel=next(iter(options.panels.values())),
-            store=options.store,
-            concurrency=options.concurrency,
-            calibration=options.calibration,
-            command="serve",
-        )
-    )
+    engine = await Engine(
+        panel=next(iter(options.panels.values())),
+        store=options.store,
+        concurrency=options.concurrency,
+        calibration=options.calibration,
+        command="serve",
+    ).__aenter__()
+    stack.push_async_callback(_close, engine)
+    sweep(options)
     panels = Panels(engine, options.panels, Rubrics(options.own_file("rubrics")))
     own = () if options.api_key is None else (ApiKey("default", hashed(options.api_key)),)
     keys = KeyRing((*own, *options.keys))
@@ -130,10 +141,20 @@ async def _opened(stack: AsyncExitStack, options: ServiceOptions, metrics: Metri
         jobs=jobs,
         keys=keys,
         rates=RateLimit(options.limits.requests_per_minute),
+        logins=RateLimit(LOGINS_PER_MINUTE),
         admission=Admission(options.limits.in_flight, options.limits.request_s),
         computing=computing,
         metrics=metrics,
+        hosts=HostRule(options.allowed_hosts, not keys.empty, options.cors_origins),
     )
+
+
+async def _close(engine: Engine) -> None:
+    """Closes the engine; a store that is away is no reason for a trace, and its run counts as interrupted."""
+    try:
+        await engine.__aexit__(None, None, None)
+    except StoreError as error:
+        _log.error("the store could not be closed in order: %s", error)
 
 
 async def _kept(

@@ -29,6 +29,7 @@ class Computing:
         self.most = most
         self.request_s = request_s
         self.at_work = 0
+        self._turn = asyncio.Lock()
         self._unwatched: set[asyncio.Task[None]] = set()
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="metajudge-computing")
 
@@ -41,9 +42,11 @@ class Computing:
         Raises:
             HTTPException: 503 where too much is at work, 504 where it takes too long.
         """
-        if self.at_work >= self.most:
+        try:
+            self._check()
+        except HTTPException:
             _remove(held)
-            raise HTTPException(503, f"{self.most} computations are at work already: try again", {"Retry-After": "5"})
+            raise
         loop = asyncio.get_running_loop()
         job = self._threads.submit(task)
         self.at_work += 1
@@ -54,8 +57,36 @@ class Computing:
         except BaseException as error:
             job.add_done_callback(lambda _done: _remove(held))
             if isinstance(error, TimeoutError) and limit.expired():
-                raise HTTPException(504, f"no result within {self.request_s:g} s: ask for less at once") from None
+                raise self._late() from None
             raise
+
+    async def in_turn(self, task: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Awaits work that another process does, one piece after the other; what waits counts as at work.
+
+        Args:
+            task: is cancelled when its time is over, and with the caller.
+
+        Raises:
+            HTTPException: as for :meth:`work`.
+        """
+        self._check()
+        self.at_work += 1
+        try:
+            async with asyncio.timeout(self.request_s) as limit, self._turn:
+                return await task()
+        except TimeoutError:
+            if limit.expired():
+                raise self._late() from None
+            raise
+        finally:
+            self._ended()
+
+    def _check(self) -> None:
+        if self.at_work >= self.most:
+            raise HTTPException(503, f"{self.most} computations are in progress: try again later", {"Retry-After": "5"})
+
+    def _late(self) -> HTTPException:
+        return HTTPException(504, f"no result within {self.request_s:g} s: ask for less at once")
 
     async def ask(self, question: Callable[[], Coroutine[Any, Any, T]], *, held: Path | None = None) -> T:
         """The same for a coroutine that computes between its waits: it gets an event loop of its own."""

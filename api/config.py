@@ -9,6 +9,7 @@
     port = 8080
     concurrency = 64
 
+    # allowed_hosts = ["judge.example.org"]  # names that callers may use for it, beside loopback
     # cors_origins = ["https://tools.example.org"]
     # log_texts = true          # let judged text into the log where an error holds some
 
@@ -34,6 +35,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from metajudge.errors import ConfigurationError
 from metajudge.types.location import store_location
 
+from .hosts import allowed_names
 from .keys import ApiKey, Scope
 from .options import Limits
 from .placeholders import is_placeholder_hash
@@ -78,6 +80,7 @@ class ServiceFile(BaseModel):
     port: Annotated[int, Field(ge=0, le=65535)] | None = None
     concurrency: Annotated[int, Field(ge=1)] | None = None
     max_body_mb: Annotated[float, Field(gt=0)] | None = None
+    allowed_hosts: tuple[str, ...] = ()
     cors_origins: tuple[Annotated[str, Field(pattern=r"^https?://[^/*\s]+$")], ...] = ()
     log_texts: bool = False
     panels: dict[str, Path] = {}
@@ -123,6 +126,7 @@ def load_service_file(path: Path) -> tuple[ServiceFile, Limits]:
         "store": base / file.store if isinstance(file.store, Path) else file.store,
         "state": None if file.state is None else base / file.state,
         "calibration": None if file.calibration is None else base / file.calibration,
+        "allowed_hosts": allowed_names(file.allowed_hosts, f"{path}: service.allowed_hosts"),
         "panels": {name: base / panel for name, panel in file.panels.items()},
     }
     return file.model_copy(update=update), limits

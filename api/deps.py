@@ -1,9 +1,8 @@
-"""What routes ask for: the service's parts, and a caller who may do this.
+"""What routes ask for: the service's parts, and who asks; whether they may is :mod:`.authorization`'s business.
 
 All are coroutines: plain functions would each go through a thread.
 """
 
-from collections.abc import Awaitable, Callable
 from typing import Annotated
 
 from fastapi import Depends, HTTPException, Request
@@ -13,10 +12,12 @@ from metajudge.errors import StoreError
 from metajudge.store.protocol import Store
 
 from .audit import Changes
+from .authorization import KEY_NEEDED
 from .errors import request_id_of
-from .keys import Caller, Scope
+from .keys import ANYBODY, Caller
 from .panels import Panels
 from .service import Service
+from .sight import Sight
 
 _bearer = HTTPBearer(auto_error=False, description="A key of the service.")
 _header = APIKeyHeader(name="X-API-Key", auto_error=False, description="A key of the service.")
@@ -56,23 +57,11 @@ async def caller(
     """Who asks, as the gate found out; the two schemes are parameters for the sake of the document."""
     found: Caller | None = request.scope["state"].get("who")
     if found is None:  # a path that the gate does not watch
-        raise HTTPException(401, "a key is needed: send it as `Authorization: Bearer KEY` or `X-API-Key: KEY`")
+        raise HTTPException(401, KEY_NEEDED)
     return found
 
 
 CallerDep = Annotated[Caller, Depends(caller)]
-
-
-def needs(*scopes: Scope) -> Callable[[Caller], Awaitable[Caller]]:
-    """A dependency that lets callers pass who have one of these scopes."""
-
-    async def allowed(one: CallerDep) -> Caller:
-        if one.scopes.isdisjoint(scopes):
-            wanted = " or ".join(scopes)
-            raise HTTPException(403, f"key {one.name!r} has no scope {wanted}: use a key that has")
-        return one
-
-    return allowed
 
 
 async def changes(request: Request, running: ServiceDep, one: CallerDep) -> Changes:
@@ -80,6 +69,12 @@ async def changes(request: Request, running: ServiceDep, one: CallerDep) -> Chan
     return Changes(running.engine.store, by=one.name, request_id=request_id_of(request.scope))
 
 
+async def sight(one: CallerDep) -> Sight:
+    """What this caller may see; a service without keys cannot tell by what name they decide."""
+    return Sight(one, None if one == ANYBODY else one.name)
+
+
+SightDep = Annotated[Sight, Depends(sight)]
 PanelsDep = Annotated[Panels, Depends(panels)]
 StoreDep = Annotated[Store, Depends(store)]
 ChangesDep = Annotated[Changes, Depends(changes)]

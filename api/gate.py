@@ -1,22 +1,26 @@
-"""The door: who may not come in is told so before a byte of the request's body is read."""
+"""The door: hosts, sites, keys and rates are checked before a byte of the request's body is read."""
 
 import math
-from urllib.parse import urlsplit
 
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from .keys import ANYBODY, Caller
 from .limits import refuse
+from .pages.page_route import refusal_page
 from .service import Service
 
 AT_MODELS = frozenset({"/v1/vet", "/v1/vet/stream", "/v1/judge", "/v1/clash", "/v1/cases"})
 """Where a request needs a place among those at work."""
-SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+MACHINES = ("/v1/", "/healthz", "/readyz", "/metrics", "/version", "/openapi.json")
+"""How the paths begin whose errors are problem details; elsewhere people look, and errors are pages."""
+ANY_HOST = "/healthz"
+"""Answers under every name, as it tells no more than that a service is there; probes often ask by address."""
 
 
 class Gate:
-    """Checks keys and rates of everything under ``/v1``, and turns away what there is no room for.
+    """Checks the host and the origin of every request, keys and rates of everything under ``/v1``, and the room.
 
     Whoever comes in is noted in ``scope["state"]["who"]``; which scopes an operation needs is the routes' business.
     """
@@ -34,7 +38,7 @@ class Gate:
         try:
             self._check(scope, scope["app"].state.service)
         except HTTPException as refusal:
-            await refuse(scope, send, refusal.status_code, refusal.detail, dict(refusal.headers or {}))
+            await self._refuse(scope, receive, send, refusal)
         else:
             await self.app(scope, receive, send)
         finally:
@@ -44,11 +48,11 @@ class Gate:
         if self.open > self.most_open:
             raise HTTPException(503, f"{self.most_open} requests are open: try again", {"Retry-After": "1"})
         path: str = scope["path"]
+        if path != ANY_HOST:
+            running.hosts.check(scope["method"], scope["headers"])
         if not path.startswith("/v1/"):
             return
         headers = dict(scope["headers"])
-        if running.keys.empty and scope["method"] not in SAFE_METHODS:
-            refuse_other_sites(headers)
         caller = self._caller(headers, running)
         scope["state"]["who"] = caller
         seconds = running.rates.wait(caller)
@@ -57,6 +61,15 @@ class Gate:
             raise HTTPException(429, detail, {"Retry-After": str(math.ceil(seconds))})
         if path in AT_MODELS and scope["method"] == "POST":
             running.admission.check()
+
+    @staticmethod
+    async def _refuse(scope: Scope, receive: Receive, send: Send, refusal: HTTPException) -> None:
+        if scope["path"].startswith(MACHINES):
+            await refuse(scope, send, refusal.status_code, refusal.detail, dict(refusal.headers or {}))
+            return
+        # Without its headers: a host that is refused is no part of any address on the page.
+        answer = refusal_page(Request({**scope, "headers": []}), refusal.status_code, refusal.detail)
+        await answer(scope, receive, send)
 
     @staticmethod
     def _caller(headers: dict[bytes, bytes], running: Service) -> Caller:
@@ -69,17 +82,6 @@ class Gate:
         if found is None:
             raise HTTPException(401, "the key is not valid")
         return found
-
-
-def refuse_other_sites(headers: dict[bytes, bytes]) -> None:
-    """Refuses a browser that another site sent: without keys, being on this machine is all a caller has to show.
-
-    Raises:
-        HTTPException: 403.
-    """
-    origin = headers.get(b"origin")
-    if origin is not None and urlsplit(origin).netloc != headers.get(b"host", b""):
-        raise HTTPException(403, "this request comes from another site: ask directly, or give the service keys")
 
 
 def _given(headers: dict[bytes, bytes]) -> str | None:

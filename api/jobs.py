@@ -159,9 +159,9 @@ class Jobs:
         self._wake.set()
         return self._status(row)
 
-    def page(self, before: str | None, limit: int) -> list[JobStatus]:
-        """A page of jobs, newest first; ``before`` is the last id of the page before."""
-        return [self._status(row) for row in self._ledger.newest_jobs(before, limit)]
+    def page(self, before: str | None, limit: int, owner: str | None = None) -> list[JobStatus]:
+        """A page of jobs (of one key), newest first; ``before`` is the last id of the page before."""
+        return [self._status(row) for row in self._ledger.newest_jobs(before, limit, owner)]
 
     def status(self, job_id: str) -> JobStatus:
         """A job by its id.

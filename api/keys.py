@@ -91,6 +91,10 @@ class KeyRing:
         return found
 
 
+MOST_BUCKETS = 10_000
+"""Callers that are remembered before idle ones are forgotten."""
+
+
 class RateLimit:
     """A bucket of tokens for each caller, refilled over a minute."""
 
@@ -105,6 +109,8 @@ class RateLimit:
         if rate is None:
             return 0.0
         now = self._clock()
+        if len(self._buckets) >= MOST_BUCKETS:  # a bucket unused for a minute is full, like one that does not exist
+            self._buckets = {name: one for name, one in self._buckets.items() if now - one[1] < 60}
         left, at = self._buckets.get(caller.name, (float(rate), now))
         left = min(float(rate), left + (now - at) * rate / 60)
         if left < 1:

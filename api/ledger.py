@@ -160,21 +160,24 @@ class Ledger:
         )
         return [JobRow(*row) for row in rows]
 
-    def newest_jobs(self, before: str | None, limit: int) -> list[JobRow]:
+    def newest_jobs(self, before: str | None, limit: int, owner: str | None = None) -> list[JobRow]:
         """A page of jobs, newest first.
 
         Args:
             before: id of the last job of the page before; None for the first page.
+            owner: the name of the key whose jobs are wanted; None for all.
 
         Raises:
-            InputError: there is no such job.
+            InputError: there is no such job, or it is another owner's.
         """
-        if before is not None and self.job(before) is None:
+        last = None if before is None else self.job(before)
+        if before is not None and (last is None or owner not in (None, last.owner)):
             raise no_such_page(before)
         older = "(created_at, job_id) < (SELECT created_at, job_id FROM jobs WHERE job_id = ?)"
         rows = self._db.execute(
-            f"SELECT * FROM jobs WHERE ? IS NULL OR {older} ORDER BY created_at DESC, job_id DESC LIMIT ?",  # noqa: S608
-            [before, before, limit],
+            f"SELECT * FROM jobs WHERE (? IS NULL OR owner = ?) AND (? IS NULL OR {older}) "  # noqa: S608
+            "ORDER BY created_at DESC, job_id DESC LIMIT ?",
+            [owner, owner, before, before, limit],
         )
         return [JobRow(*row) for row in rows]
 

@@ -17,7 +17,7 @@ from .metrics import Metrics
 _log = logging.getLogger("metajudge.api.access")
 _errors = logging.getLogger("metajudge.api")
 
-SAFE_HEADERS = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer")]
+SAFE_HEADERS = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"same-origin")]
 _ODD = re.compile(rb"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]|\x00")
 """Half of a surrogate pair, perhaps, or another encoding than UTF-8: most bodies hold neither."""
 LINGER_S, LINGER_BYTES = 1.0, 8_000_000

@@ -60,6 +60,7 @@ class ServiceOptions:
         concurrency: calls to models in flight at most.
         max_body_bytes: larger requests are refused with 413.
         calibration: a file of ``metajudge calibrate fit`` that gives every assessment its probability.
+        allowed_hosts: names that callers may use for the service, beside loopback; with keys and no names, any.
         cors_origins: sites whose pages may ask this service from a browser; none by default.
         log_texts: let judged text into the log where an error holds some.
         limits: what is taken on at once.
@@ -73,6 +74,7 @@ class ServiceOptions:
     max_body_bytes: int = 4_000_000
     calibration: Path | None = None
     keys: tuple[ApiKey, ...] = ()
+    allowed_hosts: tuple[str, ...] = ()
     cors_origins: tuple[str, ...] = ()
     log_texts: bool = False
     limits: Limits = field(default_factory=Limits)

@@ -7,14 +7,20 @@ One process keeps both in its :class:`~.ledger.Ledger`; replicas on one PostgreS
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
+
+from metajudge.errors import InputError
 
 from .jobs import Jobs, JobState, JobStatus
 from .ledger import Answer, Ledger, ResultRow
 from .panels import Choice
 
 POLL_S = 0.2
+FIRST_CURSOR: Final = 2**40
+"""Where cursors of results begin. Those of earlier versions were places in the upload, which are smaller: they are
+refused rather than taken for something else."""
 
 
 class Answers(Protocol):
@@ -56,8 +62,11 @@ class JobQueue(Protocol):
             The answer's body and location.
         """
 
-    async def page(self, before: str | None, limit: int) -> list[JobStatus]:
-        """A page of jobs, newest first."""
+    async def page(self, before: str | None, limit: int, owner: str | None = None) -> list[JobStatus]:
+        """A page of jobs, newest first; those of one key's name where ``owner`` gives it."""
+
+    async def owner(self, job_id: str) -> str | None:
+        """The name of the key that sent a job, None where there is no such job."""
 
     async def status(self, job_id: str) -> JobStatus:
         """A job by its id.
@@ -92,6 +101,52 @@ async def all_results(jobs: JobQueue, job_id: str) -> AsyncIterator[ResultRow]:
         for row in page:
             yield row
         after = page[-1].item
+
+
+@dataclass(frozen=True, slots=True)
+class ResultsPage:
+    """Results in order of completion; ``next_cursor`` is None once the job has ended and nothing follows."""
+
+    rows: list[ResultRow]
+    next_cursor: int | None
+
+
+async def results_page(jobs: JobQueue, job_id: str, cursor: int, limit: int) -> ResultsPage:
+    """A page of results in order of completion, so that following the cursors finds each result once.
+
+    Args:
+        cursor: of the page before; negative for the first page.
+
+    Raises:
+        InputError: the cursor is one of an earlier version.
+    """
+    seq = seq_of(cursor)
+    state = await jobs.state(job_id)  # before the rows are: a result that comes in between is on the next page
+    rows = await jobs.results_since(job_id, seq, limit + 1)
+    whole = (state is None or state.ended) and len(rows) <= limit
+    rows = rows[:limit]
+    return ResultsPage(rows, None if whole else cursor_of(rows[-1].seq if rows else seq))
+
+
+def cursor_of(seq: int) -> int:
+    """The cursor that leads on after the result with this number, which is also its event's id."""
+    return FIRST_CURSOR + seq
+
+
+def seq_of(cursor: int) -> int:
+    """The number of the last result before a cursor; 0 for a negative one.
+
+    Raises:
+        InputError: the cursor is one of an earlier version.
+    """
+    if cursor < 0:
+        return 0
+    if cursor < FIRST_CURSOR:
+        raise InputError(
+            f"after: {cursor} is no cursor of this version, whose pages follow the order of completion: "
+            "begin again without `after`"
+        )
+    return cursor - FIRST_CURSOR
 
 
 def location_of(job_id: str) -> str:
@@ -145,8 +200,12 @@ class LocalJobs:
                 self._ledger.answered(owner, key, 202, content, location_of(job_id))
         return content, location_of(job_id)
 
-    async def page(self, before: str | None, limit: int) -> list[JobStatus]:
-        return self._jobs.page(before, limit)
+    async def page(self, before: str | None, limit: int, owner: str | None = None) -> list[JobStatus]:
+        return self._jobs.page(before, limit, owner)
+
+    async def owner(self, job_id: str) -> str | None:
+        row = self._ledger.job(job_id)
+        return None if row is None else row.owner
 
     async def status(self, job_id: str) -> JobStatus:
         return self._jobs.status(job_id)

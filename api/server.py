@@ -2,7 +2,6 @@
 
 import contextlib
 import gc
-import ipaddress
 import logging
 import os
 import secrets
@@ -16,15 +15,18 @@ from typing import TYPE_CHECKING
 from metajudge.assembly import key_lookup
 from metajudge.concurrency import YOUNG_OBJECTS
 from metajudge.errors import ConfigurationError, MetajudgeError
+from metajudge.installation import install_command
 from metajudge.panel_file import PanelConfig
 from metajudge.providers.spec import parse_agent_spec
 from metajudge.settings import Settings
+from metajudge.store.owner import announce, withdraw
 from metajudge.types.location import PostgresUrl, StoreLocation, store_location
 
 if TYPE_CHECKING:
     import uvicorn
     from fastapi import FastAPI
 
+    from .config import ServiceFile
     from .options import ServiceOptions
 
 
@@ -42,12 +44,14 @@ def run(
     max_body_mb: float | None = None,
     calibration: Path | None = None,
     workers: int = 1,
+    allowed_hosts: Sequence[str] = (),
 ) -> None:
     """Serves until it is told to stop (SIGINT or SIGTERM); what is given wins over a service's file.
 
     Args:
         files: panel files, and at most one service's file.
         panel_of: reads a panel file (None for none); with True the flags are laid over it.
+        allowed_hosts: names that callers may use for the service, beside loopback.
 
     Raises:
         ConfigurationError: extra ``api`` is missing, no usable key for an address other than loopback, or several
@@ -59,10 +63,9 @@ def run(
         from .app import create_app
         from .logs import configure_logs
     except ImportError as error:
-        raise ConfigurationError(
-            f"the service needs extra packages ({error.name}): pip install 'metajudge-vet[api]'"
-        ) from None
+        raise ConfigurationError(f"the service needs extra packages ({error.name}): {install_command('api')}") from None
     from .config import is_service_file, load_service_file
+    from .hosts import allowed_names
     from .options import Limits, ServiceOptions
 
     services = [path for path in files if is_service_file(path)]
@@ -86,6 +89,7 @@ def run(
         cors_origins=file.cors_origins if file else (),
         log_texts=file.log_texts if file else False,
         limits=limits,
+        allowed_hosts=allowed_names(allowed_hosts, "--allowed-host") or _hosts_of(file, settings),
     )
     check_workers(workers, options.store)
     if megabytes is not None:
@@ -95,14 +99,32 @@ def run(
     _allow_connections(limits.connections)
     refusals: list[MetajudgeError] = []
     logging.getLogger("uvicorn.error").addFilter(lambda _record: not refusals)  # they are said once, without a trace
-    app = create_app(options, opened=_settle_garbage, failed=refusals.append)
+    at_opening: list[Callable[[], None]] = [_settle_garbage]
     chosen = port if port is not None else (file.port if file and file.port is not None else 8080)
+    file_store = options.store if isinstance(options.store, Path) else None
+
+    if file_store is not None:
+        at_opening.append(lambda: announce(file_store, _url(address, chosen)))
+
+    def opened() -> None:
+        for one in at_opening:
+            one()
+
+    def closed() -> None:
+        if file_store is not None:
+            withdraw(file_store)
+
+    app = create_app(options, opened=opened, closed=closed, failed=refusals.append)
     config = server_config(app, options, address, chosen)
 
     def serve(*sockets: socket.socket) -> None:
         server = uvicorn.Server(config)
+        earlier = os.umask(0o077)  # only this user may read the store and the service's own files
         with contextlib.suppress(SystemExit, KeyboardInterrupt):  # why it did not start is in its log
-            server.run(list(sockets) or None)
+            try:
+                server.run(list(sockets) or None)
+            finally:
+                os.umask(earlier)
         if refusals:
             raise ConfigurationError(str(refusals.pop())) from None
         if not server.started:
@@ -114,7 +136,12 @@ def run(
     from .workers import supervise
 
     with contextlib.suppress(SystemExit), config.bind_socket() as shared:
-        supervise(lambda: serve(shared), workers)
+
+        def work(ready: Callable[[], None]) -> None:
+            at_opening.append(ready)
+            serve(shared)
+
+        supervise(work, workers)
         return
     raise ConfigurationError(f"cannot serve on {address}:{chosen}: the log above says why; try another --port")
 
@@ -171,10 +198,18 @@ def app() -> "FastAPI":
         max_body_bytes=int(((file.max_body_mb if file else None) or 4) * 1_000_000),
         cors_origins=file.cors_origins if file else (),
         log_texts=file.log_texts if file else False,
+        allowed_hosts=_hosts_of(file, settings),
     )
     check_workers(_workers_asked(), options.store)
     check_provider_keys(options.panels.values(), settings)
     return create_app(options)
+
+
+def _hosts_of(file: "ServiceFile | None", settings: Settings) -> tuple[str, ...]:
+    """The names a service's file allows, else the environment."""
+    from .hosts import allowed_names
+
+    return (file.allowed_hosts if file else ()) or allowed_names(settings.allowed_hosts, "METAJUDGE_ALLOWED_HOSTS")
 
 
 def _allow_connections(count: int) -> None:
@@ -188,6 +223,12 @@ def _allow_connections(count: int) -> None:
     if soft != resource.RLIM_INFINITY and soft < wanted:
         most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
+def _url(address: str, port: int) -> str:
+    """Where the service answers on this machine."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(address, f"[{address}]" if ":" in address else address)  # noqa: S104
+    return f"http://{host}:{port}"
 
 
 def _settle_garbage() -> None:
@@ -229,6 +270,7 @@ def checked_key(key: str | None, host: str, others: bool = False) -> str | None:
     Raises:
         ConfigurationError: no key away from loopback, or one that anybody could guess.
     """
+    from .hosts import is_loopback
     from .placeholders import is_placeholder
 
     if key is None:
@@ -265,16 +307,6 @@ def check_provider_keys(panels: Iterable[PanelConfig], settings: Settings) -> No
                 continue  # /readyz says that it is missing
             if key is not None and is_placeholder(key):
                 raise ConfigurationError(f"the key of agent {spec.name!r} is a placeholder: put the real one there")
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def new_key_lines(name: str, scopes: Sequence[str]) -> tuple[str, str]:

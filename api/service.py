@@ -6,6 +6,7 @@ from metajudge.engine import Engine
 
 from .admission import Admission
 from .computing import Computing
+from .hosts import HostRule
 from .keys import KeyRing, RateLimit
 from .metrics import Metrics
 from .options import ServiceOptions
@@ -24,6 +25,8 @@ class Service:
     jobs: JobQueue
     keys: KeyRing
     rates: RateLimit
+    logins: RateLimit
     admission: Admission
     computing: Computing
     metrics: Metrics
+    hosts: HostRule

@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack
 
 from metajudge.engine import Engine
 from metajudge.errors import ConfigurationError, MetajudgeError
+from metajudge.installation import install_command
 from metajudge.store.protocol import Store
 
 from .metrics import Metrics
@@ -32,7 +33,7 @@ async def shared_parts(
         from .shared_jobs import SharedJobs
     except ImportError as error:
         raise ConfigurationError(
-            f"a service on PostgreSQL needs extra packages ({error.name}): pip install 'metajudge-vet[postgres]'"
+            f"a service on PostgreSQL needs extra packages ({error.name}): {install_command('postgres')}"
         ) from None
     store = engine.store
     assert isinstance(store, PostgresStore)

@@ -1,9 +1,8 @@
 """Jobs that all replicas of the service on one PostgreSQL database work on together.
 
-A job's items lie in the database until it ends, a result a row, each at most once. Who does what is procrastinate's
-business: a job has a few lanes (every so-manieth item), and the task of a lane vets the next items without a result and
-puts the lane back in the queue. What a killed replica was at is given to another once its heartbeat has stopped; what
-was asked for it before is in the store.
+A job's items lie in the database until it ends, a result a row, each at most once. :mod:`.shared_lanes` says who works
+on what: a replica takes a lane, vets its next items without a result, and puts it back. What a killed replica worked on
+goes to another one once its lease has run out; what was asked for it before is in the store.
 """
 
 import asyncio
@@ -18,7 +17,6 @@ from typing import Any
 
 import psycopg
 from fastapi import HTTPException
-from procrastinate.exceptions import AlreadyEnqueued, ProcrastinateException
 
 from metajudge.errors import MetajudgeError, StoreUnavailableError
 from metajudge.runs import Job, RunEnd, Stop, run_all
@@ -32,35 +30,52 @@ from .metrics import Metrics
 from .options import Limits
 from .panels import Choice, Panels
 from .queue import location_of
-from .shared_queue import QUEUE, listening, opened_app
-from .shared_rows import JobRows
+from .shared_lanes import FREE, LANE_ITEMS, LEASE_S, Lane, Lanes
+from .shared_rows import JobRows, listening
 
-LANES = 8
-LANE_ITEMS = 32
-"""Items of a lane that are vetted before other jobs' lanes have their turn."""
-HEARTBEAT_S = 2.0
-GONE_AFTER_S = 8.0
-"""A replica without a heartbeat for this long is taken for dead."""
 LOOK_EVERY_S = 2.0
+"""A lane that was not announced is found after this long."""
+LEAVE_S = 5.0
+"""Seconds that a replica which leaves has to give back what it works on."""
 CHANGED_S = 2.0
 
 _log = logging.getLogger("metajudge.api")
 
 
 class SharedJobs:
-    """A :class:`~.queue.JobQueue` over the store's database."""
+    """A :class:`~.queue.JobQueue` over the store's database.
 
-    def __init__(self, panels: Panels, store: PostgresStore, limits: Limits, metrics: Metrics) -> None:
+    Args:
+        lease_s: seconds after which a replica that does not renew its lease is taken for dead.
+        lane_items: items of a lane that are vetted before other jobs' lanes have their turn.
+    """
+
+    def __init__(
+        self,
+        panels: Panels,
+        store: PostgresStore,
+        limits: Limits,
+        metrics: Metrics,
+        *,
+        lease_s: float = LEASE_S,
+        lane_items: int = LANE_ITEMS,
+    ) -> None:
         self._panels = panels
         self._store = store
         self._rows = JobRows(store)
+        self._lanes = Lanes(store, self._rows.channel, lease_s)
+        self._renew_every_s = lease_s / 4
+        self._lane_items = lane_items
         self._limits = limits
         self._metrics = metrics
         self._folder = tempfile.TemporaryDirectory(prefix="metajudge-uploads-")
         self._uploads = 0
         self._stops: dict[str, list[Stop]] = {}
         self._waiting: dict[str, asyncio.Event] = {}
+        self._workers: list[asyncio.Task[None]] = []
         self._tasks: list[asyncio.Task[None]] = []
+        self._held: set[Lane] = set()
+        self._wake = asyncio.Event()
         self._leaving = False
 
     @property
@@ -74,26 +89,28 @@ class SharedJobs:
         """Joins the other replicas.
 
         Raises:
-            StoreError: the queue's tables cannot be made or reached.
+            StoreError: the database cannot be reached.
         """
-        self._app = await opened_app(self._store)
-        self._lane = self._app.task(name="lane", queue=QUEUE)(self._work_lane)
+        await self._lanes.supply()
+        self._workers = [asyncio.create_task(self._kept_going(self._work)) for _ in range(self._limits.jobs_running)]
         self._tasks = [
-            asyncio.create_task(_kept_going(self._work)),
-            asyncio.create_task(_kept_going(self._look_around)),
-            asyncio.create_task(_kept_going(lambda: listening(self._store, self._rows.channel, self._heard))),
+            asyncio.create_task(self._kept_going(self._renew)),
+            asyncio.create_task(self._kept_going(lambda: listening(self._store, self._rows.channel, self._heard))),
         ]
 
     async def stop(self) -> None:
-        """Leaves; what is unfinished is the others', or waits for the next start."""
+        """Leaves within ``LEAVE_S``; what is unfinished is the others', or waits for the next start."""
         self._leaving = True
+        self._store.hurry()
+        self._wake.set()
         for stops in self._stops.values():
             for one in stops:
                 one.ask(RunEnd.INTERRUPTED)
-        for task in self._tasks:
+        await asyncio.wait(self._workers, timeout=LEAVE_S)
+        tasks = [*self._workers, *self._tasks]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._app.close_async()
+        await asyncio.gather(*tasks, return_exceptions=True)
         self._folder.cleanup()
 
     @contextlib.contextmanager
@@ -119,7 +136,7 @@ class SharedJobs:
         return Path(self._folder.name) / f"{job_id}.jsonl"
 
     async def add(self, job_id: str, owner: str, choice: Choice, items: int, key: str | None) -> tuple[bytes, str]:
-        """Accepts a job with its items and its answer: all of it or nothing.
+        """Accepts a job with its items, its lanes and its answer: all of it or nothing.
 
         Raises:
             HTTPException: 503, too many jobs wait.
@@ -130,13 +147,11 @@ class SharedJobs:
         row = JobRow(job_id, owner, choice.model_dump_json(), items, JobState.QUEUED.value, None, time.time(), None)
         body, location = JobStatus.of(row, {}).model_dump_json().encode(), location_of(job_id)
         await self._rows.add(row, self._upload_of(job_id), key, body, location)
-        with contextlib.suppress(ProcrastinateException, psycopg.Error):  # whoever looks around next does it
-            await self._defer_lanes(job_id)
         return body, location
 
-    async def page(self, before: str | None, limit: int) -> list[JobStatus]:
-        """A page of jobs, newest first; ``before`` is the last id of the page before."""
-        rows = await self._rows.newest(before, limit)
+    async def page(self, before: str | None, limit: int, owner: str | None = None) -> list[JobStatus]:
+        """A page of jobs (of one key), newest first; ``before`` is the last id of the page before."""
+        rows = await self._rows.newest(before, limit, owner)
         counts = await self._rows.counts([row.job_id for row in rows])
         return [JobStatus.of(row, counts[row.job_id]) for row in rows]
 
@@ -150,6 +165,10 @@ class SharedJobs:
         if row is None:
             raise HTTPException(404, f"there is no job {job_id!r}, or it was deleted")
         return JobStatus.of(row, (await self._rows.counts([job_id]))[job_id])
+
+    async def owner(self, job_id: str) -> str | None:
+        row = await self._rows.job(job_id)
+        return None if row is None else row.owner
 
     async def state(self, job_id: str) -> JobState | None:
         row = await self._rows.job(job_id)
@@ -183,6 +202,9 @@ class SharedJobs:
             del self._waiting[job_id]
 
     async def _heard(self, job_id: str) -> None:
+        if job_id == FREE:
+            self._wake.set()
+            return
         event = self._waiting.pop(job_id, None)
         if event is not None:
             event.set()
@@ -192,67 +214,71 @@ class SharedJobs:
                 for stop in self._stops.get(job_id, ()):
                     stop.ask(RunEnd.INTERRUPTED)
 
+    async def _kept_going(self, work: Callable[[], Awaitable[Any]]) -> None:
+        """Begins again what a server that was away for a while has ended, until this replica leaves."""
+        while not self._leaving:
+            try:
+                await work()
+            except (psycopg.Error, MetajudgeError) as error:
+                _log.warning("the queue of jobs is out of reach, trying again: %s", error)
+            except Exception as error:
+                _log.error("the queue of jobs failed, trying again", exc_info=error)
+            await asyncio.sleep(0.0 if self._leaving else LOOK_EVERY_S)
+
+    async def _pause(self) -> None:
+        """Returns when a lane may wait or this replica leaves, at the latest after ``LOOK_EVERY_S``."""
+        if not self._leaving:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), LOOK_EVERY_S)
+
     async def _work(self) -> None:
-        await self._app.run_worker_async(
-            queues=[QUEUE],
-            concurrency=self._limits.jobs_running,
-            install_signal_handlers=False,
-            fetch_job_polling_interval=LOOK_EVERY_S,
-            update_heartbeat_interval=HEARTBEAT_S,
-            stalled_worker_timeout=GONE_AFTER_S,
-            shutdown_graceful_timeout=5.0,
-            delete_jobs="always",
-        )
+        """Takes lanes, one after the other."""
+        while not self._leaving:
+            self._wake.clear()
+            lane = await self._lanes.take()
+            if lane is None:
+                await self._pause()
+                continue
+            self._held.add(lane)
+            try:
+                await self._work_lane(lane)
+            finally:
+                self._held.discard(lane)
 
-    async def _look_around(self) -> None:
-        """Gives what dead replicas were at to the living, and lanes to jobs that have none."""
+    async def _renew(self) -> None:
         while True:
-            await asyncio.sleep(LOOK_EVERY_S)
-            manager = self._app.job_manager
-            for one in await manager.get_stalled_jobs(queue=QUEUE, seconds_since_heartbeat=GONE_AFTER_S):
-                with contextlib.suppress(ProcrastinateException):  # another replica was faster
-                    await manager.retry_job(one)
-            for job_id in await self._rows.without_lanes(2 * LOOK_EVERY_S):
-                await self._rows.end(job_id, JobState.DONE, complete=True)
-                await self._defer_lanes(job_id)
+            await asyncio.sleep(self._renew_every_s)
+            if self._held:
+                await self._lanes.renew(self._held)
 
-    async def _defer_lanes(self, job_id: str) -> None:
-        for lane in range(LANES):
-            await self._defer(job_id, lane)
-
-    async def _defer(self, job_id: str, lane: int) -> None:
-        name = f"{job_id} {lane}"
-        with contextlib.suppress(AlreadyEnqueued):
-            await self._lane.configure(lock=name, queueing_lock=name).defer_async(job_id=job_id, lane=lane)
-
-    async def _work_lane(self, job_id: str, lane: int) -> None:
-        """The task: vets the next items of a lane, and puts the lane back where there is more to do."""
+    async def _work_lane(self, lane: Lane) -> None:
+        """Vets the next items of a lane, and puts it back where there may be more to do."""
         try:
-            more = await self._vet_lane(job_id, lane)
+            more = await self._vet_lane(lane)
         except StoreUnavailableError:
             more = True
             await asyncio.sleep(LOOK_EVERY_S)
         except MetajudgeError as error:
             more = False
-            await self._rows.end(job_id, JobState.FAILED, str(error))
+            await self._rows.end(lane.job_id, JobState.FAILED, str(error))
         except Exception as error:
             more = False
-            _log.error("job %s failed", job_id, exc_info=error)
-            await self._rows.end(job_id, JobState.FAILED, "an unexpected error, which is in the service's log")
+            _log.error("job %s failed", lane.job_id, exc_info=error)
+            detail = "an unexpected error, which is in the service's log"
+            await self._rows.end(lane.job_id, JobState.FAILED, detail)
         if more:
-            await self._defer(job_id, lane)
+            await self._lanes.put_back(lane)
 
-    async def _vet_lane(self, job_id: str, lane: int) -> bool:
-        """Whether there is more to do."""
+    async def _vet_lane(self, lane: Lane) -> bool:
+        """Whether there may be more to do."""
+        job_id = lane.job_id
+        row = await self._rows.begin(job_id)
+        items = await self._rows.next_items(lane, self._lane_items) if row is not None else []
+        if row is None or not items:
+            await self._rows.finish_lane(lane)
+            return False
         if self._leaving:
             return True
-        row = await self._rows.begin(job_id)
-        if row is None:
-            return False
-        items = await self._rows.next_items(job_id, lane, LANES, LANE_ITEMS)
-        if not items:
-            await self._rows.end(job_id, JobState.DONE, complete=True)
-            return False
         stop = Stop()
         self._stops.setdefault(job_id, []).append(stop)
         try:
@@ -305,13 +331,3 @@ class SharedJobs:
             stop=stop,
             grace_s=1.0,
         )
-
-
-async def _kept_going(work: Callable[[], Awaitable[Any]]) -> None:
-    """Begins again what a server that was away for a while has ended."""
-    while True:
-        try:
-            await work()
-        except (psycopg.Error, ProcrastinateException, MetajudgeError) as error:
-            _log.warning("the queue of jobs is out of reach, trying again: %s", error)
-        await asyncio.sleep(LOOK_EVERY_S)

@@ -1,11 +1,12 @@
 """Jobs, their items and results as rows of the PostgreSQL database that replicas share."""
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, cast
 
 import orjson
+import psycopg
 
 from metajudge.store.postgres_connections import PgConnection
 from metajudge.store.postgres_store import PostgresStore
@@ -15,8 +16,8 @@ from metajudge.types import Judgment
 from .jobs import JobState, Numbered
 from .ledger import JobRow, ResultRow, no_such_page
 from .shared_answers import keep_answer
+from .shared_lanes import AT_WORK, Lane, insert_lanes, tell
 
-AT_WORK: Final = (JobState.QUEUED.value, JobState.RUNNING.value)
 _JOB: Final = "job_id, owner, request, items, state, detail, created_at, ended_at"
 
 
@@ -28,7 +29,7 @@ class JobRows:
         self.channel = f"metajudge {store.connections.schema}"
 
     async def add(self, job: JobRow, upload: Path, key: str | None, body: bytes, location: str) -> None:
-        """Keeps a job with its items and its answer under an idempotency key: all of it or nothing."""
+        """Keeps a job with its items, its lanes and its answer under an idempotency key: all of it or nothing."""
 
         def add(connection: Connection) -> None:
             connection.execute(
@@ -36,6 +37,7 @@ class JobRows:
                 [getattr(job, name) for name in _JOB.split(", ")],
             )
             _copy_items(cast("PgConnection", connection), job.job_id, upload)
+            insert_lanes(connection, self.channel)
             if key is not None:
                 keep_answer(connection, self._store.writer_id, job.owner, key, 202, body, location)
 
@@ -50,19 +52,20 @@ class JobRows:
         query = f"SELECT {_JOB} FROM service_jobs WHERE job_id = ANY($1::VARCHAR[])"  # noqa: S608 - our own names
         return [JobRow(*row) for row in await self._read(query, [list(job_ids)])]
 
-    async def newest(self, before: str | None, limit: int) -> list[JobRow]:
-        """A page of jobs, newest first; ``before`` is the last id of the page before.
+    async def newest(self, before: str | None, limit: int, owner: str | None = None) -> list[JobRow]:
+        """A page of jobs (of one key), newest first; ``before`` is the last id of the page before.
 
         Raises:
-            InputError: there is no such job.
+            InputError: there is no such job, or it is another owner's.
         """
-        if before is not None and await self.job(before) is None:
+        last = None if before is None else await self.job(before)
+        if before is not None and (last is None or owner not in (None, last.owner)):
             raise no_such_page(before)
         older = "(created_at, job_id) < (SELECT created_at, job_id FROM service_jobs WHERE job_id = $1)"
         rows = await self._read(
-            f"SELECT {_JOB} FROM service_jobs WHERE $1::VARCHAR IS NULL OR {older} "  # noqa: S608 - our own names
-            "ORDER BY created_at DESC, job_id DESC LIMIT $2",
-            [before, limit],
+            f"SELECT {_JOB} FROM service_jobs WHERE ($1::VARCHAR IS NULL OR {older}) "  # noqa: S608 - our own names
+            "AND ($3::VARCHAR IS NULL OR owner = $3) ORDER BY created_at DESC, job_id DESC LIMIT $2",
+            [before, limit, owner],
         )
         return [JobRow(*row) for row in rows]
 
@@ -94,12 +97,12 @@ class JobRows:
         rows = await self._store.change_again(begin)
         return JobRow(*rows[0]) if rows else None
 
-    async def next_items(self, job_id: str, lane: int, lanes: int, most: int) -> list[Numbered]:
+    async def next_items(self, lane: Lane, most: int) -> list[Numbered]:
         """The first items of a lane that have no result yet."""
         rows = await self._read(
             "SELECT item, payload FROM service_items i WHERE job_id = $1 AND item % $3 = $2 AND NOT EXISTS "
             "(SELECT 1 FROM service_results r WHERE r.job_id = i.job_id AND r.item = i.item) ORDER BY item LIMIT $4",
-            [job_id, lane, lanes, most],
+            [lane.job_id, lane.number, lane.of, most],
         )
         return [Numbered(item, Judgment.model_validate_json(payload)) for item, payload in rows]
 
@@ -133,45 +136,54 @@ class JobRows:
                 WHERE NOT EXISTS (SELECT 1 FROM service_results r WHERE r.job_id = $1 AND r.item = n.item)""",
                 [job_id, *columns],
             )
-            self._tell(connection, job_id)
+            tell(connection, self.channel, job_id)
             return True
 
         return await self._store.change_again(keep)
 
-    async def end(self, job_id: str, state: JobState, detail: str | None = None, *, complete: bool = False) -> None:
-        """Ends a job that has not ended, and drops its upload; with ``complete`` only where every item has a result."""
-        condition = "items <= (SELECT count(*) FROM service_results WHERE job_id = $1)" if complete else "true"
+    async def end(self, job_id: str, state: JobState, detail: str | None = None) -> None:
+        """Ends a job that has not ended, and drops its upload and its lanes."""
 
         def end(connection: Connection) -> None:
-            connection.execute("SELECT 1 FROM service_jobs WHERE job_id = $1 FOR NO KEY UPDATE", [job_id])
-            ended = connection.execute(
-                "UPDATE service_jobs SET state = $2, detail = $3, ended_at = $4 "  # noqa: S608 - our own text
-                f"WHERE job_id = $1 AND state = ANY($5) AND {condition} RETURNING 1",
-                [job_id, state.value, detail, time.time(), list(AT_WORK)],
-            ).fetchall()
-            if ended:
-                connection.execute("DELETE FROM service_items WHERE job_id = $1", [job_id])
-                self._tell(connection, job_id)
+            _hold(connection, job_id)
+            self._end(connection, job_id, state, detail)
 
         await self._store.change_again(end)
+
+    async def finish_lane(self, lane: Lane) -> None:
+        """Drops a lane all of whose items have results, and ends the job where no other item lacks one."""
+
+        def finish(connection: Connection) -> None:
+            _hold(connection, lane.job_id)
+            connection.execute(
+                "DELETE FROM service_lanes WHERE job_id = $1 AND lane = $2 AND writer_id = $3",
+                [lane.job_id, lane.number, self._store.writer_id],
+            )
+            complete = "SELECT items <= (SELECT count(*) FROM service_results WHERE job_id = $1) FROM service_jobs "
+            if connection.execute(f"{complete} WHERE job_id = $1", [lane.job_id]).fetchall() == [(True,)]:
+                self._end(connection, lane.job_id, JobState.DONE, None)
+
+        await self._store.change_again(finish)
+
+    def _end(self, connection: Connection, job_id: str, state: JobState, detail: str | None) -> None:
+        ended = connection.execute(
+            "UPDATE service_jobs SET state = $2, detail = $3, ended_at = $4 WHERE job_id = $1 AND state = ANY($5) "
+            "RETURNING 1",
+            [job_id, state.value, detail, time.time(), list(AT_WORK)],
+        ).fetchall()
+        if ended:
+            connection.execute("DELETE FROM service_items WHERE job_id = $1", [job_id])
+            connection.execute("DELETE FROM service_lanes WHERE job_id = $1", [job_id])
+            tell(connection, self.channel, job_id)
 
     async def forget(self, job_id: str) -> None:
         """Drops a job and its results."""
 
         def forget(connection: Connection) -> None:
             connection.execute("DELETE FROM service_jobs WHERE job_id = $1", [job_id])
-            self._tell(connection, job_id)
+            tell(connection, self.channel, job_id)
 
         await self._store.change_again(forget)
-
-    async def without_lanes(self, older_than_s: float) -> list[str]:
-        """Jobs that nobody works on or is going to."""
-        rows = await self._read(
-            "SELECT job_id FROM service_jobs j WHERE state = ANY($1) AND created_at < $2 AND NOT EXISTS "
-            "(SELECT 1 FROM procrastinate_jobs p WHERE p.args->>'job_id' = j.job_id AND p.status IN ('todo', 'doing'))",
-            [list(AT_WORK), time.time() - older_than_s],
-        )
-        return [job_id for (job_id,) in rows]
 
     async def page(self, job_id: str, column: str, after: int, limit: int) -> list[ResultRow]:
         """A page of results by ``item`` or ``seq``."""
@@ -182,11 +194,22 @@ class JobRows:
         )
         return [ResultRow(*row) for row in rows]
 
-    def _tell(self, connection: Connection, job_id: str) -> None:
-        connection.execute("SELECT pg_notify($1, $2)", [self.channel, job_id])
-
     async def _read(self, query: str, values: list[Any]) -> list[Any]:
         return await self._store.read(lambda connection: connection.execute(query, values).fetchall())
+
+
+def _hold(connection: Connection, job_id: str) -> None:
+    """Holds a job's row until the end of the transaction: its results, lanes and state change one after the other."""
+    connection.execute("SELECT 1 FROM service_jobs WHERE job_id = $1 FOR NO KEY UPDATE", [job_id])
+
+
+async def listening(store: PostgresStore, channel: str, heard: Callable[[str], Awaitable[None]]) -> None:
+    """Hands on what is told on a channel, for as long as the connection lives."""
+    connection = await psycopg.AsyncConnection.connect("", autocommit=True, **store.connections.options)
+    async with connection:
+        await connection.execute(psycopg.sql.SQL("LISTEN {}").format(psycopg.sql.Identifier(channel)))
+        async for one in connection.notifies():
+            await heard(one.payload)
 
 
 def _copy_items(connection: PgConnection, job_id: str, upload: Path) -> None:

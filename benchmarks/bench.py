@@ -13,6 +13,7 @@ from metajudge.panel_file import AgentConfig, PanelConfig
 from metajudge.providers.spec import parse_agent_spec
 from metajudge.readers import JudgmentSource, Reject
 from metajudge.scoring.formulas import check_threshold
+from metajudge.stats import clustered
 from metajudge.types import Judgment, digest
 
 from .benchmark import Benchmark, find_folder, open_recorded
@@ -198,6 +199,7 @@ class Bench:
             accuracy=tuple(accuracy),
             judges=tuple(found),
             published=self._published(),
+            published_differences=self.grid.differences if self.request.grid is not None else "",
             published_notes=self.grid.notes if self.request.grid is not None else (),
             notes=tuple(dict.fromkeys(notes)),
             provenance=self._provenance(calibrated),
@@ -284,7 +286,8 @@ class Bench:
             "judgments reported": f"{len(rows)} decided, digest {digest([row.judgment_id for row in rows])}",
             "questions": f"{len(set(self.observations.questions))}, digest "
             f"{digest(sorted(set(self.observations.questions)))}",
-            "bootstrap": f"{RESAMPLES} resamples of whole questions, seed {SEED}",
+            "intervals": f"by question; precision {clustered.RESAMPLES:,} resamples, seed {clustered.SEED}, or "
+            f"Wilson's with the effective number of questions; differences {RESAMPLES:,} resamples, seed {SEED}",
         }
         if self.request.grid is not None:
             found["grid"] = f"{self.grid.title}: {self.grid.source}"

@@ -19,6 +19,7 @@ from metajudge.report import (
     ShareRow,
     Table,
 )
+from metajudge.stats.clustered import FEWEST_CLUSTERS, FEWEST_OUTCOMES
 
 from .findings import (
     OVERALL,
@@ -36,9 +37,11 @@ NO_JUDGMENTS = Absent(absent="no judgment in this category")
 NOT_ASKED = Absent(absent="the judge was not asked about this category")
 CHART_SERIES = 5
 PAID = "Calls and cost are what was paid for a row: a reply that an earlier row already has is not asked for again."
-DIFFERENCES = (
-    "Differences are percentage points of precision with a 95 % interval from resampled questions; the Wilson interval "
-    "takes judgments for independent, which the two orders of a pair are not."
+DIFFERENCES = "Differences are percentage points of precision with a 95 % interval from resampled questions."
+BY_QUESTION = (
+    "Intervals are by question, since judgments of one question are not independent: 95 %, whole questions resampled; "
+    f"with fewer than {FEWEST_CLUSTERS} questions, or {FEWEST_OUTCOMES:g} effective right or wrong judgments, "
+    "Wilson's with the effective number of questions."
 )
 SWAP_PARTS = ("both right", "both wrong", "orders disagree", "one undecided", "both undecided")
 
@@ -66,9 +69,9 @@ def report_of(findings: BenchFindings) -> Report:
     )
 
 
-def precision_table(judge: JudgeFindings, categories: Sequence[str]) -> Table:
-    """Precision by category, in the shape of the paper's tables; (kept) behind each figure."""
-    there = [name for name in (*categories, OVERALL) if name in judge.rows[0].cells]
+def precision_table(judge: JudgeFindings, findings: BenchFindings) -> Table:
+    """Precision by category, in the shape of the paper's tables; beside published cells stands how they differ."""
+    there = [name for name in (*findings.categories, OVERALL) if name in judge.rows[0].cells]
     columns = [Column(title="Selection"), *(Column(title=name, kind="percent") for name in there)]
     rows: list[tuple[Cell, ...]] = []
     for row in judge.rows:
@@ -77,10 +80,15 @@ def precision_table(judge: JudgeFindings, categories: Sequence[str]) -> Table:
             missing = Absent(absent="the paper prints no figure")
             rows.append((f"  published, {row.published_in}", *(row.published.get(name, missing) for name in there)))
     return Table(
-        caption=f"{judge.judge}: precision in % (95 % Wilson interval)",
+        caption=f"{judge.judge}: precision in % (95 % interval by question)",
         columns=tuple(columns),
         rows=tuple(rows),
+        notes=_differences(findings) if any(row.published for row in judge.rows) else (),
     )
+
+
+def _differences(findings: BenchFindings) -> tuple[str, ...]:
+    return (findings.published_differences,) if findings.published_differences else ()
 
 
 def overall_table(judge: JudgeFindings, category: str = OVERALL) -> Table:
@@ -89,6 +97,7 @@ def overall_table(judge: JudgeFindings, category: str = OVERALL) -> Table:
         Column(title="Selection"),
         Column(title="n", kind="count"),
         Column(title="Selected", kind="count"),
+        Column(title="Questions", kind="count"),
         Column(title="Precision %", kind="percent"),
         Column(title="Coverage %", kind="percent"),
         Column(title="Recall %", kind="percent"),
@@ -102,7 +111,7 @@ def overall_table(judge: JudgeFindings, category: str = OVERALL) -> Table:
     rows = tuple(_overall_row(row, row.cells[category]) for row in judge.rows if category in row.cells)
     where = "all categories" if category == OVERALL else category
     asked = any(isinstance(row.calls, int) for row in judge.rows)
-    notes = ((DIFFERENCES, PAID) if asked else (DIFFERENCES,)) if category == OVERALL else ()
+    notes = ((BY_QUESTION, DIFFERENCES, PAID) if asked else (BY_QUESTION, DIFFERENCES)) if category == OVERALL else ()
     return _without_empty_columns(Table(caption=f"{judge.judge}: {where}", columns=columns, rows=rows, notes=notes))
 
 
@@ -145,7 +154,7 @@ def terminal_tables(findings: BenchFindings) -> list[Table]:
     tables = []
     for judge in findings.judges:
         if judge not in compact:
-            tables += [precision_table(judge, findings.categories), overall_table(judge)]
+            tables += [precision_table(judge, findings), overall_table(judge)]
     return tables + ([compact_table(compact)] if compact else [])
 
 
@@ -164,6 +173,7 @@ def _overall_row(row: PrecisionRow, cell: PrecisionCell) -> tuple[Cell, ...]:
         row.name,
         cell.n,
         cell.selected,
+        cell.precision.questions if isinstance(cell.precision, Proportion) else 0,
         _measured(cell.precision),
         cell.coverage,
         cell.recall,
@@ -185,7 +195,7 @@ def _accuracy_section(findings: BenchFindings) -> Section:
         blocks.append(
             BarChart(
                 title="Accuracy over all categories",
-                description="Share of pairs right by the rule above, with 95 % Wilson intervals.",
+                description="Share of pairs right by the rule above, with 95 % intervals by question.",
                 groups=names,
                 series=(series,),
             )
@@ -194,7 +204,7 @@ def _accuracy_section(findings: BenchFindings) -> Section:
 
 
 def _judge_section(judge: JudgeFindings, findings: BenchFindings) -> Section:
-    blocks: list[Block] = [precision_table(judge, findings.categories), overall_table(judge), _order_table(judge)]
+    blocks: list[Block] = [precision_table(judge, findings), overall_table(judge), _order_table(judge)]
     if judge.curves:
         blocks.append(_coverage_chart(judge))
     blocks.append(_category_chart(judge, findings.categories))
@@ -236,8 +246,8 @@ def _coverage_chart(judge: JudgeFindings) -> CoverageChart:
     raw = judge.rows[0].cells[OVERALL].precision
     return CoverageChart(
         title=f"{judge.judge}: precision against coverage",
-        description="The best-scored judgments first, from left to right; bands are 95 % intervals from resampled "
-        "questions. Lone shapes are selections with a threshold of their own.",
+        description="The best-scored judgments first, from left to right; bands are 95 % intervals by "
+        "question. Lone shapes are selections with a threshold of their own.",
         curves=judge.curves,
         marks=tuple(marks[:6]),
         raw=raw.share if isinstance(raw, Proportion) else None,
@@ -253,7 +263,7 @@ def _category_chart(judge: JudgeFindings, categories: Sequence[str]) -> BarChart
     chosen = [row for row in judge.rows if row.threshold.origin != COVERAGE_ORIGIN][:CHART_SERIES]
     return BarChart(
         title=f"{judge.judge}: precision by category",
-        description="Share of right ones among the judgments kept, with 95 % Wilson intervals.",
+        description="Share of right ones among the judgments kept, with 95 % intervals by question.",
         groups=groups,
         series=tuple(
             BarSeries(name=row.name, values=tuple(_measured(row.cells[name].precision) for name in groups))
@@ -265,8 +275,8 @@ def _category_chart(judge: JudgeFindings, categories: Sequence[str]) -> BarChart
 def _reliability_chart(judge: JudgeFindings) -> ReliabilityChart:
     return ReliabilityChart(
         title=f"{judge.judge}: reliability",
-        description="Judgments in bins of equal size by their stated probability, with 95 % Wilson intervals. On the "
-        "diagonal a probability means what it says.",
+        description="Judgments in bins of equal size by their stated probability, with 95 % intervals by question. On "
+        "the diagonal a probability means what it says.",
         series=judge.reliability,
     )
 
@@ -288,7 +298,8 @@ def compact_table(judges: Sequence[JudgeFindings]) -> Table:
             if row.kind != "raw":
                 cells += [cell.coverage, _difference(cell.against_raw)]
         rows.append(tuple(cells))
-    return Table(caption="One line a judge, all categories together", columns=tuple(columns), rows=tuple(rows))
+    caption = "One line a judge, all categories together"
+    return Table(caption=caption, columns=tuple(columns), rows=tuple(rows), notes=(BY_QUESTION,))
 
 
 def _swap_section(findings: BenchFindings) -> Section:
@@ -328,7 +339,7 @@ def _published_section(findings: BenchFindings) -> Section:
     table = Table(caption="Published precision in %", columns=tuple(columns), rows=rows)
     return Section(
         title="Published figures",
-        paragraphs=findings.published_notes,
+        paragraphs=(*_differences(findings), *findings.published_notes),
         blocks=(table,),
     )
 

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from metajudge.calibration.agent_scores import AgentScores
-from metajudge.calibration.calibration import Calibration, Mark, load_calibration
+from metajudge.calibration.calibration import Calibration, load_calibration
+from metajudge.calibration.domain import MEANINGS, Mark, outside_domain
+from metajudge.calibration.promise import Promise
 from metajudge.calibration.table import build_table
 from metajudge.readers.rewards import find_reward_scores, read_reward_scores
 from metajudge.types import text_digest
 
 from .findings import Threshold
-from .observations import Observations
+from .observations import Observation, Observations
 from .selections import COVERAGES, Score, Selection, keep_share
 
 if TYPE_CHECKING:
@@ -23,14 +25,6 @@ if TYPE_CHECKING:
     from .grid_run import RowResult
 
 SCORE_NAME = "calibrated probability"
-
-MARKS = {
-    Mark.SEEN: "were fitted on: theirs are the stored out-of-fold probabilities",
-    Mark.SEEN_QUESTION: "share a question with the fit: their probabilities may be too good",
-    Mark.UNKNOWN_CATEGORY: "are of a category the fit does not know: a coarser model answers",
-    Mark.OTHER_JUDGE: "are by a judge the fit does not know",
-    Mark.ABSENT_SIGNAL: "lack a signal that was always there in the fit",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +55,9 @@ class Calibrated:
         values = [self.probabilities.get(row.judgment_id) for row in observations.rows]
         return Score(SCORE_NAME, values, probability=True)
 
-    def threshold_for(self, judge: str) -> float | None:
-        """At or above what a judge's judgments are kept under its guarantee; None without one."""
-        found = self.calibration.guarantee_for(judge)
-        return None if found is None else found.threshold
+    def promise_of(self, row: Observation) -> Promise | None:
+        """The promise that covers a judgment; None without one, and outside the calibration's domain."""
+        return self.calibration.promise_for(row.judge, self.marks.get(row.judgment_id, ()))
 
     def selections(self, observations: Observations, score: Score) -> list[Selection]:
         """The rows at given coverage, and the guaranteed one where a guarantee is stored; none without a score."""
@@ -77,37 +70,47 @@ class Calibrated:
     def notes(self, observations: Observations) -> tuple[str, ...]:
         """How far the probabilities can be trusted, and what a guarantee means."""
         counts = Counter(mark for row in observations.rows for mark in self.marks.get(row.judgment_id, ()))
-        said = [f"{count} of {len(observations)} judgments {MARKS[mark]}." for mark, count in sorted(counts.items())]
+        said = [f"{count} of {len(observations)} judgments {MEANINGS[mark]}." for mark, count in sorted(counts.items())]
         without = sum(row.judgment_id not in self.probabilities for row in observations.rows)
         if without:
             said.append(f"{without} of {len(observations)} judgments have no calibrated probability.")
         if without == len(observations):
             return tuple(said)
-        guarantees = {judge: self.calibration.guarantee_for(judge) for judge in observations.judges}
-        said += dict.fromkeys(found.meaning() for found in guarantees.values() if found is not None)
+        promised = [self.calibration.promise_for(judge, ()) is not None for judge in observations.judges]
+        if any(promised):
+            outside = sum(bool(outside_domain(self.marks.get(row.judgment_id, ()))) for row in observations.rows)
+            said += [
+                f"No guarantee covers {outside} of {len(observations)} judgments, which lie outside its domain."
+            ] * (outside > 0)
+            said += self._meanings(observations)
         return tuple(said)
 
+    def _meanings(self, observations: Observations) -> list[str]:
+        """The guarantees that cover some of these judges, in words."""
+        judges = set(observations.judges)
+        told = zip(self.calibration.promises, self.calibration.meanings, strict=True)
+        return [meaning for promise, meaning in told if judges & set(promise.decides)]
+
     def _guaranteed(self, observations: Observations, score: Score) -> Selection | None:
-        """Each judgment against its judge's guarantee; None where no judge has one."""
-        found = {judge: self.calibration.guarantee_for(judge) for judge in observations.judges}
-        known = {judge: one for judge, one in found.items() if one is not None}
+        """The judgments that a guarantee covers, against its threshold; None where it covers none."""
+        promises = [self.promise_of(row) for row in observations.rows]
+        known = set(filter(None, promises))
         if not known:
             return None
         kept = [
-            value is not None and row.judge in known and value >= known[row.judge].threshold - 1e-9
-            for row, value in zip(observations.rows, score.values, strict=True)
+            value is not None and promise is not None and promise.stamp().keeps(value)
+            for promise, value in zip(promises, score.values, strict=True)
         ]
-        targets = sorted({f"{100 * one.target:g} %" for one in known.values()})
-        values = {one.threshold for one in known.values()}
+        values = {one.threshold for one in known}
         return Selection(
-            name=f"guaranteed {', '.join(targets)}",
+            name=", ".join(sorted({one.label for one in known})),
             kind="calibrated",
             kept=np.array(kept, dtype=bool),
-            scored=score.present,
+            scored=score.present & np.array([one is not None for one in promises], dtype=bool),
             threshold=Threshold(
                 value=values.pop() if len(values) == 1 else None,
                 origin="guaranteed, approximate"
-                if any(one.approximate for one in known.values())
+                if any(one.approximate for one in known)
                 else "guaranteed, set on labels of its own",
             ),
         )

@@ -5,40 +5,36 @@
 Runs from a checkout (the failing server is the tests' double). Each operation is run undisturbed once; then, for each
 fault, with a third of its requests failing at their first attempt, and once more undisturbed. Counted are items lost
 (without result or typed failure), results there twice, requests repeated though they had been answered to the full,
-and results that differ from the undisturbed run without saying so: all have to be 0.
+results that differ from the undisturbed run without saying so, and traces shown to a user: all have to be 0.
 """
 
 import argparse
 import hashlib
 import importlib
 import json
-import resource
 import shutil
-import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .fault_operations import (
-    EXPORT,
-    JOB,
-    OPERATIONS,
-    VET,
-    Operation,
-    Outcomes,
-    ask,
-    environment,
-    execute,
-    export_command,
-    finished_job,
-    start_service,
-    vet_command,
+from .fault_operations import EXPORT, JOB, OPERATIONS, VET, Operation, Outcomes
+from .fault_processes import (
+    export_plain,
+    fill_disk,
+    fill_output,
+    forbid_writing,
+    interrupt_twice,
+    jump_clock,
+    kill_client,
+    kill_export,
+    kill_service,
+    lock_store,
+    vet_plain,
 )
 
 CURED = ("429", "429-no-header", "500", "503", "529", "drop", "slow", "truncated_body", "502-html")
@@ -50,7 +46,10 @@ CONTENT = ("truncated_content", "malformed_content", "wrong_schema", "duplicate_
 TYPED = ("refusal", "401", "400-context")
 """Faults that asking again does not cure."""
 
-PROCESS = ("clock jump", "disk full", "store locked", "kill -9 of the client", "kill -9 of the service")
+PROCESS = (
+    *("clock jump", "disk full", "disk full under --out", "read-only folder", "store locked"),
+    *("Ctrl-C twice", "kill -9 of the client", "kill -9 of the service"),
+)
 
 
 @dataclass(slots=True)
@@ -62,6 +61,7 @@ class Cell:
         silent: neither, which must not be.
         repeated: finished calls that were asked again, in the disturbed run and the one after it.
         cured: items equal to the undisturbed run after the same command was given again.
+        traces: Python traces that the command line showed to its user.
     """
 
     fault: str
@@ -75,12 +75,13 @@ class Cell:
     silent: int = 0
     repeated: int = 0
     cured: int = 0
+    traces: int = 0
     exits: list[int] = field(default_factory=list)
 
     @property
     def sound(self) -> bool:
         """Whether nothing happened that must not."""
-        return not (self.lost or self.duplicates or self.silent or self.repeated)
+        return not (self.lost or self.duplicates or self.silent or self.repeated or self.traces)
 
 
 class Server:
@@ -187,6 +188,7 @@ class Campaign:
             cell.exits.append(operation.run(folder, server.url))
             self._count_cured(cell, operation, operation.outcomes(folder))
             cell.repeated = server.repeated
+        cell.traces = _traces(folder)
         return cell
 
     def process_fault(self, fault: str, operation: Operation, disturb: Callable[[Path, str, Any], int]) -> Cell:
@@ -200,6 +202,7 @@ class Campaign:
             self._count(cell, operation, names, found)
             self._count_cured(cell, operation, found)
         cell.repeated = _kept_twice(folder / "store.duckdb")
+        cell.traces = _traces(folder)
         return cell
 
     def expected(self, operation: Operation) -> Outcomes:
@@ -240,6 +243,15 @@ class Campaign:
         cell.cured = sum(name in found and found[name][0].result == one[0].result for name, one in expected.items())
 
 
+def _traces(folder: Path) -> int:
+    """Traces in what the commands said; the service's own log is none of a user's terminal."""
+    said = folder / "log.txt"
+    serves = (
+        any("Uvicorn" in line for line in said.read_text("utf-8", "replace").splitlines()) if said.exists() else True
+    )
+    return 0 if serves else said.read_text("utf-8", "replace").count("Traceback (most recent call last)")
+
+
 def _kept_twice(store: Path) -> int:
     """Calls whose answer was kept in the ledger, and that were asked and kept again."""
     import duckdb
@@ -250,137 +262,16 @@ def _kept_twice(store: Path) -> int:
     return 0 if row is None else int(row[0])
 
 
-CLOCK = """
-import sys, time
-real, told = time.time, 0
-def jumping():
-    global told
-    told += 1
-    return real() + (0 if told < 40 else 86400 if told % 2 else -86400)
-time.time = jumping
-from metajudge.cli import main
-sys.argv[0] = "metajudge"
-main()
-"""
-"""metajudge with a wall clock that goes wrong by a day, forwards and backwards, once a run is under way."""
-
-
-def jump_clock(folder: Path, url: str, _server: Any) -> int:
-    """Vets while the wall clock jumps."""
-    return execute(folder, [sys.executable, "-c", CLOCK, *vet_command(url)[3:]])
-
-
-def fill_disk(arguments: Callable[[str], list[str]], limit: int) -> Callable[[Path, str, Any], int]:
-    """Runs a command that may not write files larger than a limit, which fails it as a full disk does."""
-
-    def disturb(folder: Path, url: str, _server: Any) -> int:
-        def limited() -> None:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-
-        with (folder / "log.txt").open("ab") as log:
-            # The log itself may not grow past the limit either; it is far smaller.
-            ended = subprocess.run(
-                arguments(url), cwd=folder, env=environment(), stdout=log, stderr=log, preexec_fn=limited, check=False
-            )
-        return ended.returncode
-
-    return disturb
-
-
-def lock_store(arguments: Callable[[str], list[str]]) -> Callable[[Path, str, Any], int]:
-    """Runs a command while another process holds the store."""
-
-    def disturb(folder: Path, url: str, server: Any) -> int:
-        hold = "import duckdb, sys; c = duckdb.connect('store.duckdb'); print('held', flush=True); sys.stdin.read()"
-        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        holder = subprocess.Popen([sys.executable, "-c", hold], cwd=folder, **pipes)
-        try:
-            assert holder.stdout is not None
-            holder.stdout.readline()
-            code = execute(folder, arguments(url))
-            if server.server.count:
-                raise SystemExit("a run without its store asked models")
-            return code
-        finally:
-            holder.kill()
-            holder.communicate()
-
-    return disturb
-
-
-KILLED_EXPORT = """
-import os, signal, sys
-from metajudge.preferences import cleaning
-cleaning.drop_exact_duplicates = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-from metajudge.cli import main
-sys.argv[0] = "metajudge"
-main()
-"""
-"""metajudge that is killed in the middle of an export, inside the transaction of a stage.
-
-It asks no model, so no count of requests says how far it is, and a kill by the clock may come when it has ended.
-"""
-
-
-def kill_export(folder: Path, _url: str, _server: Any) -> int:
-    """Exports, and is killed when some stages are done and one is half done."""
-    return execute(folder, [sys.executable, "-c", KILLED_EXPORT, *export_command()[3:]])
-
-
-def kill_client(arguments: Callable[[str], list[str]], after: int) -> Callable[[Path, str, Any], int]:
-    """Kills a command once so many requests have arrived."""
-
-    def disturb(folder: Path, url: str, server: Any) -> int:
-        with (folder / "log.txt").open("ab") as log:
-            process = subprocess.Popen(arguments(url), cwd=folder, env=environment(), stdout=log, stderr=log)
-        _await(lambda: server.server.count >= after, process)
-        process.kill()
-        return process.wait()
-
-    return disturb
-
-
-def kill_service(folder: Path, url: str, server: Any) -> int:
-    """Kills the service in the middle of a job, starts it again and waits for the job."""
-    process, port = start_service(folder, url)
-    try:
-        job = ask(port, "/v1/vet/batch", (folder / "judgments.jsonl").read_bytes())["job_id"]
-        _await(lambda: server.server.count >= 10, process)
-        process.kill()
-        process.wait()
-        process, port = start_service(folder, url)
-        state = finished_job(port, job)
-        results = ask(port, f"/v1/jobs/{job}/results")
-        (folder / "out.jsonl").write_text("".join(json.dumps(one) + "\n" for one in results))
-        return 0 if state == "done" else 1
-    finally:
-        process.terminate()
-        process.wait(20)
-
-
-def _await(happened: Callable[[], bool], process: "subprocess.Popen[bytes]") -> None:
-    deadline = time.monotonic() + 60
-    while not happened():
-        if process.poll() is not None or time.monotonic() > deadline:
-            raise SystemExit("the process ended before it could be killed: raise the latency")
-        time.sleep(0.01)
-
-
-def _vet_plain(url: str) -> list[str]:
-    return vet_command(url)
-
-
-def _export_plain(_url: str) -> list[str]:
-    return export_command()
-
-
 PROCESS_CELLS: tuple[tuple[str, Operation, Callable[[Path, str, Any], int]], ...] = (
     ("clock jump", VET, jump_clock),
-    ("disk full", VET, fill_disk(_vet_plain, 20_000)),
-    ("disk full", EXPORT, fill_disk(_export_plain, 2_000)),
-    ("store locked", VET, lock_store(_vet_plain)),
-    ("store locked", EXPORT, lock_store(_export_plain)),
-    ("kill -9 of the client", VET, kill_client(_vet_plain, 10)),
+    ("disk full", VET, fill_disk(vet_plain, 20_000)),
+    ("disk full", EXPORT, fill_disk(export_plain, 2_000)),
+    ("disk full under --out", VET, fill_output),
+    ("read-only folder", VET, forbid_writing),
+    ("store locked", VET, lock_store(vet_plain)),
+    ("store locked", EXPORT, lock_store(export_plain)),
+    ("Ctrl-C twice", VET, interrupt_twice(vet_plain, 10)),
+    ("kill -9 of the client", VET, kill_client(vet_plain, 10)),
     ("kill -9 of the client", EXPORT, kill_export),
     ("kill -9 of the service", JOB, kill_service),
 )

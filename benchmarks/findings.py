@@ -1,11 +1,13 @@
 """What a benchmark run found: plain, frozen data, as ``--json`` writes it and the report shows it."""
 
+from dataclasses import dataclass, field
 from typing import Literal
 
+from numpy.typing import ArrayLike
 from pydantic import BaseModel, ConfigDict, Field
 
 from metajudge.report import Absent, Curve, ReliabilitySeries
-from metajudge.stats.intervals import wilson
+from metajudge.stats.clustered import clustered_proportion
 
 OVERALL = "Overall"
 """The column over all categories."""
@@ -25,19 +27,57 @@ class _Frozen(BaseModel):
 
 
 class Proportion(_Frozen):
-    """``successes`` of ``n``, with the 95 % Wilson interval."""
+    """``successes`` of ``n``, with a 95 % interval by question (:mod:`metajudge.stats.clustered`).
+
+    Attributes:
+        questions: the n observations come from so many questions, the unit of independence.
+        effective_n: independent observations that would know as much.
+        method: how the interval was made.
+    """
 
     successes: int
     n: int
     share: float
     low: float
     high: float
+    questions: int
+    effective_n: float
+    method: str
 
     @classmethod
-    def of(cls, successes: int, n: int) -> "Proportion":
-        """Raises :class:`~metajudge.errors.InputError` where n is 0: report that as absent."""
-        found = wilson(int(successes), int(n))
-        return cls(successes=int(successes), n=int(n), share=found.estimate, low=found.low, high=found.high)
+    def of(cls, right: ArrayLike, questions: ArrayLike) -> "Proportion":
+        """The share of right ones; ``right`` [n] is 0 or 1, ``questions`` [n] names the question of each.
+
+        Raises:
+            InputError: n is 0; report that as absent.
+        """
+        found = clustered_proportion(right, questions)
+        return cls(
+            successes=found.successes,
+            n=found.n,
+            share=found.estimate,
+            low=found.low,
+            high=found.high,
+            questions=found.clusters,
+            effective_n=round(found.effective_n, 3),
+            method=found.method,
+        )
+
+
+@dataclass(slots=True)
+class Outcomes:
+    """Outcomes as they come, each with its question."""
+
+    right: list[bool] = field(default_factory=list)
+    questions: list[str] = field(default_factory=list)
+
+    def add(self, right: bool, question: str) -> None:
+        self.right.append(right)
+        self.questions.append(question)
+
+    def share(self, where_none: str) -> Proportion | Absent:
+        """The share of right ones, or why there is none."""
+        return Proportion.of(self.right, self.questions) if self.right else Absent(absent=where_none)
 
 
 class Accuracy(_Frozen):
@@ -179,6 +219,7 @@ class BenchFindings(_Frozen):
     accuracy: tuple[Accuracy, ...]
     judges: tuple[JudgeFindings, ...]
     published: tuple[PublishedRow, ...] = ()
+    published_differences: str = ""
     published_notes: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     provenance: dict[str, str] = Field(default_factory=dict)

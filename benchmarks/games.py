@@ -1,17 +1,22 @@
 """How the two games of a pair count: the judge saw the responses once in each order."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from metajudge.types import Judgment
 
+from .observations import question_of
+
 
 @dataclass(slots=True)
 class PairGames:
-    """All games of one judge on one pair; a game is the id of the winner, ``=`` for a tie, None for no verdict."""
+    """All games of one judge on one pair; a game is the id of the winner, ``=`` for a tie, None for no verdict.
+
+    ``question`` is the unit of independence: pairs with the same question share it.
+    """
 
     category: str
     label: str
+    question: str
     games: list[str | None] = field(default_factory=list)
 
     TIE = "="
@@ -67,12 +72,16 @@ class Games:
         games = self._found.setdefault(judged, {})
         pair = games.get(item.id)
         if pair is None:
-            pair = games[item.id] = PairGames(item.category or "", item.label.winner)
+            pair = games[item.id] = PairGames(item.category or "", item.label.winner, question_of(judgment))
         pair.games.append(game_of(judgment))
 
     def by_set(self) -> dict[JudgedSet, list[PairGames]]:
         """By judge and set of pairs."""
         return {judged: list(games.values()) for judged, games in self._found.items()}
+
+    def questions(self) -> dict[str, str]:
+        """Item id -> the question its pair asks."""
+        return {name: pair.question for games in self._found.values() for name, pair in games.items()}
 
     def by_judge(self) -> dict[str, list[PairGames]]:
         """By judge, all its sets together."""
@@ -80,11 +89,3 @@ class Games:
         for judged, games in self._found.items():
             found.setdefault(judged.judge, []).extend(games.values())
         return found
-
-
-def pairs_by_judge(judgments: Iterable[Judgment]) -> dict[JudgedSet, list[PairGames]]:
-    """Collects the games of labelled pairs; see :class:`Games`."""
-    games = Games()
-    for judgment in judgments:
-        games.add(judgment)
-    return games.by_set()

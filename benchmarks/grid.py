@@ -65,6 +65,8 @@ class Grid(_Table):
     title: str
     source: str = ""
     threshold: float = 4.5
+    differences: str = ""
+    """How the experiment of the published cells differs from ours; said wherever they are printed."""
     notes: tuple[str, ...] = ()
     agents: dict[str, AgentConfig]
     judges: tuple[GridJudge, ...] = Field(min_length=1)

@@ -12,19 +12,18 @@ once: equal scores go to the response shown second, so such a pair is won once a
 Pointwise judges are asked twice and follow the rule of the games; a response without a readable score loses.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from metajudge.errors import InputError
 from metajudge.readers.lines import Line, Source, read_lines
-from metajudge.report import Absent
 from metajudge.types import Judgment
 
 from .benchmark import Card
-from .findings import OVERALL, Accuracy, Proportion
-from .games import JudgedSet, PairGames, pairs_by_judge
+from .findings import OVERALL, Accuracy, Outcomes, Proportion
+from .games import Games, JudgedSet, PairGames
 
 CARD = Card(
     name="judgebench",
@@ -50,8 +49,11 @@ class JudgeBench:
 
     def accuracy(self, judgments: Iterable[Judgment], folder: Path) -> list[Accuracy]:
         """Judges by model and set of pairs, then reward models and pointwise judges where their scores are there."""
-        found = [_accuracy(judged, _kind(judged.judge), pairs) for judged, pairs in pairs_by_judge(judgments).items()]
-        found += [_accuracy(judged, kind, pairs) for kind, judged, pairs in _scored_games(folder)]
+        games = Games()
+        for judgment in judgments:
+            games.add(judgment)
+        found = [_accuracy(judged, _kind(judged.judge), pairs) for judged, pairs in games.by_set().items()]
+        found += [_accuracy(judged, kind, pairs) for kind, judged, pairs in _scored_games(folder, games.questions())]
         return found
 
 
@@ -61,39 +63,38 @@ def _kind(judge: str) -> Kind:
 
 
 def _accuracy(judged: JudgedSet, kind: Kind, pairs: Sequence[PairGames]) -> Accuracy:
-    right: Counter[str] = Counter()
-    asked: Counter[str] = Counter()
+    cells: dict[str, Outcomes] = defaultdict(Outcomes)
+    decided, agreeing = Outcomes(), Outcomes()
     for pair in pairs:
         for category in (pair.category, OVERALL):
-            asked[category] += 1
-            right[category] += pair.correct
+            cells[category].add(pair.correct, pair.question)
+        for game in pair.decided:
+            decided.add(game == pair.label, pair.question)
+        if pair.agree:
+            agreeing.add(pair.correct, pair.question)
     games = [game for pair in pairs for game in pair.games]
-    decided = sum(len(pair.decided) for pair in pairs)
-    hits = sum(game == pair.label for pair in pairs for game in pair.games)
-    agreeing = [pair for pair in pairs if pair.agree]
     return Accuracy(
         judge=judged.judge,
         kind=kind,
         responses_by=judged.responses_by,
-        cells={category: Proportion.of(right[category], n) for category, n in asked.items()},
+        cells={category: Proportion.of(one.right, one.questions) for category, one in cells.items()},
         games=len(games),
-        decided=decided,
+        decided=len(decided.right),
         ties=games.count(PairGames.TIE),
         without_verdict=games.count(None),
-        precision=Proportion.of(hits, decided) if decided else Absent(absent="no game names a winner"),
-        agreeing=Proportion.of(sum(pair.correct for pair in agreeing), len(agreeing))
-        if agreeing
-        else Absent(absent="no pair was judged alike in both orders"),
+        precision=decided.share("no game names a winner"),
+        agreeing=agreeing.share("no pair was judged alike in both orders"),
     )
 
 
-def _scored_games(folder: Path) -> Iterator[tuple[Kind, JudgedSet, list[PairGames]]]:
-    """Judges that score responses one by one, as games."""
+def _scored_games(folder: Path, questions: Mapping[str, str]) -> Iterator[tuple[Kind, JudgedSet, list[PairGames]]]:
+    """Judges that score responses one by one, as games; a pair whose question is not known is one of its own."""
     found: dict[tuple[Kind, JudgedSet], dict[str, PairGames]] = defaultdict(dict)
     for data in _score_rows(folder):
         kind: Kind = "pointwise" if "text_a" in data else "reward model"
         pairs = found[kind, JudgedSet(_scorer(data), data.get("response_model"))]
-        pair = pairs.setdefault(data["item_id"], PairGames(data.get("category") or "", _winner(data, "label")))
+        name, question = data["item_id"], questions.get(data["item_id"], data["item_id"])
+        pair = pairs.setdefault(name, PairGames(data.get("category") or "", _winner(data, "label"), question))
         # Scores of a reward model do not depend on the order: the one row stands for both games.
         pair.games += _reward_games(data) if kind == "reward model" else [_decision(data)]
     for (kind, judged), pairs in found.items():

@@ -12,17 +12,17 @@ each response once; as upstream recorded it, a tie is a win for the second store
 the first in the other, an unreadable score the reverse, so either is right in one order and wrong in the other.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from metajudge.report import Absent
 from metajudge.types import Judgment
 
 from .benchmark import Card
-from .findings import OVERALL, Accuracy, Proportion
+from .findings import OVERALL, Accuracy, Outcomes, Proportion
 from .games import PairGames, game_of
+from .observations import question_of
 
 CARD = Card(
     name="llmbar",
@@ -70,7 +70,10 @@ class LLMBar:
             if label is None or label.winner is None or not judgment.meta.get("final", True):
                 continue
             pairs = tallies[_strategy(judgment)]
-            pair = pairs.setdefault(judgment.item.id, _Pair(judgment.item.category or "", label.winner))
+            pair = pairs.get(judgment.item.id)
+            if pair is None:
+                category = judgment.item.category or ""
+                pair = pairs[judgment.item.id] = _Pair(category, label.winner, question_of(judgment))
             pair.add(judgment)
         return [_accuracy(judge, list(pairs.values())) for judge, pairs in tallies.items()]
 
@@ -79,6 +82,7 @@ class LLMBar:
 class _Pair:
     category: str
     label: str
+    question: str
     games: dict[str, str | None] = field(default_factory=dict)
     """Order shown -> what the judge said (see :func:`~.games.game_of`)."""
     pointwise: bool = False
@@ -88,7 +92,8 @@ class _Pair:
         self.pointwise = self.pointwise or bool(judgment.meta.get("pointwise"))
         self.games.update({"AB": game, "BA": game} if self.pointwise else {"".join(judgment.order): game})
 
-    def measures(self) -> dict[str, int]:
+    def measures(self) -> dict[str, tuple[bool, ...]]:
+        """The outcomes of the pair under each measure: one, and for unread replies two, since each game is a reply."""
         first, swapped = self.games.get("AB"), self.games.get("BA")
         alike = len(self.games) == 2 and first == swapped
         if self.pointwise and first not in ("A", "B"):
@@ -96,7 +101,13 @@ class _Pair:
             alike = False
         right = [first == self.label, swapped == self.label]
         unread = 0 if self.pointwise else sum(game is None for game in self.games.values())
-        return {FIRST: right[0], SWAPPED: right[1], BOTH: all(right), AGREE: alike, UNREAD: unread}
+        return {
+            FIRST: (right[0],),
+            SWAPPED: (right[1],),
+            BOTH: (all(right),),
+            AGREE: (alike,),
+            UNREAD: (unread > 0, unread > 1),
+        }
 
 
 def _strategy(judgment: Judgment) -> str:
@@ -105,35 +116,37 @@ def _strategy(judgment: Judgment) -> str:
 
 
 def _accuracy(judge: str, pairs: list[_Pair]) -> Accuracy:
-    sums: dict[str, Counter[str]] = {name: Counter() for name in MEASURES}
-    asked: Counter[str] = Counter()
+    measures: dict[str, dict[str, Outcomes]] = {name: defaultdict(Outcomes) for name in MEASURES}
+    cells: dict[str, Outcomes] = defaultdict(Outcomes)
+    decided, agreeing = Outcomes(), Outcomes()
     for pair in pairs:
         found = pair.measures()
         for category in (pair.category, OVERALL):
-            asked[category] += 1
-            for name, value in found.items():
-                sums[name][category] += value
+            for name in MEASURES:
+                for value in found[name]:
+                    measures[name][category].add(value, pair.question)
+            for name in (FIRST, SWAPPED):
+                cells[category].add(found[name][0], pair.question)
+        for game in pair.games.values():
+            if game is not None and game != PairGames.TIE:
+                decided.add(game == pair.label, pair.question)
+        if found[AGREE][0] and pair.games["AB"] in ("A", "B"):
+            agreeing.add(pair.games["AB"] == pair.label, pair.question)
     games = [game for pair in pairs for game in pair.games.values()]
-    ties, unread = games.count(PairGames.TIE), games.count(None)
-    decided = len(games) - ties - unread
-    hits = sum(game == pair.label for pair in pairs for game in pair.games.values())
-    agreeing = [pair for pair in pairs if pair.measures()[AGREE] and pair.games["AB"] in ("A", "B")]
-    right = sum(pair.games["AB"] == pair.label for pair in agreeing)
     return Accuracy(
         judge=judge,
         kind="pointwise" if any(pair.pointwise for pair in pairs) else "pairwise",
         responses_by=None,
-        cells={c: Proportion.of(sums[FIRST][c] + sums[SWAPPED][c], 2 * n) for c, n in asked.items()},
-        measures={
-            name: {c: Proportion.of(sums[name][c], 2 * n if name == UNREAD else n) for c, n in asked.items()}
-            for name in MEASURES
-        },
+        cells=_shares(cells),
+        measures={name: _shares(one) for name, one in measures.items()},
         games=len(games),
-        decided=decided,
-        ties=ties,
-        without_verdict=unread,
-        precision=Proportion.of(hits, decided) if decided else Absent(absent="no verdict names a winner"),
-        agreeing=Proportion.of(right, len(agreeing))
-        if agreeing
-        else Absent(absent="no pair was judged alike in both orders"),
+        decided=len(decided.right),
+        ties=games.count(PairGames.TIE),
+        without_verdict=games.count(None),
+        precision=decided.share("no verdict names a winner"),
+        agreeing=agreeing.share("no pair was judged alike in both orders"),
     )
+
+
+def _shares(cells: dict[str, Outcomes]) -> dict[str, Proportion]:
+    return {name: Proportion.of(one.right, one.questions) for name, one in cells.items()}

@@ -1,9 +1,8 @@
 """Precision of what was kept, with coverage, recall, intervals and paired comparisons.
 
 ``precision = TP / (TP + FP)`` of the kept judgments ("Leveraging LLMs as Meta-Judges", arXiv 2504.17087, equation 4),
-``coverage`` kept of all decided, ``recall`` kept right of all right. The interval of a precision is Wilson's, which
-takes judgments for independent; differences resample whole questions, because the two orders of a pair, and judges on
-one question, are not.
+``coverage`` kept of all decided, ``recall`` kept right of all right. Every interval is by question, because the two
+orders of a pair, and judges on one question, are not independent.
 """
 
 from collections.abc import Sequence
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from metajudge.report import Absent, Curve, CurvePoint, ReliabilitySeries
 from metajudge.report import Bin as ReliabilityBin
-from metajudge.stats.bootstrap import Ratio, bootstrap_difference, bootstrap_precision
+from metajudge.stats.bootstrap import Ratio, bootstrap_difference
 
 from .findings import OVERALL, Difference, PrecisionCell, PrecisionRow, Proportion, SwapCounts
 from .observations import Bools, Floats, Observations
@@ -79,7 +78,7 @@ class _Frame:
             right=right,
             selected=selected,
             selected_right=hits,
-            precision=Proportion.of(hits, selected) if selected else NOTHING,
+            precision=Proportion.of(correct[kept], self.questions[mask][kept]) if selected else NOTHING,
             coverage=selected / n,
             recall=hits / right if right else Absent(absent="no judgment is right here"),
             against_raw=Absent(absent="this is the raw row")
@@ -123,7 +122,7 @@ class _Frame:
 
 
 def coverage_curve(observations: Observations, score: Score, steps: int = 20) -> Curve | None:
-    """Precision of the best-scored judgments at rising coverage; the band resamples questions.
+    """Precision of the best-scored judgments at rising coverage; the band is by question.
 
     Equal scores stay together, so a score of few values gives few points. Points that keep fewer than ten judgments
     are left out: their bands say nothing. None where no point is left.
@@ -141,20 +140,18 @@ def coverage_curve(observations: Observations, score: Score, steps: int = 20) ->
 
 
 def _curve_point(observations: Observations, kept: Bools) -> CurvePoint:
-    found = bootstrap_precision(
-        observations.correct, kept, observations.questions, rng=np.random.default_rng(SEED), resamples=500
-    )
+    found = Proportion.of(observations.correct[kept], np.array(observations.questions)[kept])
     return CurvePoint(
         coverage=float(kept.mean()),
-        precision=found.estimate,
-        low=min(found.low, found.estimate),
-        high=max(found.high, found.estimate),
-        selected=int(kept.sum()),
+        precision=found.share,
+        low=min(found.low, found.share),
+        high=max(found.high, found.share),
+        selected=found.n,
     )
 
 
 def reliability(observations: Observations, score: Score, bins: int = 10) -> ReliabilitySeries | None:
-    """Equal-count bins of a probability against the share that was right, with Wilson intervals.
+    """Equal-count bins of a probability against the share that was right, with intervals by question.
 
     Judgments of equal probability share a bin.
     """
@@ -162,13 +159,13 @@ def reliability(observations: Observations, score: Score, bins: int = 10) -> Rel
     if not present.any():
         return None
     values: Floats = np.array([value for value in score.values if value is not None])
-    correct = observations.correct[present]
+    correct, questions = observations.correct[present], np.array(observations.questions)[present]
     edges = np.unique(np.quantile(values, np.linspace(0, 1, bins + 1)[1:-1]))
     place = np.searchsorted(edges, values, side="right")
     found = []
     for number in np.unique(place):
         inside = place == number
-        share = Proportion.of(int(correct[inside].sum()), int(inside.sum()))
+        share = Proportion.of(correct[inside], questions[inside])
         found.append(
             ReliabilityBin(
                 predicted=float(np.clip(values[inside].mean(), 0, 1)),

@@ -94,7 +94,7 @@ class Process:
         Raises:
             SystemExit: it does not.
         """
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 150
         while True:
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
                 return

@@ -21,7 +21,8 @@ def score_lines(bench: "Bench", results: "Sequence[RowResult]", calibrated: "Cal
     """JSON lines in the order of the input; with several configurations, one line for each of them.
 
     ``final_score`` is the agents' where agents were asked, else the uncalibrated score of free evidence. ``accepted``
-    is by the guaranteed threshold where the calibration has one, else by the final score. What is absent is null.
+    is by the guaranteed threshold where ``guaranteed`` says that a guarantee covers the judgment, else by the final
+    score. What is absent is null.
     """
     for row in bench.observations.rows:
         mine: list[RowResult | None] = [result for result in results if result.row.judge == row.judge]
@@ -59,7 +60,8 @@ def _calibrated(row: Observation, calibrated: "Calibrated") -> dict[str, Any]:
         "probability": probability,
         "probability_marks": [mark.value for mark in calibrated.marks.get(row.judgment_id, ())],
     }
-    threshold = calibrated.threshold_for(row.judge)
-    if threshold is not None:
-        data["accepted"] = None if probability is None else probability >= threshold - 1e-9
+    promise = calibrated.promise_of(row)
+    data["guaranteed"] = promise is not None
+    if promise is not None:
+        data["accepted"] = None if probability is None else promise.stamp().keeps(probability)
     return data

@@ -3,8 +3,9 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from metajudge.blocking import vet
     from metajudge.decision import Decision, Policy, load_policy
-    from metajudge.engine import Engine, vet
+    from metajudge.engine import Engine
     from metajudge.errors import MetajudgeError
     from metajudge.frames import from_dataset, from_pandas, to_dataset, to_pandas
     from metajudge.readers import open_judgments
@@ -49,7 +50,7 @@ _HOMES = {
     "open_judgments": "metajudge.readers",
     "to_dataset": "metajudge.frames",
     "to_pandas": "metajudge.frames",
-    "vet": "metajudge.engine",
+    "vet": "metajudge.blocking",
 }
 
 

@@ -5,7 +5,8 @@ from array import array
 from pathlib import Path
 from types import TracebackType
 
-from metajudge.errors import InputError
+from metajudge.errors import InputError, OutputError
+from metajudge.output_files import let_go, written_to
 from metajudge.types import Assessment
 
 
@@ -13,7 +14,8 @@ class AssessmentFile:
     """Collects assessments as they come and puts them in input order at the end.
 
     Lines go to ``PATH.partial`` as they come; on leaving the context (also after an error or an interruption)
-    what is there is written to ``PATH`` in input order, in one atomic step. Memory: 16 bytes an assessment.
+    what is there is written to ``PATH`` in input order, in one atomic step. Where it cannot be written any
+    further, ``PATH`` stays as it was. Memory: 16 bytes an assessment.
     """
 
     def __init__(self, path: Path) -> None:
@@ -32,7 +34,8 @@ class AssessmentFile:
         """Adds the assessment of the ``index``-th record of the input."""
         self._places.append(index)
         self._offsets.append(self._file.tell())
-        self._file.write(assessment.model_dump_json().encode() + b"\n")
+        with written_to(self.path):
+            self._file.write(assessment.model_dump_json().encode() + b"\n")
 
     def __enter__(self) -> "AssessmentFile":
         return self
@@ -40,6 +43,18 @@ class AssessmentFile:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if isinstance(error, OutputError):
+            let_go(self._file)
+            return
+        try:
+            with written_to(self.path):
+                self._finish()
+        except OutputError:
+            let_go(self._file)
+            if error is None:
+                raise
+
+    def _finish(self) -> None:
         self._file.flush()
         ordered = sorted(range(len(self._places)), key=self._places.__getitem__)
         if any(ordered[i] != i for i in range(len(ordered))):

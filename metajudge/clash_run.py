@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from metajudge.errors import ConfigurationError
-from metajudge.judging.clash import REPEATS_AT_MOST, Clash, Place, evaluate, prepare_prompts
-from metajudge.judging.clash_record import ClashRecord
+from metajudge.judging.clash import REPEATS_AT_MOST, Clash, Place, evaluate, prepare_prompts, unchanged
+from metajudge.judging.clash_record import ClashRecord, attempt_that_counts
 from metajudge.runs import Job, RunEnd, Stop, run_all
 from metajudge.types import Item, digest
 
@@ -66,8 +66,17 @@ async def run_clash(
         raise ConfigurationError(
             "cycles differ by their answers: they need candidates that answer anew, and are 1 or more"
         )
-    last, counting = _by_key(earlier)
-    settled = {key: record for key, record in counting.items() if stands(record, last[key].attempt, attempts)}
+    there = _by_key(earlier)
+    last = {key: made[-1] for key, made in there.items()}
+    settled: dict[str, ClashRecord] = {}
+
+    async def settle(one: Round) -> None:
+        """Takes the earlier attempts that stand, and whose judges were shown what they would be shown today."""
+        for key in one.keys:
+            alike = [record for record in there.get(key, ()) if await unchanged(record, one.item, clash)]
+            if alike and stands(counting := attempt_that_counts(alike), alike[-1].attempt, attempts):
+                settled[key] = counting
+
     found: dict[int, list[ClashRecord]] = {}
 
     async def work(job: Job[Round, list[ClashRecord]]) -> list[ClashRecord]:
@@ -84,6 +93,8 @@ async def run_clash(
             on_record(record, settled.get(record.key) is record)
 
     async def find_done(keys: Sequence[str]) -> Mapping[str, list[ClashRecord]]:
+        for key in keys:
+            await settle(waiting[key])
         return {key: done for key in keys if (done := _whole(waiting[key], settled))}
 
     waiting: dict[str, Round] = {}
@@ -121,18 +132,15 @@ def stands(record: ClashRecord, last_attempt: int, attempts: int = ATTEMPTS) -> 
 
 def counting_records(records: Iterable[ClashRecord]) -> list[ClashRecord]:
     """Of all attempts in a file, those that count by the retry rule: one an evaluation, in order of appearance."""
-    return list(_by_key(records)[1].values())
+    return [attempt_that_counts(attempts) for attempts in _by_key(records).values()]
 
 
-def _by_key(records: Iterable[ClashRecord]) -> tuple[dict[str, ClashRecord], dict[str, ClashRecord]]:
-    """The last attempt by key, and the one that counts."""
-    last: dict[str, ClashRecord] = {}
-    counting: dict[str, ClashRecord] = {}
+def _by_key(records: Iterable[ClashRecord]) -> dict[str, list[ClashRecord]]:
+    """All attempts by key, in order."""
+    found: dict[str, list[ClashRecord]] = {}
     for record in records:
-        last[record.key] = record
-        if record.key not in counting or not counting[record.key].everybody_asked:
-            counting[record.key] = record
-    return last, counting
+        found.setdefault(record.key, []).append(record)
+    return found
 
 
 def _whole(one: Round, settled: Mapping[str, ClashRecord]) -> list[ClashRecord]:

@@ -2,37 +2,71 @@
 
 >>> with Client("http://127.0.0.1:8080", key="mj_...") as client:  # doctest: +SKIP
 ...     assessment = client.vet(judgment)
-...     job = client.wait(client.vet_batch(judgments)["job_id"])
+...     job = client.vet_batch(judgments)
 ...     results = list(client.results(job["job_id"]))
 
 Those of :class:`AsyncClient` are awaited, streams and results iterated with ``async for``. What has no method of its
-own is asked with :meth:`~Client.request`.
+own is asked with :meth:`~Client.request`. Errors::
+
+    MetajudgeError
+    ├── ServiceError                    the service answered with a problem
+    │   └── ServiceUnreachableError     it did not answer
+    └── UnfinishedJobError              some items of a job have no result
+
+A request that the service was too busy for (429, 503) or that did not reach it is sent again, after the time that the
+answer names or after growing pauses, for ``patience_s`` at most (10 s where nothing answers). What may have been done
+already is repeated only where that does no harm: reads, vets, and whatever has an idempotency key.
 """
 
 import asyncio
+import contextlib
 import json
+import random
 import time
+import uuid
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from typing import Any, Self
 
 import httpx2
 
-from metajudge.errors import MetajudgeError
+from metajudge.errors import ConfigurationError, MetajudgeError
 from metajudge.types import Assessment, Judgment
 
 ENDED = ("done", "failed", "cancelled")
-POLL_S = 0.2
-RESULTS = "/v1/jobs/{}/results?after={}&limit=500"
+POLL_S = (0.2, 2.0)
+PAUSE_S = (0.25, 8.0)
+REFUSED_S = 10.0
+"""How long a service that does not answer at all is tried again: the URL may be wrong."""
+WAIT_S = 3600.0
+JSONL = {"accept": "application/x-ndjson"}
 Given = Judgment | Mapping[str, Any]
 JobData = dict[str, Any]
+_random = random.Random()
 
 
 class ServiceError(MetajudgeError):
     """The service answered with a problem (RFC 9457); ``retry_after`` is in seconds, None where it does not say."""
 
-    def __init__(self, status: int, problem: Mapping[str, Any], retry_after: float | None = None) -> None:
+    def __init__(self, status: int | None, problem: Mapping[str, Any], retry_after: float | None = None) -> None:
         super().__init__(f"{status}: {problem.get('detail', 'no details')} (request {problem.get('request_id', '?')})")
         self.status, self.problem, self.retry_after = status, problem, retry_after
+
+
+class ServiceUnreachableError(ServiceError):
+    """There was no answer, or not all of it (``status`` is None); ``sent`` is False where no request left."""
+
+    def __init__(self, message: str, sent: bool) -> None:
+        super().__init__(None, {"detail": message})
+        self.args, self.sent = (message,), sent
+
+
+class UnfinishedJobError(MetajudgeError):
+    """``missing`` items of a job have no result; ``job`` is its status as it was last seen."""
+
+    def __init__(self, job: JobData, missing: int, why: str = "") -> None:
+        said = f"{why or job['state']}{': ' + job['detail'] if job.get('detail') else ''}"
+        super().__init__(f"job {job['job_id']} is {said}: {missing} of its {job['items']} items have no result")
+        self.job, self.missing = job, missing
 
 
 def _plain(one: Given) -> Any:
@@ -46,26 +80,111 @@ def _vet(judgment: Given, key: str | None, choice: Mapping[str, Any]) -> dict[st
 
 
 def _batch(lines: Any, key: str | None, choice: Mapping[str, Any]) -> dict[str, Any]:
-    headers = {"content-type": "application/x-ndjson"} | ({} if key is None else {"idempotency-key": key})
-    return {"content": lines, "params": choice, "headers": headers}
+    key = key or uuid.uuid4().hex  # sent again, it is still one job
+    return {
+        "content": lines,
+        "params": choice,
+        "headers": {"content-type": "application/x-ndjson", "idempotency-key": key},
+    }
 
 
-def _lines(judgments: Iterable[Given]) -> Iterator[bytes]:
-    return (json.dumps(_plain(one)).encode() + b"\n" for one in judgments)
+class _Lines:
+    """The body of a batch, made as it is sent; ``again`` says whether it can be made twice."""
+
+    def __init__(self, judgments: Iterable[Given]) -> None:
+        self._judgments, self.again = judgments, not isinstance(judgments, Iterator)
+
+    def __iter__(self) -> Iterator[bytes]:
+        return (json.dumps(_plain(one)).encode() + b"\n" for one in self._judgments)
 
 
-def _page(response: httpx2.Response) -> tuple[list[tuple[int, Assessment]], int | None]:
-    page = response.json()
-    return [(one["item"], Assessment.model_validate(one["assessment"])) for one in page["results"]], page["next_cursor"]
+class _AsyncLines:
+    """The same for :class:`AsyncClient`."""
+
+    def __init__(self, judgments: Iterable[Given]) -> None:
+        self._lines = _Lines(judgments)
+        self.again = self._lines.again
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for line in self._lines:
+            yield line
+
+
+def _result(line: str) -> tuple[int, Assessment]:
+    found = json.loads(line)
+    return found["item"], Assessment.model_validate(found["assessment"])
+
+
+@contextlib.contextmanager
+def _answers(url: httpx2.URL) -> Iterator[None]:
+    """Makes errors of ours out of the transport's."""
+    try:
+        yield
+    except (httpx2.UnsupportedProtocol, httpx2.InvalidURL) as error:
+        raise ConfigurationError(f"{str(url)!r} is no URL of a service: it begins with http:// or https://") from error
+    except httpx2.HTTPError as error:
+        sent = not isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout)
+        said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        what, hint = ("cannot be reached", "see that it runs there")
+        if sent:
+            what, hint = ("did not answer", "whether it did what was asked is not known")
+        raise ServiceUnreachableError(f"the service at {url} {what} ({said}): {hint}", sent) from error
+
+
+class _Patience:
+    """Whether, and when, a request is sent again."""
+
+    def __init__(self, seconds: float, method: str, path: str, options: Mapping[str, Any]) -> None:
+        self._until = time.monotonic() + seconds
+        self._refused_until = min(self._until, time.monotonic() + REFUSED_S)
+        self._pause, self._longest = PAUSE_S
+        content = options.get("content")
+        self._resendable = getattr(content, "again", content is None or isinstance(content, str | bytes))
+        keyed = "idempotency-key" in {name.lower() for name in options.get("headers") or {}}
+        self._harmless = keyed or method.upper() in ("GET", "HEAD") or path in ("/v1/vet", "/v1/vet/stream")
+
+    def pause_after(self, error: ServiceError) -> float:
+        """Seconds to wait before the request is sent again; raises the error where it must not be."""
+        pause = error.retry_after if error.retry_after is not None else self._pause
+        pause *= 1 + _random.random() / 2  # those who were refused together do not come back together
+        self._pause = min(2 * self._pause, self._longest)
+        until = self._until if error.status is not None else self._refused_until
+        if not self._again(error) or time.monotonic() + pause > until:
+            raise error
+        return pause
+
+    def _again(self, error: ServiceError) -> bool:
+        if isinstance(error, ServiceUnreachableError) and not error.sent:
+            return True
+        busy = error.status in (None, 503) or (error.status == 409 and error.retry_after is not None)
+        return self._resendable and (error.status == 429 or (busy and self._harmless))
+
+    def end(self) -> None:
+        """What has begun to be answered is not asked for again."""
+        self._until = self._refused_until = 0.0
 
 
 def _checked(response: httpx2.Response) -> httpx2.Response:
     if response.is_success:
         return response
-    told = response.headers.get("content-type", "").endswith("json")
-    problem = response.json() if told else {"detail": response.text[:500]}
+    problem: Any = None
+    with contextlib.suppress(ValueError):
+        problem = response.json()
+    problem = problem if isinstance(problem, dict) else {"detail": response.text[:500]}
     after = response.headers.get("retry-after", "")
     raise ServiceError(response.status_code, problem, float(after) if after.isdecimal() else None)
+
+
+def _waited(job: JobData, until: float, pause: float) -> float:
+    """The next pause of waiting for a job."""
+    if time.monotonic() + pause > until:
+        raise UnfinishedJobError(job, job["items"] - job["done"], f"still {job['state']} after the time to wait")
+    return min(1.5 * pause, POLL_S[1])
+
+
+def _check_all_there(job: JobData, count: int) -> None:
+    if count < job["items"]:
+        raise UnfinishedJobError(job, job["items"] - count)
 
 
 class _Events(list[str]):
@@ -88,10 +207,22 @@ def _options(url: str, key: str | None, timeout_s: float) -> dict[str, Any]:
 
 
 class Client:
-    """Asks the service at a URL, with an API key where it has any."""
+    """Asks the service at a URL, with an API key where it has any.
 
-    def __init__(self, url: str = "http://127.0.0.1:8080", key: str | None = None, timeout_s: float = 130.0) -> None:
+    Args:
+        timeout_s: for the connection and for each part of an answer.
+        patience_s: how long a request is sent again that the service was too busy for or that did not reach it.
+    """
+
+    def __init__(
+        self,
+        url: str = "http://127.0.0.1:8080",
+        key: str | None = None,
+        timeout_s: float = 130.0,
+        patience_s: float = 60.0,
+    ) -> None:
         self._http = httpx2.Client(**_options(url, key, timeout_s))
+        self._patience_s = patience_s
 
     def __enter__(self) -> Self:
         return self
@@ -101,14 +232,31 @@ class Client:
 
     def request(self, method: str, path: str, **options: Any) -> httpx2.Response:
         """Any request, such as ``request("GET", "/v1/reviews")``; raises :class:`ServiceError` for a problem."""
-        return _checked(self._http.request(method, path, **options))
+        patience = _Patience(self._patience_s, method, path, options)
+        while True:
+            try:
+                with _answers(self._http.base_url):
+                    return _checked(self._http.request(method, path, **options))
+            except ServiceError as error:
+                time.sleep(patience.pause_after(error))
+
+    def _lines(self, method: str, path: str, **options: Any) -> Iterator[str]:
+        patience = _Patience(self._patience_s, method, path, options)
+        while True:
+            try:
+                with _answers(self._http.base_url), self._http.stream(method, path, **options) as response:
+                    if not response.is_success:
+                        response.read()
+                    lines = _checked(response).iter_lines()
+                    patience.end()
+                    yield from lines
+                    return
+            except ServiceError as error:
+                time.sleep(patience.pause_after(error))
 
     def stream(self, method: str, path: str, **options: Any) -> Iterator[tuple[str, Any]]:
         """The server-sent events that answer any request: name, data."""
-        with self._http.stream(method, path, **options) as response:
-            if not response.is_success:
-                response.read()
-            yield from filter(None, map(_Events().feed, _checked(response).iter_lines()))
+        return filter(None, map(_Events().feed, self._lines(method, path, **options)))
 
     def vet(self, judgment: Given, *, idempotency_key: str | None = None, **choice: Any) -> Assessment:
         """Vets one judgment; ``choice`` is panel, rubric, strategy, policy, others."""
@@ -121,32 +269,51 @@ class Client:
 
     def vet_batch(self, judgments: Iterable[Given], *, idempotency_key: str | None = None, **choice: Any) -> JobData:
         """Sends many judgments as they come; the job that vets them."""
-        upload = _batch(_lines(judgments), idempotency_key, choice)
+        upload = _batch(_Lines(judgments), idempotency_key, choice)
         return dict(self.request("POST", "/v1/vet/batch", **upload).json())
 
     def job(self, job_id: str) -> JobData:
         """How far a job has come."""
         return dict(self.request("GET", f"/v1/jobs/{job_id}").json())
 
-    def wait(self, job_id: str) -> JobData:
-        """Returns when a job has ended."""
+    def wait(self, job_id: str, timeout_s: float = WAIT_S) -> JobData:
+        """Returns when a job has ended; raises :class:`UnfinishedJobError` where it has not in time."""
+        until, pause = time.monotonic() + timeout_s, POLL_S[0]
         while (job := self.job(job_id))["state"] not in ENDED:
-            time.sleep(POLL_S)
+            pause = _waited(job, until, pause)
+            time.sleep(pause)
         return job
 
-    def results(self, job_id: str) -> Iterator[tuple[int, Assessment]]:
-        """A job's results in input order: place in the upload, assessment."""
-        after: int | None = -1
-        while after is not None:
-            found, after = _page(self.request("GET", RESULTS.format(job_id, after)))
-            yield from found
+    def results(self, job_id: str, *, wait: bool = True, timeout_s: float = WAIT_S) -> Iterator[tuple[int, Assessment]]:
+        """A job's results in input order: place in the upload, assessment.
+
+        Args:
+            wait: until the job has ended; else what there is so far.
+            timeout_s: how long to wait.
+
+        Raises:
+            UnfinishedJobError: after the last result, where items have none, because the job was not waited for, was
+                cancelled or failed; before the first one, where it has not ended in time.
+        """
+        job, count = self.wait(job_id, timeout_s) if wait else self.job(job_id), 0
+        for line in self._lines("GET", f"/v1/jobs/{job_id}/results", headers=JSONL):
+            yield _result(line)
+            count += 1
+        _check_all_there(job, count)
 
 
 class AsyncClient:
     """As :class:`Client`, awaited."""
 
-    def __init__(self, url: str = "http://127.0.0.1:8080", key: str | None = None, timeout_s: float = 130.0) -> None:
+    def __init__(
+        self,
+        url: str = "http://127.0.0.1:8080",
+        key: str | None = None,
+        timeout_s: float = 130.0,
+        patience_s: float = 60.0,
+    ) -> None:
         self._http = httpx2.AsyncClient(**_options(url, key, timeout_s))
+        self._patience_s = patience_s
 
     async def __aenter__(self) -> Self:
         return self
@@ -155,16 +322,35 @@ class AsyncClient:
         await self._http.aclose()
 
     async def request(self, method: str, path: str, **options: Any) -> httpx2.Response:
-        return _checked(await self._http.request(method, path, **options))
+        patience = _Patience(self._patience_s, method, path, options)
+        while True:
+            try:
+                with _answers(self._http.base_url):
+                    return _checked(await self._http.request(method, path, **options))
+            except ServiceError as error:
+                await asyncio.sleep(patience.pause_after(error))
+
+    async def _lines(self, method: str, path: str, **options: Any) -> AsyncIterator[str]:
+        patience = _Patience(self._patience_s, method, path, options)
+        while True:
+            try:
+                with _answers(self._http.base_url):
+                    async with self._http.stream(method, path, **options) as response:
+                        if not response.is_success:
+                            await response.aread()
+                        lines = _checked(response).aiter_lines()
+                        patience.end()
+                        async for line in lines:
+                            yield line
+                        return
+            except ServiceError as error:
+                await asyncio.sleep(patience.pause_after(error))
 
     async def stream(self, method: str, path: str, **options: Any) -> AsyncIterator[tuple[str, Any]]:
         events = _Events()
-        async with self._http.stream(method, path, **options) as response:
-            if not response.is_success:
-                await response.aread()
-            async for line in _checked(response).aiter_lines():
-                if event := events.feed(line):
-                    yield event
+        async for line in self._lines(method, path, **options):
+            if event := events.feed(line):
+                yield event
 
     async def vet(self, judgment: Given, *, idempotency_key: str | None = None, **choice: Any) -> Assessment:
         found = await self.request("POST", "/v1/vet", **_vet(judgment, idempotency_key, choice))
@@ -174,25 +360,24 @@ class AsyncClient:
         return self.stream("POST", "/v1/vet/stream", **_vet(judgment, None, choice))
 
     async def vet_batch(self, given: Iterable[Given], *, idempotency_key: str | None = None, **choice: Any) -> JobData:
-        upload = _batch(_each(_lines(given)), idempotency_key, choice)
+        upload = _batch(_AsyncLines(given), idempotency_key, choice)
         return dict((await self.request("POST", "/v1/vet/batch", **upload)).json())
 
     async def job(self, job_id: str) -> JobData:
         return dict((await self.request("GET", f"/v1/jobs/{job_id}")).json())
 
-    async def wait(self, job_id: str) -> JobData:
-        while (job := await self.job(job_id))["state"] not in ENDED:  # noqa: ASYNC110 - what ends it is elsewhere
-            await asyncio.sleep(POLL_S)
+    async def wait(self, job_id: str, timeout_s: float = WAIT_S) -> JobData:
+        until, pause = time.monotonic() + timeout_s, POLL_S[0]
+        while (job := await self.job(job_id))["state"] not in ENDED:
+            pause = _waited(job, until, pause)
+            await asyncio.sleep(pause)
         return job
 
-    async def results(self, job_id: str) -> AsyncIterator[tuple[int, Assessment]]:
-        after: int | None = -1
-        while after is not None:
-            found, after = _page(await self.request("GET", RESULTS.format(job_id, after)))
-            for one in found:
-                yield one
-
-
-async def _each(lines: Iterable[bytes]) -> AsyncIterator[bytes]:
-    for line in lines:
-        yield line
+    async def results(
+        self, job_id: str, *, wait: bool = True, timeout_s: float = WAIT_S
+    ) -> AsyncIterator[tuple[int, Assessment]]:
+        job, count = await (self.wait(job_id, timeout_s) if wait else self.job(job_id)), 0
+        async for line in self._lines("GET", f"/v1/jobs/{job_id}/results", headers=JSONL):
+            yield _result(line)
+            count += 1
+        _check_all_there(job, count)

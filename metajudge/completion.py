@@ -3,9 +3,11 @@
 import json
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from metajudge.concurrency import off_the_loop
 from metajudge.errors import ConfigurationError
 from metajudge.readers import JudgmentSource
 from metajudge.store.protocol import Store
@@ -135,7 +137,7 @@ class Completion:
         """Notes in a run's summary what is laid over its assessments."""
         if self.calibration is not None:
             summary.calibrated = True
-            summary.guarantees = [one.meaning() for one in self.calibration.guarantees]
+            summary.guarantees = self.calibration.meanings
         if self.policy is not None:
             summary.policy = f"{self.policy.name} {self.policy.digest}"
 
@@ -180,6 +182,15 @@ class Completion:
             judges_must_be_known=strict,
         )
 
+    async def evidence_around(
+        self, judgment: Judgment, around: Sequence[Judgment], vetter: Vetter
+    ) -> "Probabilities | None":
+        """The calibration's evidence for one judgment among others; see :meth:`evidence`."""
+        if self.calibration is None:
+            return None
+        wanted = partial(self.evidence, around, vetter, wanted=lambda one: one.id == judgment.id, strict=False)
+        return await off_the_loop(wanted, sum(len(one.rationale) for one in around))
+
     async def complete(
         self,
         key: str,
@@ -190,6 +201,11 @@ class Completion:
         policy: "Policy | None" = None,
     ) -> Assessment:
         """Adds probability and decision and keeps them; a decision for people queues a review.
+
+        The result is saved each time, also under a policy that was used before, so that the newest row always holds
+        the last decision; the store leaves out what its newest row says already
+        (:mod:`metajudge.store.repeats`). Without calibration and policy nothing is saved here, and a decision that
+        was made earlier on the same result stands.
 
         Args:
             key: of the assessment as vetted.
@@ -202,15 +218,15 @@ class Completion:
         if probabilities is not None:
             completed = probabilities.complete(judgment, assessment)
             said = [completed.calibration, completed.probability, completed.probability_marks, completed.accepted]
+            if probabilities.withheld(completed):  # an earlier version kept such a record with the promise on it
+                said.append("no guarantee")
         if policy is not None:
             from metajudge.policies import decided
 
             completed = decided(policy, completed, vetter.panel_for(judgment))
             said.append(None if completed.decision is None else completed.decision.model_dump(mode="json"))
         if self._store is not None:
-            key = digest([key, *said])
-            if not await self._store.find_assessments([key]):
-                await self._store.save_assessment(key, judgment, completed, self._run_id)
+            await self._store.save_assessment(digest([key, *said]), judgment, completed, self._run_id)
             if policy is not None:
                 await self._queue(judgment, completed, vetter)
         return completed

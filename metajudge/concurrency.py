@@ -1,7 +1,7 @@
 """Ordered concurrency: the one place that starts tasks for a known set of coroutines."""
 
 import asyncio
-from collections.abc import Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -10,6 +10,20 @@ T = TypeVar("T")
 # What vetting itself allocates is freed by reference counts.
 YOUNG_OBJECTS = 5_000
 """What a command or service has the collector wait for before it looks at young objects."""
+
+
+LONG_TEXT = 20_000
+"""From how many characters on work on a text is done in a thread: it takes a millisecond or more."""
+
+
+async def off_the_loop(work: Callable[[], T], characters: int) -> T:
+    """Does work on untrusted text; long texts in a thread, so that the event loop goes on answering.
+
+    Args:
+        work: pure computation, with patterns whose time grows linearly with the text.
+        characters: how long the texts are together.
+    """
+    return await asyncio.to_thread(work) if characters >= LONG_TEXT else work()
 
 
 async def all_of(coroutines: Iterable[Coroutine[Any, Any, T]]) -> list[T]:

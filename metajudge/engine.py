@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from metajudge.assembly import build_answering_model, build_vetter, endpoint_limits, key_lookup
 from metajudge.completion import Completion
-from metajudge.errors import BudgetExceeded, ConfigurationError, FailureKind
+from metajudge.errors import ConfigurationError, FailureKind
 from metajudge.evidence.index import EvidenceIndex
 from metajudge.panel_file import AgentConfig, PanelConfig, with_flags
 from metajudge.providers.budget import Budget
@@ -22,6 +22,7 @@ from metajudge.providers.retry import RetryPolicy
 from metajudge.providers.spec import AgentSpec
 from metajudge.providers.stack import Resources
 from metajudge.readers import JudgmentSource
+from metajudge.readers.in_memory import JudgmentLike, as_judgment
 from metajudge.runs import Job, RunEnd, Stop, run_all
 from metajudge.settings import Settings
 from metajudge.store.protocol import RunRecord, Store
@@ -205,9 +206,9 @@ class Engine:
 
     async def vet(
         self,
-        judgment: Judgment,
+        judgment: JudgmentLike,
         *,
-        others: Sequence[Judgment] = (),
+        others: Sequence[JudgmentLike] = (),
         evidence: EvidenceIndex | None = None,
         vetter: Vetter | None = None,
         policy: "Policy | None" = None,
@@ -216,6 +217,7 @@ class Engine:
         """Vets one judgment; one that was assessed before under the same panel is taken from the store.
 
         Args:
+            judgment: or plain data of the same shape.
             others: judgments that are evidence (the other order, other judges of the item), for strategy ``signals``
                 and a calibration; they are not vetted.
             evidence: the same, indexed already, for strategy ``signals``.
@@ -225,15 +227,14 @@ class Engine:
 
         Raises:
             BudgetExceeded: nothing more may be spent.
-            InputError: the calibration is not for these agents.
+            InputError: data that is no judgment, or a calibration that is not for these agents.
         """
+        judgment = as_judgment(judgment)
         vetter, policy = vetter or self.vetter, policy or self.policy
         if policy is not None:
             self._completion.check(policy, vetter, self._notices.say)
-        around = [judgment, *(one for one in others if one.id != judgment.id)]
-        probabilities = self._completion.evidence(
-            around, vetter, wanted=lambda one: one.id == judgment.id, strict=False
-        )
+        around = [judgment, *(one for one in map(as_judgment, others) if one.id != judgment.id)]
+        probabilities = await self._completion.evidence_around(judgment, around, vetter)
         key = vetter.key(judgment)
         earlier = (await self._find_done([key])).get(key)
         if earlier is None or earlier.status is not Status.ASSESSED:
@@ -260,7 +261,7 @@ class Engine:
 
     async def vet_all(
         self,
-        source: JudgmentSource | Sequence[Judgment],
+        source: JudgmentSource | Sequence[JudgmentLike],
         *,
         on_result: Callable[[int, Judgment, Assessment], None] | None = None,
         keep_failures: bool = False,
@@ -277,10 +278,11 @@ class Engine:
             summary: counted into as results come, for progress displays.
             rewards: reward models' scores, for a calibration that reads them.
         """
+        records = source if isinstance(source, JudgmentSource) else _checked(source)
         summary = summary or VetSummary()
         summary.run_id = self.run_id
-        index = self._evidence(source)
-        probabilities = self._completion.evidence_of(source, self.vetter, rewards)
+        index = self._evidence(records)
+        probabilities = self._completion.evidence_of(records, self.vetter, rewards)
         self._completion.describe(summary)
         durable_at: float | None = None
         known: set[int] = set()
@@ -307,7 +309,7 @@ class Engine:
         self.heed(stop)
         try:
             summary.end = await run_all(
-                source,
+                records,
                 work,
                 key=self.vetter.key,
                 find_done=self._find_done,
@@ -432,8 +434,6 @@ class Engine:
             key = job.key
             if assessment.signals is not None:  # depends on the judgments around it, which are no part of the key
                 key = digest([key, {name: s.model_dump() for name, s in assessment.signals.items()}])
-                if await self._store.find_assessments([key]):
-                    return assessment
             await self._store.save_assessment(key, job.record, assessment, self.run_id)
         return assessment
 
@@ -457,44 +457,5 @@ class Engine:
             summary.wall_s = durable_at - meter.first_sent_at
 
 
-def vet(
-    judgments: Judgment | Mapping[str, Any] | Iterable[Judgment | Mapping[str, Any]],
-    agents: Agents = (),
-    **options: Any,
-) -> Any:
-    """Vets one judgment or several, for scripts; returns an :class:`Assessment`, or a list in the same order.
-
-    Args:
-        judgments: :class:`Judgment` objects or plain data of the same shape.
-        agents: as for :class:`Engine`; none weighs free evidence alone.
-        options: as for :class:`Engine`.
-
-    Raises:
-        MetajudgeError: see :mod:`metajudge.errors`.
-    """
-    single = isinstance(judgments, Judgment | Mapping)
-    given: Iterable[Judgment | Mapping[str, Any]] = [judgments] if single else judgments  # type: ignore[list-item, assignment]
-    records = [j if isinstance(j, Judgment) else Judgment.model_validate(j) for j in given]
-    _refuse_running_loop()
-    found = asyncio.run(_vet_list(records, agents, options))
-    return found[0] if single else found
-
-
-async def _vet_list(records: list[Judgment], agents: Agents, options: Mapping[str, Any]) -> list[Assessment]:
-    results: dict[int, Assessment] = {}
-    async with Engine(agents, **options) as engine:
-        summary = await engine.vet_all(records, on_result=lambda index, _, result: results.update({index: result}))
-    if summary.end is RunEnd.BUDGET:
-        raise BudgetExceeded(f"the budget was reached after {len(results)} of {len(records)} judgments")
-    return [results[index] for index in range(len(records))]
-
-
-def _refuse_running_loop() -> None:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return
-    raise ConfigurationError(
-        "vet() cannot run inside a running event loop (a notebook, an async function): use "
-        "`async with Engine(...) as engine: await engine.vet(judgment)`"
-    )
+def _checked(judgments: Sequence[JudgmentLike]) -> list[Judgment]:
+    return [as_judgment(one, place=f"judgment {number}") for number, one in enumerate(judgments, start=1)]

@@ -5,6 +5,7 @@
     MetajudgeError
     ├── UserError                  the caller must change something; a retry cannot help
     │   ├── InputError             a file, a line or a record that is not what it should be
+    │   │   └── BadLineError       a line that cannot be read, where --strict refuses such lines
     │   ├── RubricError            a rubric that is malformed or unknown
     │   ├── PromptError            a template with a missing or unused variable
     │   ├── ConfigurationError     agents, panel, threshold, keys, budget
@@ -13,6 +14,7 @@
     │   └── StoreError             the store cannot be used
     │       ├── StoreLockedError   another process owns the file
     │       └── StoreUnavailableError  no answer from the database server: later it may work
+    ├── OutputError                an output file could not be written to its end: disk full, quota
     ├── BudgetExceeded             the run's budget is spent; nothing more is sent
     ├── BatchPendingError          a provider's batch is not done yet; the same command again collects it
     ├── UnprovenError              a search's time limit came before the proof of its result
@@ -72,6 +74,10 @@ class InputError(UserError):
     """A file, a line or a record that is not what it should be."""
 
 
+class BadLineError(InputError):
+    """A line that cannot be read, where strict reading was asked for."""
+
+
 class RubricError(UserError):
     """A rubric that is malformed, or a name that no rubric has."""
 
@@ -105,11 +111,23 @@ class StoreError(UserError):
 
 
 class StoreLockedError(StoreError):
-    """Another process owns the store's file."""
+    """Another process owns the store's file.
+
+    Attributes:
+        service_url: where that process answers, when it is a service.
+    """
+
+    def __init__(self, message: str, *, service_url: str | None = None) -> None:
+        super().__init__(message)
+        self.service_url = service_url
 
 
 class StoreUnavailableError(StoreError):
     """The store's database server cannot be reached, or has nothing free; the same again may work later."""
+
+
+class OutputError(MetajudgeError):
+    """An output file could not be written to its end, such as on a full disk."""
 
 
 class BudgetExceeded(MetajudgeError):  # noqa: N818 - a stop, not a fault

@@ -3,7 +3,7 @@
 The columns are the fields of a mapping (``id, judge, verdict, question, responses.A, models.A, item_id, ...``), so that
 a frame written to CSV or Parquet is read by ``metajudge vet`` as it is, and gives equal records. Lists, and the
 caller's own data in ``meta``, are JSON text. pandas and datasets are imported when they are used:
-``pip install 'metajudge-vet[inputs]'``.
+``pip install '.[inputs]'`` in a checkout.
 """
 
 import json
@@ -15,10 +15,12 @@ import orjson
 from pydantic import ValidationError
 
 from metajudge.errors import ConfigurationError, InputError
+from metajudge.installation import install_command
 from metajudge.readers import FieldMap
+from metajudge.readers.cells import key_of
 from metajudge.readers.lines import BadLine, Line, Source
 from metajudge.readers.mapped import MappedTable
-from metajudge.readers.mapping import own_columns, parse_map
+from metajudge.readers.mapping import ARGUMENTS, own_columns, parse_map
 from metajudge.readers.parquet_table import plain, raw_of
 from metajudge.readers.reasons import reason_of
 from metajudge.types import Assessment, Grade, Judgment, Ranking
@@ -34,7 +36,7 @@ _ALWAYS = ("id", "judge", "verdict", "no_verdict", "rationale", "order", "item_i
 
 
 def from_pandas(
-    frame: "DataFrame", mapping: Mapped = None, *, judge: str | None = None, values: Mapping[str, str] | None = None
+    frame: "DataFrame", mapping: Mapped = None, *, judge: str | None = None, values: Mapping[Any, Any] | None = None
 ) -> list[Judgment]:
     """Judgments from a frame, one a row.
 
@@ -43,7 +45,7 @@ def from_pandas(
         mapping: which column is what (``"verdict=winner,question=prompt,responses.A=a,responses.B=b"``); None where the
             columns are named after the fields, as :func:`to_pandas` names them.
         judge: who judged all rows, where no column says so.
-        values: what values of the verdict mean: ``{"C": "tie", "0.5": "tie", "model_a": "A"}``.
+        values: what values of the verdict mean: ``{"C": "tie", 0.5: "tie", 1: "A"}``; case does not matter.
 
     Raises:
         InputError: a column that is not there, a verdict that means nothing, or a row that cannot be read (with its
@@ -74,7 +76,7 @@ def to_pandas(records: "Iterable[Judgment] | Iterable[Assessment]") -> "DataFram
 
 
 def from_dataset(
-    dataset: "Dataset", mapping: Mapped = None, *, judge: str | None = None, values: Mapping[str, str] | None = None
+    dataset: "Dataset", mapping: Mapped = None, *, judge: str | None = None, values: Mapping[Any, Any] | None = None
 ) -> list[Judgment]:
     """Judgments from a Hugging Face dataset, one a row; arguments and errors as for :func:`from_pandas`."""
     names = list(dataset.column_names)
@@ -112,13 +114,13 @@ class _FrameTable:
 
 
 def _judgments(
-    table: _FrameTable, mapping: Mapped, judge: str | None, values: Mapping[str, str] | None
+    table: _FrameTable, mapping: Mapped, judge: str | None, values: Mapping[Any, Any] | None
 ) -> list[Judgment]:
-    whole = _mapping(table, mapping).with_values(dict(values or {}))
+    whole = _mapping(table, mapping).with_values({key_of(key): key_of(value) for key, value in (values or {}).items()})
     if judge is not None:
         columns = {name: column for name, column in whole.columns.items() if name != "judge"}
         whole = whole.model_copy(update={"columns": columns, "constants": {**whole.constants, "judge": judge}})
-    reader = MappedTable(table, whole)
+    reader = MappedTable(table, whole, wording=ARGUMENTS)
     judgments: list[Judgment] = []
     seen: dict[str, int] = {}
     for row in table.rows():
@@ -143,7 +145,8 @@ def _mapping(table: _FrameTable, given: Mapped) -> FieldMap:
         return FieldMap(columns=own_columns(table.columns()))
     if isinstance(given, FieldMap):
         return given
-    return parse_map([given] if isinstance(given, str) else [f"{name}={column}" for name, column in given.items()])
+    parts = [given] if isinstance(given, str) else [f"{name}={column}" for name, column in given.items()]
+    return parse_map(parts, wording=ARGUMENTS)
 
 
 def _cell(value: Any) -> Any:
@@ -239,4 +242,4 @@ def _imported(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError:
-        raise ConfigurationError(f"{name} is not installed: pip install 'metajudge-vet[inputs]'") from None
+        raise ConfigurationError(f"{name} is not installed: {install_command('inputs')}") from None

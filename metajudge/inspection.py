@@ -17,6 +17,7 @@ from metajudge.readers.guessing import FieldGuess, guess_mapping
 from metajudge.readers.lines import BadLine, Line, Source
 from metajudge.readers.mapped import MappedTable
 from metajudge.readers.mapping import ASKED, check_columns, quoted
+from metajudge.readers.people import PeopleCount
 from metajudge.readers.reasons import reason_of
 from metajudge.readers.saved_maps import saved_map
 from metajudge.readers.tables import SURVEYED_ROWS, Table
@@ -47,6 +48,7 @@ class Inspection:
         verdicts: how often each verdict occurs; of a table that cannot be read yet, each value among its first rows.
         records: the first ones, as they would be read.
         problems: what stands in the way, or is to be known.
+        people: scores by people, which are not read as verdicts or labels.
     """
 
     name: str
@@ -64,6 +66,7 @@ class Inspection:
     verdicts: Counter[str] = field(default_factory=Counter)
     records: list[Judgment] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    people: PeopleCount = field(default_factory=PeopleCount)
 
 
 def inspect_input(
@@ -134,6 +137,7 @@ def _counted(name: str, mapping: FieldMap | None, records: int, prefix_ids: bool
         if len(found.records) < records:
             found.records.append(record)
     found.judgments, found.rejects, found.duplicates = source.judgments, source.rejects, source.duplicates
+    found.people = source.people
     if source.rejects > len(found.problems):
         found.problems.append(f"and {source.rejects - len(found.problems)} more records that cannot be read")
     found.complete = source.rejects == 0

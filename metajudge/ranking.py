@@ -208,7 +208,10 @@ def warnings_of(result: "Consensus", profile: "Profile", file: "BallotFile", opt
             yield "Pairs of one ranking are not independent: the standard errors are too small for whole rankings."
     questions = {ballot.question for ballot in file.ballots if ballot.question is not None}
     if len(questions) > 1:
-        yield f"The ballots are on {len(questions)} questions and were counted together."
+        yield (
+            f"The ballots are on {len(questions)} questions and were counted together: this is one order over all of "
+            "them, and proves nothing about any single question."
+        )
     ranked = profile.ranked.sum(axis=1)
     if options.get("unranked") == "below" and len(profile.candidates) > 2 and (ranked == 2).all():
         yield (

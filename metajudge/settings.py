@@ -38,6 +38,7 @@ class Settings:
         service_key: the key that callers of our own service must present, None for none.
         webhook_secret: what decisions sent out are signed with, None for none.
         webhook_private: whether they may go to a private network (METAJUDGE_WEBHOOK_PRIVATE=1).
+        allowed_hosts: names that callers may use for our own service (METAJUDGE_ALLOWED_HOSTS, with commas between).
         models: the folder of installed local models, in the user's data folder.
     """
 
@@ -47,6 +48,7 @@ class Settings:
     service_key: str | None = field(default=None, repr=False)
     webhook_secret: str | None = field(default=None, repr=False)
     webhook_private: bool = False
+    allowed_hosts: tuple[str, ...] = ()
     models: Path = Path("models")
     _keys: Mapping[str, str] = field(default_factory=dict, repr=False)
     _environ: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -82,6 +84,7 @@ class Settings:
             service_key=env.get("METAJUDGE_API_KEY") or _text(data, "service_key", path),
             webhook_secret=env.get("METAJUDGE_WEBHOOK_SECRET") or _text(data, "webhook_secret", path),
             webhook_private=env.get("METAJUDGE_WEBHOOK_PRIVATE") == "1",
+            allowed_hosts=tuple(env.get("METAJUDGE_ALLOWED_HOSTS", "").replace(",", " ").split()),
             models=_data_folder(env) / "models",
             _keys=keys,
             _environ=env,

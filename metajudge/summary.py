@@ -1,11 +1,18 @@
 """What a run over many judgments came to."""
 
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from metajudge.calibration.domain import Mark, outside_domain
+from metajudge.errors import FailureKind
+from metajudge.exit_codes import ExitCode, RunCounts, exit_code
+from metajudge.explanation import Gathered, Reason, explain
 from metajudge.runs import RunEnd
 from metajudge.types import Assessment, Status, Usage
+
+NOT_COVERED = "judge_not_covered"
+"""Why a guarantee does not cover a judgment: there is none for its judge."""
 
 
 @dataclass(slots=True)
@@ -16,6 +23,11 @@ class VetSummary:
         judgments: judgments that reached a result; what a budget or an interruption left is not counted.
         reused: assessments found in the store, for which nothing was asked.
         accepted, rejected: of the assessed ones.
+        under_guarantee: judgments that a guaranteed threshold covers; ``kept_under_guarantee`` of them are accepted.
+        kept_without_guarantee: where there is a guarantee, the other accepted ones by reason: a mark that puts them
+            outside the calibration's domain, or ``judge_not_covered``. The score's own threshold kept them.
+        judges_without_guarantee: how many of these by the judges that no guarantee covers.
+        without_evidence: of the unscored ones, those about which there was no evidence although nobody failed.
         calibrated: whether a calibration was applied; ``with_probability`` counts what it could speak about,
             ``probability_marks`` what is to be known about these or why there is none, and ``guarantees`` says what
             a guaranteed threshold in it promises.
@@ -26,6 +38,7 @@ class VetSummary:
         cached_calls: replies taken from the store instead.
         cost_usd: None where a price or the usage was unknown.
         known_cost_usd: the part of the cost that is known.
+        gathered: what explains the outcome; :attr:`reasons` puts it into words.
         wall_s: seconds from the first request sent to the last assessment durable; None where none was sent.
     """
 
@@ -37,6 +50,11 @@ class VetSummary:
     failed: int = 0
     accepted: int = 0
     rejected: int = 0
+    under_guarantee: int = 0
+    kept_under_guarantee: int = 0
+    kept_without_guarantee: Counter[str] = field(default_factory=Counter)
+    judges_without_guarantee: Counter[str] = field(default_factory=Counter)
+    without_evidence: int = 0
     renormalised: int = 0
     reused: int = 0
     bad_lines: int = 0
@@ -60,9 +78,11 @@ class VetSummary:
     guarantees: list[str] = field(default_factory=list)
     policy: str | None = None
     decisions: Counter[str] = field(default_factory=Counter)
+    gathered: Gathered = field(default_factory=Gathered)
 
     def add(self, assessment: Assessment, reused: bool) -> None:
         """Counts one assessment."""
+        self.gathered.add(assessment)
         self.judgments += 1
         self.reused += reused
         match assessment.status:
@@ -71,10 +91,14 @@ class VetSummary:
                 self.accepted += assessment.accepted is True
                 self.rejected += assessment.accepted is False
                 self.renormalised += assessment.renormalised
+                if assessment.accepted and self.guarantees:
+                    self._count_kept(assessment)
             case Status.UNSCORED:
                 self.unscored += 1
+                self.without_evidence += _nobody_failed(assessment)
             case Status.FAILED:
                 self.failed += 1
+        self.under_guarantee += assessment.guarantee is not None
         self.with_probability += assessment.probability is not None
         self.probability_marks.update(assessment.probability_marks)
         if assessment.decision is not None:
@@ -87,25 +111,57 @@ class VetSummary:
         if not reused:
             self.cached_calls += assessment.cached_calls
 
+    def _count_kept(self, assessment: Assessment) -> None:
+        """Counts a kept judgment by what kept it: what no guarantee covers must not pass for guaranteed."""
+        if assessment.guarantee is not None:
+            self.kept_under_guarantee += 1
+            return
+        outside = outside_domain(assessment.probability_marks)
+        reason = next((mark for mark in outside if mark != Mark.OTHER_JUDGE), NOT_COVERED)
+        self.kept_without_guarantee[reason] += 1
+        if reason == NOT_COVERED:
+            self.judges_without_guarantee[assessment.judge] += 1
+
     @property
-    def exit_code(self) -> int:
-        """0 all assessed, 1 some unscored, failed or unreadable, 3 budget, 4 batches pending, 130 interrupted."""
-        if self.end is RunEnd.INTERRUPTED:
-            return 130
-        if self.end is RunEnd.BUDGET:
-            return 3
-        if self.end is RunEnd.PENDING:
-            return 4
-        return 1 if self.unscored or self.failed or self.bad_lines else 0
+    def counts(self) -> RunCounts:
+        """What the exit code depends on."""
+        without_verdict = self.failures[FailureKind.NO_VERDICT]
+        return RunCounts(
+            end=self.end,
+            done=self.judgments,
+            failed=self.unscored + self.failed - without_verdict - self.without_evidence,
+            without_verdict=without_verdict,
+            bad_lines=self.bad_lines,
+        )
+
+    @property
+    def reasons(self) -> list[Reason]:
+        """Why nothing was kept or judgments have no score; see :func:`metajudge.explanation.explain`."""
+        return explain(self.gathered)
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """See :mod:`metajudge.exit_codes`."""
+        return exit_code(self.counts)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, as ``--json`` prints it and the store keeps it."""
-        data = asdict(self)
+        data = asdict(replace(self, gathered=Gathered()))
+        del data["gathered"]
+        data["reasons"] = [asdict(reason) for reason in self.reasons]
         data["end"] = self.end.value
         data["failures"] = dict(sorted(self.failures.items()))
         data["probability_marks"] = dict(sorted(self.probability_marks.items()))
+        data["kept_without_guarantee"] = dict(sorted(self.kept_without_guarantee.items()))
+        data["judges_without_guarantee"] = dict(sorted(self.judges_without_guarantee.items()))
         data["decisions"] = dict(sorted(self.decisions.items()))
         data["agent_failures"] = dict(sorted(self.agent_failures.items()))
         for name in ("wall_s", "total_s", "known_cost_usd", "cost_usd"):
             data[name] = None if data[name] is None else round(data[name], 6)
         return data
+
+
+def _nobody_failed(assessment: Assessment) -> bool:
+    """Whether an unscored judgment is one because there was no evidence, and not because an agent failed."""
+    no_evidence = assessment.failure is not None and assessment.failure.kind is FailureKind.NO_EVIDENCE
+    return no_evidence and all(result.failure is None for result in assessment.agents)

@@ -7,7 +7,7 @@ ROOT = Path(__file__).parents[1] / "metajudge"
 
 LAYERS = [
     {"errors"},
-    {"types"},
+    {"types", "installation"},
     {
         "providers",
         "prompts",
@@ -18,6 +18,7 @@ LAYERS = [
         "scoring",
         "stats",
         "concurrency",
+        "output_files",
         "compact_map",
         "families",
     },
@@ -25,10 +26,11 @@ LAYERS = [
     {"judging", "reviews", "calibration", "readers"},
     {"strategies", "peers", "feedback", "preferences", "report", "store", "inspection", "frames"},
     {"runs"},
+    {"exit_codes", "explanation"},
     {"assembly", "summary", "assessment_file", "policies"},
     {"completion"},
-    {"engine", "estimate"},
-    {"clash_run", "distributed", "clash_reviews", "case_records", "ranking"},
+    {"engine", "estimate", "demo"},
+    {"blocking", "clash_run", "distributed", "clash_reviews", "case_records", "ranking"},
     {"cli", "adapters", "api", "benchmarks", "client", "__init__", "__main__"},
 ]
 """Bottom first. A module may import from lower layers; within a layer only what SIDEWAYS declares."""

@@ -6,7 +6,7 @@ import random
 import pytest
 
 from metajudge import Engine, vet
-from metajudge.errors import BudgetExceeded, ConfigurationError, FailureKind, StoreLockedError
+from metajudge.errors import BudgetExceeded, ConfigurationError, FailureKind, InputError, StoreLockedError
 from metajudge.panel_file import panel_config
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.runs import RunEnd, Stop
@@ -55,9 +55,23 @@ class TestPython:
     def test_without_models_evidence_is_weighed(self):
         assert vet(judgment()).strategy == "signals"
 
-    async def test_in_a_running_loop_it_says_what_to_do(self):
-        with pytest.raises(ConfigurationError, match="async with Engine"):
-            vet(judgment())
+    async def test_the_engine_takes_plain_data_too(self):
+        everything = [one.model_dump(mode="json") for one in CROWD[:3]]
+        async with Engine() as engine:
+            one = await engine.vet(everything[0], others=everything[1:])
+            assert one == await engine.vet(CROWD[0], others=CROWD[1:3])
+            assert one.judgment_id == CROWD[0].id
+        _, results = await run([always(5)], everything)
+        assert [one.judgment_id for one in results] == [one["id"] for one in everything]
+
+    async def test_data_that_is_no_judgment_names_the_field_instead_of_an_attribute_error(self):
+        async with Engine() as engine:
+            with pytest.raises(InputError, match="the judgment is not valid: missing field 'item'"):
+                await engine.vet({"id": "j-1", "judge": "j", "verdict": "A>B"})
+            with pytest.raises(InputError, match="the judgment is a str"):
+                await engine.vet("A>B")
+            with pytest.raises(InputError, match="judgment 2 is not valid"):
+                await engine.vet_all([judgment(), {"id": "j-2"}])
 
     async def test_an_engine_that_is_not_entered(self):
         with pytest.raises(ConfigurationError, match="not open"):

@@ -1,17 +1,21 @@
 """Who looks at a page, and what they may do there."""
 
 import math
-from collections.abc import Awaitable, Callable
+import time
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, HTTPException, Request
 
+from metajudge.reviews.seen import Onlooker, has_seen, remember_seen
+from metajudge.store.protocol import Store
+
 from ..audit import Changes
 from ..errors import request_id_of
 from ..keys import ANYBODY, Caller, Scope
-from ..server import is_loopback
 from ..service import Service
+from ..sight import Sight
 from .sessions import Session, Sessions
 
 
@@ -41,9 +45,15 @@ class Viewer:
             return self.session.reviewer
         return self.caller.name if self.needs_key else None
 
-    def decides_blind(self, review_id: str) -> bool:
-        """Whether the person has not been shown what the machine said of a review."""
-        return review_id not in self.session.seen
+    @property
+    def sight(self) -> Sight:
+        """What the person may see."""
+        return Sight(self.caller, self.reviewer)
+
+    @property
+    def person(self) -> Onlooker:
+        """The person, for the record of what they were shown."""
+        return Onlooker(self.reviewer, self.session.mark)
 
     def may(self, *scopes: str) -> bool:
         """Whether the person has one of these scopes."""
@@ -77,25 +87,34 @@ def change_session(request: Request, session: Session) -> None:
     request.state.session, request.state.session_is_new = session, True
 
 
-def remember_seen(request: Request, review_id: str) -> None:
-    """Keeps in mind that somebody was shown what the machine said of a review: no decision of theirs is blind now."""
-    session = session_of(request)
-    if review_id not in session.seen:
-        change_session(request, session.having_seen(review_id))
+async def show_machine(store: Store, one: Viewer, subject_ids: Collection[str]) -> None:
+    """Keeps on record that a person is shown what the machine said: no later decision of theirs on it is blind."""
+    await remember_seen(store.audit_log, subject_ids, one.person, now=time.time())
+
+
+async def decides_blind(store: Store, one: Viewer, subject_id: str) -> bool:
+    """Whether a person has never been shown what the machine said of a judgment, a case or a clash."""
+    return not await has_seen(store.audit_log, subject_id, one.person)
 
 
 async def viewer(request: Request) -> Viewer:
-    """Who looks.
+    """Who looks; the same for all that ask during one request.
 
     Raises:
         LoginNeededError: nobody is logged in.
-        HTTPException: 403, a service without keys is asked under a name that is not this machine's; 429, too often.
+        HTTPException: 429, too often.
     """
+    if not hasattr(request.state, "viewer"):
+        request.state.viewer = _viewer(request)
+    found: Viewer = request.state.viewer
+    return found
+
+
+def _viewer(request: Request) -> Viewer:
     running: Service = request.app.state.service
     session = session_of(request)
     token = sessions_of(request).token(session)
     if running.keys.empty:
-        _check_loopback(request)
         return Viewer(ANYBODY, session, needs_key=False, token=token)
     if session.caller is None:
         raise LoginNeededError
@@ -108,28 +127,7 @@ async def viewer(request: Request) -> Viewer:
     return Viewer(caller, session, needs_key=True, token=token)
 
 
-def _check_loopback(request: Request) -> None:
-    """Without keys only this machine may ask; another site whose name is made to point here is not this machine."""
-    host = request.url.hostname or ""
-    if not is_loopback(host):
-        raise HTTPException(
-            403, f"this service has no keys and answers on this machine's own names alone, not as {host!r}: set a key"
-        )
-
-
 ViewerDep = Annotated[Viewer, Depends(viewer)]
-
-
-def may(*scopes: Scope) -> Callable[[Viewer], Awaitable[Viewer]]:
-    """A dependency that lets those pass who have one of these scopes."""
-
-    async def allowed(one: ViewerDep) -> Viewer:
-        if not one.may(*scopes):
-            wanted = " or ".join(scopes)
-            raise HTTPException(403, f"key {one.caller.name!r} has no scope {wanted}: log in with a key that has")
-        return one
-
-    return allowed
 
 
 async def changes(request: Request, one: ViewerDep) -> Changes:
@@ -139,7 +137,3 @@ async def changes(request: Request, one: ViewerDep) -> Changes:
 
 
 ChangesDep = Annotated[Changes, Depends(changes)]
-ReaderDep = Annotated[Viewer, Depends(may(Scope.READ, Scope.REVIEW))]
-"""Somebody who may look at what is kept."""
-ReviewerDep = Annotated[Viewer, Depends(may(Scope.REVIEW))]
-"""Somebody who may decide."""

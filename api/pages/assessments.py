@@ -1,5 +1,6 @@
 """Assessments: a list with filters, and one with everything that is known about it."""
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
@@ -8,15 +9,17 @@ import orjson
 from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from metajudge.reviews import PolicyUsed, Review
+from metajudge.calibration.domain import outside_domain
+from metajudge.calibration.promise import Promise
 from metajudge.store import browsing
 from metajudge.store.browsing import AssessmentFilter
 from metajudge.store.protocol import Store
-from metajudge.types import Judgment
+from metajudge.store.redaction import without_label
+from metajudge.types import Assessment, Judgment
 from metajudge.types.decision import Action, Decision
 
 from ..deps import StoreDep
-from .access import ReaderDep, remember_seen
+from .access import Viewer, ViewerDep, show_machine
 from .case_view import Side, panel_of
 from .page_route import PageRoute
 from .rendering import page
@@ -89,15 +92,18 @@ Cursor = Annotated[int | None, Query(ge=0, le=2**62)]
 @router.get("")
 async def assessments(
     request: Request,
-    viewer: ReaderDep,
+    viewer: ViewerDep,
     store: StoreDep,
     wish: Annotated[Wish, Query()],
     before: Cursor = None,
     after: Cursor = None,
 ) -> Response:
+    waiting = (await viewer.sight.undecided(store)).subjects
+    wanted = replace(wish.filter, without=tuple(sorted(waiting))) if viewer.session.blind else wish.filter
     found = await store.ask(
-        lambda connection: browsing.page_of_assessments(connection, wish.filter, limit=ROWS, before=before, after=after)
+        lambda connection: browsing.page_of_assessments(connection, wanted, limit=ROWS, before=before, after=after)
     )
+    await show_machine(store, viewer, waiting & {line.judgment_id for line in found.lines})
     names = await store.ask(browsing.names)
     return page(
         request,
@@ -114,17 +120,26 @@ async def assessments(
     )
 
 
+def _promise(one: Assessment) -> str | None:
+    """What is promised of an assessment; earlier versions stamped judgments that no guarantee covers, too."""
+    if one.guarantee is None or outside_domain(one.probability_marks):
+        return None
+    return Promise.of_stamp(one.guarantee).sentence()
+
+
 @router.get("/{number}")
 async def assessment(
-    request: Request, viewer: ReaderDep, store: StoreDep, number: Annotated[int, Path(ge=0, le=2**62)]
+    request: Request, viewer: ViewerDep, store: StoreDep, number: Annotated[int, Path(ge=0, le=2**62)]
 ) -> Response:
     found = await store.ask(lambda connection: browsing.kept_assessment(connection, number))
     if found is None:
         raise HTTPException(404, f"there is no assessment {number}: it may belong to another store")
     one, judgment = found.assessment, found.judgment
-    if one.decision is not None:  # whoever reads this decides nothing about it blind
-        policy = PolicyUsed(name=one.decision.policy, digest=one.decision.policy_digest)
-        remember_seen(request, Review.id_for(one.judgment_digest, policy))
+    await _refuse_blind(store, viewer, one.judgment_id)
+    await show_machine(store, viewer, [one.judgment_id])
+    labels_withheld = (await viewer.sight.withheld(store))(one.item_id)
+    if judgment is not None and labels_withheld:
+        judgment = without_label(judgment)
     sides = () if judgment is None else _sides(judgment)
     names = {side.response: side.title for side in sides}
     asked = [*one.agents, *([] if one.summariser is None else [one.summariser])]
@@ -134,7 +149,9 @@ async def assessment(
         viewer,
         found=found,
         one=one,
+        promise=_promise(one),
         judgment=judgment,
+        labels_withheld=labels_withheld,
         sides=sides,
         verdict=None if judgment is None else verdict_words(judgment.verdict, names),
         panel=panel_of(one),
@@ -145,6 +162,20 @@ async def assessment(
         raw=_indented(orjson.loads(found.payload)),
         raw_judgment=None if judgment is None else _indented(judgment.model_dump(mode="json")),
     )
+
+
+async def _refuse_blind(store: Store, viewer: Viewer, judgment_id: str) -> None:
+    """Keeps every row of a judgment, whichever policy or panel made it, from a reviewer who is to decide on it blind.
+
+    Raises:
+        HTTPException: 403.
+    """
+    if viewer.session.blind and judgment_id in (await viewer.sight.undecided(store)).subjects:
+        raise HTTPException(
+            403,
+            "this judgment waits for your decision, and you are in blind mode: what the machine said of it is shown "
+            "once you have decided, or outside blind mode",
+        )
 
 
 def _sides(judgment: Judgment) -> tuple[Side, ...]:

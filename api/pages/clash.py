@@ -1,5 +1,6 @@
 """Clashes side by side: answers without their makers' names, a person's final call, then what the panel said."""
 
+import asyncio
 import time
 from typing import Annotated
 
@@ -16,13 +17,13 @@ from metajudge.types import AnyVerdict
 from ..audit import KIND as CHANGE
 from ..audit import Action
 from ..deps import StoreDep
-from .access import ChangesDep, ReaderDep, ReviewerDep, Viewer, remember_seen
+from .access import ChangesDep, Viewer, ViewerDep, decides_blind, show_machine
 from .case_view import history, may_see_decisions, ranking_choices
 from .clash_view import Seat, score_rows, seats_of, vote_lines
 from .login import go_to
 from .page_route import PageRoute
 from .rendering import page
-from .review_queue import existing, named, take
+from .review_queue import existing, named, subject_of, take
 from .wording import verdict_words
 
 router = APIRouter(prefix="/clash", include_in_schema=False, route_class=PageRoute)
@@ -31,7 +32,7 @@ ROWS = 25
 
 @router.get("")
 async def clashes(
-    request: Request, viewer: ReaderDep, store: StoreDep, cursor: Annotated[str | None, Query(max_length=200)] = None
+    request: Request, viewer: ViewerDep, store: StoreDep, cursor: Annotated[str | None, Query(max_length=200)] = None
 ) -> Response:
     return await _list(request, viewer, store, cursor)
 
@@ -39,7 +40,7 @@ async def clashes(
 @router.post("")
 async def add(
     request: Request,
-    viewer: ReviewerDep,
+    viewer: ViewerDep,
     store: StoreDep,
     changes: ChangesDep,
     file: Annotated[UploadFile, File()],
@@ -56,13 +57,13 @@ async def add(
 
 
 @router.get("/{review_id}")
-async def clash(request: Request, viewer: ReaderDep, store: StoreDep, review_id: str, reveal: bool = False) -> Response:
+async def clash(request: Request, viewer: ViewerDep, store: StoreDep, review_id: str, reveal: bool = False) -> Response:
     return await _clash_page(request, viewer, store, await _existing(store, review_id), reveal=reveal)
 
 
 @router.post("/{review_id}/claim")
 async def claim(
-    viewer: ReviewerDep, store: StoreDep, changes: ChangesDep, review_id: str, reveal: bool = False
+    viewer: ViewerDep, store: StoreDep, changes: ChangesDep, review_id: str, reveal: bool = False
 ) -> Response:
     await _existing(store, review_id)
     await take(store, viewer, changes, review_id)
@@ -72,7 +73,7 @@ async def claim(
 @router.post("/{review_id}/decide")
 async def decide(
     request: Request,
-    viewer: ReviewerDep,
+    viewer: ViewerDep,
     store: StoreDep,
     changes: ChangesDep,
     review_id: str,
@@ -83,7 +84,9 @@ async def decide(
     """The final call: a verdict of the person's own, compared with the panel's."""
     state = await _existing(store, review_id)
     try:
-        made = _decision(state, named(viewer), verdict, reason.strip(), blind and viewer.decides_blind(review_id))
+        unseen = blind and await decides_blind(store, viewer, subject_of(state.review))
+        seats = await _seats(state, named(viewer))
+        made = _decision(state, seats, named(viewer), verdict, reason.strip(), unseen)
         decided = await store.reviews.decide(made, now=time.time())
     except (InputError, ReviewError) as error:
         status = 409 if isinstance(error, ReviewError) else 422
@@ -104,7 +107,9 @@ async def decide(
     return go_to(f"/clash/{review_id}")
 
 
-def _decision(state: ReviewState, reviewer: str, chosen: str, reason: str, blind: bool) -> HumanDecision:
+def _decision(
+    state: ReviewState, seats: tuple[Seat, ...], reviewer: str, chosen: str, reason: str, blind: bool
+) -> HumanDecision:
     """The decision a form holds.
 
     Raises:
@@ -116,7 +121,7 @@ def _decision(state: ReviewState, reviewer: str, chosen: str, reason: str, blind
     own: AnyVerdict | None = None
     outcome = Outcome.CANNOT_TELL
     if chosen != Outcome.CANNOT_TELL:
-        choices = ranking_choices(_titles(seats_of(record, state.review.review_id, reviewer)))
+        choices = ranking_choices(_titles(seats))
         own = next((one.verdict for one in choices if one.value == chosen), None)
         if own is None:
             raise InputError("choose an answer first: nothing was recorded")
@@ -125,6 +130,12 @@ def _decision(state: ReviewState, reviewer: str, chosen: str, reason: str, blind
     return decision_from(
         state.review, None, reviewer, outcome, corrected, reason=reason, decided_at=time.time(), blind=blind
     )
+
+
+async def _seats(state: ReviewState, reviewer: str | None) -> tuple[Seat, ...]:
+    """The answers in a person's order; none where they were forgotten. Names are looked for in a thread."""
+    record = clash_of(state.review)
+    return () if record is None else await asyncio.to_thread(seats_of, record, state.review.review_id, reviewer)
 
 
 def _titles(seats: tuple[Seat, ...]) -> dict[str, str]:
@@ -176,9 +187,9 @@ async def _clash_page(
     review, record = state.review, clash_of(state.review)
     decided = may_see_decisions(state, viewer.reviewer)
     shown = reveal or decided
-    if shown and not decided:
-        remember_seen(request, review.review_id)
-    seats = () if record is None else seats_of(record, review.review_id, viewer.reviewer)
+    if shown:
+        await show_machine(store, viewer, [subject_of(review)])
+    seats = await _seats(state, viewer.reviewer)
     titles = _titles(seats)
     names = {name: f"{title} ({name})" for name, title in titles.items()} if shown else titles
     call = next((one for one in state.decisions if one.reviewer == viewer.reviewer), None)
@@ -210,5 +221,5 @@ async def _clash_page(
         problem=problem,
         chosen=chosen,
         note=note,
-        seen=not viewer.decides_blind(review.review_id),
+        seen=not await decides_blind(store, viewer, subject_of(review)),
     )

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from metajudge.judging.blinding import hide_names
 from metajudge.judging.clash_record import CandidateAnswer, ClashRecord, JudgeVote
+from metajudge.judging.clash_showing import blind_texts
 from metajudge.types import Failure
 
 from .case_view import seeded_order, titles_of
@@ -12,7 +12,7 @@ from .case_view import seeded_order, titles_of
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """One answer, where this person sees it; ``text`` has the names hidden that were hidden from the judges."""
+    """One answer, where this person sees it; ``text`` is without the names that tell who wrote it."""
 
     title: str
     text: str
@@ -57,7 +57,7 @@ class ScoreRow:
 
 def seats_of(record: ClashRecord, review_id: str, reviewer: str | None) -> tuple[Seat, ...]:
     """The answers that there are, in this person's order."""
-    texts = record.answered
+    texts = blind_texts(record)
     order = seeded_order(list(texts), review_id, reviewer)
     answers = {one.name: one for one in record.candidates}
     points = {} if record.tally is None else record.tally.scores
@@ -65,7 +65,7 @@ def seats_of(record: ClashRecord, review_id: str, reviewer: str | None) -> tuple
     return tuple(
         Seat(
             title,
-            hide_names(texts[name], answers[name].hidden_names).text,
+            texts[name],
             answers[name],
             points.get(name),
             name in first,

@@ -2,18 +2,20 @@
 
 import asyncio
 from collections import Counter
+from dataclasses import replace
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from metajudge.feedback.metrics import GROUND_TRUTH
 from metajudge.store.dashboard import Fact, LabelSource
 from metajudge.store.protocol import Store
 
 from ..deps import ServiceDep, StoreDep
 from . import dashboard_view as view
-from .access import ReaderDep
+from .access import ViewerDep
 from .dashboard_data import Reader, Readings
 from .figures import plane_of, precision_coverage
 from .page_route import PageRoute
@@ -59,11 +61,20 @@ class Wish(BaseModel):
 
 @router.get("")
 async def dashboard(
-    request: Request, viewer: ReaderDep, running: ServiceDep, store: StoreDep, wish: Annotated[Wish, Query()]
+    request: Request, viewer: ViewerDep, running: ServiceDep, store: StoreDep, wish: Annotated[Wish, Query()]
 ) -> Response:
+    sources = LABELS if viewer.sight.labels else {"people": LABELS["people"]}
+    wish = wish if wish.labels in sources else wish.model_copy(update={"labels": "people"})
     found = await _reader(request, store).read(running, wish.days, wish.panel)
+    found = found if viewer.sight.labels else _without_truth(found)
     shown = await asyncio.to_thread(_shown, wish, found)  # of many assessments it takes a while
-    return page(request, "dashboard.html", viewer, wish=wish, periods=PERIODS, label_sources=LABELS, **shown)
+    return page(request, "dashboard.html", viewer, wish=wish, periods=PERIODS, label_sources=sources, **shown)
+
+
+def _without_truth(found: Readings) -> Readings:
+    """For those who see no labels: people's decisions alone say what was right."""
+    feedback = [replace(one, metrics=tuple(m for m in one.metrics if m.name != GROUND_TRUTH)) for one in found.feedback]
+    return replace(found, feedback=feedback)
 
 
 def _shown(wish: Wish, found: Readings) -> dict[str, Any]:

@@ -1,11 +1,11 @@
 """Jobs and runs: how far they have come, what they cost, what failed; a job can be cancelled."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
 import orjson
-from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
+from fastapi import APIRouter, HTTPException, Query, Request, Response
 
 from metajudge.store import dashboard
 from metajudge.store.dashboard import RunTotals
@@ -13,11 +13,13 @@ from metajudge.store.protocol import RunRecord
 from metajudge.types import Assessment
 
 from ..audit import Action
+from ..authorization import ROUTES, owner_for
 from ..deps import ServiceDep, StoreDep
 from ..jobs import JobState, JobStatus
-from ..keys import Scope
 from ..panels import Choice
-from .access import ChangesDep, ReaderDep, Viewer, may
+from ..queue import results_page
+from ..service import Service
+from .access import ChangesDep, Viewer, ViewerDep, show_machine
 from .login import go_to
 from .page_route import PageRoute
 from .rendering import page
@@ -26,10 +28,6 @@ router = APIRouter(include_in_schema=False, route_class=PageRoute)
 ROWS = 25
 MOST_RUNS = 1_000
 Name = Annotated[str | None, Query(max_length=200)]
-WatcherDep = Annotated[Viewer, Depends(may(Scope.VET, Scope.READ, Scope.REVIEW))]
-"""Somebody who may look at jobs."""
-VetterDep = Annotated[Viewer, Depends(may(Scope.VET))]
-"""Somebody who may run and cancel jobs."""
 
 STATE_TONES = {
     JobState.DONE: "good",
@@ -64,8 +62,8 @@ class RunLine:
 
 
 @router.get("/jobs")
-async def jobs(request: Request, viewer: WatcherDep, running: ServiceDep, before: Name = None) -> Response:
-    found = await running.jobs.page(before, ROWS + 1)  # one more says whether there is more
+async def jobs(request: Request, viewer: ViewerDep, running: ServiceDep, before: Name = None) -> Response:
+    found = await running.jobs.page(before, ROWS + 1, owner_for(viewer.caller))  # one more says if there is more
     older = found[ROWS - 1].job_id if len(found) > ROWS else None
     found = found[:ROWS]
     asked = await running.jobs.asked([one.job_id for one in found])
@@ -85,14 +83,17 @@ async def jobs(request: Request, viewer: WatcherDep, running: ServiceDep, before
 @router.get("/jobs/{job_id}")
 async def job(
     request: Request,
-    viewer: WatcherDep,
+    viewer: ViewerDep,
     running: ServiceDep,
     job_id: str,
     after: Annotated[int, Query(ge=-1, le=2**62)] = -1,
 ) -> Response:
     status = await running.jobs.status(job_id)
-    rows = await running.jobs.results(job_id, after, ROWS + 1)
-    results = [(row.item, Assessment.model_validate_json(row.payload)) for row in rows[:ROWS]]
+    blind = viewer.session.blind
+    found = None if blind else await results_page(running.jobs, job_id, after, ROWS)
+    rows = [] if found is None else found.rows
+    results = [(row.item, Assessment.model_validate_json(row.payload)) for row in rows]
+    await _shown(running, viewer, results)
     return page(
         request,
         "jobs_one.html",
@@ -100,14 +101,24 @@ async def job(
         part="job",
         job=_progress(status, await running.jobs.asked([job_id])),
         results=results,
+        blind=blind,
+        may_cancel=ROUTES["POST /jobs/{job_id}/cancel"].permits(viewer.caller),
         after=after,
-        more=rows[ROWS - 1].item if len(rows) > ROWS else None,
+        more=found.next_cursor if found is not None and len(rows) == ROWS else None,
         tones=STATE_TONES,
     )
 
 
+async def _shown(running: Service, viewer: Viewer, results: Sequence[tuple[int, Assessment]]) -> None:
+    """Keeps on record which judgments that wait for this person they see here."""
+    store = running.engine.store
+    if store is not None and results:
+        waiting = (await viewer.sight.undecided(store)).subjects
+        await show_machine(store, viewer, waiting & {one.judgment_id for _, one in results})
+
+
 @router.get("/jobs/{job_id}/results.jsonl")
-async def results(viewer: WatcherDep, running: ServiceDep, job_id: str) -> Response:
+async def results(viewer: ViewerDep, running: ServiceDep, job_id: str) -> Response:
     """All results as a file; the HTTP interface's own address asks for a key."""
     from ..routes.jobs import results as all_results
 
@@ -117,7 +128,7 @@ async def results(viewer: WatcherDep, running: ServiceDep, job_id: str) -> Respo
 
 
 @router.post("/jobs/{job_id}/cancel")
-async def cancel(viewer: VetterDep, running: ServiceDep, changes: ChangesDep, job_id: str) -> Response:
+async def cancel(viewer: ViewerDep, running: ServiceDep, changes: ChangesDep, job_id: str) -> Response:
     """What is at work ends within a second or two; results so far stay. A job that has ended stays as it is."""
     status = await running.jobs.status(job_id)
     if not status.state.ended:
@@ -134,7 +145,7 @@ def _progress(status: JobStatus, asked: Mapping[str, Choice]) -> Progress:
 @router.get("/runs")
 async def runs(
     request: Request,
-    viewer: ReaderDep,
+    viewer: ViewerDep,
     store: StoreDep,
     limit: Annotated[int, Query(ge=1, le=MOST_RUNS)] = ROWS,
 ) -> Response:
@@ -146,13 +157,14 @@ async def runs(
         "jobs_runs.html",
         viewer,
         runs=[RunLine(run, totals[run.run_id]) for run in shown],
+        blind=viewer.session.blind,
         more=min(MOST_RUNS, 2 * limit) if len(found) > limit and limit < MOST_RUNS else None,
         run_tones=RUN_TONES,
     )
 
 
 @router.get("/runs/{run_id}")
-async def run(request: Request, viewer: ReaderDep, store: StoreDep, run_id: str) -> Response:
+async def run(request: Request, viewer: ViewerDep, store: StoreDep, run_id: str) -> Response:
     found = next((one for one in await store.runs(MOST_RUNS) if one.run_id == run_id), None)
     if found is None:
         raise HTTPException(404, f"there is no run {run_id!r} among the newest {MOST_RUNS} of this store")
@@ -165,7 +177,8 @@ async def run(request: Request, viewer: ReaderDep, store: StoreDep, run_id: str)
         run=found,
         totals=totals[run_id],
         config=_indented(found.config),
-        summary=None if found.summary is None else _indented(found.summary),
+        summary=None if found.summary is None or viewer.session.blind else _indented(found.summary),
+        blind=viewer.session.blind,
         run_tones=RUN_TONES,
     )
 

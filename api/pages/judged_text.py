@@ -1,4 +1,4 @@
-"""Judged text for a page: formatted Markdown without anything that acts, loads or styles, or the plain text.
+"""Judged text for a page: as it was written, or formatted Markdown without anything that acts, loads or styles.
 
 Whatever judges, models and providers wrote is hostile input. Raw HTML in it is shown as text, not read as HTML; what
 the Markdown becomes passes an allow-list besides; and the page's content security policy lets no script run that is
@@ -7,36 +7,70 @@ not the service's own file.
 
 import re
 from functools import cache
+from typing import Any
 
 import nh3
+from latex2mathml.converter import convert
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+from mdit_py_plugins.texmath import texmath_plugin
+
+from .code_and_math import Part, inline_parts, parts
 
 TAGS = frozenset(
     "p br hr strong em s code pre blockquote ul ol li table thead tbody tr th td a".split()  # noqa: SIM905
 )
+MATH_TAGS = frozenset(
+    "math mrow mi mn mo mtext mspace ms mfrac msqrt mroot msub msup msubsup munder mover munderover mtable mtr mtd mpadded".split()  # noqa: SIM905, E501
+)
+_MATH_ATTRIBUTES = {"math": {"display"}, "mo": {"stretchy", "fence"}, "mtable": {"columnalign"}}
 _HEADING, _HEADING_END = re.compile(r"<h[1-6]>"), re.compile(r"</h[1-6]>")
 LONGEST = 20_000
-"""Longer texts are shown plain: formatting them would keep others waiting."""
+"""Longer texts are shown as written: formatting them would keep others waiting."""
+LONGEST_MARKED = 100_000
+"""Longer texts are shown as written without marking code and formulas in them."""
+LONGEST_FORMULA = 2_000
 
 
-@cache
-def _markdown() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": False, "linkify": False, "maxNesting": 20})
-    return parser.enable(["table", "strikethrough"]).disable("image")
+def judged(text: str | None, *, as_written: bool = True) -> Markup:
+    """A judged text; an empty or absent one says so."""
+    if text is None or not text.strip():
+        said = "(empty)" if text is not None else "(not there)"
+        return Markup('<p class="quiet">%s</p>') % said
+    return written(text) if as_written or len(text) > LONGEST else formatted(text)
+
+
+def written(text: str) -> Markup:
+    """Every character as it was written; code and formulas are set in a fixed width, and nothing is changed."""
+    marked = escape(text) if len(text) > LONGEST_MARKED else Markup("").join(map(_marked, parts(text)))
+    return Markup('<div class="text">%s</div>') % marked
+
+
+def _marked(part: Part) -> Markup:
+    if part.kind == "text":
+        return Markup("").join(_span(piece) for piece in inline_parts(part.text))
+    return _span(part)
+
+
+def _span(part: Part) -> Markup:
+    if part.kind == "text":
+        return escape(part.text)
+    return Markup('<span class="%s">%s</span>') % ("math" if part.kind == "math" else "code", part.text)
 
 
 def formatted(text: str) -> Markup:
-    """Markdown as safe HTML: no raw HTML, no pictures, links only to the web and without a referrer."""
-    if len(text) > LONGEST:
-        return plain(text)
-    made = _markdown().render(text)
+    """Markdown as safe HTML: no raw HTML, no pictures, links only to the web and without a referrer.
+
+    Line breaks are kept, code without fences is set as code, and LaTeX becomes MathML.
+    """
+    made = _markdown().render("".join(_as_markdown(part) for part in parts(text)))
     made = _HEADING.sub("<p><strong>", made)  # the page's outline is the page's own
     made = _HEADING_END.sub("</strong></p>", made)
     clean = nh3.clean(
         made,
-        tags=set(TAGS),
-        attributes={"a": {"href"}, "ol": {"start"}},
+        tags=set(TAGS | MATH_TAGS),
+        attributes={"a": {"href"}, "ol": {"start"}, **_MATH_ATTRIBUTES},
         url_schemes={"http", "https", "mailto"},
         link_rel="noopener noreferrer nofollow",
         url_relative="deny",
@@ -44,14 +78,47 @@ def formatted(text: str) -> Markup:
     return Markup('<div class="prose">%s</div>') % Markup(clean)  # noqa: S704 - just cleaned
 
 
-def plain(text: str) -> Markup:
-    """A text as it was written."""
-    return Markup('<pre class="text">%s</pre>') % escape(text)
+def _as_markdown(part: Part) -> str:
+    """A block in Markdown's own terms: code between fences, displayed formulas between dollars."""
+    block = part.text.strip()
+    if part.kind == "code" and "```" not in block:
+        return f"\n```\n{part.text.rstrip()}\n```\n"
+    if part.kind == "math" and block.startswith("\\[") and block.endswith("\\]"):
+        return f"\n$$\n{block[2:-2]}\n$$\n"
+    if part.kind == "math" and block.startswith("\\begin{") and block.endswith("}"):
+        return f"\n$$\n{block}\n$$\n"
+    return part.text
 
 
-def judged(text: str | None, *, as_written: bool = False) -> Markup:
-    """A judged text; an empty or absent one says so."""
-    if text is None or not text.strip():
-        said = "(empty)" if text is not None else "(not there)"
-        return Markup('<p class="quiet">%s</p>') % said
-    return plain(text) if as_written else formatted(text)
+@cache
+def _markdown() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False, "linkify": False, "maxNesting": 20, "breaks": True})
+    parser.enable(["table", "strikethrough"]).disable(["image", "code"])  # indented prose is not code
+    parser.use(texmath_plugin, delimiters="brackets")
+    parser.use(dollarmath_plugin, allow_space=False, allow_digits=False, double_inline=True, renderer=_dollars)
+    parser.add_render_rule("math_inline", _inline_formula)
+    for name in ("math_block", "math_block_eqno"):
+        parser.add_render_rule(name, _block_formula)
+    return parser
+
+
+def _dollars(source: str, options: dict[str, Any]) -> str:
+    return _formula(source, "block" if options["display_mode"] else "inline")
+
+
+def _inline_formula(_renderer: Any, tokens: Any, at: int, *_rest: Any) -> str:
+    return _formula(tokens[at].content, "inline")
+
+
+def _block_formula(_renderer: Any, tokens: Any, at: int, *_rest: Any) -> str:
+    return f"<p>{_formula(tokens[at].content, 'block')}</p>"
+
+
+def _formula(source: str, display: str) -> str:
+    """LaTeX as MathML, or as it was written where it is not understood."""
+    if len(source) <= LONGEST_FORMULA:
+        try:
+            return convert(source.strip(), display=display)
+        except Exception:  # noqa: S110 - hostile text in a parser that raises what it likes
+            pass
+    return f"<code>{escape(source)}</code>"

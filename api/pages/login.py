@@ -1,14 +1,17 @@
 """Logging in with a key, out again, and how somebody wants to see the pages."""
 
+import math
 from typing import Annotated
 
 from fastapi import APIRouter, Form, HTTPException, Request, Response
 from fastapi.responses import RedirectResponse
 
+from ..authorization import permits
+from ..keys import Caller
 from ..service import Service
 from .access import ViewerDep, change_session, session_of, sessions_of
 from .page_route import PageRoute
-from .rendering import page
+from .rendering import NAVIGATION, page
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 HOME = "/reviews"
@@ -21,14 +24,19 @@ def own_path(wanted: str) -> str:
     return wanted if plain and wanted.startswith("/") and not wanted.startswith("//") else HOME
 
 
+def landing(caller: Caller, wanted: str = HOME) -> str:
+    """Where a login leads: the page that was asked for, else the first one that the scopes open."""
+    return next(one for one in (own_path(wanted), *(address for _, address in NAVIGATION)) if permits(caller, one))
+
+
 def go_to(path: str) -> Response:
     """Sends the browser on after a form."""
     return RedirectResponse(own_path(path), 303)
 
 
 @router.get("/")
-async def home() -> Response:
-    return go_to(HOME)
+async def home(viewer: ViewerDep) -> Response:
+    return go_to(landing(viewer.caller))
 
 
 @router.get("/login")
@@ -48,6 +56,10 @@ async def log_in(
     next: Annotated[str, Form()] = HOME,
 ) -> Response:
     running: Service = request.app.state.service
+    seconds = running.logins.wait(Caller(request.client.host if request.client else "", frozenset()))
+    if seconds:
+        detail = f"too many tries to log in from here: try again in {seconds:.0f} s"
+        raise HTTPException(429, detail, {"Retry-After": str(math.ceil(seconds))})
     caller = running.keys.caller(key.strip())
     sessions = sessions_of(request)
     if caller is None:
@@ -60,11 +72,12 @@ async def log_in(
         "reviewer": name.strip() or None,
     }
     change_session(request, sessions.new().model_copy(update=given))
-    return go_to(next)
+    return go_to(landing(caller, next))
 
 
 @router.post("/logout")
 async def log_out(request: Request) -> Response:
+    sessions_of(request).end(session_of(request))
     change_session(request, sessions_of(request).new())
     return go_to("/login")
 

@@ -106,6 +106,13 @@ async def _error(request: Request, error: Exception) -> Response:
     return response
 
 
+def refusal_page(request: Request, status: int, detail: str) -> Response:
+    """An error of a request that no route was asked about: without a session, and without any of its form tokens."""
+    response = error_page(request, None, status, detail, [])
+    response.headers.update(HEADERS)
+    return response
+
+
 async def _known_viewer(request: Request) -> Viewer | None:
     try:
         return await viewer(request)

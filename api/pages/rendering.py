@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from metajudge import __version__
 
+from ..authorization import permits
 from .access import Viewer
 from .assets import asset
 from .judged_text import judged
@@ -39,7 +40,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals |= {"asset": asset, "navigation": NAVIGATION, "version": __version__, "tones": TONES}
+    made.globals |= {"asset": asset, "version": __version__, "tones": TONES}
     made.filters |= {"when": when, "number": number, "judged": judged, "percent": percent}
     return made
 
@@ -61,13 +62,18 @@ def page(
         given: the template's variables.
     """
     found = environment().get_template(template)
-    context = {"viewer": viewer, "path": request.url.path, **given}
+    context = {"viewer": viewer, "navigation": _navigation(viewer), "path": request.url.path, **given}
     if part is not None and wants_part(request):
         made = found.new_context(context)
         text = "".join(found.blocks[part](made))
     else:
         text = found.render(context)
     return HTMLResponse(text, http_status, headers={"Vary": "HX-Request"})
+
+
+def _navigation(viewer: Viewer | None) -> list[tuple[str, str]]:
+    """The pages that a caller may open."""
+    return [] if viewer is None else [(name, path) for name, path in NAVIGATION if permits(viewer.caller, path)]
 
 
 def error_page(request: Request, viewer: Viewer | None, status: int, detail: str, errors: list[str]) -> Response:

@@ -13,18 +13,19 @@ from metajudge.reviews import HumanDecision, Outcome, ReviewState
 from metajudge.reviews.deciding import decision_from
 from metajudge.reviews.queue import ReviewFilter
 from metajudge.store.protocol import Store
+from metajudge.store.redaction import without_label
 from metajudge.types import AnyVerdict, Assessment, Grade, Judgment
 
 from ..audit import KIND as CHANGE
 from ..audit import Action
 from ..deps import ServiceDep, StoreDep
 from ..routes.reviews import look_for_patterns
-from .access import ChangesDep, ReaderDep, ReviewerDep, Viewer, remember_seen
+from .access import ChangesDep, Viewer, ViewerDep, decides_blind, show_machine
 from .case_view import case_texts, has_decided, history, may_see_decisions, panel_of, sides_of, verdict_choices
 from .login import go_to
 from .page_route import PageRoute
 from .rendering import page
-from .review_queue import Done, Wish, WishDep, decided_just_now, existing, named, to_next
+from .review_queue import Done, Wish, WishDep, decided_just_now, existing, is_settled, named, subject_of, to_next
 from .wording import OUTCOMES, verdict_words, why_here, why_here_blind
 
 router = APIRouter(prefix="/reviews", include_in_schema=False, route_class=PageRoute)
@@ -45,17 +46,23 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A review and what it is about."""
+    """A review and what it is about.
+
+    Attributes:
+        assessments: when, and what came of vetting: one for each panel, the newest.
+        earlier: what these replaced, oldest first.
+    """
 
     state: ReviewState
     judgment: Judgment | None
-    assessments: Sequence[tuple[float, Assessment]]
+    assessments: Sequence[tuple[float, Assessment]] = ()
+    earlier: Sequence[tuple[float, Assessment]] = ()
 
 
 @router.get("/{review_id}")
 async def case(
     request: Request,
-    viewer: ReaderDep,
+    viewer: ViewerDep,
     store: StoreDep,
     wish: WishDep,
     review_id: str,
@@ -71,7 +78,7 @@ async def case(
 async def decide(
     request: Request,
     running: ServiceDep,
-    viewer: ReviewerDep,
+    viewer: ViewerDep,
     store: StoreDep,
     changes: ChangesDep,
     wish: WishDep,
@@ -90,7 +97,8 @@ async def decide(
     draft = Draft(outcome, verdict, grade, scores, reason.strip())
     found = await _found(store, review_id)
     try:
-        made = _decision(found, named(viewer), draft, blind and viewer.decides_blind(review_id))
+        blind = blind and await decides_blind(store, viewer, subject_of(found.state.review))
+        made = _decision(found, named(viewer), draft, blind)
         decided = await store.reviews.decide(made, now=time.time())
     except (ReviewError, InputError) as error:
         if isinstance(error, ReviewError) and error.reason == "unknown":
@@ -160,15 +168,19 @@ async def _found(store: Store, review_id: str) -> Found:
     state = await existing(store, review_id)
     review = state.review
     if review.subject == "case":
-        return Found(state, None, ())
+        return Found(state, None)
     judgment = await store.find_judgment(review.subject_digest)
-    shown = await store.show(review.subject_id) or {"assessments": []}
-    kept = [
-        (float(row["created_at"]), Assessment.model_validate(row["payload"]))
-        for row in shown["assessments"]
-        if row["judgment_digest"] == review.subject_digest
-    ]
-    return Found(state, judgment, kept)
+    judgment = None if judgment is None else without_label(judgment)
+    shown = await store.show(review.subject_id) or {}
+    kept, earlier = (
+        [
+            (float(row["created_at"]), Assessment.model_validate(row["payload"]))
+            for row in shown.get(name, ())
+            if row["judgment_digest"] == review.subject_digest
+        ]
+        for name in ("assessments", "history")
+    )
+    return Found(state, judgment, kept, earlier)
 
 
 def _newest(found: Found) -> Assessment | None:
@@ -176,7 +188,7 @@ def _newest(found: Found) -> Assessment | None:
     policy = found.state.review.policy
     decided = [
         one
-        for _, one in found.assessments
+        for _, one in (*found.earlier, *found.assessments)
         if one.decision is not None and policy is not None and one.decision.policy_digest == policy.digest
     ]
     return (decided or [one for _, one in found.assessments] or [None])[-1]  # type: ignore[list-item]
@@ -197,12 +209,12 @@ async def _case_page(
     state, judgment, review = found.state, found.judgment, found.state.review
     reviewer = viewer.reviewer
     open_to_see = may_see_decisions(state, reviewer)
-    reveal = open_to_see or not viewer.session.blind
+    reveal = not viewer.session.blind or await is_settled(store, viewer, state)
     sides = () if judgment is None else sides_of(judgment, review.review_id, reviewer)
     names = {side.response: side.title for side in sides}
     assessment = _newest(found) if reveal else None
-    if reveal and not open_to_see:
-        remember_seen(request, review.review_id)
+    if reveal:
+        await show_machine(store, viewer, [subject_of(review)])
     before, after = await _neighbours(store, wish.filter(viewer), review.review_id)
     return page(
         request,
@@ -238,7 +250,7 @@ async def _case_page(
         problem=problem,
         draft=draft,
         done=done,
-        seen=not viewer.decides_blind(review.review_id),
+        seen=not await decides_blind(store, viewer, subject_of(review)),
     )
 
 

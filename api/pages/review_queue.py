@@ -15,7 +15,7 @@ from metajudge.store.protocol import Store
 
 from ..audit import Action, Changes
 from ..deps import StoreDep
-from .access import ChangesDep, ReaderDep, ReviewerDep, Viewer
+from .access import ChangesDep, Viewer, ViewerDep, show_machine
 from .case_view import may_see_decisions
 from .login import go_to
 from .page_route import PageRoute
@@ -74,7 +74,7 @@ class Row(BaseModel):
 @router.get("")
 async def queue(
     request: Request,
-    viewer: ReaderDep,
+    viewer: ViewerDep,
     store: StoreDep,
     wish: WishDep,
     cursor: Annotated[str | None, Query(max_length=200)] = None,
@@ -100,18 +100,18 @@ async def queue(
 
 
 @router.post("/next")
-async def take_next(viewer: ReviewerDep, store: StoreDep, changes: ChangesDep, wish: WishDep) -> Response:
+async def take_next(viewer: ViewerDep, store: StoreDep, changes: ChangesDep, wish: WishDep) -> Response:
     return await to_next(store, viewer, changes, wish)
 
 
 @router.post("/{review_id}/claim")
-async def claim(viewer: ReviewerDep, store: StoreDep, changes: ChangesDep, wish: WishDep, review_id: str) -> Response:
+async def claim(viewer: ViewerDep, store: StoreDep, changes: ChangesDep, wish: WishDep, review_id: str) -> Response:
     await take(store, viewer, changes, review_id)
     return go_to(f"/reviews/{review_id}{wish.query}")
 
 
 @router.post("/{review_id}/release")
-async def release(viewer: ReviewerDep, store: StoreDep, changes: ChangesDep, wish: WishDep, review_id: str) -> Response:
+async def release(viewer: ViewerDep, store: StoreDep, changes: ChangesDep, wish: WishDep, review_id: str) -> Response:
     await existing(store, review_id)
     await store.reviews.release(review_id, named(viewer), now=time.time())
     await changes.note(Action.REVIEW_RELEASE, review_id, reviewer=named(viewer))
@@ -167,22 +167,46 @@ async def existing(store: Store, review_id: str) -> ReviewState:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a person has just decided."""
+    """What a person has just decided; ``told`` says whether the judge's verdict may be shown with it."""
 
     review: Review
     decision: HumanDecision
+    told: bool
 
 
 async def decided_just_now(store: Store, viewer: Viewer, review_id: str | None) -> Done | None:
     """What a person has just decided, to say so; None for a review they have not decided."""
     state = None if review_id is None else await store.reviews.get(review_id, now=time.time())
     own = [] if state is None else [one for one in state.decisions if one.reviewer == viewer.reviewer]
-    return Done(state.review, own[0]) if state is not None and own else None
+    if state is None or not own:
+        return None
+    told = own[0].blind and await is_settled(store, viewer, state)
+    if told:
+        await show_machine(store, viewer, [subject_of(state.review)])
+    return Done(state.review, own[0], told)
+
+
+def subject_of(review: Review) -> str:
+    """What a review is about, for the record of who has seen what: every review of a judgment is about that one."""
+    return review.subject_id if review.subject == "judgment" else review.subject_digest
+
+
+async def is_settled(store: Store, viewer: Viewer, state: ReviewState) -> bool:
+    """Whether nothing about a review's subject is left for a person to decide, so that blind mode hides it no longer.
+
+    Another policy may have sent the same judgment to review once more.
+    """
+    if not may_see_decisions(state, viewer.reviewer):
+        return False
+    return (
+        state.review.subject != "judgment"
+        or state.review.subject_id not in (await viewer.sight.undecided(store)).subjects
+    )
 
 
 async def _row(store: Store, viewer: Viewer, state: ReviewState) -> Row:
     review = state.review
-    reveal = not viewer.session.blind or may_see_decisions(state, viewer.reviewer)
+    reveal = not viewer.session.blind or await is_settled(store, viewer, state)
     judgment = None if review.subject == "case" else await store.find_judgment(review.subject_digest)
     record = clash_of(review) if is_clash(review) else None
     named = (

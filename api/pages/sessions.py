@@ -1,7 +1,7 @@
 """Sessions of people in a browser: a signed cookie, and the token that every form has to carry.
 
-Nothing is kept on the server. The signing key is made anew by every process, so a restart ends all sessions, and nobody
-who reads the service's file or its store can make one.
+The server keeps nothing but which sessions were ended. The signing key is made anew by every process, so a restart ends
+all sessions, and nobody who reads the service's file or its store can make one.
 """
 
 import base64
@@ -18,8 +18,6 @@ from ..keys import Scope
 
 SESSION_S = 12 * 3600.0
 """How long a session lasts."""
-SEEN = 40
-"""How many reviews a session remembers to have shown; cookies are small."""
 
 
 class Session(BaseModel):
@@ -30,8 +28,7 @@ class Session(BaseModel):
         caller: name of the key somebody logged in with; None before that, and where the service has no keys.
         reviewer: the name that stands beside this person's decisions; None until it is known.
         blind: cases are shown without judge, verdict and scores until they are decided.
-        seen: reviews whose machine verdict this person was shown before deciding; the newest ones.
-        plain: judged texts are shown as they are written, not as formatted Markdown.
+        plain: judged texts are shown as they are written, not as formatted Markdown; the default.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -43,12 +40,12 @@ class Session(BaseModel):
     requests_per_minute: int | None = None
     reviewer: str | None = None
     blind: bool = False
-    seen: tuple[str, ...] = ()
-    plain: bool = False
+    plain: bool = True
 
-    def having_seen(self, review_id: str) -> "Session":
-        """The session of somebody who was shown what the machine said of a review."""
-        return self.model_copy(update={"seen": (*self.seen, review_id)[-SEEN:]})
+    @property
+    def mark(self) -> str:
+        """What tells this session from others on record; no form token or cookie can be made of it."""
+        return hashlib.sha256(self.nonce.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +59,7 @@ class Sessions:
 
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
     clock: Callable[[], float] = time.time
+    _ended: dict[str, float] = field(default_factory=dict, repr=False)
 
     def new(self) -> Session:
         """A session of nobody in particular."""
@@ -73,7 +71,7 @@ class Sessions:
         return f"{payload}.{self._sign('session', payload)}"
 
     def decode(self, cookie: str) -> Session | None:
-        """The session of a cookie; None where it was not signed here, has been changed, or has expired."""
+        """The session of a cookie; None where it was not signed here, was changed or ended, or has expired."""
         payload, _, signature = cookie.rpartition(".")
         if not hmac.compare_digest(self._sign("session", payload).encode(), signature.encode()):
             return None
@@ -81,7 +79,16 @@ class Sessions:
             session = Session.model_validate_json(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
         except (ValueError, ValidationError):
             return None
+        if session.nonce in self._ended:
+            return None
         return session if session.expires_at > self.clock() else None
+
+    def end(self, session: Session) -> None:
+        """Ends a session for every copy of its cookie; remembered until it would have expired anyway."""
+        now = self.clock()
+        for nonce in [nonce for nonce, expires_at in self._ended.items() if expires_at <= now]:
+            del self._ended[nonce]
+        self._ended[session.nonce] = session.expires_at
 
     def token(self, session: Session) -> str:
         """What forms of a session carry, which no other site can know."""

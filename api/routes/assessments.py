@@ -3,19 +3,17 @@
 from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Depends, HTTPException, Query, Response
+from fastapi import APIRouter, HTTPException, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from metajudge.store.fitting import NewestFilter, newest_fitting
+from metajudge.store.redaction import without_labels
 from metajudge.types import Assessment, Status
 
-from ..deps import StoreDep, needs
+from ..deps import SightDep, StoreDep
 from ..errors import RESPONSES
-from ..keys import Scope
 
-router = APIRouter(
-    prefix="/v1/assessments", tags=["assessments"], dependencies=[Depends(needs(Scope.READ))], responses=RESPONSES
-)
+router = APIRouter(prefix="/v1/assessments", tags=["assessments"], responses=RESPONSES)
 
 
 class Filters(BaseModel):
@@ -54,9 +52,15 @@ async def assessments(store: StoreDep, wanted: Annotated[Filters, Query()]) -> A
 
 
 @router.get("/{name:path}", summary="Everything about a judgment, an item or a run", response_model=dict[str, Any])
-async def provenance(store: StoreDep, name: str) -> Response:
-    """Records, every assessment, every call with its cost, reviews, policies: by judgment, item or run id."""
+async def provenance(store: StoreDep, sight: SightDep, name: str) -> Response:
+    """Records, assessments, every call with its cost, reviews, policies: by judgment, item or run id.
+
+    `assessments` holds the newest of each judgment and panel, `history` the earlier ones that it replaced. Labels are
+    kept from keys that may review and not read, and from all that may review while the item waits for them:
+    `labels_withheld` then lists the items.
+    """
     found = await store.show(name)
     if found is None:
         raise HTTPException(404, f"nothing is kept under {name!r}")
+    found = without_labels(found, await sight.withheld(store))
     return Response(orjson.dumps(found), media_type="application/json")

@@ -2,15 +2,14 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
 from ..audit import KIND
-from ..deps import StoreDep, needs
+from ..deps import StoreDep
 from ..errors import RESPONSES
-from ..keys import Scope
 
-router = APIRouter(prefix="/v1/audit", tags=["audit"], dependencies=[Depends(needs(Scope.ADMIN))], responses=RESPONSES)
+router = APIRouter(prefix="/v1/audit", tags=["audit"], responses=RESPONSES)
 
 
 class ChangeRecord(BaseModel):

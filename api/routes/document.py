@@ -11,6 +11,8 @@ import orjson
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse
 
+from ..authorization import declare
+
 router = APIRouter(include_in_schema=False)
 
 STYLE = """
@@ -44,8 +46,7 @@ async def document(request: Request) -> HTMLResponse:
 
 async def _schema(request: Request) -> dict[str, Any]:
     """The document; making it takes most of a second, which nobody who is being vetted for should have to wait."""
-    made: dict[str, Any] = await asyncio.to_thread(request.app.openapi)
-    return made
+    return declare(await asyncio.to_thread(request.app.openapi))
 
 
 def page(schema: dict[str, Any]) -> str:

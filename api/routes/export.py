@@ -1,23 +1,21 @@
 """Preference data from what was kept."""
 
-import shutil
-import tempfile
-from pathlib import Path
+import asyncio
+import json
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Depends
-from fastapi.responses import FileResponse
-from starlette.background import BackgroundTask
+from fastapi import APIRouter, Body, Request
+from fastapi.responses import StreamingResponse
 
-from metajudge.errors import InputError
 from metajudge.preferences import ExportRequest
 from metajudge.store.protocol import Store
-from metajudge.types import Assessment
 
+from ..admission import ClientGoneError, disconnected
 from ..audit import Action
-from ..deps import ChangesDep, ServiceDep, StoreDep, needs
-from ..errors import RESPONSES
-from ..keys import Scope
+from ..deps import ChangesDep, ServiceDep, StoreDep
+from ..errors import RESPONSES, Problem
+from ..exporting import Archive, archive_of
+from ..options import ServiceOptions
 
 EXAMPLES: Any = {
     "accepted": {"summary": "Pairs of responses from accepted judgments", "value": {"format": "trl-conversational"}},
@@ -25,45 +23,61 @@ EXAMPLES: Any = {
         "summary": "From judgments that are probably right, split by question",
         "value": {"selection": {"rule": "min_probability", "min_probability": 0.9}, "split": [0.9, 0.1]},
     },
+    "filtered": {
+        "summary": "From what one judge said and was vetted since a day",
+        "value": {"filters": {"judges": ["gpt-4o"], "since": "2026-11-01"}},
+    },
 }
-router = APIRouter(prefix="/v1/export", tags=["export"], dependencies=[Depends(needs(Scope.READ))], responses=RESPONSES)
+router = APIRouter(prefix="/v1/export", tags=["export"], responses=RESPONSES)
+
+
+SUMMARY = "X-Export-Summary"
 
 
 @router.post(
     "/preferences",
     summary="A preference dataset as a zip file",
-    response_class=FileResponse,
-    responses={200: {"content": {"application/zip": {"schema": {"type": "string", "format": "binary"}}}}},
+    response_class=StreamingResponse,
+    responses={
+        200: {
+            "content": {"application/zip": {"schema": {"type": "string", "format": "binary"}}},
+            "headers": {SUMMARY: {"description": "Rows and counts as JSON.", "schema": {"type": "string"}}},
+        },
+        507: {"model": Problem, "content": {"application/problem+json": {}}},
+    },
 )
 async def preferences(
+    request: Request,
     running: ServiceDep,
     store: StoreDep,
     changes: ChangesDep,
     body: Annotated[ExportRequest, Body(openapi_examples=EXAMPLES)],
-) -> FileResponse:
+) -> StreamingResponse:
     """The folder of `metajudge export preferences`: data, dataset card, statistics, manifest.
 
-    Of several assessments of a judgment the newest counts, and of several judgments with one id the one vetted last.
+    Decisions of people come first, then the newest action of a policy, then the selection. Of several assessments of a
+    judgment the newest counts, and of several judgments with one id the one vetted last. An item id that stands for two
+    contents is left out and named. The header `X-Export-Summary` counts what was kept, by whom, and what was dropped.
     """
-    work = Path(tempfile.mkdtemp(prefix="metajudge-export-"))
-    archive = await running.computing.ask(lambda: _archive(store, body, work), held=work)
+    archive = await running.computing.in_turn(lambda: _while_waited_for(request, store, running.options, body))
     await changes.note(Action.EXPORT, "preferences", request=body.model_dump(mode="json", exclude_defaults=True))
-    tidy = BackgroundTask(shutil.rmtree, work, ignore_errors=True)
-    return FileResponse(archive, media_type="application/zip", filename="preferences.zip", background=tidy)
+    headers = {
+        "content-length": str(archive.size),
+        "content-disposition": 'attachment; filename="preferences.zip"',
+        SUMMARY: json.dumps(archive.summary),
+    }
+    return StreamingResponse(archive.pieces(), media_type="application/zip", headers=headers)
 
 
-async def _archive(store: Store, asked: ExportRequest, folder: Path) -> Path:
-    from metajudge.preferences import export
-
-    judgments = await store.judgments()
-    newest: dict[str, Assessment] = {}  # of several panels', or of several contents under one id, the last one's counts
-    after = 0
-    while page := await store.newest_assessments(after):
-        newest |= {one.judgment_id: one for _, one in page}
-        after = page[-1][0]
-    if not judgments:
-        raise InputError("the store holds no judgment yet: vet some first")
-    contents = {one.judgment_digest for one in newest.values()}
-    vetted = {one.id: one for one in judgments if one.digest in contents or one.id not in newest}
-    export(folder / "preferences", asked, judgments=list(vetted.values()), assessments=list(newest.values()))
-    return Path(shutil.make_archive(str(folder / "out"), "zip", folder / "preferences"))
+async def _while_waited_for(request: Request, store: Store, options: ServiceOptions, body: ExportRequest) -> Archive:
+    """Makes the archive; a caller who goes away ends it."""
+    work, gone = asyncio.ensure_future(archive_of(store, options, body)), asyncio.ensure_future(disconnected(request))
+    try:
+        await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not work.done():
+            raise ClientGoneError
+        return work.result()
+    finally:
+        for one in (work, gone):
+            one.cancel()
+        await asyncio.gather(work, gone, return_exceptions=True)

@@ -3,23 +3,22 @@
 import time
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, HTTPException, Query, Response
+from fastapi import APIRouter, HTTPException, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from metajudge.errors import InputError, PolicyError
 from metajudge.feedback.backtest import Backtest
 from metajudge.feedback.loop import FeedbackLoop
+from metajudge.feedback.metrics import without_truth
 from metajudge.feedback.proposals import Activation, Proposal
 
 from ..audit import Action
-from ..deps import CallerDep, ChangesDep, ServiceDep, StoreDep, needs
+from ..deps import CallerDep, ChangesDep, ServiceDep, SightDep, StoreDep
 from ..encoding import plain_json
 from ..errors import RESPONSES
-from ..keys import Scope
 from ..rubrics import NAME
 
 router = APIRouter(prefix="/v1/feedback", tags=["feedback"], responses=RESPONSES)
-MAY_SEE, MAY_CHANGE = [Depends(needs(Scope.READ, Scope.REVIEW))], [Depends(needs(Scope.ADMIN))]
 PolicyName = Annotated[str, Query(pattern=NAME, examples=["verdict"])]
 
 
@@ -31,24 +30,27 @@ class ActivateRequest(BaseModel):
     reason: str = Field(default="", max_length=10_000, examples=["Fewer wrong approvals on 240 decided cases."])
 
 
-@router.get("", summary="A policy against people's decisions", dependencies=MAY_SEE, response_model=dict[str, Any])
-async def feedback(running: ServiceDep, store: StoreDep, policy: PolicyName = "verdict") -> Response:
-    """Accuracy, false approvals and rejections, review efficiency, each with n and interval; patterns."""
+@router.get("", summary="A policy against people's decisions", response_model=dict[str, Any])
+async def feedback(running: ServiceDep, store: StoreDep, sight: SightDep, policy: PolicyName = "verdict") -> Response:
+    """Accuracy, false approvals and rejections, review efficiency, each with n and interval; patterns.
+
+    Keys that may review and not read do not get what rests on the items' labels.
+    """
     loop = FeedbackLoop(store, clock=time.time)
     try:
         report = await running.computing.ask(lambda: loop.report(policy))
     except PolicyError as error:
         raise HTTPException(404, str(error)) from None
-    return plain_json(report.to_json())
+    return plain_json(report.to_json() if sight.labels else without_truth(report.to_json()))
 
 
-@router.get("/proposals", summary="Proposals", dependencies=MAY_SEE)
+@router.get("/proposals", summary="Proposals")
 async def proposals(store: StoreDep, policy: Annotated[str | None, Query(pattern=NAME)] = None) -> list[Proposal]:
     """All of them, oldest first, each with its backtest; refused ones included."""
     return await FeedbackLoop(store, clock=time.time).proposals(policy)
 
 
-@router.post("/proposals", summary="Look for proposals now", dependencies=MAY_CHANGE)
+@router.post("/proposals", summary="Look for proposals now")
 async def propose(
     running: ServiceDep, store: StoreDep, changes: ChangesDep, policy: PolicyName = "verdict"
 ) -> list[Proposal]:
@@ -59,13 +61,13 @@ async def propose(
     return found
 
 
-@router.get("/activations", summary="What was put in force", dependencies=MAY_SEE)
+@router.get("/activations", summary="What was put in force")
 async def activations(store: StoreDep) -> list[Activation]:
     """By whom, when, why and with which backtest; oldest first."""
     return await FeedbackLoop(store, clock=time.time).activations()
 
 
-@router.post("/proposals/{proposal_id}/backtest", summary="Test a proposal anew", dependencies=MAY_CHANGE)
+@router.post("/proposals/{proposal_id}/backtest", summary="Test a proposal anew")
 async def backtest(running: ServiceDep, store: StoreDep, changes: ChangesDep, proposal_id: str) -> Backtest:
     """On all cases decided by now, against the version in force."""
     loop, proposal = await _loop(store, proposal_id)
@@ -74,7 +76,7 @@ async def backtest(running: ServiceDep, store: StoreDep, changes: ChangesDep, pr
     return found
 
 
-@router.post("/proposals/{proposal_id}/activate", summary="Put a proposal in force", dependencies=MAY_CHANGE)
+@router.post("/proposals/{proposal_id}/activate", summary="Put a proposal in force")
 async def activate(
     store: StoreDep, changes: ChangesDep, caller: CallerDep, proposal_id: str, body: ActivateRequest
 ) -> Activation:

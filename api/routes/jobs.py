@@ -17,18 +17,17 @@ from metajudge.types import Assessment, Judgment
 
 from ..admission import ClientGoneError
 from ..audit import Action
-from ..deps import CallerDep, ChangesDep, ServiceDep, needs
+from ..authorization import owner_for
+from ..deps import CallerDep, ChangesDep, ServiceDep
 from ..errors import RESPONSES, ProblemError
 from ..idempotency import Claim, IdempotencyKey, fingerprint, replay
 from ..jobs import JobStatus, receive_lines
-from ..keys import Scope
 from ..panels import Choice
-from ..queue import all_results
+from ..queue import FIRST_CURSOR, all_results, cursor_of, results_page, seq_of
 from ..schemas import EXAMPLE_JUDGMENT
 from ..service import Service
 
 router = APIRouter(prefix="/v1", tags=["jobs"], responses=RESPONSES)
-MAY_RUN, MAY_SEE = [Depends(needs(Scope.VET))], [Depends(needs(Scope.VET, Scope.READ))]
 TOLD_AT_MOST = 20
 AT_ONCE = 100
 """Records of a JSON array that are checked before others get their turn."""
@@ -55,11 +54,13 @@ class JobResult(BaseModel):
 
 
 class ResultPage(BaseModel):
-    """A page of results in input order."""
+    """A page of results in order of completion."""
 
     results: list[JobResult]
     next_cursor: int | None = Field(
-        default=None, description="`after` of the next page; null at the end of what there is so far."
+        default=None,
+        description="`after` of the next page, which may have to be filled yet; null once the job has ended and no "
+        "result follows.",
     )
 
 
@@ -67,7 +68,6 @@ class ResultPage(BaseModel):
     "/vet/batch",
     status_code=202,
     summary="Vet many judgments in the background",
-    dependencies=MAY_RUN,
     response_model=JobStatus,
     openapi_extra=UPLOAD,
 )
@@ -159,24 +159,25 @@ class JobPage(BaseModel):
     next_cursor: str | None = Field(default=None, description="`before` of the next page; null at the end.")
 
 
-@router.get("/jobs", summary="Jobs, newest first", dependencies=MAY_SEE)
+@router.get("/jobs", summary="Jobs, newest first")
 async def all_jobs(
     running: ServiceDep,
+    caller: CallerDep,
     before: Annotated[str | None, Query(max_length=100, description="The cursor of the page before.")] = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
 ) -> JobPage:
-    """Of all callers: each says whose it is."""
-    page = await running.jobs.page(before, limit)
+    """Those that this key sent; a key with `admin` sees all. Each says whose it is."""
+    page = await running.jobs.page(before, limit, owner_for(caller))
     return JobPage(jobs=page, next_cursor=page[-1].job_id if len(page) == limit else None)
 
 
-@router.get("/jobs/{job_id}", summary="How far a job has come", dependencies=MAY_SEE)
+@router.get("/jobs/{job_id}", summary="How far a job has come")
 async def job(running: ServiceDep, job_id: str) -> JobStatus:
     """Its state, and how many results there are of each status."""
     return await running.jobs.status(job_id)
 
 
-@router.delete("/jobs/{job_id}", summary="Cancel a job, or delete one that has ended", dependencies=MAY_RUN)
+@router.delete("/jobs/{job_id}", summary="Cancel a job, or delete one that has ended")
 async def cancel(running: ServiceDep, changes: ChangesDep, job_id: str) -> JobStatus:
     """What is at work ends within a second or two; results so far stay. An ended job is deleted with its results."""
     ended = (await running.jobs.status(job_id)).state.ended
@@ -187,8 +188,7 @@ async def cancel(running: ServiceDep, changes: ChangesDep, job_id: str) -> JobSt
 
 @router.get(
     "/jobs/{job_id}/results",
-    summary="A job's results in input order",
-    dependencies=MAY_SEE,
+    summary="A job's results",
     response_model=ResultPage,
     responses={200: {"content": {"application/x-ndjson": {"schema": {"type": "string"}}}}},
 )
@@ -196,16 +196,23 @@ async def results(
     running: ServiceDep,
     job_id: str,
     accept: Annotated[str, Header()] = "application/json",
-    after: Annotated[int, Query(ge=-1, le=2**62, description="The cursor of the page before.")] = -1,
+    after: Annotated[int, Query(ge=-1, le=2**62, description="`next_cursor` of the page before.")] = -1,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> Response:
-    """A page, or all as JSONL where `Accept` is `application/x-ndjson`."""
+    """A page in order of completion, so that following `next_cursor` finds every result of a running job once.
+
+    Where nothing has come since the page before, the answer waits a moment. `Accept: application/x-ndjson` gives all
+    results so far as JSONL, in input order.
+    """
     await running.jobs.status(job_id)
     if "application/x-ndjson" in accept:
         return StreamingResponse(_lines(running, job_id), media_type="application/x-ndjson")
-    page = await running.jobs.results(job_id, after, limit)
-    parts = b",".join(b'{"item":%d,"assessment":%s}' % (row.item, row.payload) for row in page)
-    cursor = b"%d" % page[-1].item if len(page) == limit else b"null"
+    page = await results_page(running.jobs, job_id, after, limit)
+    if after >= 0 and not page.rows and page.next_cursor is not None:
+        await running.jobs.changed(job_id)
+        page = await results_page(running.jobs, job_id, after, limit)
+    parts = b",".join(b'{"item":%d,"assessment":%s}' % (row.item, row.payload) for row in page.rows)
+    cursor = b"null" if page.next_cursor is None else b"%d" % page.next_cursor
     return Response(b'{"results":[%s],"next_cursor":%s}' % (parts, cursor), media_type="application/json")
 
 
@@ -222,7 +229,7 @@ async def known(running: ServiceDep, job_id: str) -> None:
 @router.get(
     "/jobs/{job_id}/events",
     summary="A job as a stream",
-    dependencies=[*MAY_SEE, Depends(known)],
+    dependencies=[Depends(known)],
     response_class=EventSourceResponse,
 )
 async def events(
@@ -232,9 +239,11 @@ async def events(
         str | None, Header(description="The id of the last event seen, to go on after it.", max_length=40)
     ] = None,
 ) -> AsyncIterator[ServerSentEvent]:
-    """Server-sent events: `result` for each item as it comes, and `end` with the job's status."""
-    seen = int(last_event_id) if last_event_id is not None and last_event_id.isdecimal() else 0
-    seen = min(seen, 2**62)
+    """Server-sent events: `result` for each item as it comes, and `end` with the job's status.
+
+    An event's id is also the cursor of the pages of results that leads on after it.
+    """
+    seen = _seen(last_event_id)
     while True:
         state = await running.jobs.state(job_id)
         ended = state is None or state.ended
@@ -242,10 +251,18 @@ async def events(
         for result in page:
             seen = result.seq
             told = {"item": result.item, "judgment_id": result.judgment_id, "status": result.status}
-            yield ServerSentEvent(event="result", id=str(seen), data=told)
+            yield ServerSentEvent(event="result", id=str(cursor_of(seen)), data=told)
         if ended and not page:
             break
         if not page:
             await running.jobs.changed(job_id)
     if await running.jobs.state(job_id) is not None:
         yield ServerSentEvent(event="end", data=(await running.jobs.status(job_id)).model_dump(mode="json"))
+
+
+def _seen(last_event_id: str | None) -> int:
+    """The number of the last result seen; 0 for what is no id. Ids of earlier versions were the numbers themselves."""
+    if last_event_id is None or not (last_event_id.isascii() and last_event_id.isdecimal()):
+        return 0
+    given = min(int(last_event_id), 2**62)
+    return seq_of(given) if given >= FIRST_CURSOR else given

@@ -4,7 +4,7 @@ import time
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, HTTPException, Request
+from fastapi import APIRouter, HTTPException, Request
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from metajudge.agents import Agent
@@ -26,15 +26,14 @@ from metajudge.judging.records import judgment_of
 from metajudge.types import Failure, Item, Judgment
 
 from ..audit import Action
-from ..deps import ChangesDep, ServiceDep, needs
+from ..deps import ChangesDep, ServiceDep
 from ..errors import RESPONSES
-from ..keys import Scope
 from ..panels import Choice
 from ..rubrics import NAME
 from ..schemas import EXAMPLE_JUDGMENT
 from ..service import Service
 
-router = APIRouter(prefix="/v1", tags=["judging"], dependencies=[Depends(needs(Scope.VET))], responses=RESPONSES)
+router = APIRouter(prefix="/v1", tags=["judging"], responses=RESPONSES)
 MOST_RESPONSES = 50
 """Each may be a call to every judge: what one request can spend is bounded."""
 

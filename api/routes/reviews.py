@@ -3,7 +3,7 @@
 import time
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, HTTPException, Query
+from fastapi import APIRouter, HTTPException, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from metajudge.feedback.loop import FeedbackLoop
@@ -11,18 +11,18 @@ from metajudge.reviews import ReviewStatus
 from metajudge.reviews.deciding import decision_from
 from metajudge.reviews.queue import LEASE_S, ReviewFilter
 from metajudge.reviews.review import ReviewState
+from metajudge.reviews.seen import Onlooker, has_seen
 from metajudge.store.protocol import Store
+from metajudge.store.redaction import without_label
 from metajudge.types import Judgment
 
 from ..audit import Action
-from ..deps import CallerDep, ChangesDep, ServiceDep, StoreDep, needs
+from ..deps import CallerDep, ChangesDep, ServiceDep, StoreDep
 from ..errors import RESPONSES
-from ..keys import ANYBODY, Caller, Scope
+from ..keys import ANYBODY, Caller
 from ..service import Service
 
-router = APIRouter(
-    prefix="/v1/reviews", tags=["reviews"], dependencies=[Depends(needs(Scope.REVIEW))], responses=RESPONSES
-)
+router = APIRouter(prefix="/v1/reviews", tags=["reviews"], responses=RESPONSES)
 HIDDEN: Any = {"review": {"truth"}}
 Reviewer = Annotated[
     str | None,
@@ -156,6 +156,10 @@ async def decide(
         decided_at=time.time(),
         blind=body.blind,
     )
+    if made.blind:  # whatever the caller says: who was shown the machine's opinion on a page does not decide blind
+        subject = state.review.subject_id if judgment is not None else state.review.subject_digest
+        seen = await has_seen(store.audit_log, subject, Onlooker(person))
+        made = made.model_copy(update={"blind": not seen})
     decided = await store.reviews.decide(made, now=time.time())
     if len(decided.decisions) > len(state.decisions):
         await changes.note(Action.REVIEW_DECIDE, review_id, reviewer=person, outcome=made.outcome.value)
@@ -209,6 +213,4 @@ async def judgment_of(store: Store, state: ReviewState) -> Judgment | None:
     if state.review.subject != "judgment":
         return None
     found = await store.find_judgment(state.review.subject_digest)
-    if found is None or found.item.label is None:
-        return found
-    return found.model_copy(update={"item": found.item.model_copy(update={"label": None})})
+    return None if found is None else without_label(found)

@@ -10,14 +10,13 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from metajudge.types import AgentResult, Assessment, Judgment
 
-from ..deps import CallerDep, ServiceDep, needs
+from ..deps import CallerDep, ServiceDep
 from ..errors import RESPONSES, problem_of, request_id_of, status_of
 from ..idempotency import Claim, IdempotencyKey, fingerprint, replay
-from ..keys import Scope
 from ..schemas import EXAMPLE_JUDGMENT, VetBody, VetRequest
 from ..service import Service
 
-router = APIRouter(prefix="/v1", tags=["vet"], dependencies=[Depends(needs(Scope.VET))], responses=RESPONSES)
+router = APIRouter(prefix="/v1", tags=["vet"], responses=RESPONSES)
 
 EXAMPLES: Any = {
     "judgment": {"summary": "A judgment record as it is", "value": EXAMPLE_JUDGMENT},

@@ -5,12 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from metajudge.errors import InputError
+from metajudge.judging.blinding_report import blinding_totals
 from metajudge.judging.clash_record import ClashRecord
+from metajudge.judging.first_shown import first_shown
+from metajudge.judging.tally import why_no_unanimity
 from metajudge.stats.stability import ThirdRun
 
 from ..figure import Figures, to_json
 from .analysis import analyse
-from .clash_records import evaluations_of
+from .clash_records import Recorded, evaluations_of
 from .cycles import cycle_figures
 from .observers import self_figures
 from .run import Protocol
@@ -50,10 +53,15 @@ def analyse_records(
     repeats = protocol.runs if protocol is not None else _full_runs([one.run for one in recorded.evaluations])
     figures: Figures = {}
     if recorded.evaluations:  # answers made anew need no human to tell whether their winner stays
-        figures = analyse(recorded.evaluations, recorded.panel, repeats=repeats, third=third)
+        figures = analyse(
+            recorded.evaluations, recorded.panel, repeats=repeats, third=third, independent=recorded.independent
+        )
     return ReliabilityFindings(
         figures=figures | unlabelled,
-        summary=_summary(len(recorded.evaluations), recorded.left_out, recorded.panel, repeats, third),
+        summary=(
+            *_summary(len(recorded.evaluations), recorded.left_out, recorded.panel, repeats, third),
+            *_cautions(recorded),
+        ),
         provenance={
             "panel": ", ".join(recorded.panel),
             "attempts": str(recorded.attempts),
@@ -62,6 +70,16 @@ def analyse_records(
             "made with": ", ".join(sorted({record.metajudge_version for record in records})),
         },
     )
+
+
+def _cautions(recorded: Recorded) -> list[str]:
+    """How blind the judges were, and which of them follow the order shown."""
+    sentences = [blinding_totals(record.blinding for record in recorded.counting).sentence()]
+    alone = why_no_unanimity(2, len(recorded.panel), recorded.independent)
+    if alone is not None:
+        sentences.append(f"No verdict is called unanimous: {alone}.")
+    sentences += [f"Careful: {one.sentence()}." for one in first_shown(recorded.counting) if one.reported]
+    return [one for one in sentences if one]
 
 
 def _full_runs(runs: Sequence[int]) -> int:

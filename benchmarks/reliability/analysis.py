@@ -22,7 +22,12 @@ NOT_DONE = "There was no such run."
 
 
 def analyse(
-    evaluations: Sequence[Evaluation], judges: Sequence[str], *, repeats: int, third: ThirdRun | None = None
+    evaluations: Sequence[Evaluation],
+    judges: Sequence[str],
+    *,
+    repeats: int,
+    third: ThirdRun | None = None,
+    independent: int | None = None,
 ) -> Figures:
     """Every statistic of a panel's reliability, by id.
 
@@ -31,6 +36,7 @@ def analyse(
         judges: the configured panel, lost judges included.
         repeats: full runs; a run of a higher number is the targeted third.
         third: how its items were chosen.
+        independent: different models among the judges; None where each is one of its own.
 
     Raises:
         InputError: an item is evaluated twice in one run.
@@ -46,7 +52,7 @@ def analyse(
     found |= _stability(full)
     found |= _third_run([one for one in rows if one.run > repeats], third)
     found["majority.concordance"] = _majority(rows)
-    return found | judge_figures([one for one in full if one.run == 1], judges)
+    return found | judge_figures([one for one in full if one.run == 1], judges, independent)
 
 
 def third_run(evaluations: Sequence[Evaluation], size: int, *, seed: int = SEED) -> ThirdRun:

@@ -8,7 +8,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from metajudge.errors import InputError
-from metajudge.judging.clash_record import ClashRecord
+from metajudge.judging.clash_record import ClashRecord, attempt_that_counts
+from metajudge.judging.tally import Voter
 from metajudge.readers.lines import Line, Reject, Source, read_lines
 from metajudge.readers.reasons import reason_of
 from metajudge.types import Grade, digest
@@ -25,12 +26,16 @@ class Recorded:
         panel: the judges declared, the same in all records.
         left_out: records that are no labelled pair, by reason.
         attempts: records read, earlier attempts included.
+        counting: the record that counts for each evaluation, those left out included.
+        independent: different models on the panel.
     """
 
     evaluations: list[Evaluation] = field(default_factory=list)
     panel: tuple[str, ...] = ()
     left_out: Counter[str] = field(default_factory=Counter)
     attempts: int = 0
+    counting: list[ClashRecord] = field(default_factory=list)
+    independent: int = 0
 
 
 def holds_clash_records(path: Path) -> bool:
@@ -61,7 +66,7 @@ def read_clash_records(path: Path) -> list[ClashRecord]:
 def counted_attempts(records: Iterable[ClashRecord]) -> list[tuple[ClashRecord, float | None]]:
     """One record an evaluation, with the dollars of all its attempts.
 
-    The first attempt in which everybody could be asked counts, else the last one: the rule stored in each record.
+    The rule is the one stored in each record, see :func:`~metajudge.judging.clash_record.attempt_that_counts`.
     """
     attempts: dict[tuple[str, int, int], list[ClashRecord]] = {}
     for record in records:
@@ -69,7 +74,7 @@ def counted_attempts(records: Iterable[ClashRecord]) -> list[tuple[ClashRecord, 
     counted = []
     for mine in attempts.values():
         mine.sort(key=lambda record: record.attempt)
-        chosen = next((record for record in mine if record.everybody_asked), mine[-1])
+        chosen = attempt_that_counts(mine)
         spent = [record.spent_usd for record in mine]
         known = [cost for cost in spent if cost is not None]
         counted.append((chosen, sum(known) if len(known) == len(spent) else None))
@@ -91,12 +96,20 @@ def evaluations_of(records: Sequence[ClashRecord]) -> Recorded:
         )
     found = Recorded(panel=next(iter(panels), ()), attempts=len(records))
     for record, cost in counted_attempts(records):
+        found.counting.append(record)
         why = _unfit(record)
         if why:
             found.left_out[why] += 1
         else:
             found.evaluations.append(_evaluation(record, cost))
+    found.independent = _independent(found)
     return found
+
+
+def _independent(found: Recorded) -> int:
+    """Different models on the panel, as its votes record them; a judge that never voted counts as one of its own."""
+    models = {vote.judge: vote.model for one in found.counting for vote in one.votes if vote.role == "panel"}
+    return len({Voter(judge, model=models.get(judge)).identity for judge in found.panel})
 
 
 def _unfit(record: ClashRecord) -> str:

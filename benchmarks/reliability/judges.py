@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from metajudge.families import family_of
+from metajudge.judging.tally import why_no_unanimity
 from metajudge.stats.agreement import Agreement, fleiss_kappa, krippendorff_alpha, landis_koch
 from metajudge.stats.contingency import Table2x2, fisher_exact
 from metajudge.stats.intervals import binomial_test
@@ -15,17 +16,24 @@ from ..figure import NO_ROWS, Figure, Figures, absent, share
 from .records import Evaluation
 
 
-def judge_figures(rows: Sequence[Evaluation], judges: Sequence[str]) -> Figures:
+def judge_figures(rows: Sequence[Evaluation], judges: Sequence[str], independent: int | None = None) -> Figures:
     """All figures of the judges, over the first run.
 
     Args:
         rows: its evaluations.
         judges: the configured panel.
+        independent: different models among them; None where each is one of its own.
     """
     found: Figures = {}
     for judge in judges:
         found |= _one_judge(rows, judge)
-    return found | _ablation(rows, judges) | _unanimity(rows, judges) | _agreement(rows, judges) | _direction(rows)
+    return (
+        found
+        | _ablation(rows, judges)
+        | _unanimity(rows, judges, independent)
+        | _agreement(rows, judges)
+        | _direction(rows)
+    )
 
 
 def _one_judge(rows: Sequence[Evaluation], judge: str) -> Figures:
@@ -128,7 +136,14 @@ def _gains(results: Sequence[PanelResult], size: int, n: int) -> Figures:
     }
 
 
-def _unanimity(rows: Sequence[Evaluation], judges: Sequence[str]) -> Figures:
+def _unanimity(rows: Sequence[Evaluation], judges: Sequence[str], independent: int | None) -> Figures:
+    alone = why_no_unanimity(2, len(judges), len(judges) if independent is None else independent)
+    if alone is not None:
+        text = "unanimous against split panels of run 1"
+        return {
+            f"unanimity.{name}": absent(text, f"{alone.capitalize()}.")
+            for name in (Unity.UNANIMOUS, Unity.SPLIT, "fisher_p")
+        }
     kinds: defaultdict[Unity, list[Evaluation]] = defaultdict(list)
     for one in rows:
         kinds[unity([one.votes.get(judge) for judge in judges], len(judges))].append(one)

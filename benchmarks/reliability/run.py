@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from metajudge.errors import ConfigurationError, InputError
-from metajudge.judging.clash import Clash, Place, evaluate
+from metajudge.judging.clash import Clash, Place, evaluate, unchanged
 from metajudge.judging.clash_record import ClashRecord
 from metajudge.runs import Job, RunEnd, Stop, run_all
 from metajudge.stats.stability import ThirdRun
@@ -98,6 +98,8 @@ async def run_panel(
     found = PanelRun(list(earlier), RunEnd.FINISHED)
     stop = stop or Stop()
     last = {record.key: record for record in sorted(found.records, key=lambda record: record.attempt)}
+    standing: set[str] = set()
+    by_id = {item.id: item for item in items}
     _require_same(found.records, items, clash, protocol)
 
     async def work(job: Job[_Evaluation, ClashRecord]) -> ClashRecord:
@@ -112,7 +114,12 @@ async def run_panel(
             keep(record)
 
     async def find_done(keys: Sequence[str]) -> Mapping[str, ClashRecord]:
-        return {key: last[key] for key in keys if key in last}
+        there = [last[key] for key in keys if key in last]
+        for record in there:  # one whose judges read what is hidden today is judged anew
+            item = by_id[record.item_id]
+            if await unchanged(record, item, hiding(clash, item)):
+                standing.add(record.key)
+        return {record.key: record for record in there}
 
     async def runs(evaluations: Iterable[_Evaluation]) -> RunEnd:
         return await run_all(
@@ -120,7 +127,7 @@ async def run_panel(
             work,
             key=lambda one: protocol.place(one.run).key(one.item, hiding(clash, one.item)),
             find_done=find_done,
-            keep=lambda record: record.everybody_asked,
+            keep=lambda record: record.everybody_asked and record.key in standing,
             finished=finished,
             workers=workers,
             stop=stop,
@@ -136,7 +143,7 @@ async def run_panel(
 
 
 def hiding(clash: Clash, item: Item) -> Clash:
-    """The panel, with the names of this item's models hidden from it."""
+    """The panel, with the ids of this item's models among the names hidden; the key of an evaluation holds them."""
     names = {*clash.hide_names, *(item.models or {}).values()}
     return replace(clash, hide_names=tuple(sorted(names)))
 

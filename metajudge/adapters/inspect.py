@@ -10,7 +10,7 @@
     def capitals():
         return Task(dataset=..., scorer=vetted(model_graded_qa(), agents=["openai:gpt-4o-mini"]))
 
-Needs the extra: ``pip install 'metajudge-vet[inspect]'``.
+Needs the extra: ``pip install '.[inspect]'`` in a checkout of metajudge.
 """
 
 import math
@@ -19,15 +19,14 @@ from typing import Any, Literal
 
 from metajudge.adapters.vetting import Vetting, reason_of, summary_of
 from metajudge.errors import ConfigurationError
+from metajudge.installation import install_command
 from metajudge.types import Assessment, Judgment
 
 try:
     from inspect_ai.scorer import Score, Scorer, Target, accuracy, scorer, stderr
     from inspect_ai.solver import TaskState
 except ImportError as error:  # pragma: no cover - depends on what is installed
-    raise ConfigurationError(
-        f"the Inspect adapter needs inspect_ai ({error}): pip install 'metajudge-vet[inspect]'"
-    ) from error
+    raise ConfigurationError(f"the Inspect adapter needs inspect_ai ({error}): {install_command('inspect')}") from error
 
 GRADES: Mapping[str, float] = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """Inspect's letters as numbers, as its own metrics read them: correct, partially correct, incorrect, no answer."""

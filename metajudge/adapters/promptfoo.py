@@ -15,21 +15,19 @@ What can go wrong comes back as a failed assertion or the provider's ``error``, 
 
 import asyncio
 import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from pydantic import ValidationError
 
 from metajudge.adapters.vetting import Vetting, reason_of, summary_of
-from metajudge.errors import InputError, MetajudgeError
+from metajudge.errors import InputError, MetajudgeError, StoreLockedError
 from metajudge.evidence.text_verdict import TextVerdict, read_text_verdict
+from metajudge.providers.json_spans import body_span
 from metajudge.types import Assessment, Judgment
 
 OWN_OPTIONS = ("question", "responses", "reference", "label", "judge", "undecided_passes")
 """Options of the assertion's config; all others are those of :class:`metajudge.adapters.vetting.Vetting`."""
-
-_FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
 
 
 def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
@@ -48,13 +46,19 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
         vetting = Vetting(**{name: value for name, value in config.items() if name not in OWN_OPTIONS})
         judgment = judgment_of(output, context, config)
         assessment = asyncio.run(vetting.vet(judgment))
+    except StoreLockedError as error:
+        return {"pass": False, "score": 0.0, "reason": f"metajudge did not vet this verdict: {error}"}
     except MetajudgeError as error:
         return {"pass": False, "score": 0.0, "reason": f"metajudge: {error}"}
     passed = assessment.accepted
     if passed is None:
         passed = bool(config.get("undecided_passes", False))
     result: dict[str, Any] = {"pass": passed, "score": _score(assessment, passed), "reason": reason_of(assessment)}
-    return {**result, "metadata": {"metajudge": summary_of(assessment)}}
+    said = summary_of(assessment)
+    if vetting.notice is not None:
+        result["reason"] += f" ({vetting.notice})"
+        said["notice"] = vetting.notice
+    return {**result, "metadata": {"metajudge": said}}
 
 
 def call_api(prompt: str, options: Mapping[str, Any], _context: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -142,9 +146,9 @@ def _verdict(output: Any, ids: tuple[str, ...]) -> tuple[Any, str]:
 
 
 def _object(text: str) -> Mapping[str, Any] | None:
-    fenced = _FENCE.match(text)
+    body = body_span(text)
     try:
-        found = json.loads(fenced.group(1) if fenced else text)
+        found = json.loads(text[body.start : body.end])
     except (json.JSONDecodeError, RecursionError):
         return None
     return found if isinstance(found, Mapping) else None

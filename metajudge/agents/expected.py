@@ -30,7 +30,7 @@ MAX_AMBIGUOUS = 0.01
 """Most probability that may be on tokens of which it is unknown which point they begin."""
 
 _DIGITS = re.compile(r"\s*([0-9]+)\s*\Z")
-_NUMBER = re.compile(r"-?[0-9]*\.?[0-9]*")
+_NUMBER = re.compile(r"-?[0-9]*(?:\.[0-9]*)?")
 _MAX_TOTAL = 1.01  # rounded logarithms may add up to a little more than one
 
 

@@ -1,8 +1,8 @@
 """A calibration: from signals to the probability that a judgment is correct, as a file of plain numbers."""
 
 import os
-from collections.abc import Mapping, Sequence
-from enum import StrEnum
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -11,11 +11,13 @@ import numpy as np
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from metajudge.calibration.design import Design, Floats, Indices
+from metajudge.calibration.design import Bools, Design, Floats, Indices
+from metajudge.calibration.domain import Mark, outside_domain
 from metajudge.calibration.fallback import draw_in
 from metajudge.calibration.guarantee import Guarantee
 from metajudge.calibration.model import Model
 from metajudge.calibration.profiles import Profile
+from metajudge.calibration.promise import Promise
 from metajudge.calibration.quality import Quality
 from metajudge.calibration.table import EvidenceScales, SignalGroup, SignalTable
 from metajudge.errors import InputError
@@ -155,26 +157,25 @@ class JudgeGroup(_Frozen):
     levels: tuple[Level, ...]
 
 
-class Mark(StrEnum):
-    """What is to be known about one probability."""
-
-    SEEN = "seen_in_fit"
-    """The judgment was fitted on; this is its stored out-of-fold probability."""
-    SEEN_QUESTION = "question_seen_in_fit"
-    """Another judgment of the question was fitted on: the probability may be too good."""
-    UNKNOWN_CATEGORY = "unknown_category"
-    """No judgment of this category was fitted on; a coarser model answers."""
-    OTHER_JUDGE = "other_judge"
-    """No judgment of this judge was fitted on."""
-    ABSENT_SIGNAL = "absent_signal"
-    """A signal is absent here that was always there in the fit."""
-
-
 class Predictions(NamedTuple):
     """Probabilities [n], masked where there is none, and the marks of each."""
 
     probabilities: "np.ma.MaskedArray[Any, np.dtype[np.float64]]"
     marks: tuple[tuple[Mark, ...], ...]
+
+
+def in_domain(predicted: Predictions, approximate: bool) -> Bools:
+    """[n] whether a threshold sought on these judgments could promise something of others like each of them.
+
+    The judgments a threshold is sought on must be those it is used on: without any that a guarantee leaves out later.
+
+    Args:
+        predicted: probabilities and marks [n].
+        approximate: whether the threshold is sought on questions fitted on, whose marks then count for nothing.
+    """
+    passed = {Mark.SEEN, Mark.SEEN_QUESTION} if approximate else set()
+    inside = [not set(outside_domain(marks)) - passed for marks in predicted.marks]
+    return np.asarray(np.array(inside, dtype=bool) & ~np.ma.getmaskarray(predicted.probabilities))
 
 
 class Calibration(_Frozen):
@@ -212,6 +213,30 @@ class Calibration(_Frozen):
         """
         mine = [one for one in self.guarantees if judge in (one.judges or self.identity.judges)]
         return min(mine, key=lambda one: len(one.judges) or len(self.identity.judges) + 1, default=None)
+
+    def promise_for(self, judge: str, marks: Iterable[str]) -> Promise | None:
+        """What is promised of one judgment: the only place that says whether a guarantee covers it.
+
+        Args:
+            judge: whose judgment it is.
+            marks: of its probability; None where one of them puts it outside the calibration's domain.
+        """
+        found = self.guarantee_for(judge)
+        return None if found is None or outside_domain(marks) else self._promise(found)
+
+    @property
+    def promises(self) -> tuple[Promise, ...]:
+        """What the guarantees promise, each with the judges it decides on."""
+        return tuple(self._promise(one) for one in self.guarantees)
+
+    @property
+    def meanings(self) -> list[str]:
+        """The promises in words, each with what its threshold kept of the labelled questions."""
+        return [f"{self._promise(one).sentence()} {one.found()}" for one in self.guarantees]
+
+    def _promise(self, guarantee: Guarantee) -> Promise:
+        promise = guarantee.promise(self.identity.judges)
+        return replace(promise, decides=tuple(one for one in promise.judges if self.guarantee_for(one) == guarantee))
 
     def probabilities(self, table: SignalTable, allow_other_identity: bool = False) -> Predictions:
         """P(correct) of every row of a table; reliabilities and scales are those of the fit.

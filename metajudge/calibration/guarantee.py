@@ -7,13 +7,12 @@ Lei, "Learn then Test: Calibrating Predictive Algorithms to Achieve Risk Control
 """
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from metajudge.calibration.design import Bools, Floats, Indices
-from metajudge.calibration.planning import questions_needed
 from metajudge.calibration.procedures import (
     TOLERANCE,
     Counts,
@@ -23,9 +22,11 @@ from metajudge.calibration.procedures import (
     fewest_kept,
     least_selective,
 )
+from metajudge.calibration.promise import Promise
 from metajudge.errors import InputError
 from metajudge.stats.estimate import Estimate
 from metajudge.stats.intervals import clopper_pearson_lower, wilson
+from metajudge.types import GuaranteeUnit
 
 __all__ = [
     "Abstention",
@@ -38,7 +39,7 @@ __all__ = [
     "one_per_question",
 ]
 
-Unit = Literal["one_per_question", "any_wrong"]
+Unit: TypeAlias = GuaranteeUnit
 
 
 class _Frozen(BaseModel):
@@ -81,28 +82,43 @@ class Guarantee(_Frozen):
     judges: tuple[str, ...] = ()
     procedure: Procedure
 
-    def meaning(self) -> str:
-        """The guarantee in one sentence."""
-        who = "what is kept" if self.unit == "one_per_question" else "the questions of which anything is kept"
-        sentence = (
-            f"Keep scores of {self.threshold:.4g} and above{self._whose}: with {100 * (1 - self.delta):g} % confidence "
-            f"at least {100 * self.target:g} % of {who} is right on new questions like these "
-            f"({self.kept - self.errors} of {self.kept} kept here were right, coverage {100 * self.coverage:.0f} %)"
-        )
-        if self.approximate:
-            sentence += "; approximate, since the scores were fitted on the same questions"
-        return sentence + "."
+    def promise(self, fitted: Sequence[str] = ()) -> Promise:
+        """What it promises, with its scope.
 
-    @property
-    def _whose(self) -> str:
-        """Whose judgments it speaks of: a mixture's precision says nothing of one judge in it."""
-        if len(self.judges) == 1:
-            return f" of judgments by {self.judges[0]}"
-        return f" of judgments by {', '.join(self.judges) or 'all judges'} together, not of each judge alone"
+        Args:
+            fitted: the judges of the calibration, which a guarantee for all of them does not name itself.
+        """
+        return Promise(
+            threshold=self.threshold,
+            target=self.target,
+            delta=self.delta,
+            approximate=self.approximate,
+            judges=tuple(sorted(self.judges or fitted)),
+            unit=self.unit,
+            questions=self.questions,
+        )
+
+    def meaning(self, fitted: Sequence[str] = ()) -> str:
+        """The promise in words, and what its threshold kept of the labelled questions; see :meth:`promise`."""
+        return f"{self.promise(fitted).sentence()} {self.found()}"
+
+    def found(self) -> str:
+        """What the threshold kept of the questions it was set on."""
+        return (
+            f"There it kept {self.kept} of {self.questions} questions (coverage {100 * self.coverage:.0f} %), "
+            f"{self.kept - self.errors} of them right."
+        )
 
     def coverage_interval(self, confidence: float = 0.95) -> Estimate:
         """The share of questions kept, with its Wilson interval."""
         return wilson(self.kept, self.questions, confidence)
+
+
+ONE_LOOK = (
+    "Adding labels and looking again spends confidence: the promise holds for one look. Decide on the number of labels "
+    "beforehand (`metajudge calibrate plan`), or divide delta over the looks you intend."
+)
+"""What to do after an abstention; a number of further labels read off the same labels would be far too small."""
 
 
 class Abstention(_Frozen):
@@ -110,8 +126,6 @@ class Abstention(_Frozen):
 
     Attributes:
         reason: in words.
-        labels_needed: further labelled questions with which the most promising threshold would pass if its precision
-            stayed what it was seen to be; None where no threshold was seen above the target.
         questions: questions there were.
     """
 
@@ -120,13 +134,11 @@ class Abstention(_Frozen):
     target: float
     delta: float
     questions: int
-    labels_needed: int | None = Field(description="None where more labels would not help.")
     procedure: Procedure
 
     def meaning(self) -> str:
-        """The abstention in one sentence."""
-        more = "" if self.labels_needed is None else f" About {self.labels_needed} more labelled questions are needed."
-        return f"No threshold can be guaranteed: {self.reason}.{more}"
+        """The abstention and what to do next, in words."""
+        return f"No threshold can be guaranteed: {self.reason}. {ONE_LOOK}"
 
 
 def guaranteed_threshold(
@@ -218,23 +230,14 @@ def one_per_question(questions: Sequence[str], scores: Floats, correct: Bools, s
 def _abstention(
     kept: Counts, errors: Counts, questions: int, target: float, delta: float, procedure: Procedure
 ) -> Abstention:
-    level = delta * max(procedure.shares)
-    least = fewest_kept(target, level)
-    more = [
-        number - questions
-        for k, e in zip(kept, errors, strict=True)
-        if (number := questions_needed(int(k), int(e), questions, target, level)) is not None
-    ]
-    if int(kept.max(initial=0)) < least:
-        reason = f"at most {int(kept.max(initial=0))} questions are kept, and below {least} none can pass"
-    elif not more:
+    most, least = int(kept.max(initial=0)), fewest_kept(target, delta * max(procedure.shares))
+    if most < least:
+        reason = f"at most {most} questions are kept, and below {least} none can pass"
+    elif not (errors < (1 - target) * kept).any():
         reason = f"no threshold of the grid keeps more than {100 * target:g} % right"
     else:
         reason = "the labels do not suffice to tell the best thresholds from the target"
-    needed = max(1, min(more)) if more else None
-    return Abstention(
-        reason=reason, target=target, delta=delta, questions=questions, labels_needed=needed, procedure=procedure
-    )
+    return Abstention(reason=reason, target=target, delta=delta, questions=questions, procedure=procedure)
 
 
 def _scores(

@@ -1,4 +1,4 @@
-"""How many labels a guarantee takes: before any is there, and where those there do not suffice."""
+"""How many labels a guarantee takes, before any is there."""
 
 import math
 
@@ -15,7 +15,7 @@ MOST_LABELS = 200_000
 def plan(
     target: float, delta: float, rate: float, *, coverage: float = 1.0, power: float = 0.8, share: float = MAIN_SHARE
 ) -> int:
-    """How many labelled questions a guarantee will take.
+    """How many labelled questions the threshold of a guarantee will take, those of the fit not counted.
 
     Args:
         target: precision to guarantee.
@@ -59,6 +59,17 @@ def plan(
     raise InputError(f"a rate of {rate:g} is too close to the target {target:g} to plan for")
 
 
+def with_fit(number: int, share: float) -> int:
+    """Labelled questions in all, where ``number`` are for the threshold and a share of all goes into the fit.
+
+    Raises:
+        InputError: share outside [0, 1).
+    """
+    if not 0 <= share < 1:
+        raise InputError(f"share must lie in 0..1, below 1, not {share:g}: the threshold needs questions of its own")
+    return math.ceil(number / (1 - share) - 1e-9)
+
+
 def _normal_labels(target: float, level: float, rate: float, power: float) -> float:
     """Labels by the normal approximation, to know beforehand whether the exact search is worth while."""
     spread = ndtri(1 - level) * math.sqrt(target * (1 - target)) + ndtri(power) * math.sqrt(rate * (1 - rate))
@@ -71,14 +82,3 @@ def _errors_allowed(numbers: Counts, target: float, level: float) -> Counts:
 
     allowed = binom.ppf(level, numbers, 1 - target).astype(np.int64)
     return np.asarray(np.where(bdtr(allowed, numbers, 1 - target) <= level, allowed, allowed - 1))
-
-
-def questions_needed(kept: int, errors: int, questions: int, target: float, level: float) -> int | None:
-    """Questions with which a threshold passes if its error rate and coverage stay what they were."""
-    if kept == 0 or errors / kept >= 1 - target:
-        return None
-    numbers = np.unique(np.geomspace(fewest_kept(target, level), 1_000_000, 4000).astype(np.int64))
-    passing = bdtr(np.ceil(numbers * errors / kept), numbers, 1 - target) <= level
-    if not passing.any():
-        return None
-    return math.ceil(int(numbers[np.argmax(passing)]) * questions / kept)

@@ -4,14 +4,9 @@ import sys
 
 
 def main() -> None:
-    """Runs ``metajudge`` and exits with its code (2 for errors the user must fix)."""
-    from metajudge.cli.app import app
-    from metajudge.errors import MetajudgeError
-
+    """Runs ``metajudge`` and exits with its code; see :mod:`metajudge.exit_codes`."""
     try:
-        app()
-    except MetajudgeError as error:
-        print(f"metajudge: {error}", file=sys.stderr)  # noqa: T201 - the one place where errors become text
-        sys.exit(2)
+        from metajudge.cli.boundary import guarded
     except KeyboardInterrupt:
         sys.exit(130)
+    sys.exit(guarded(sys.argv[1:]))

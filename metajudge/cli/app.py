@@ -1,6 +1,7 @@
 """The command tree; what a command needs is imported when it runs, so that ``--help`` is instant."""
 
-from typing import Annotated
+from collections.abc import Iterator
+from typing import Annotated, Any
 
 import typer
 
@@ -12,6 +13,7 @@ from metajudge.cli import (
     check,
     clash,
     data,
+    demo,
     diff,
     doctor,
     export,
@@ -31,6 +33,7 @@ from metajudge.cli import (
     store,
     vet,
 )
+from metajudge.exit_codes import EPILOG
 
 app = typer.Typer(
     name="metajudge",
@@ -39,6 +42,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # "[NAME=]" is no markup, and plain help costs half the start-up time
     context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=EPILOG,
 )
 
 
@@ -53,10 +57,14 @@ def _root(
     version: Annotated[
         bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the trace of an error; also after the command, or METAJUDGE_DEBUG=1.")
+    ] = False,
 ) -> None:
-    pass
+    """``--debug`` is read by :mod:`metajudge.cli.boundary`, wherever it stands; here it is for the help."""
 
 
+app.command("demo")(demo.demo)
 app.command("init")(init.init)
 app.command("vet")(vet.vet)
 app.command("judge")(judge.judge)
@@ -83,3 +91,14 @@ app.add_typer(data.app, name="data")
 app.add_typer(export.app, name="export")
 app.add_typer(review.app, name="review")
 app.add_typer(feedback.app, name="feedback")
+
+
+def _commands(tree: typer.Typer) -> Iterator[Any]:
+    yield from tree.registered_commands
+    for group in tree.registered_groups:
+        if group.typer_instance is not None:
+            yield from _commands(group.typer_instance)
+
+
+for _command in _commands(app):
+    _command.epilog = EPILOG

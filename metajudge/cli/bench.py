@@ -7,8 +7,17 @@ from typing import Annotated, Any
 
 import typer
 
-from metajudge.cli.fail_under import FAIL_UNDER_HELP, FAIL_UNDER_METAVAR, of_findings, parse_fail_under, settle
-from metajudge.cli.options import AgentOption, ConfigOption, StoreOption, panel_from, store_path
+from metajudge.cli.fail_under import FAIL_UNDER_HELP, FAIL_UNDER_METAVAR, of_findings, parse_fail_under, tell_missed
+from metajudge.cli.loop import HOW_TO_GO_ON
+from metajudge.cli.options import (
+    AgentOption,
+    ConfigOption,
+    StoreOption,
+    StrictOption,
+    panel_from,
+    refuse_bad_lines,
+    store_path,
+)
 from metajudge.cli.sending import (
     DEFAULT_POLL_S,
     BatchLiveBelowOption,
@@ -99,6 +108,7 @@ def bench(
     fail_under: Annotated[
         list[str] | None, typer.Option("--fail-under", help=FAIL_UNDER_HELP, metavar=FAIL_UNDER_METAVAR)
     ] = None,
+    strict: StrictOption = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Estimate calls, tokens and dollars; send nothing.")
     ] = False,
@@ -127,10 +137,10 @@ def bench(
     """Measure judges, and what is kept of their judgments, against true labels.
 
     Without agents nothing is asked: accuracy of judges, and precision of what free evidence keeps. `agent_clash`
-    recomputes a published study of a judge panel, `reliability` runs a panel of yours again and again. Exit codes: 0
-    done, 1 some judgments have no score or --fail-under is missed, 2 usage, 3 budget reached,
-    4 batches pending (--batch-wait), 130 interrupted.
+    recomputes a published study of a judge panel, `reliability` runs a panel of yours again and again.
     """
+    from metajudge.exit_codes import exit_code
+
     if name == "list":
         _print_list()
         return
@@ -177,6 +187,7 @@ def bench(
             store=store_path(store),
             concurrency=concurrency,
             budget_usd=budget_usd,
+            strict=strict,
             dry_run=dry_run,
         )
         raise typer.Exit(reliability(panel_options, json_out, report or []))
@@ -210,6 +221,7 @@ def bench(
         grid=grid,
     )
     work = benching.Bench(request)
+    refuse_bad_lines([work.first_reject] if work.first_reject is not None else [], strict)
     plan = work.plan(dry_run=dry_run)
     if dry_run:
         _print_prices(work, plan)
@@ -228,7 +240,8 @@ def bench(
     findings = work.findings(plan, results, calibrated)
     _print_findings(findings)
     _write(work, findings, results, calibrated, scores, json_out, report or [])
-    raise typer.Exit(settle(_exit_code(results), of_findings(bars, findings)))
+    missed = tell_missed(of_findings(bars, findings))
+    raise typer.Exit(exit_code(_counts(results, work.source.rejects), strict=strict, bar_missed=missed))
 
 
 def _refuse(name: str, options: dict[str, Any]) -> None:
@@ -376,18 +389,17 @@ def _write(
             typer.echo(f"Written: {written}")
 
 
-def _exit_code(results: list[Any]) -> int:
+def _counts(results: list[Any], bad_lines: int) -> Any:
+    """What the exit code depends on, over all configurations that were asked; says how to go on where one stopped."""
+    from metajudge.errors import FailureKind
+    from metajudge.exit_codes import RunCounts
     from metajudge.runs import RunEnd
 
     ends = {result.end for result in results}
-    if RunEnd.INTERRUPTED in ends:
-        typer.echo("Interrupted. Give the same command again to go on from here.")
-        return 130
-    if RunEnd.PENDING in ends:
-        typer.echo("Batches are with their provider. Give the same command again to collect them and go on.")
-        return 4
-    if RunEnd.BUDGET in ends:
-        typer.echo("The budget is reached. Give the same command with a larger budget to go on from here.")
-        return 3
-    missing = any(said.accepted is None for result in results for said in result.assessments.values())
-    return 1 if missing else 0
+    # The first of these that happened is what the user can do something about.
+    end = next((one for one in (RunEnd.INTERRUPTED, RunEnd.PENDING, RunEnd.BUDGET) if one in ends), RunEnd.FINISHED)
+    if end in HOW_TO_GO_ON:
+        typer.echo(HOW_TO_GO_ON[end])
+    undecided = [said for result in results for said in result.assessments.values() if said.accepted is None]
+    silent = sum(said.failure is not None and said.failure.kind is FailureKind.NO_VERDICT for said in undecided)
+    return RunCounts(end, failed=len(undecided) - silent, without_verdict=silent, bad_lines=bad_lines)

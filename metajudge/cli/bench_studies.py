@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from metajudge.output_files import written_to
 from metajudge.types.location import StoreLocation
 
 if TYPE_CHECKING:
+    from metajudge.exit_codes import RunCounts
     from metajudge.panel_file import PanelConfig
 
 
@@ -24,6 +26,7 @@ class PanelOptions:
         sample: draw so many of the eligible pairs.
         seed: of the labels; models are not sent one, or every repeat would be the same.
         records: where every attempt goes, and where an earlier command left off.
+        strict: refuse lines that cannot be read.
     """
 
     data: Path
@@ -40,6 +43,7 @@ class PanelOptions:
     store: StoreLocation
     concurrency: int
     budget_usd: float | None
+    strict: bool
     dry_run: bool
 
 
@@ -70,7 +74,9 @@ def reliability(options: PanelOptions, json_out: Path | None, reports: list[Path
     Returns:
         The exit code.
     """
+    from metajudge.cli.options import refuse_bad_lines
     from metajudge.errors import InputError
+    from metajudge.exit_codes import exit_code
 
     if options.data.is_dir():
         raise InputError(
@@ -99,6 +105,7 @@ def reliability(options: PanelOptions, json_out: Path | None, reports: list[Path
     )
     for reject in pairs.rejects:
         typer.echo(f"metajudge: {reject}", err=True)
+    refuse_bad_lines(pairs.rejects, options.strict)
     panel, criteria = _panels(options)
     if options.dry_run:
         judges = len(panel.agents)
@@ -118,7 +125,7 @@ def reliability(options: PanelOptions, json_out: Path | None, reports: list[Path
     _write_reliability(done.records, protocol, done.third, source, json_out, reports)
     if options.records is not None:
         typer.echo(f"Written: {options.records} (every attempt; the same command goes on from it)")
-    return _panel_exit(done, bool(pairs.rejects))
+    return exit_code(_counts(done, len(pairs.rejects)), strict=options.strict)
 
 
 def _exists(path: Path | None) -> bool:
@@ -174,8 +181,9 @@ async def _run_panel(
             nonlocal done
             done += 1
             if file is not None:
-                file.write(record.model_dump_json() + "\n")
-                file.flush()
+                with written_to(options.records or Path()):
+                    file.write(record.model_dump_json() + "\n")
+                    file.flush()
             if done % 100 == 0:
                 say(f"{done} evaluations so far, {engine.meter.sent} calls, ${engine.meter.cost_usd:.4f}")
 
@@ -212,13 +220,12 @@ def _write_reliability(
         typer.echo(f"Written: {path}")
 
 
-def _panel_exit(done: Any, rejects: bool) -> int:
-    from metajudge.runs import RunEnd
+def _counts(done: Any, bad_lines: int) -> "RunCounts":
+    """What the exit code depends on; says how to go on where the run stopped."""
+    from metajudge.cli.loop import HOW_TO_GO_ON
+    from metajudge.exit_codes import RunCounts
 
-    if done.end is RunEnd.INTERRUPTED:
-        typer.echo("Interrupted. Give the same command again to go on from here.")
-        return 130
-    if done.end is RunEnd.BUDGET:
-        typer.echo("The budget is reached. Give the same command with a larger --budget-usd to go on from here.")
-        return 3
-    return 1 if rejects or any(not record.complete for record in done.records) else 0
+    if done.end in HOW_TO_GO_ON:
+        typer.echo(HOW_TO_GO_ON[done.end])
+    missing = sum(not record.complete for record in done.records)
+    return RunCounts(done.end, failed=missing, bad_lines=bad_lines)

@@ -9,12 +9,16 @@ import typer
 from metajudge.cli.calibrate_cascade import cascade
 from metajudge.cli.inputs import AS_THEY_ARE, Reading, reads_judgments
 from metajudge.cli.options import StoreOption, store_path
+from metajudge.exit_codes import ExitCode
 from metajudge.types.location import StoreLocation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from metajudge.calibration.calibration import Calibration
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from metajudge.calibration.calibration import Calibration, Predictions
     from metajudge.calibration.table import SignalTable
     from metajudge.feedback.labels import ReviewLabels
     from metajudge.types import Judgment
@@ -174,12 +178,13 @@ def threshold(
 ) -> None:
     """Find the least selective threshold whose precision is guaranteed, and store it in the calibration.
 
-    With --judge the guarantee is for these judges' judgments together, else for all. Exit codes: 0 found, 1 none can be
-    guaranteed (nothing is stored, and the labels still needed are said), 2 usage.
+    With --judge the guarantee is for these judges' judgments together, else for all. It holds for one look: adding
+    labels and looking again spends confidence, so decide on their number beforehand (`plan`). Exit code 1: none can be
+    guaranteed, and nothing is stored.
     """
     import numpy as np
 
-    from metajudge.calibration.calibration import load_calibration
+    from metajudge.calibration.calibration import in_domain, load_calibration
     from metajudge.calibration.guarantee import Guarantee, guaranteed_threshold
     from metajudge.calibration.procedures import check_promise
     from metajudge.report.files import check_apart, check_writable
@@ -191,15 +196,12 @@ def threshold(
     table = _table(data, fitted.identity.signals, judge, agent_scores, reading, known=fitted.identity.judges)
     table = table.select(table.labelled)
     table, approximate = _for_threshold(fitted, table, questions)
-    predicted = fitted.probabilities(table, allow_other).probabilities
-    answered = ~np.ma.getmaskarray(predicted)
-    if not answered.all():
-        typer.echo(
-            f"{int((~answered).sum())} judgments have no probability: more than one model could answer.", err=True
-        )
-    table = table.select(answered)
+    predicted = fitted.probabilities(table, allow_other)
+    covered = in_domain(predicted, approximate)
+    _say_left_out(predicted, covered)
+    table = table.select(covered)
     found = guaranteed_threshold(
-        np.ma.getdata(predicted)[answered],
+        np.ma.getdata(predicted.probabilities)[covered],
         table.correct,
         table.questions,
         target=target,
@@ -209,9 +211,10 @@ def threshold(
         approximate=approximate,
         judges=sorted(judge or ()) or _some_of(fitted.identity.judges, table.judges),
     )
-    typer.echo(found.meaning())
     if not isinstance(found, Guarantee):
-        raise typer.Exit(1)
+        typer.echo(found.meaning())
+        raise typer.Exit(ExitCode.INCOMPLETE)
+    typer.echo(found.meaning(fitted.identity.judges))
     fitted.with_guarantee(found).save(out or calibration)
     typer.echo(f"Written: {out or calibration}")
 
@@ -223,15 +226,21 @@ def plan(
     delta: Annotated[float, typer.Option(help="Probability that the guarantee may fail.")] = 0.1,
     coverage: Annotated[float, typer.Option(help="Share you expect to keep.")] = 1.0,
     power: Annotated[float, typer.Option(help="Probability with which the threshold is to pass.")] = 0.8,
+    share: Annotated[
+        float, typer.Option(help="Share of all labelled questions that go into the fit (`fit --share`); 0 for none.")
+    ] = 0.4,
 ) -> None:
-    """Say how many labelled questions a guarantee will take, before any is labelled."""
+    """Say how many labelled questions a guarantee will take, before any is labelled: the fit's and the threshold's."""
     from metajudge.calibration.planning import plan as labels_for
+    from metajudge.calibration.planning import with_fit
 
     number = labels_for(target, delta, rate, coverage=coverage, power=power)
+    total = with_fit(number, share)
     typer.echo(
-        f"About {number} labelled questions: with {100 * rate:g} % of the kept right and {100 * coverage:g} % kept, "
-        f"a precision of {100 * target:g} % is then guaranteed at {100 * (1 - delta):g} % confidence with probability "
-        f"{power:g} or more."
+        f"About {total} labelled questions in all: {total - number} for the fit (--share {share:g}) and {number} for "
+        f"the threshold. With {100 * rate:g} % of the kept right and {100 * coverage:g} % kept, a precision of "
+        f"{100 * target:g} % is then guaranteed at {100 * (1 - delta):g} % confidence with probability {power:g} or "
+        "more. That is for one look: decide on the number, label, and look once."
     )
 
 
@@ -287,6 +296,29 @@ def diagnose(
     check_fittable(table, rows)
     for line in diagnosis_lines(rows, pooled=pooled, seed=seed):
         typer.echo(line)
+
+
+def _say_left_out(predicted: "Predictions", covered: "NDArray[np.bool_]") -> None:
+    """Names the judgments a threshold is not sought on, because its promise would not cover them.
+
+    Raises:
+        InputError: it would cover none.
+    """
+    from collections import Counter
+
+    from metajudge.calibration.domain import MEANINGS
+    from metajudge.errors import InputError
+
+    left = [marks for marks, kept in zip(predicted.marks, covered, strict=True) if not kept]
+    counts = Counter(mark for marks in left for mark in marks)
+    why = "; ".join(f"{count} {MEANINGS[mark].partition(':')[0]}" for mark, count in sorted(counts.items()))
+    if left and not covered.any():
+        raise InputError(
+            f"all {len(left)} labelled judgments lie outside the calibration's domain, where no guarantee holds: "
+            f"{why}. Give data like those it was fitted on, or fit one for these with `metajudge calibrate fit`"
+        )
+    if left:
+        typer.echo(f"{len(left)} judgments are left out, since no guarantee would cover them: {why}.", err=True)
 
 
 def _some_of(judges: "Sequence[str]", there: "Sequence[str]") -> list[str]:
@@ -398,6 +430,8 @@ def _table(
             f"{rejects[0]}; `metajudge vet` writes them to a file.",
             err=True,
         )
+    for notice in source.notices if source is not None else ():
+        typer.echo(f"metajudge: {notice}", err=True)
     missing = sorted(set(wanted or ()) - set(table.known_judges))
     if missing and (judges or len(missing) == len(set(wanted or ()))):
         there = ", ".join(table.known_judges[:20]) + (", ..." if len(table.known_judges) > 20 else "")

@@ -48,8 +48,8 @@ def show_lines(calibration: "Calibration") -> Iterator[str]:
     yield ""
     if not calibration.guarantees:
         yield "No guaranteed threshold stored; `metajudge calibrate threshold` seeks one."
-    for guarantee in calibration.guarantees:
-        yield f"Guarantee: {guarantee.meaning()}"
+    for meaning in calibration.meanings:
+        yield f"Guarantee: {meaning}"
 
 
 def show_json(calibration: "Calibration") -> str:

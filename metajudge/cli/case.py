@@ -9,7 +9,15 @@ from typing import Annotated, Any
 import typer
 
 from metajudge.cli.loop import run, say, stop_on_interrupt
-from metajudge.cli.options import JsonOption, StoreOption, panel_from, rejects_path, store_path
+from metajudge.cli.options import (
+    JsonOption,
+    StoreOption,
+    StrictOption,
+    panel_from,
+    refuse_bad_lines,
+    rejects_path,
+    store_path,
+)
 from metajudge.types.location import StoreLocation
 
 STARTED = time.monotonic()
@@ -51,6 +59,7 @@ def case(
     concurrency: Annotated[int, typer.Option(help="Cases in work at most.", min=1)] = 16,
     budget_usd: Annotated[float | None, typer.Option(help="Stop before spending more than this.")] = None,
     seed: Annotated[int | None, typer.Option(help="Sent to models that take one, and recorded.")] = None,
+    strict: StrictOption = False,
     as_json: JsonOption = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Estimate calls, tokens and dollars; send nothing.")
@@ -61,8 +70,7 @@ def case(
     What the policy sends to people waits in `metajudge review`. Replies are kept in the store, so the same command
     again goes on where it stopped. With --json and without --out the results themselves are printed, too.
 
-    Exit codes: 0 all scored, 1 some stage has no score, a line could not be read or the webhook not be delivered,
-    2 usage, 3 budget reached, 130 interrupted.
+    Exit code 1 also says that the webhook could not be delivered.
     """
     from metajudge.cli.case_files import read_cases
     from metajudge.cli.case_report import print_estimate, print_report
@@ -70,6 +78,7 @@ def case(
     from metajudge.cli.judge_run import write_lines
     from metajudge.decision import DEFAULT_CASE_POLICY
     from metajudge.errors import ConfigurationError
+    from metajudge.exit_codes import exit_code
     from metajudge.judging.case_panel import CasePanel
 
     if not 0 <= audit_share <= 1:
@@ -80,6 +89,7 @@ def case(
     panel = _judges(config, judge, seed)
     sender = _webhook(webhook)
     found = read_cases(inputs, CasePanel((), chosen, rubric), limit)
+    refuse_bad_lines(found.rejects, strict)
     if dry_run:
         print_estimate(panel, chosen, rubric, found, as_json)
         return
@@ -97,7 +107,7 @@ def case(
         typer.echo(orjson.dumps({**summary.to_json(), **({"results": results} if out is None else {})}).decode())
     else:
         print_report(summary, found.rejects, rejects)
-    raise typer.Exit(summary.exit_code)
+    raise typer.Exit(exit_code(summary.counts, strict=strict))
 
 
 def _policy(name: str, store: StoreLocation) -> tuple[Any, Any]:

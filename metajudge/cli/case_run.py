@@ -10,6 +10,7 @@ from typing import Any
 from metajudge.case_records import keep_result, review_of
 from metajudge.cli.judge_run import JudgmentFile
 from metajudge.engine import Engine
+from metajudge.exit_codes import RunCounts
 from metajudge.judging.case import Case
 from metajudge.judging.case_judge import CaseJudge
 from metajudge.judging.case_panel import CasePanel
@@ -69,14 +70,10 @@ class CaseSummary:
             self.failures.update(reply.failure.kind.value for reply in stage.judges if reply.failure is not None)
 
     @property
-    def exit_code(self) -> int:
-        """0 all scored, 1 some stage without a score, a bad line or a call not delivered, 3 budget, 130 stopped."""
-        if self.end is RunEnd.INTERRUPTED:
-            return 130
-        if self.end is RunEnd.BUDGET:
-            return 3
-        undelivered = self.webhook is not None and self.webhook["failed"] > 0
-        return 1 if self.unscored or self.bad_lines or undelivered else 0
+    def counts(self) -> RunCounts:
+        """What the exit code depends on."""
+        undelivered = 0 if self.webhook is None else self.webhook["failed"]
+        return RunCounts(self.end, self.judgments, self.unscored + undelivered, bad_lines=self.bad_lines)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, as ``--json`` prints it and the store keeps it, without the results."""

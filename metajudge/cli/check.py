@@ -1,11 +1,12 @@
 """``metajudge check``: one small call per agent, to see that key, URL, model, schema mode and price are right."""
 
-import asyncio
 from typing import Annotated, Any
 
 import typer
 
+from metajudge.cli.loop import run
 from metajudge.cli.options import AgentOption, ConfigOption, JsonOption, panel_from
+from metajudge.exit_codes import ExitCode
 
 
 def check(
@@ -14,17 +15,17 @@ def check(
     rubric: Annotated[str | None, typer.Option(help="The rubric to try.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Ask every agent once about a tiny judgment; exit 1 where one cannot answer."""
+    """Ask every agent once about a tiny judgment; exit code 1 where one cannot answer."""
     import orjson
 
     panel = panel_from(config, agent, rubric=rubric)
-    results = asyncio.run(_check(panel))
+    results = run(_check(panel))
     if as_json:
         typer.echo(orjson.dumps(results, option=orjson.OPT_INDENT_2).decode())
     else:
         for result in results:
             typer.echo(_line(result))
-    raise typer.Exit(0 if all(result["ok"] for result in results) else 1)
+    raise typer.Exit(ExitCode.DONE if all(result["ok"] for result in results) else ExitCode.INCOMPLETE)
 
 
 async def _check(panel: Any) -> list[dict[str, Any]]:

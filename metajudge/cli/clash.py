@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from metajudge.cli.loop import run
-from metajudge.cli.options import ConfigOption, StoreOption, store_path
+from metajudge.cli.options import ConfigOption, StoreOption, StrictOption, refuse_bad_lines, store_path
 from metajudge.types.location import StoreLocation
 
 STARTED = time.monotonic()
@@ -98,6 +98,7 @@ def clash(
     store: StoreOption = None,
     concurrency: Annotated[int, typer.Option(help="Calls in flight at most.", min=1)] = 64,
     budget_usd: Annotated[float | None, typer.Option(help="Stop before spending more than this.")] = None,
+    strict: StrictOption = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Estimate calls, tokens and dollars; send nothing.")
     ] = False,
@@ -108,8 +109,7 @@ def clash(
     an order drawn for each judge. A judge that is lost is missing in every denominator, never left out of it. Replies
     are kept in the store and every attempt in --out: the same command goes on where it stopped.
 
-    Exit codes: 0 all decided (a tie is decided), 1 some verdict, candidate or judge is missing, 2 usage, 3 budget
-    reached, 130 interrupted.
+    Exit code 1: some verdict, candidate or judge is missing.
     """
     from metajudge.cli.clash_files import check_outputs, open_questions
     from metajudge.cli.clash_setup import Settings
@@ -143,6 +143,7 @@ def clash(
     settings.check()
     check_outputs(json_out, judgments, report or [], out)
     questions = open_questions(prompt, given=given, limit=limit)
+    refuse_bad_lines(questions.rejects, strict)
     check_apart(
         [prompt] if questions.from_file else [],
         [out, judgments, None if str(json_out) == "-" else json_out, *(report or [])],
@@ -184,6 +185,7 @@ async def _run(
     budget_usd: float | None,
 ) -> int:
     from metajudge.cli.clash_run import ClashSummary, hold
+    from metajudge.exit_codes import exit_code
 
     summary = ClashSummary(bad_lines=len(questions.rejects))
     records = await hold(
@@ -191,7 +193,7 @@ async def _run(
     )
     summary.total_s = time.monotonic() - STARTED
     _write(records, summary, questions, out, judgments, json_out, reports)
-    return summary.exit_code
+    return exit_code(summary.counts)
 
 
 def _write(

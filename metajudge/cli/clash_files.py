@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from metajudge.errors import InputError
 from metajudge.judging.clash_record import ClashRecord
 from metajudge.judging.records import judgments_of_clash
+from metajudge.output_files import let_go, written_to
 from metajudge.readers.items import open_items
 from metajudge.readers.jsonl import write_jsonl
 from metajudge.readers.lines import Line, Reject, Source, read_lines
@@ -172,14 +173,15 @@ class AttemptFile:
     def append(self, record: ClashRecord) -> None:
         """Adds one attempt."""
         assert self._file is not None
-        self._file.write(record.model_dump_json().encode() + b"\n")
-        self._file.flush()
+        with written_to(self.path):
+            self._file.write(record.model_dump_json().encode() + b"\n")
+            self._file.flush()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._file is not None:
-            self._file.close()
+            let_go(self._file)  # each line was flushed: only one that failed can be left
 
 
 def write_judgments(path: Path, records: Iterable[ClashRecord]) -> int:

@@ -8,6 +8,7 @@ import orjson
 import typer
 
 from metajudge.cli.clash_run import ClashSummary
+from metajudge.judging.blinding_report import HiddenName, LeftName
 from metajudge.judging.clash_record import ClashRecord, JudgeVote
 from metajudge.judging.standings import Average, CandidateStanding, standings
 from metajudge.report import Absent, Cell, Column, Report, ScatterChart, ScatterPoint, Section, Table
@@ -16,6 +17,8 @@ from metajudge.runs import RunEnd
 from metajudge.types import Ranking
 
 PARETO = {"front": "on the front", "dominated": "dominated", "not_comparable": "not comparable"}
+MOST_NAMES = 500
+"""Names that a report lists."""
 QUALITY = (
     "Quality: mean share of the Borda points to be had, 0 to 1. Cost and latency: means over the candidate's own "
     "answers. On the front: nobody else is at least as good in all three and better in one."
@@ -79,7 +82,8 @@ def _headline(record: ClashRecord) -> str:
         return f"{record.id}: no verdict, {record.why}"
     what = f"winner {record.winner}" if record.winner is not None else f"tie between {', '.join(record.tied)}"
     margin = "" if tally.margin is None else f", margin {tally.margin:.2f}"
-    agreement = "" if tally.agreement is None else f", {tally.agreement:.0%} of the panel"
+    several = (tally.voters if tally.independent is None else tally.independent) > 1
+    agreement = f", {tally.agreement:.0%} of the panel" if several and tally.agreement is not None else ""
     triage = "accept (unanimous)" if tally.triage == "accept" else f"escalate ({tally.why})"
     return f"{record.id}: {what}{agreement}{margin}; {triage}"
 
@@ -159,7 +163,7 @@ def _overview(summary: ClashSummary) -> list[str]:
 
 
 def _problems(summary: ClashSummary) -> list[str]:
-    lines = []
+    lines = [summary.blinding.sentence(), *_position(summary)]
     if summary.fallbacks:
         lines.append(f"{summary.fallbacks} evaluations have the generic criteria: those named could not be used.")
     if summary.failures:
@@ -171,6 +175,11 @@ def _problems(summary: ClashSummary) -> list[str]:
     if summary.bad_lines:
         lines.append(f"{summary.bad_lines} lines are no prompts and were left out.")
     return lines
+
+
+def _position(summary: ClashSummary) -> list[str]:
+    """Judges whose votes follow the order shown."""
+    return [f"Careful: {one.sentence()}." for one in summary.first_shown if one.reported]
 
 
 def _took(summary: ClashSummary) -> str:
@@ -201,6 +210,7 @@ def report_of(records: Sequence[ClashRecord], summary: ClashSummary) -> Report:
     verdicts = tuple(verdict_lines(record)[0] for record in records[:200])
     sections = [Section(title="Quality, cost and latency", blocks=tuple(blocks))]
     sections.append(Section(title="Verdicts", paragraphs=verdicts or ("None.",)))
+    sections += [_blinding_section(records, summary), _position_section(summary)]
     first = records[0] if records else None
     return Report(
         title="Clash",
@@ -213,6 +223,32 @@ def report_of(records: Sequence[ClashRecord], summary: ClashSummary) -> Report:
             "run": summary.run_id or "",
         },
     )
+
+
+def _blinding_section(records: Sequence[ClashRecord], summary: ClashSummary) -> Section:
+    """What was hidden in whose answer, and what was left standing."""
+    columns = tuple(Column(title=title) for title in ("evaluation", "answer", "place", "text", "what"))
+    rows: list[tuple[Cell, ...]] = []
+    for record in records:
+        report = record.blinding
+        if report is not None:
+            whats = [*(f"hidden: {one.kind}" for one in report.hidden), *(f"left: {one.why}" for one in report.left)]
+            names: list[HiddenName | LeftName] = [*report.hidden, *report.left]
+            rows += [
+                (record.id, one.candidate, f"{one.start} to {one.end}", one.text, what)
+                for one, what in zip(names, whats, strict=True)
+            ]
+    more = (f"{len(rows) - MOST_NAMES} more are in the records.",) if len(rows) > MOST_NAMES else ()
+    table = Table(caption="Names in the answers", columns=columns, rows=tuple(rows[:MOST_NAMES]), notes=more)
+    return Section(
+        title="Blinding", paragraphs=(summary.blinding.sentence() or "None.",), blocks=(table,) if rows else ()
+    )
+
+
+def _position_section(summary: ClashSummary) -> Section:
+    """Each judge's lean to the answer shown first."""
+    sentences = tuple(f"{one.sentence()}." for one in summary.first_shown)
+    return Section(title="Order shown", paragraphs=sentences or ("No judge gave a ranking with one best answer.",))
 
 
 def _scatters(found: Sequence[CandidateStanding]) -> list[ScatterChart]:

@@ -15,7 +15,10 @@ from metajudge.cli.clash_setup import Settings, build_clash, notices_of
 from metajudge.cli.loop import say, stop_on_interrupt
 from metajudge.cli.progress import Progress
 from metajudge.engine import Engine
+from metajudge.exit_codes import RunCounts
+from metajudge.judging.blinding_report import BlindingTotals, blinding_totals
 from metajudge.judging.clash_record import ClashRecord
+from metajudge.judging.first_shown import FirstShown, first_shown
 from metajudge.runs import RunEnd, Stop
 from metajudge.types import Usage
 from metajudge.types.location import StoreLocation
@@ -31,6 +34,8 @@ class ClashSummary:
         incomplete: evaluations in which a candidate, a judge or an observer is missing.
         fallbacks: evaluations with the generic criteria because the model's could not be used.
         failures: of candidates, judges and observers, by kind.
+        blinding: what was hidden from the judges.
+        first_shown: each judge's lean to the answer shown first.
         wall_s: seconds from the first request sent to the last record; None where none was sent.
     """
 
@@ -56,6 +61,8 @@ class ClashSummary:
     known_cost_usd: float = 0.0
     all_attempts_usd: float | None = 0.0
     notices: list[str] = field(default_factory=list)
+    blinding: BlindingTotals = field(default_factory=BlindingTotals)
+    first_shown: list[FirstShown] = field(default_factory=list)
     wall_s: float | None = None
     total_s: float = 0.0
 
@@ -90,18 +97,17 @@ class ClashSummary:
         self.failures.update(failure.kind.value for failure in failures if failure is not None)
 
     @property
-    def exit_code(self) -> int:
-        """0 all decided, 1 something is missing, 3 budget, 130 stopped."""
-        if self.end is RunEnd.INTERRUPTED:
-            return 130
-        if self.end is RunEnd.BUDGET:
-            return 3
-        return 1 if self.incomplete or self.no_verdict or self.errors or self.bad_lines else 0
+    def counts(self) -> RunCounts:
+        """What the exit code depends on: a candidate, a judge or a verdict that is missing is a failure."""
+        missing = self.incomplete + self.no_verdict + self.errors
+        return RunCounts(self.end, self.prompts, missing, bad_lines=self.bad_lines)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         data = asdict(self)
         data["end"] = self.end.value
+        data["blinding"] = self.blinding.model_dump()
+        data["first_shown"] = [{**one.model_dump(), "sentence": one.sentence()} for one in self.first_shown]
         data["failures"] = dict(sorted(self.failures.items()))
         for name in ("wall_s", "total_s", "known_cost_usd", "cost_usd", "all_attempts_usd"):
             data[name] = None if data[name] is None else round(data[name], 6)
@@ -165,6 +171,8 @@ async def hold(
                 stop=stop,
             )
             summary.end = outcome.end
+            summary.blinding = blinding_totals(record.blinding for record in outcome.records)
+            summary.first_shown = first_shown(outcome.records)
         finally:
             _account(summary, engine, ended_at, spent, said)
             await engine.finish(summary.end.value if outcome else "failed", summary.to_json())

@@ -126,13 +126,17 @@ def build_clash(settings: Settings, engine: Engine, items: Sequence[Item]) -> Cl
         seed=settings.seed,
         quorum=settings.quorum,
         ties=settings.ties,
+        hide_identities=settings.hide_names,
         hide_names=names_to_hide(specs, items) if settings.hide_names else (),
         with_reference=settings.with_reference,
     )
 
 
 def names_to_hide(specs: dict[str, AgentSpec], items: Sequence[Item]) -> tuple[str, ...]:
-    """What would tell who wrote a response. A candidate's NAME= is not among it: the model does not know it."""
+    """Ids of the candidates' models and what they are made of; the keys of evaluations hold them.
+
+    A candidate's NAME= is not among them: the model does not know it. Families and makers are found by the rule itself.
+    """
     names: set[str] = set()
     for spec in specs.values():
         names.update(identifying_names(spec.model, spec.provider))
@@ -145,7 +149,11 @@ def notices_of(settings: Settings) -> list[str]:
     """What is to be known about a panel before its verdicts are believed."""
     candidates = {str(spec.endpoint) + spec.model: name for name, spec in settings.candidate_specs().items()}
     said = []
+    if not settings.hide_names:
+        said.append("--keep-names: judges can read who wrote an answer; the verdicts are not blind")
     agents = settings.panel().agents
+    if len(agents) == 1 and not settings.voters:
+        said.append("one judge cannot agree with itself: no verdict is unanimous, all go to a person")
     for agent in agents:
         spec = parse_agent_spec(agent.spec())
         own = candidates.get(str(spec.endpoint) + spec.model)

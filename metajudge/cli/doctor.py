@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from metajudge.cli.options import JsonOption, StoreOption, store_path
+from metajudge.exit_codes import ExitCode
 
 MARKS = {"ok": "ok", "note": "--", "warning": "!!", "error": "XX"}
 
@@ -21,7 +22,7 @@ def doctor(
 ) -> None:
     """Look at what a run needs: packages, keys, store, panel file, local models, clock and disk.
 
-    Exit code 1 where something is wrong (XX), 0 otherwise; !! is worth knowing. Keys are never printed. Whether a
+    Exit code 1 where something is wrong (XX); !! is worth knowing. Keys are never printed. Whether a
     model answers, and at what price, is what `metajudge check` asks.
     """
     import orjson
@@ -52,4 +53,4 @@ def doctor(
     else:
         for check in found:
             typer.echo(f"{MARKS[check.state]}  {check.name:<12}  {check.said}")
-    raise typer.Exit(1 if wrong else 0)
+    raise typer.Exit(ExitCode.INCOMPLETE if wrong else ExitCode.DONE)

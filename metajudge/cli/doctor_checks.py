@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from metajudge.errors import ConfigurationError, MetajudgeError, StoreError, StoreLockedError
+from metajudge.installation import NAMESAKE, PACKAGE, install_command, namesake
 from metajudge.panel_file import PanelConfig, load_panel_file
 from metajudge.providers.local_files import DEMO_MARK, find_model_file, installed_models, is_demo
 from metajudge.providers.spec import LOCAL, PROVIDERS, parse_agent_spec
@@ -20,7 +21,6 @@ from metajudge.types.location import StoreLocation
 
 State = Literal["ok", "note", "warning", "error"]
 
-PACKAGE = "metajudge-vet"
 DEPENDENCIES = ("anthropic", "duckdb", "numpy", "openai", "pydantic", "scikit-learn", "scipy")
 
 EXTRAS = {
@@ -62,7 +62,15 @@ def check_python() -> Iterator[Check]:
             missing.append(name)
     yield Check("packages", "ok", ", ".join(found))
     if missing:
-        yield Check("packages", "error", f"missing: {', '.join(missing)}; pip install {PACKAGE}")
+        yield Check("packages", "error", f"missing: {', '.join(missing)}; {install_command()}")
+    other = namesake()
+    if other is not None:
+        yield Check(
+            "packages",
+            "error",
+            f"{NAMESAKE} {other} is another project with the same import name, and its files may replace ours: "
+            f"pip uninstall {NAMESAKE} {PACKAGE}, then {install_command()}",
+        )
 
 
 def check_extras() -> Iterator[Check]:
@@ -71,7 +79,7 @@ def check_extras() -> Iterator[Check]:
     absent = [name for name in EXTRAS if name not in there]
     yield Check("extras", "ok", f"installed: {', '.join(there) or 'none'}")
     if absent:
-        yield Check("extras", "note", f"not installed: {', '.join(absent)}; pip install '{PACKAGE}[{absent[0]}]'")
+        yield Check("extras", "note", f"not installed: {', '.join(absent)}; {install_command(absent[0])}")
 
 
 def check_keys(settings: Settings, panel: PanelConfig | None) -> Iterator[Check]:
@@ -120,7 +128,7 @@ def check_local(settings: Settings, panel: PanelConfig | None) -> Iterator[Check
                 continue  # the panel's own check said so
             files += [path] if path not in files else []
             if find_spec("xllamacpp") is None:
-                said = f"local:{path} needs the package xllamacpp: pip install '{PACKAGE}[local]'"
+                said = f"local:{path} needs the package xllamacpp: {install_command('local')}"
                 yield Check("local models", "error", said)
     named = [f"{path}{f' ({DEMO_MARK})' if is_demo(path) else ''}" for path in files]
     demo = any(is_demo(path) for path in files)

@@ -7,6 +7,7 @@ import typer
 
 from metajudge.cli.inputs import AS_THEY_ARE, Reading, reads_judgments
 from metajudge.cli.options import JsonOption
+from metajudge.exit_codes import ExitCode
 
 app = typer.Typer(
     help="Write preference datasets from vetted verdicts, and check them.", no_args_is_help=True, rich_markup_mode=None
@@ -27,7 +28,32 @@ def preferences(
         str | None,
         typer.Option(help="Store: a file or postgresql://...; default METAJUDGE_STORE, else ./metajudge.duckdb."),
     ] = None,
-    run: Annotated[str | None, typer.Option(help="Only what this run vetted (with a store).", metavar="ID")] = None,
+    run: Annotated[
+        list[str] | None, typer.Option(help="Only what this run vetted (with a store). Repeatable.", metavar="ID")
+    ] = None,
+    judge: Annotated[
+        list[str] | None, typer.Option(help="Only what this judge said. Repeatable.", metavar="ID")
+    ] = None,
+    category: Annotated[
+        list[str] | None, typer.Option(help="Only items of this category. Repeatable.", metavar="NAME")
+    ] = None,
+    decision: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Only what a policy decided so: APPROVE, REVIEW, REVIEW_PRIORITY, REJECT. Repeatable.",
+            metavar="ACTION",
+        ),
+    ] = None,
+    panel: Annotated[
+        list[str] | None,
+        typer.Option(help="Only what this panel vetted: its digest, or how it begins. Repeatable.", metavar="DIGEST"),
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option(help="Only what was vetted then or later (ISO 8601; UTC).", metavar="TIME")
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option(help="Only what was vetted before (ISO 8601; UTC).", metavar="TIME")
+    ] = None,
     assessments: Annotated[
         Path | None, typer.Option(help="A file of `vet --out`, in place of a store.", metavar="FILE")
     ] = None,
@@ -43,7 +69,18 @@ def preferences(
         str | None,
         typer.Option(help="Keep by a stored guaranteed threshold: precision T, failing with chance D.", metavar="T,D"),
     ] = None,
-    keep_all: Annotated[bool, typer.Option("--all", help="Keep everything, vetted or not.")] = False,
+    keep_all: Annotated[
+        bool, typer.Option("--all", help="Keep everything but what people or a policy rejected.")
+    ] = False,
+    ignore_decisions: Annotated[
+        bool,
+        typer.Option(
+            "--ignore-decisions", help="People's decisions and policies' actions do not count; the card says so."
+        ),
+    ] = False,
+    conflicts: Annotated[
+        str, typer.Option(help="Item ids of a store with two contents: leave-out, or refuse.")
+    ] = "leave-out",
     calibration: Annotated[
         Path | None, typer.Option(help="Takes the guaranteed threshold from this file.", metavar="FILE")
     ] = None,
@@ -92,8 +129,9 @@ def preferences(
 ) -> None:
     """Write a folder of preference data from judgments that survived vetting.
 
-    The folder appears whole or not at all. Exit codes: 0 written, 1 written though some input lines were unreadable,
-    2 usage or nothing to export, 130 interrupted (the same command goes on).
+    What people decided in the review queue comes first, then the newest action of a policy, then the rule. The folder
+    appears whole or not at all. Exit code 2 also where there is nothing to export; after an interruption (130) the same
+    command goes on.
     """
     from metajudge.cli.export_run import run_export
 
@@ -101,6 +139,17 @@ def preferences(
         "kind": kind,
         "format": layout,
         "selection": selection_of(accepted, min_probability, guarantee, keep_all),
+        "filters": {
+            "judges": judge or (),
+            "categories": category or (),
+            "decisions": decision or (),
+            "runs": run or (),
+            "panels": panel or (),
+            "since": since,
+            "until": until,
+        },
+        "ignore_decisions": ignore_decisions,
+        "conflicts": conflicts.replace("-", "_"),
         "reconcile": reconcile,
         "pairing": pairing,
         "quality_pairs": quality_pairs,
@@ -118,7 +167,6 @@ def preferences(
     }
     source = {
         "store": store,
-        "run": run,
         "assessments": assessments,
         "judgments": judgments,
         "calibration": calibration,
@@ -138,7 +186,7 @@ def check(
 ) -> None:
     """Check a folder: schema, digests, card, ties, equal pairs, duplicates, leaks between splits, balance.
 
-    Exit codes: 0 fine, 1 faults (each is named), 2 usage.
+    Exit code 1: there are faults, and each is named.
     """
     import orjson
 
@@ -147,7 +195,7 @@ def check(
     report = check_folder(folder, near_threshold=near_threshold)
     if as_json:
         typer.echo(orjson.dumps(report.to_json(), option=orjson.OPT_INDENT_2).decode())
-        raise typer.Exit(1 if report.faults else 0)
+        raise typer.Exit(ExitCode.INCOMPLETE if report.faults else ExitCode.DONE)
     for fault in report.faults:
         typer.echo(f"FAULT {fault}")
     rows = ", ".join(f"{part} {count:,}" for part, count in report.rows.items())
@@ -158,7 +206,7 @@ def check(
     )
     verdict = f"{len(report.faults)} faults" if report.faults else "no fault found"
     typer.echo(f"{folder}: {verdict} ({rows} rows{longer})")
-    raise typer.Exit(1 if report.faults else 0)
+    raise typer.Exit(ExitCode.INCOMPLETE if report.faults else ExitCode.DONE)
 
 
 def selection_of(

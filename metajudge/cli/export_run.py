@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from metajudge.cli.inputs import Reading
 from metajudge.cli.options import store_path
 from metajudge.errors import ConfigurationError, InputError
+from metajudge.exit_codes import RunCounts, exit_code
 from metajudge.preferences import ExportRequest, ExportResult, export
 from metajudge.report.files import check_apart
 
@@ -43,7 +44,7 @@ def run_export(out: Path, asked: Mapping[str, Any], source: Mapping[str, Any], r
         typer.echo(orjson.dumps(data).decode())
     else:
         _print(out, result)
-    return 1 if unreadable else 0
+    return exit_code(RunCounts(bad_lines=unreadable), strict=reading.strict)
 
 
 def _request(asked: Mapping[str, Any]) -> ExportRequest:
@@ -51,10 +52,19 @@ def _request(asked: Mapping[str, Any]) -> ExportRequest:
         return ExportRequest.model_validate(asked)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        name = "--" + "-".join(str(part) for part in first["loc"][:1]).replace("_", "-")
+        said = first["msg"].removeprefix("Value error, ")
         raise ConfigurationError(
-            f"{name}: {first['msg'][0].lower()}{first['msg'][1:]}, not {first['input']!r}"
+            f"{_option(first['loc'])}: {said[0].lower()}{said[1:]}, not {first['input']!r}"
         ) from None
+
+
+_OPTIONS = {"judges": "judge", "categories": "category", "decisions": "decision", "runs": "run", "panels": "panel"}
+
+
+def _option(place: tuple[int | str, ...]) -> str:
+    """The option behind a field of the request."""
+    name = str(place[1] if place[0] == "filters" and len(place) > 1 else place[0])
+    return "--" + _OPTIONS.get(name, name).replace("_", "-")
 
 
 def _print(out: Path, result: ExportResult) -> None:
@@ -64,6 +74,7 @@ def _print(out: Path, result: ExportResult) -> None:
             f"{step.name:<18} {step.before:>10,} -> {step.after:>10,} {step.unit}"
             + (f"  ({dropped})" if dropped else "")
         )
+    _print_decisions(result.stats)
     for sentence in result.stats["guarantees"]:
         typer.echo(sentence)
     after = result.stats["lengths"]["after"]
@@ -71,7 +82,51 @@ def _print(out: Path, result: ExportResult) -> None:
         typer.echo(f"Longer is chosen in {100 * after['chosen_longer']:.1f} % of the pairs that differ in length.")
     rows = ", ".join(f"{part} {count:,}" for part, count in result.rows.items())
     typer.echo(f"{out}: {rows} rows. Check it any time: metajudge export check {out}")
+    _print_notes(result)
+
+
+def _print_decisions(stats: Mapping[str, Any]) -> None:
+    """Who kept and dropped what, where people or a policy decided anything."""
+    decided = stats["decisions"]
+    if decided["ignored"]:
+        typer.echo("Decisions of people and policies were ignored, as asked; the card says so.")
+        return
+    kept, dropped = decided["kept"], decided["dropped"]
+    if not any(kept[name] for name in kept if name != "rule") and not any(
+        dropped[name] for name in dropped if name != "rule"
+    ):
+        return
+    people = kept["people"] + kept["people_corrected"]
+    corrected = f" ({kept['people_corrected']:,} with a person's verdict)" if kept["people_corrected"] else ""
+    typer.echo(
+        f"Kept by people {people:,}{corrected}, by a policy {kept['policy']:,}, by the rule {kept['rule']:,}; "
+        f"dropped by people {dropped['people']:,}, by a policy {dropped['policy']:,}, by the rule "
+        f"{dropped['rule']:,}; waiting for review {dropped['waiting_for_review']:,}."
+    )
+    if decided["outside_guarantee"]:
+        typer.echo(
+            f"{decided['outside_guarantee']:,} judgments were kept by people or a policy alone: the guarantee does not "
+            f"cover their {stats['rows_outside_guarantee']:,} rows."
+        )
+
+
+def _print_notes(result: ExportResult) -> None:
+    """What could not be used, on standard error."""
     read = result.stats["read"]
+    if read["conflicting_items"]:
+        ids = read["conflicting_item_ids"]
+        more = f" and {read['conflicting_items'] - len(ids):,} more" if len(ids) < read["conflicting_items"] else ""
+        typer.echo(
+            f"{read['conflicting_items']:,} item ids stand for two different contents and were left out: "
+            f"{', '.join(ids)}{more}.",
+            err=True,
+        )
+    if read.get("by_people"):  # absent from an export that an earlier version began
+        typer.echo(
+            f"{read['by_people']:,} scores by people are not read as verdicts or labels yet; `metajudge inspect` names "
+            "them.",
+            err=True,
+        )
     if read["unreadable_lines"]:
         typer.echo(f"{read['unreadable_lines']} input lines could not be read as judgments.", err=True)
     if read["changed_since"]:

@@ -1,4 +1,4 @@
-"""``--fail-under``: a run that ends with exit code 1 where its precision, or the share it kept, is too low.
+"""``--fail-under``: a run that ends with exit code 5 where its precision, or the share it kept, is too low.
 
 A pipeline stops there. Both shares are of the run at hand, without an interval: whoever needs a promise sets a
 guaranteed threshold (``metajudge calibrate threshold``).
@@ -15,7 +15,7 @@ from metajudge.errors import ConfigurationError
 Measure = Literal["precision", "accepted"]
 
 FAIL_UNDER_HELP = (
-    "Exit with 1 where less is reached: precision=0.9 (share of right ones among the labelled judgments kept) or "
+    "Exit with 5 where less is reached: precision=0.9 (share of right ones among the labelled judgments kept) or "
     "accepted=0.5 (share kept of all). Repeatable."
 )
 FAIL_UNDER_METAVAR = "precision=X|accepted=X"
@@ -112,7 +112,7 @@ def check_labels(bars: Iterable[Bar], judgments: Iterable[Any]) -> None:
 def of_vetting(bars: Iterable[Bar], summary: Any, labels: Any) -> list[Reached]:
     """What a vetting run reached; ``accepted`` counts unscored and failed judgments as not kept."""
     return [
-        Reached(bar, labels.kept_correct, labels.kept)
+        Reached(bar, labels.kept.successes, labels.kept.n)
         if bar.measure == "precision"
         else Reached(bar, summary.accepted, summary.judgments)
         for bar in bars
@@ -139,9 +139,9 @@ def of_findings(bars: Iterable[Bar], findings: Any) -> list[Reached]:
     return reached
 
 
-def settle(exit_code: int, reached: Sequence[Reached]) -> int:
-    """Says on standard error which bars were missed, and gives the exit code; an unfinished run keeps its own."""
+def tell_missed(reached: Sequence[Reached]) -> bool:
+    """Says on standard error which bars were missed; returns whether any was."""
     missed = [one for one in reached if not one.passed]
     for one in missed:
         typer.echo(f"metajudge: --fail-under: {one.sentence()}", err=True)
-    return 1 if missed and exit_code == 0 else exit_code
+    return bool(missed)

@@ -7,6 +7,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from metajudge.cli.options import JsonOption, StoreOption, store_path
+from metajudge.exit_codes import ExitCode
 
 T = TypeVar("T")
 
@@ -106,7 +107,7 @@ def propose(
 ) -> None:
     """Look for patterns in disagreements, fit changes of the policy, and backtest each on cases it was not fitted on.
 
-    Exit codes: 0 at least one change is better, 1 none is (or it is not time yet), 2 usage.
+    Exit code 1: no change is better, or it is not time yet.
     """
 
     async def main(loop: Any) -> Any:
@@ -117,7 +118,7 @@ def propose(
     found = _with_loop(store, seed, main)
     if found is None:
         typer.echo(f"Fewer than {every} disagreements since patterns were last looked for: nothing was done.")
-        raise typer.Exit(1)
+        raise typer.Exit(ExitCode.INCOMPLETE)
     proposals, advice = found
     if as_json:
         _print_json([one.model_dump(mode="json") for one in proposals])
@@ -126,14 +127,14 @@ def propose(
 
         print_proposals(proposals)
         print_advice(advice)
-    raise typer.Exit(0 if any(one.status == "proposed" for one in proposals) else 1)
+    raise typer.Exit(ExitCode.DONE if any(one.status == "proposed" for one in proposals) else ExitCode.INCOMPLETE)
 
 
 @app.command()
 def backtest(
     proposal: ProposalArgument, seed: SeedOption = 0, store: StoreOption = None, as_json: JsonOption = False
 ) -> None:
-    """Test a proposal anew on all cases decided by now. Exit codes: 0 better, 1 not better, 2 usage."""
+    """Test a proposal anew on all cases decided by now. Exit code 1: it is not better."""
 
     async def main(loop: Any) -> Any:
         return await loop.backtest(proposal)
@@ -145,7 +146,7 @@ def backtest(
         from metajudge.cli.feedback_report import print_backtest
 
         print_backtest(found)
-    raise typer.Exit(0 if found.better else 1)
+    raise typer.Exit(ExitCode.DONE if found.better else ExitCode.INCOMPLETE)
 
 
 @app.command()

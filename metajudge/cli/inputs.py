@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from metajudge.cli.options import StrictOption
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -39,15 +41,16 @@ PrefixIdsOption = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How a command's inputs are read: what ``--map``, ``--map-values`` and ``--prefix-ids`` say."""
+    """How a command's inputs are read: what ``--map``, ``--map-values``, ``--prefix-ids`` and ``--strict`` say."""
 
     maps: list[str] | None = None
     values: list[str] | None = None
     prefix_ids: bool = False
+    strict: bool = False
 
     def open(self, inputs: list[str], **options: Any) -> "JudgmentSource":
         """Opens judgments; see :func:`open_inputs`."""
-        return open_inputs(inputs, self.maps, self.values, prefix_ids=self.prefix_ids, **options)
+        return open_inputs(inputs, self.maps, self.values, prefix_ids=self.prefix_ids, strict=self.strict, **options)
 
     def open_items(self, inputs: list[str], **options: Any) -> "ItemSource":
         """Opens items, or judgments for their items; a mapping that was given, and fits, is kept for the next run."""
@@ -69,8 +72,9 @@ AS_THEY_ARE = Reading()
 
 
 def reads_judgments(command: Callable[..., None]) -> Callable[..., None]:
-    """Gives a command the options ``--map``, ``--map-values`` and ``--prefix-ids``, as its argument ``reading``."""
+    """Gives a command the options that say how its inputs are read, as its argument ``reading``."""
     options = {"maps": (MapOption, None), "map_values": (MapValuesOption, None), "prefix_ids": (PrefixIdsOption, False)}
+    options |= {"strict": (StrictOption, False)}
     signature = inspect.signature(command, eval_str=True)
     own = [one for name, one in signature.parameters.items() if name != "reading"]
     added = [
@@ -80,8 +84,7 @@ def reads_judgments(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def with_reading(**given: Any) -> None:
-        maps, values, prefix_ids = (given.pop(name) for name in options)
-        command(**given, reading=Reading(maps, values, prefix_ids))
+        command(reading=Reading(*(given.pop(name) for name in options)), **given)
 
     with_reading.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
     with_reading.__annotations__ = {one.name: one.annotation for one in (*own, *added)}
@@ -114,7 +117,8 @@ def open_inputs(
 
 
 def keep_mapping(inputs: list[str], formats: "Mapping[str, str]", mapping: "FieldMap") -> None:
-    """Keeps a mapping for every input that was read by it, and says so."""
+    """Keeps a mapping for every input that was read by it, and says so, or why it cannot be kept."""
+    from metajudge.errors import ConfigurationError
     from metajudge.readers.saved_maps import save_map, saved_map
 
     for name in inputs:
@@ -123,5 +127,9 @@ def keep_mapping(inputs: list[str], formats: "Mapping[str, str]", mapping: "Fiel
         kept = saved_map(name)
         whole = mapping if mapping.columns or kept is None else kept.with_values(mapping.values)
         if whole != kept and whole.columns:
-            file = save_map(name, whole)
+            try:
+                file = save_map(name, whole)
+            except ConfigurationError as error:
+                typer.echo(f"metajudge: note: {error}; --map is needed again next time", err=True)
+                continue
             typer.echo(f"metajudge: how {name} is read is kept in {file.name}; the next run needs no --map", err=True)

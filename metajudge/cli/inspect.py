@@ -6,6 +6,7 @@ import typer
 
 from metajudge.cli.inputs import MapOption, MapValuesOption, PrefixIdsOption, mapping_of
 from metajudge.cli.options import JsonOption
+from metajudge.exit_codes import RunCounts, exit_code
 
 if TYPE_CHECKING:
     from metajudge.inspection import Inspection
@@ -23,12 +24,15 @@ def inspect(
         bool, typer.Option("--save", help="Keep the mapping for this file in metajudge-inputs.toml.")
     ] = False,
     records: Annotated[int, typer.Option(help="How many records to show.", min=0)] = 3,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 1 also where single records cannot be read.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Say which format a file has, guess which column is what, show some records as they would be read, and count.
 
-    No model is asked; only --save keeps anything. Exit codes: 0 all records can be read in the way shown, 1 some
-    cannot, or something must be said first (see the problems), 2 usage.
+    No model is asked; only --save keeps anything. Exit code 1: the file cannot be read as judgments before something is
+    said (see the problems); with --strict also where single records cannot be read.
     """
     from metajudge.cli.inspect_report import print_report, to_json
     from metajudge.inspection import inspect_input
@@ -48,7 +52,9 @@ def inspect(
             print_report(one, saved=save)
     for one in found if save else ():
         typer.echo(_saved(one), err=True)
-    raise typer.Exit(0 if all(one.complete for one in found) else 1)
+    unread = sum(one.judgments is None for one in found)
+    counts = RunCounts(failed=unread, bad_lines=sum(one.rejects or 0 for one in found))
+    raise typer.Exit(exit_code(counts, strict=strict))
 
 
 def _saved(one: "Inspection") -> str:

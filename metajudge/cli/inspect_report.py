@@ -31,7 +31,7 @@ def print_report(found: Inspection, *, saved: bool) -> None:
             typer.echo(f"  {name:<12} := {text}")
         for value, meaning in found.mapping.values.items():
             typer.echo(f"  the value {value!r} means {meaning}")
-        unused = [name for name in found.columns if name not in found.mapping.columns.values()]
+        unused = [name for name in found.columns if name not in found.mapping.used_columns]
         if unused:
             typer.echo(_cut(f"  not used: {', '.join(unused)}", _WIDTH + 20))
     if found.judges:
@@ -40,6 +40,8 @@ def print_report(found: Inspection, *, saved: bool) -> None:
         typer.echo(f"{'Verdicts' if found.judgments is not None else 'Values of the verdict'}: {_top(found.verdicts)}")
     for number, record in enumerate(found.records, start=1):
         _print_record(number, record)
+    if (notice := found.people.notice()) is not None:
+        typer.echo(f"Note: {notice}")
     if found.problems:
         typer.echo("Problems:")
         for problem in found.problems:
@@ -71,6 +73,7 @@ def to_json(found: Inspection) -> dict[str, Any]:
         "verdicts": dict(found.verdicts),
         "records": [record.model_dump(mode="json") for record in found.records],
         "problems": found.problems,
+        "by_people": found.people.to_json(),
     }
 
 

@@ -11,7 +11,7 @@ import typer
 
 from metajudge.cli.inputs import AS_THEY_ARE, Reading, reads_judgments
 from metajudge.cli.loop import run, say, stop_on_interrupt
-from metajudge.cli.options import JsonOption, StoreOption, panel_from, store_path
+from metajudge.cli.options import JsonOption, StoreOption, panel_from, refuse_bad_lines, store_path
 from metajudge.cli.sending import (
     DEFAULT_POLL_S,
     BatchLiveBelowOption,
@@ -107,10 +107,10 @@ def judge(
     (a time-out, a wrong key) makes none: it is counted, listed in FILE.failures.jsonl and asked again by the next
     run. Replies are kept in the store, so the same command again goes on where it stopped.
 
-    Exit codes: 0 all judged, 1 some judge could not be asked or a line not be read, 2 usage, 3 budget reached,
-    4 batches pending (--batch-wait), 130 interrupted.
+    Exit code 1: some judge could not be asked.
     """
     from metajudge.cli.judge_run import JudgeSummary, write_lines
+    from metajudge.exit_codes import exit_code
     from metajudge.report.files import check_apart
 
     panel = _judges(config, judge, seed)
@@ -123,6 +123,7 @@ def judge(
     check_apart([*inputs, *([config] if config else [])], [out, combined])
     source = reading.open_items(inputs, responses=None if grade else 2, limit=limit)
     _require_items(source)
+    refuse_bad_lines(source.rejects, reading.strict)
     if dry_run:
         _print_estimate(panel, source, orders, as_json, grade=grade, with_reference=with_reference)
         return
@@ -153,7 +154,7 @@ def judge(
     summary.store, summary.out = str(where), str(out)
     summary.total_s = time.monotonic() - STARTED
     _print_summary(summary, as_json)
-    raise typer.Exit(summary.exit_code)
+    raise typer.Exit(exit_code(summary.counts, strict=reading.strict))
 
 
 def _judges(config: Path | None, judges: list[str] | None, seed: int | None) -> Any:

@@ -14,11 +14,13 @@ from typing import Any
 import orjson
 
 from metajudge.engine import Engine
-from metajudge.errors import InputError
+from metajudge.errors import InputError, OutputError
+from metajudge.exit_codes import RunCounts
 from metajudge.judging.combining import Rule
 from metajudge.judging.grading import Grading, GradingJudge
 from metajudge.judging.pairwise import Game, Orders, PairwiseJudge, orders_of
 from metajudge.judging.records import combined_judgment, game_id, judgment_of
+from metajudge.output_files import let_go, written_to
 from metajudge.readers.jsonl import to_line
 from metajudge.runs import Job, RunEnd, Stop, run_all
 from metajudge.types import Item, Usage
@@ -103,15 +105,9 @@ class JudgeSummary:
         self.failed_games.append(told)
 
     @property
-    def exit_code(self) -> int:
-        """0 every game has its record, 1 some judge not asked or line not read, 3 budget, 4 pending, 130 stopped."""
-        if self.end is RunEnd.INTERRUPTED:
-            return 130
-        if self.end is RunEnd.BUDGET:
-            return 3
-        if self.end is RunEnd.PENDING:
-            return 4
-        return 1 if self.failed or self.bad_lines else 0
+    def counts(self) -> RunCounts:
+        """What the exit code depends on: a judge that could not be asked is a failure, a reply of no use is none."""
+        return RunCounts(self.end, self.items, self.failed, without_verdict=self.unscored, bad_lines=self.bad_lines)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, as ``--json`` prints it and the store keeps it."""
@@ -192,9 +188,10 @@ class JudgmentFile:
     def write(self, index: int, line: bytes) -> None:
         """Adds what came of the ``index``-th game; nothing (``b""``) where it has no record."""
         heapq.heappush(self._waiting, (index, line))
-        while self._waiting and self._waiting[0][0] == self._next:
-            self._file.write(heapq.heappop(self._waiting)[1])
-            self._next += 1
+        with written_to(self.path):
+            while self._waiting and self._waiting[0][0] == self._next:
+                self._file.write(heapq.heappop(self._waiting)[1])
+                self._next += 1
 
     def __enter__(self) -> "JudgmentFile":
         return self
@@ -202,6 +199,18 @@ class JudgmentFile:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if isinstance(error, OutputError):
+            let_go(self._file)
+            return
+        try:
+            with written_to(self.path):
+                self._finish()
+        except OutputError:
+            let_go(self._file)
+            if error is None:
+                raise
+
+    def _finish(self) -> None:
         while self._waiting:
             self._file.write(heapq.heappop(self._waiting)[1])
         self._file.close()
@@ -287,7 +296,8 @@ def write_lines(path: Path, records: Iterable[dict[str, Any]]) -> int:
     """Writes plain data as JSONL; where there is none, no file is left there, not even one of an earlier run."""
     lines = [orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE) for record in records]
     if lines:
-        path.write_bytes(b"".join(lines))
+        with written_to(path):
+            path.write_bytes(b"".join(lines))
     else:
         with suppress(FileNotFoundError):
             path.unlink()

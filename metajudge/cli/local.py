@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from metajudge.cli.options import JsonOption
+from metajudge.installation import install_command
 
 app = typer.Typer(
     help="Models in GGUF files on this machine, asked as local:PATH.", no_args_is_help=True, rich_markup_mode=None
@@ -27,7 +28,7 @@ def install(folder: FolderOption = None) -> None:
     path, fetched = install_demo(where)
     typer.echo(f"{'Installed' if fetched else 'Installed already'}: {path} ({DEMO_MARK})")
     if not _served():
-        typer.echo("To use it: pip install 'metajudge-vet[local]'")
+        typer.echo(f"To use it: {install_command('local')}")
     typer.echo(f"Try it: metajudge check --agent local:{path} --rubric baseline")
 
 

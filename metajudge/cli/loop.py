@@ -1,23 +1,96 @@
 """How a command runs: its event loop, what Ctrl-C does, notes beside the output."""
 
 import asyncio
-import contextlib
 import gc
 import signal
 import sys
+import threading
 from collections.abc import Callable, Coroutine
+from types import FrameType
 from typing import Any, TypeVar
 
+from metajudge.cli.boundary import leave_at_once
 from metajudge.concurrency import YOUNG_OBJECTS
+from metajudge.runs import RunEnd
 
 T = TypeVar("T")
 
+HOW_TO_GO_ON = {
+    RunEnd.INTERRUPTED: "Interrupted. Give the same command again to go on from here.",
+    RunEnd.PENDING: "Batches are with their provider. Give the same command again to collect them and go on.",
+    RunEnd.BUDGET: "The budget is reached. Give the same command with a larger budget to go on from here.",
+}
+"""What is printed where a run stopped before its end."""
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class _Interrupts:
+    """What Ctrl-C does while a command's event loop runs.
+
+    The first one asks the run to stop, where the command has said how, and else cancels it. The second one ends the
+    process at once, wherever it is: what was acknowledged is in the store's log. These are signal handlers of the
+    interpreter and not of the loop, whose own run only between two steps and not while a long one blocks it.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.stop: Callable[[], None] | None = None
+        self._loop = loop
+        self._task: asyncio.Task[Any] | None = None
+        self._heard = False
+
+    def watch(self, task: asyncio.Task[Any]) -> None:
+        """Handles signals from here on; ``task`` is cancelled where the command has said nothing else."""
+        self._task = task
+        if threading.current_thread() is threading.main_thread():
+            for name in _SIGNALS:
+                signal.signal(name, self._interrupted)
+
+    def _interrupted(self, _number: int, _frame: FrameType | None) -> None:
+        if self._heard:
+            leave_at_once("stopped at once; what was finished is kept, and the same command goes on from there")
+        self._heard = True
+        if self._task is None or self._task.done():
+            raise KeyboardInterrupt
+        self._loop.call_soon_threadsafe(self._first)
+
+    def _first(self) -> None:
+        if self.stop is not None:
+            self.stop()
+        elif self._task is not None:
+            self._task.cancel()
+
+
+_current: _Interrupts | None = None
+
 
 def run(main: Coroutine[Any, Any, T]) -> T:
-    """Runs a command's coroutine to its end."""
+    """Runs a command's coroutine to its end.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C cancelled it.
+    """
+    global _current
     gc.set_threshold(YOUNG_OBJECTS, 20, 100)
-    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        return runner.run(main)
+    before = [(name, signal.getsignal(name)) for name in _SIGNALS]
+    try:
+        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+            _current = interrupts = _Interrupts(runner.get_loop())
+            return runner.run(_watched(main, interrupts))
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
+    finally:
+        _current = None
+        for name, handler in before:
+            if signal.getsignal(name) is not handler:
+                signal.signal(name, handler)
+
+
+async def _watched(main: Coroutine[Any, Any, T], interrupts: _Interrupts) -> T:
+    task = asyncio.current_task()
+    assert task is not None
+    interrupts.watch(task)
+    return await main
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -35,16 +108,11 @@ def say(sentence: str) -> None:
 
 
 def stop_on_interrupt(stop: Any, end: Any) -> None:
-    """The first Ctrl-C lets calls in flight finish, the second one does not."""
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    """The first Ctrl-C lets calls in flight finish; the second one ends the process at once."""
 
-    def interrupted() -> None:
-        if stop.asked and task is not None:
-            task.cancel()
-            return
+    def stopping() -> None:
         say("stopping: calls in flight get ten seconds to finish; Ctrl-C again stops at once")
         stop.ask(end)
 
-    for name in (signal.SIGINT, signal.SIGTERM):
-        with contextlib.suppress(NotImplementedError):
-            loop.add_signal_handler(name, interrupted)
+    if _current is not None:
+        _current.stop = stopping

@@ -1,12 +1,18 @@
 """Options that several commands share, and the panel they make together."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from metajudge.cli.boundary import keeps_state_in
 from metajudge.panel_file import PanelConfig, load_panel_file, with_flags
 from metajudge.types.location import StoreLocation, store_location
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from metajudge.readers.lines import Reject
 
 AGENT_HELP = "A meta-judge: [NAME=]PROVIDER:MODEL[@BASE_URL], e.g. openai:gpt-4o-mini. Repeat for a panel."
 
@@ -21,6 +27,12 @@ StoreOption = Annotated[
         help="Store: a file, or postgresql://USER:PASSWORD@HOST/DATABASE; default METAJUDGE_STORE, else "
         "./metajudge.duckdb.",
         metavar="PATH|URL",
+    ),
+]
+StrictOption = Annotated[
+    bool,
+    typer.Option(
+        "--strict", help="Exit with 1 at a bad line, before anything is asked, and where a judgment has no verdict."
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
@@ -51,6 +63,19 @@ def panel_from(
     )
 
 
+def refuse_bad_lines(rejects: "Sequence[Reject]", strict: bool) -> None:
+    """Under ``--strict`` ends a command at a line that could not be read.
+
+    Raises:
+        BadLineError: naming the first one and how many there are.
+    """
+    if strict and rejects:
+        from metajudge.errors import BadLineError
+
+        more = f" (the first of {len(rejects)} bad lines)" if len(rejects) > 1 else ""
+        raise BadLineError(f"{rejects[0]}{more}")
+
+
 def rejects_path(out: Path | None, store: StoreLocation) -> Path:
     """Where lines that could not be used are written: beside the output, else beside the store's file, else here."""
     beside = store if isinstance(store, Path) else "metajudge"
@@ -61,4 +86,6 @@ def store_path(given: str | Path | None) -> StoreLocation:
     """The store to use: as given, else from the environment, else ``metajudge.duckdb`` here."""
     from metajudge.settings import Settings
 
-    return store_location(given) if given is not None else Settings.load().store
+    where = store_location(given) if given is not None else Settings.load().store
+    keeps_state_in(where)
+    return where

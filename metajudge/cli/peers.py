@@ -9,7 +9,14 @@ from typing import Annotated, Any
 import typer
 
 from metajudge.cli.loop import run, say, stop_on_interrupt
-from metajudge.cli.options import ConfigOption, StoreOption, panel_from, store_path
+from metajudge.cli.options import (
+    ConfigOption,
+    StoreOption,
+    StrictOption,
+    panel_from,
+    refuse_bad_lines,
+    store_path,
+)
 from metajudge.types.location import StoreLocation
 
 
@@ -76,6 +83,7 @@ def peers(
         list[Path] | None,
         typer.Option(help="Write a report: .html, .md or .json by its name. Repeatable.", metavar="OUT.html"),
     ] = None,
+    strict: StrictOption = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Estimate calls, tokens and dollars; send nothing.")
     ] = False,
@@ -86,7 +94,7 @@ def peers(
     of ballots: after an interruption the same command goes on where it stopped, and asks again whoever could not be
     asked.
 
-    Exit codes: 0 all ballots there, 1 some ballot lost or a line not read, 2 usage, 3 budget reached, 130 interrupted.
+    Exit code 1: an answer or a ballot is missing.
     """
     from metajudge.peers import Options, read_human_rankings
 
@@ -108,11 +116,12 @@ def peers(
     if rankings is not None:
         if model or config is not None or out is not None or dry_run:
             raise typer.BadParameter("--rankings asks no model: leave out --model, --config, --out and --dry-run")
-        ballots, provenance, code = _read(rankings, limit)
+        ballots, provenance, code = _read(rankings, limit, strict)
     else:
         assert questions is not None
         panel = _panel(config, model, seed)
         found = _questions(questions, limit)
+        refuse_bad_lines(found[1], strict)
         if dry_run:
             _print_estimate(panel, found)
             return
@@ -157,6 +166,7 @@ async def _ask(
     from metajudge.cli.peers_report import summary_lines
     from metajudge.cli.peers_run import PeersProgress, PeersRun
     from metajudge.engine import Engine
+    from metajudge.exit_codes import exit_code
     from metajudge.runs import RunEnd, Stop
 
     stop = Stop()
@@ -173,7 +183,7 @@ async def _ask(
         await peers_run.run(workers=concurrency, stop=stop, progress=progress.update)
     for line in summary_lines(summary, out):
         typer.echo(line)
-    return peers_run.counted(), peers_run.provenance(out), summary.exit_code
+    return peers_run.counted(), peers_run.provenance(out), exit_code(summary.counts)
 
 
 def _print_estimate(panel: Any, questions: Any) -> None:
@@ -202,12 +212,14 @@ def _check_outputs(json_out: Path | None, reports: list[Path], out: Path | None,
         check_report_path(path)
 
 
-def _read(path: Path, limit: int | None) -> tuple[Any, dict[str, str], int]:
-    """Ballots of a file, where they come from, and the exit code that bad lines ask for."""
+def _read(path: Path, limit: int | None, strict: bool) -> tuple[Any, dict[str, str], int]:
+    """Ballots of a file, where they come from, and the exit code."""
     from metajudge import __version__
+    from metajudge.exit_codes import RunCounts, exit_code
     from metajudge.peers import read_ballots
 
     found = read_ballots(path)
+    refuse_bad_lines(found.rejects, strict)
     for reject in found.rejects[:5]:
         typer.echo(f"metajudge: {reject}", err=True)
     if found.rejects:
@@ -216,8 +228,9 @@ def _read(path: Path, limit: int | None) -> tuple[Any, dict[str, str], int]:
     if limit is not None:
         names = list(dict.fromkeys(one.question_id for one in ballots))[:limit]
         ballots = tuple(one for one in ballots if one.question_id in set(names))
-    lost = any(one.status == "failed" for one in ballots)
-    return ballots, {"ballots": str(path), "metajudge": __version__}, 1 if found.rejects or lost else 0
+    lost = sum(one.status == "failed" for one in ballots)
+    counts = RunCounts(done=len(ballots), without_verdict=lost, bad_lines=len(found.rejects))
+    return ballots, {"ballots": str(path), "metajudge": __version__}, exit_code(counts, strict=strict)
 
 
 def _analyse(

@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 from pydantic import BaseModel
 
 from metajudge.errors import InputError
+from metajudge.output_files import let_go, written_to
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -58,8 +59,9 @@ class AttemptLog(Generic[T]):
 
     def append(self, record: T) -> None:
         """Writes one record; it is in the file when this returns."""
-        self._file.write(record.model_dump_json(exclude_none=True).encode() + b"\n")
-        self._file.flush()
+        with written_to(self.path):
+            self._file.write(record.model_dump_json(exclude_none=True).encode() + b"\n")
+            self._file.flush()
         self.appended.append(record)
 
     def __enter__(self) -> "AttemptLog[T]":
@@ -68,7 +70,7 @@ class AttemptLog(Generic[T]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._file.close()
+        let_go(self._file)  # each line was flushed: only one that failed can be left
 
 
 def _is_whole(line: bytes) -> bool:

@@ -82,6 +82,7 @@ def summary_lines(summary: "PeersSummary", out: Path) -> Iterable[str]:
     """What a run took, what is missing, and how to go on."""
     asked = f"{summary.questions} questions: {summary.answers} answers, {summary.ballots} ballots in {out}"
     yield f"{asked} ({summary.reused} from earlier runs)."
+    yield summary.blinding.sentence()
     for model, kinds in summary.lost_by_model.items():
         what = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
         yield f"Missing from {model}: {what}. The same command asks again whoever could not be asked."

@@ -12,7 +12,9 @@ from metajudge.cli.peers_files import AttemptLog
 from metajudge.cli.progress import Progress
 from metajudge.engine import Engine
 from metajudge.errors import InputError
+from metajudge.exit_codes import RunCounts
 from metajudge.judging.blinding import identifying_names
+from metajudge.judging.blinding_report import BlindingTotals, blinding_totals
 from metajudge.judging.ranking import templates_digest
 from metajudge.peers.answers import PeerAnswer, latest_by_key, read_answers
 from metajudge.peers.ballots import Ballot, counted_ballots, read_ballots
@@ -20,7 +22,9 @@ from metajudge.peers.protocol import (
     Peer,
     answer_key,
     answer_question,
+    asked_alike,
     ballot_key,
+    blinding_of,
     peers_of,
     rank_answers,
     ranking_settings,
@@ -38,6 +42,7 @@ class PeersSummary:
         answers, ballots: that are there at the end, earlier ones included.
         reused: answers and ballots of earlier runs, for which nothing was asked.
         failed: answers and ballots that are missing, by kind; ``lost_by_model`` says whose.
+        blinding: what was hidden in the answers, counted once a question.
         calls: HTTP requests sent in this run, retries and repairs included.
         cached_calls: replies taken from the store instead.
         cost_usd: dollars of this run, None where a price or the usage was unknown.
@@ -62,6 +67,7 @@ class PeersSummary:
     known_cost_usd: float = 0.0
     all_attempts_usd: float | None = 0.0
     notices: list[str] = field(default_factory=list)
+    blinding: BlindingTotals = field(default_factory=BlindingTotals)
 
     @property
     def judgments(self) -> int:
@@ -75,18 +81,15 @@ class PeersSummary:
         self.lost_by_model.setdefault(model, Counter())[kind] += 1
 
     @property
-    def exit_code(self) -> int:
-        """0 everything is there, 1 something is missing or a line could not be read, 3 budget, 130 interrupted."""
-        if self.end is RunEnd.INTERRUPTED:
-            return 130
-        if self.end is RunEnd.BUDGET:
-            return 3
-        return 1 if self.failed or self.bad_lines else 0
+    def counts(self) -> RunCounts:
+        """What the exit code depends on: a missing answer or ballot is a failure."""
+        return RunCounts(self.end, self.questions, self.failed, bad_lines=self.bad_lines)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, as the store keeps it."""
         data = asdict(self)
         del data["unscored"]
+        data["blinding"] = self.blinding.model_dump()
         data["end"] = self.end.value
         data["failures"] = dict(sorted(self.failures.items()))
         data["lost_by_model"] = {name: dict(sorted(kinds.items())) for name, kinds in self.lost_by_model.items()}
@@ -175,6 +178,7 @@ class PeersRun:
             "answers": str(answers_path(out)),
             "models": ", ".join(f"{peer.name} ({peer.model.endpoint} {peer.model.name})" for peer in self.peers),
             "ranking prompts": templates_digest(),
+            "blinding": self.summary.blinding.sentence(),
             "run": self.engine.run_id,
             "metajudge": __version__,
         }
@@ -243,11 +247,27 @@ class PeersRun:
             self._count(reused)
             progress()
 
+        tasks: dict[str, _BallotTask] = {}
+
+        def key_of(task: _BallotTask) -> str:
+            key = ballot_key(task.question, task.answers, task.peer, task.seed)
+            if key in earlier:
+                tasks[key] = task
+            return key
+
+        async def find_done(keys: Sequence[str]) -> dict[str, Ballot]:
+            found = {key: (earlier[key], tasks.pop(key)) for key in dict.fromkeys(keys) if key in earlier}
+            return {
+                key: ballot
+                for key, (ballot, task) in found.items()
+                if await asked_alike(ballot, task.question, task.answers, task.peer)
+            }
+
         await run_all(
             self._ballot_tasks(given),
             work,
-            key=lambda task: ballot_key(task.question, task.answers, task.peer, task.seed),
-            find_done=_finder(earlier),
+            key=key_of,
+            find_done=find_done,
             keep=lambda found: found.status == "ok" or found.replied,
             finished=finished,
             workers=workers,
@@ -281,6 +301,8 @@ class PeersRun:
         summary.known_cost_usd = meter.cost_usd
         summary.cost_usd = None if meter.unpriced else meter.cost_usd
         summary.notices = list(self.engine.notices)
+        by_question = {one.question_id: blinding_of(one) for one in self.counted() if one.labels is not None}
+        summary.blinding = blinding_totals(by_question.values())
         costs = [one.cost_usd for one in (*self.answers.earlier, *self.answers.appended)]
         costs += [one.cost_usd for one in (*self.ballots.earlier, *self.ballots.appended)]
         known = [cost for cost in costs if cost is not None]

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from metajudge.cli.options import JsonOption, store_path
+from metajudge.exit_codes import ExitCode
 from metajudge.types.location import StoreLocation
 
 app = typer.Typer(
@@ -86,24 +87,23 @@ def simulate(
     A policy over verdicts is tried on the newest assessment of every judgment by every panel, one with a section
     `cases` on the judged cases whose criteria it has.
 
-    Exit codes: 0 simulated, 1 the store holds nothing this policy decides on, 2 usage.
+    Exit code 1: the store holds nothing this policy decides on.
     """
-    import asyncio
-
     import orjson
 
+    from metajudge.cli.loop import run
     from metajudge.cli.policy_report import simulation_lines
     from metajudge.decision import load_policy
 
     policy = load_policy(name)
     other = None if against is None else load_policy(against)
-    found = asyncio.run(_simulated(_existing(on), policy, other, examples))
+    found = run(_simulated(_existing(on), policy, other, examples))
     if as_json:
         typer.echo(orjson.dumps(found.to_json()).decode())
     else:
         for line in simulation_lines(found, policy, other):
             typer.echo(line)
-    raise typer.Exit(0 if found.total else 1)
+    raise typer.Exit(ExitCode.DONE if found.total else ExitCode.INCOMPLETE)
 
 
 def _existing(store: str | None) -> StoreLocation:

@@ -5,15 +5,19 @@ from typing import Annotated, Any
 
 import typer
 
-from metajudge.cli.options import JsonOption
+from metajudge.cli.inputs import AS_THEY_ARE, Reading, keep_mapping, reads_judgments
+from metajudge.cli.options import JsonOption, refuse_bad_lines
 from metajudge.ranking import Rule, TieOption, UnrankedOption
 
 
+@reads_judgments
 def rank(
     ballots: Annotated[
         Path,
         typer.Argument(
-            help="Rankings: JSONL, CSV/TSV, or PrefLib .soc/.soi/.toc/.toi; plain or gzip.", metavar="BALLOTS"
+            help="Rankings: JSONL, CSV/TSV, or PrefLib .soc/.soi/.toc/.toi; plain or gzip. Or judgments that name the "
+            "models of their responses.",
+            metavar="BALLOTS",
         ),
     ],
     rule: Annotated[Rule, typer.Option(help="The voting rule.")] = Rule.KEMENY,
@@ -40,17 +44,24 @@ def rank(
         typer.Option(help="Pseudo-wins each way between every pair (bradley_terry, plackett_luce); default 0."),
     ] = None,
     as_json: JsonOption = False,
+    reading: Reading = AS_THEY_ARE,
 ) -> None:
-    """Rank the candidates of a file of rankings. Ties are results: none is settled by name or position.
+    """Rank the candidates of a file of rankings, or the models of a file of judgments.
 
-    Exit code 1 where lines had to be left out, or the time limit came before the proof.
+    Ties are results: none is settled by name or position.
+
+    Exit code 1: the time limit came before the proof.
     """
     from metajudge.errors import UnprovenError
+    from metajudge.exit_codes import ExitCode
     from metajudge.ranking import as_data, count_ballots, rule_options
     from metajudge.readers.ballots import read_ballots
 
     options = rule_options(rule, ties, unranked, max_optima, time_limit, prior, flags=True)
-    file = read_ballots(ballots)
+    file = read_ballots(ballots, reading.mapping)
+    if reading.mapping is not None:
+        keep_mapping([str(ballots)], {str(ballots): "mapped"}, reading.mapping)
+    refuse_bad_lines(file.rejects, reading.strict)
     for reject in file.rejects:
         typer.echo(f"left out: {reject}", err=True)
     try:
@@ -61,14 +72,13 @@ def rank(
         if as_json:
             _print_json({"rule": rule, "proven": False, "cost": error.cost, "bound": error.bound, "best": error.best})
         typer.echo(f"metajudge: {error}", err=True)
-        raise typer.Exit(1) from None
+        raise typer.Exit(ExitCode.INCOMPLETE) from None
     if as_json:
         _print_json(as_data(result, profile, file, options))
     else:
         from metajudge.cli.rank_report import as_text
 
         typer.echo(as_text(result, profile, file, options))
-    raise typer.Exit(1 if file.rejects else 0)
 
 
 def _print_json(data: dict[str, Any]) -> None:

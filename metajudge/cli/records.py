@@ -1,12 +1,13 @@
 """``metajudge show``, ``runs`` and ``forget``: what the store keeps."""
 
-import asyncio
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
 
+from metajudge.cli.loop import run
 from metajudge.cli.options import JsonOption, StoreOption, store_path
+from metajudge.exit_codes import ExitCode
 from metajudge.types.location import StoreLocation
 
 
@@ -19,15 +20,19 @@ def show(
     ],
     store: StoreOption = None,
 ) -> None:
-    """Print everything kept about a judgment, an item, a run, a case, a proposal or a policy, as JSON."""
+    """Print everything kept about a judgment, an item, a run, a case, a proposal or a policy, as JSON.
+
+    Of assessments, "assessments" holds the newest of each judgment and panel, which is the one that counts, and
+    "history" the earlier ones it replaced.
+    """
     import orjson
 
-    found = asyncio.run(_show(_existing(store), name))
+    found = run(_show(_existing(store), name))
     if found is None:
         typer.echo(
             f"metajudge: the store knows no judgment, item, run, case, review, proposal or policy {name!r}", err=True
         )
-        raise typer.Exit(2)
+        raise typer.Exit(ExitCode.USAGE)
     typer.echo(orjson.dumps(found, option=orjson.OPT_INDENT_2, default=str).decode())
 
 
@@ -35,27 +40,27 @@ def runs(store: StoreOption = None, as_json: JsonOption = False, limit: int = 20
     """List runs, newest first."""
     import orjson
 
-    found = asyncio.run(_runs(_existing(store), limit))
+    found = run(_runs(_existing(store), limit))
     if as_json:
         typer.echo(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode())
         return
-    for run in found:
-        started = datetime.fromtimestamp(run["started_at"], UTC).strftime("%Y-%m-%d %H:%M:%S")
-        summary = run["summary"] or {}
+    for one in found:
+        started = datetime.fromtimestamp(one["started_at"], UTC).strftime("%Y-%m-%d %H:%M:%S")
+        summary = one["summary"] or {}
         counts = ", ".join(
             f"{summary[key]} {key}" for key in ("assessed", "accepted", "unscored", "failed", "calls") if key in summary
         )
-        typer.echo(f"{run['run_id']}  {started}  {run['command']:<8} {run['status']:<12} {counts}")
+        typer.echo(f"{one['run_id']}  {started}  {one['command']:<8} {one['status']:<12} {counts}")
 
 
 def forget(
     item: Annotated[str, typer.Argument(help="An item's or a case's id.", metavar="ITEM")], store: StoreOption = None
 ) -> None:
     """Redact the texts of an item or a case and of all that was said about it; digests and numbers stay."""
-    count = asyncio.run(_forget(_existing(store), item))
+    count = run(_forget(_existing(store), item))
     if count == 0:
         typer.echo(f"metajudge: the store keeps no text of an item {item!r}", err=True)
-        raise typer.Exit(2)
+        raise typer.Exit(ExitCode.USAGE)
     typer.echo(f"{item}: {count} records redacted. Copies of the store and exported files are not reached.")
 
 

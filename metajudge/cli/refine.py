@@ -8,6 +8,7 @@ import typer
 
 from metajudge.cli.options import StoreOption, store_path
 from metajudge.errors import ConfigurationError, RubricError
+from metajudge.exit_codes import ExitCode
 
 
 def refine(
@@ -22,8 +23,8 @@ def refine(
 ) -> None:
     """Have a model turn a basic rubric into descriptions, a text for every level and weights, as a rubric file.
 
-    Every point of a list must be taken up. Read the result before you use it: `metajudge vet --rubric FILE`. Exit
-    codes: 0 written, 1 the model gave no usable rubric, 2 usage.
+    Every point of a list must be taken up. Read the result before you use it: `metajudge vet --rubric FILE`.
+    Exit code 1: the model gave no usable rubric.
     """
     from metajudge.cli.loop import run
     from metajudge.judging.rubric_refining import read_notes, rubric_name
@@ -38,7 +39,7 @@ def refine(
     answer, asked = run(_refine(model, notes, chosen, scenario, store_path(store), budget_usd))
     if answer.value is None:
         typer.echo(f"metajudge: no rubric ({answer.failure.kind.value}): {answer.failure.message}", err=True)
-        raise typer.Exit(1)
+        raise typer.Exit(ExitCode.INCOMPLETE)
     said = _provenance(file.name, text_digest(text), asked, answer, scenario)
     _deliver(answer.value, said, out)
     cost = "an unknown cost" if answer.spent.cost_usd is None else f"${answer.spent.cost_usd:.4f}"

@@ -8,6 +8,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from metajudge.cli.options import JsonOption, StoreOption, store_path
+from metajudge.exit_codes import ExitCode
 
 T = TypeVar("T")
 
@@ -31,7 +32,7 @@ def take_next(
 ) -> None:
     """Claim the next review and show it: priority first, then the closest calls, then the oldest.
 
-    Exit codes: 0 there is one, 1 nothing is left to review, 2 usage.
+    Exit code 1: nothing is left to review.
     """
     from metajudge.reviews.queue import ReviewFilter
 
@@ -43,7 +44,7 @@ def take_next(
     found = _with_store(store, main)
     if found is None:
         typer.echo("Nothing is left to review." if not as_json else "null")
-        raise typer.Exit(1)
+        raise typer.Exit(ExitCode.INCOMPLETE)
     _show(*found, blind=blind, as_json=as_json)
 
 
@@ -105,19 +106,36 @@ def decide(
     score: Annotated[
         list[str] | None, typer.Option(help="With modify, a corrected score: CRITERION=NUMBER. Repeatable.")
     ] = None,
+    blind: Annotated[
+        bool, typer.Option("--blind", help="With --outcome: you decided without seeing what judge and machine said.")
+    ] = False,
     reason: Annotated[str, typer.Option(help="Why, in your words.")] = "",
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Decide a review you have claimed (see `review next`); the same decision again changes nothing."""
+    from metajudge.clash_reviews import clash_of, is_clash
+    from metajudge.cli.review_clash import clash_decision, panel_said
     from metajudge.reviews.deciding import decision_from
 
     async def main(opened: Any) -> Any:
         state = await _existing(opened, review)
         judgment = await _judgment(opened, state.review)
-        made = decision_from(
-            state.review, judgment, reviewer, outcome, verdict, score or (), reason=reason, decided_at=time.time()
-        )
+        now = time.time()
+        if is_clash(state.review) and not score:
+            made = clash_decision(state.review, reviewer, outcome, verdict, reason=reason, decided_at=now, blind=blind)
+        else:
+            made = decision_from(
+                state.review,
+                judgment,
+                reviewer,
+                outcome,
+                verdict,
+                score or (),
+                reason=reason,
+                decided_at=now,
+                blind=blind,
+            )
         decided = await opened.reviews.decide(made, now=time.time())
         return decided, judgment, await _look(opened, [decided])
 
@@ -130,6 +148,9 @@ def decide(
     typer.echo(f"{review}: {made.outcome.value} by {made.reviewer}; the review is {state.status.value}.")
     if made.blind and judgment is not None:
         typer.echo(f"The judge's verdict was {judgment.verdict}; the policy said {state.review.action}.")
+    record = clash_of(state.review) if made.blind and is_clash(state.review) else None
+    if record is not None:
+        typer.echo(panel_said(record, review))
 
 
 @app.command("list")
@@ -205,7 +226,7 @@ def export_reviews(
     """Write reviews with their texts, to be decided elsewhere: fill in outcome and reviewer, then import."""
     from metajudge.errors import InputError
     from metajudge.reviews import ReviewStatus
-    from metajudge.reviews.files import export_row, write_rows
+    from metajudge.reviews.files import write_rows
 
     if status is not None and status not in list(ReviewStatus):
         raise InputError(f"no such status {status!r}: {', '.join(ReviewStatus)}")
@@ -213,7 +234,7 @@ def export_reviews(
     async def main(opened: Any) -> int:
         rows = []
         for state in await _all(opened, status):
-            rows += export_row(state, await _judgment(opened, state.review), blind=blind)
+            rows += _rows(state, await _judgment(opened, state.review), blind)
         return write_rows(rows, out)
 
     typer.echo(f"{_with_store(store, main)} rows written to {out}.")
@@ -308,14 +329,23 @@ async def _all(opened: Any, status: str | None) -> list[Any]:
             return states
 
 
+def _rows(state: Any, judgment: Any, blind: bool) -> list[dict[str, Any]]:
+    """A review as flat rows; of a clash question and answers, not its whole record."""
+    from metajudge.clash_reviews import is_clash
+    from metajudge.cli.review_clash import clash_row
+    from metajudge.reviews.files import export_row
+
+    rows = export_row(state, judgment, blind=blind)
+    return [row | clash_row(state.review, blind=blind) for row in rows] if is_clash(state.review) else rows
+
+
 def _show(state: Any, judgment: Any, *, blind: bool, as_json: bool) -> None:
     from metajudge.cli.review_report import print_review
-    from metajudge.reviews.files import export_row
 
     if as_json:
         import orjson
 
-        row = export_row(state.model_copy(update={"decisions": ()}), judgment, blind=blind)[0]
+        row = _rows(state.model_copy(update={"decisions": ()}), judgment, blind)[0]
         typer.echo(orjson.dumps({**row, "status": state.status.value}).decode())
     else:
         print_review(state, judgment, blind=blind)

@@ -5,10 +5,12 @@ from typing import Any
 
 from rich.console import Console
 
+from metajudge.clash_reviews import is_clash
+from metajudge.cli.review_clash import print_clash_review
 from metajudge.reviews import ReviewState, ReviewStatus
 from metajudge.reviews.agreement import ReviewerAgreement
 from metajudge.stats.agreement import landis_koch
-from metajudge.types import Judgment
+from metajudge.types import Grade, Judgment
 
 
 def print_review(state: ReviewState, judgment: Judgment | None, *, blind: bool) -> None:
@@ -19,6 +21,9 @@ def print_review(state: ReviewState, judgment: Judgment | None, *, blind: bool) 
     def say(text: str = "") -> None:
         console.print(text, markup=False, soft_wrap=True)
 
+    if is_clash(review):
+        print_clash_review(state, say, blind=blind)
+        return
     said = "" if blind else f": {review.action}"
     say(f"Review {review.review_id} ({state.status.value}), {review.subject} {review.subject_id}{said}")
     if judgment is not None:
@@ -34,7 +39,7 @@ def print_review(state: ReviewState, judgment: Judgment | None, *, blind: bool) 
         say(f"\nMachine: {review.action}{', ' if given else ''}{', '.join(given)}")
         for one in state.decisions:
             say(f"Decided: {one.outcome.value} by {one.reviewer}{': ' if one.reason else ''}{one.reason}")
-    say(f"\nDecide: metajudge review decide {review.review_id} --reviewer NAME " + _how(blind))
+    say(f"\nDecide: metajudge review decide {review.review_id} --reviewer NAME " + _how(blind, judgment))
 
 
 def _print_judgment(say: Any, judgment: Judgment, blind: bool) -> None:
@@ -65,8 +70,14 @@ def _described(name: str, value: Any, depth: int = 0) -> Iterator[str]:
         yield from (f"{indent}  {line}" for line in (first, *rest))
 
 
-def _how(blind: bool) -> str:
-    return '--verdict "A>B"' if blind else "--outcome approve|modify|reject|cannot_tell [--reason TEXT]"
+def _how(blind: bool, judgment: Judgment | None) -> str:
+    if not blind:
+        return "--outcome approve|modify|reject|cannot_tell [--reason TEXT]"
+    if judgment is None or judgment.verdict is None:  # nothing of the reviewer's own could be compared with
+        return "--outcome approve|modify|reject|cannot_tell --blind [--reason TEXT]"
+    if isinstance(judgment.verdict, Grade):
+        return "--outcome cannot_tell --blind, or look at the verdict first: metajudge review show"
+    return f'--verdict "{">".join(judgment.order[:2])}"'
 
 
 def print_stats(counts: dict[ReviewStatus, int], found: ReviewerAgreement) -> None:

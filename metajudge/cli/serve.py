@@ -32,6 +32,12 @@ def serve(
     max_body_mb: Annotated[
         float | None, typer.Option(help="Largest request body in megabytes; default 4.", min=0.001)
     ] = None,
+    allowed_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A name by which callers may reach the service, beside this machine's own. Repeatable.", metavar="HOST"
+        ),
+    ] = None,
     workers: Annotated[int, typer.Option(help="Processes; more than one takes a store on PostgreSQL.", min=1)] = 1,
     new_key: Annotated[
         str | None,
@@ -68,4 +74,5 @@ def serve(
         max_body_mb=max_body_mb,
         calibration=calibration,
         workers=workers,
+        allowed_hosts=allowed_host or (),
     )

@@ -2,9 +2,8 @@
 
 import contextlib
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,7 +14,7 @@ from metajudge.cli.fail_under import (
     check_labels,
     of_vetting,
     parse_fail_under,
-    settle,
+    tell_missed,
 )
 from metajudge.cli.inputs import MapOption, MapValuesOption, PrefixIdsOption, open_inputs
 from metajudge.cli.loop import run, say, stop_on_interrupt
@@ -24,6 +23,7 @@ from metajudge.cli.options import (
     ConfigOption,
     JsonOption,
     StoreOption,
+    StrictOption,
     panel_from,
     rejects_path,
     store_path,
@@ -44,33 +44,10 @@ from metajudge.cli.sending import (
 )
 from metajudge.types.location import StoreLocation
 
+if TYPE_CHECKING:
+    from metajudge.cli.label_count import LabelCount
+
 STARTED = time.monotonic()
-
-
-@dataclass(slots=True)
-class LabelCount:
-    """How the labels, where there are any, bear out what was kept.
-
-    Only judgments that were assessed and have a comparable label are counted.
-    """
-
-    all: int = 0
-    all_correct: int = 0
-    kept: int = 0
-    kept_correct: int = 0
-    wrongly_kept: list[str] = field(default_factory=list)
-
-    def add(self, judgment_id: str, accepted: bool | None, correct: bool | None) -> None:
-        """Counts one judgment."""
-        if correct is None or accepted is None:
-            return
-        self.all += 1
-        self.all_correct += correct
-        if accepted:
-            self.kept += 1
-            self.kept_correct += correct
-            if not correct and len(self.wrongly_kept) < 10:
-                self.wrongly_kept.append(judgment_id)
 
 
 def vet(
@@ -141,7 +118,7 @@ def vet(
     maps: MapOption = None,
     map_values: MapValuesOption = None,
     prefix_ids: PrefixIdsOption = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first bad line.")] = False,
+    strict: StrictOption = False,
     fail_under: Annotated[
         list[str] | None, typer.Option("--fail-under", help=FAIL_UNDER_HELP, metavar=FAIL_UNDER_METAVAR)
     ] = None,
@@ -157,11 +134,8 @@ def vet(
         str | None, typer.Option(help="Ray: the cluster, auto or HOST:PORT; default one started here.")
     ] = None,
 ) -> None:
-    """Vet judgments: score each one, and say which to keep.
-
-    Exit codes: 0 all assessed, 1 some unscored, failed or unreadable, or --fail-under is missed, 2 usage, 3 budget
-    reached, 4 batches pending (--batch-wait), 130 interrupted.
-    """
+    """Vet judgments: score each one, and say which to keep."""
+    from metajudge.exit_codes import exit_code
     from metajudge.report.files import check_apart
 
     check_apart(inputs, [out])
@@ -192,7 +166,8 @@ def vet(
         given |= {"--fail-under": fail_under}
         given |= {"--batch": batch or None, "--budget-file": budget_file}
         spread = (concurrency, workers, ray_address, (budget_usd, budget_calls, budget_tokens))
-        raise typer.Exit(vet_on_ray(engine, panel, source, out, spread, keep_failures, as_json, given))
+        summary = vet_on_ray(engine, panel, source, out, spread, keep_failures, as_json, given)
+        raise typer.Exit(exit_code(summary.counts, strict=strict))
     check_labels(bars, source)
     options: dict[str, Any] = {
         "concurrency": concurrency,
@@ -210,18 +185,22 @@ def vet(
         options |= {"budget": budget, "batch": batches}
         summary, labels = run(_vet(panel, source, inputs, where, out, keep_failures, options))
     summary.bad_lines, summary.duplicates = source.rejects, source.duplicates
+    summary.notices += source.notices
+    for notice in source.notices:
+        typer.echo(f"metajudge: {notice}", err=True)
     rejects = rejects_path(out, where)
     source.write_rejects(rejects)
     summary.store, summary.out = str(where), None if out is None else str(out)
     summary.total_s = time.monotonic() - STARTED
     reached = of_vetting(bars, summary, labels)
+    words = words_of(inputs, config, agent, store)
     if as_json:
-        print_json(summary, labels, rejects, reached)
+        print_json(summary, labels, rejects, reached, words)
     else:
         from metajudge.cli.vet_report import print_report
 
-        print_report(summary, labels, panel, rejects)
-    raise typer.Exit(settle(summary.exit_code, reached))
+        print_report(summary, labels, panel, rejects, words)
+    raise typer.Exit(exit_code(summary.counts, strict=strict, bar_missed=tell_missed(reached)))
 
 
 async def _vet(
@@ -232,8 +211,9 @@ async def _vet(
     out: Path | None,
     keep_failures: bool,
     options: dict[str, Any],
-) -> tuple[Any, LabelCount]:
+) -> "tuple[Any, LabelCount]":
     from metajudge.assessment_file import AssessmentFile
+    from metajudge.cli.label_count import LabelCount
     from metajudge.cli.progress import Progress
     from metajudge.engine import Engine
     from metajudge.runs import RunEnd, Stop
@@ -249,7 +229,7 @@ async def _vet(
         progress = stack.enter_context(Progress(summary, engine, _total(source)))
 
         def on_result(index: int, judgment: Any, assessment: Any) -> None:
-            labels.add(judgment.id, assessment.accepted, judgment.correct)
+            labels.add(judgment, assessment)
             if file is not None:
                 file.write(index, assessment)
             progress.update()
@@ -293,18 +273,41 @@ def _print_estimate(panel: Any, source: Any, as_json: bool) -> None:
         typer.echo(f"No price is known for {', '.join(estimate.unpriced)}: give a price in a panel file.")
 
 
-def print_json(summary: Any, labels: LabelCount, rejects: Path, reached: list[Reached] | None = None) -> None:
+def words_of(inputs: list[str], config: Path | None, agents: list[str] | None, store: str | None) -> dict[str, str]:
+    """What stands in the commands that a report suggests, for this command line."""
+    import shlex
+
+    given = [*(["--config", str(config)] if config else [])]
+    for agent in agents or ():
+        given += ["--agent", agent]
+    # A database is found through METAJUDGE_STORE: its URL may hold a password, which is not to be printed.
+    kept = ["--store", store] if store is not None and "://" not in store else []
+    return {
+        "INPUT": shlex.join(inputs),
+        "AGENTS": shlex.join(given) or "--agent openai:gpt-4o-mini",
+        "STORE": shlex.join(kept),
+    }
+
+
+def filled(command: str, words: dict[str, str]) -> str:
+    """A suggested command with this command line's inputs, agents and store in it."""
+    found = " ".join(words.get(word, word) for word in command.split(" "))
+    return f"{found} {words['STORE']}" if words.get("STORE") and not found.startswith("metajudge check") else found
+
+
+def print_json(
+    summary: Any,
+    labels: "LabelCount",
+    rejects: Path,
+    reached: list[Reached] | None = None,
+    words: dict[str, str] | None = None,
+) -> None:
     import orjson
 
     data = summary.to_json()
-    data["labels"] = None
-    if labels.all:
-        data["labels"] = {
-            "all": labels.all,
-            "all_correct": labels.all_correct,
-            "kept": labels.kept,
-            "kept_correct": labels.kept_correct,
-        }
+    for reason in data["reasons"]:
+        reason["next"] = None if reason["next"] is None else filled(reason["next"], words or {})
+    data["labels"] = labels.to_json()
     if reached:
         data["fail_under"] = [one.to_json() for one in reached]
     data["rejects"] = str(rejects) if summary.bad_lines else None

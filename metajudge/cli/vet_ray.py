@@ -25,8 +25,8 @@ def vet_on_ray(
     keep_failures: bool,
     as_json: bool,
     given: Mapping[str, Any],
-) -> int:
-    """Runs, reports, and returns the exit code.
+) -> VetSummary:
+    """Runs, reports, and returns the counts.
 
     Args:
         given: options that do not go with Ray, by name, as they were given.
@@ -54,11 +54,12 @@ def vet_on_ray(
     with contextlib.redirect_stdout(sys.stderr):  # where Ray tells of workers that died
         run(panel, source, out, options, keep_failures=keep_failures, summary=summary, on_batch=shown.update)
     summary.bad_lines, summary.duplicates = source.rejects, source.duplicates
+    summary.notices += source.notices
     rejects = out / "_metajudge" / "rejects.jsonl"
     source.write_rejects(rejects)
     summary.out, summary.total_s = str(out), time.monotonic() - started
     _report(summary, out, panel, rejects, as_json)
-    return summary.exit_code
+    return summary
 
 
 class _Progress:
@@ -78,16 +79,17 @@ class _Progress:
 
 
 def _report(summary: VetSummary, out: Path, panel: PanelConfig, rejects: Path, as_json: bool) -> None:
+    from metajudge.cli.label_count import LabelCount
     from metajudge.cli.loop import say
-    from metajudge.cli.vet import LabelCount, print_json
+    from metajudge.cli.vet import print_json
     from metajudge.distributed.folder import ResultsFolder
 
     for notice in summary.notices:
         say(notice)
     table = ResultsFolder(out).labels()
     labels = LabelCount()
-    for name, accepted, correct in zip(*(table[column].to_pylist() for column in table.column_names), strict=True):
-        labels.add(name, accepted, correct)
+    for row in zip(*(table[column].to_pylist() for column in table.column_names), strict=True):
+        labels.count(*row)  # under its item: the folder holds no questions
     if as_json:
         print_json(summary, labels, rejects)
         return

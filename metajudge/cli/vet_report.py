@@ -1,31 +1,40 @@
 """The summary of a vetting run, for people."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from metajudge.cli.vet import LabelCount
+from metajudge.calibration.domain import MEANINGS
+from metajudge.calibration.promise import named
+from metajudge.cli.label_count import LabelCount
+from metajudge.cli.loop import HOW_TO_GO_ON
+from metajudge.cli.vet import filled
+from metajudge.errors import FailureKind
 from metajudge.panel_file import PanelConfig
 from metajudge.providers.local_files import DEMO_MARK
-from metajudge.runs import RunEnd
-from metajudge.stats.intervals import wilson
-from metajudge.summary import VetSummary
+from metajudge.stats.clustered import ClusteredTally
+from metajudge.summary import NOT_COVERED, VetSummary
+
+NO_VERDICT = FailureKind.NO_VERDICT.value
 
 MARKS = {
-    "seen_in_fit": "were fitted on: theirs are the stored out-of-fold probabilities",
-    "question_seen_in_fit": "share a question with the fit: their probabilities may be too good",
-    "unknown_category": "are of a category the fit does not know: a coarser model answers",
-    "other_judge": "are by a judge the fit does not know",
-    "absent_signal": "lack a signal that was always there in the fit",
+    **MEANINGS,
     "undecided_verdict": "have no probability: a tie, a ranking, a grade or no verdict",
     "no_agent_scores": "have no probability: no agent gave a score",
 }
 """What the marks of probabilities mean, as counts are printed."""
 
 
-def print_report(summary: VetSummary, labels: LabelCount, panel: PanelConfig, rejects: Path) -> None:
+def print_report(
+    summary: VetSummary,
+    labels: LabelCount,
+    panel: PanelConfig,
+    rejects: Path,
+    words: dict[str, str] | None = None,
+) -> None:
     """Prints counts, what the labels say, what it took and how to go on."""
     console = Console(highlight=False)
     evidence = "free evidence alone" if summary.guarantees else "free evidence alone, uncalibrated"
@@ -35,11 +44,12 @@ def print_report(summary: VetSummary, labels: LabelCount, panel: PanelConfig, re
     for notice in summary.notices:
         if DEMO_MARK in notice:
             console.print(f"Note: {notice}", soft_wrap=True, markup=False)
-    console.print(_counts(summary))
+    console.print(_counts(summary, panel))
     for line in (
+        *_reason_lines(summary, words or {}),
         *_calibration_lines(summary),
         *_decision_lines(summary),
-        *_label_lines(labels),
+        *_label_lines(labels, bool(summary.guarantees)),
         *_cost_lines(summary),
         *_where(summary, rejects),
     ):
@@ -48,16 +58,21 @@ def print_report(summary: VetSummary, labels: LabelCount, panel: PanelConfig, re
         console.print(line, soft_wrap=True, markup=False)
 
 
-def _counts(summary: VetSummary) -> Table:
+def _counts(summary: VetSummary, panel: PanelConfig) -> Table:
     table = Table(box=None)
     table.add_column("")
     table.add_column("judgments", justify="right")
     table.add_column("", overflow="fold")
-    table.add_row("kept", str(summary.accepted), "")
+    if summary.guarantees:
+        table.add_row("kept", str(summary.kept_under_guarantee), "under the guarantee")
+        table.add_row(
+            "kept without it", str(summary.kept_without_guarantee.total()), _without_guarantee(summary, panel)
+        )
+    else:
+        table.add_row("kept", str(summary.accepted), "")
     table.add_row("discarded", str(summary.rejected), "")
-    why = "too few valid answers for a decision" + (", or no probability" if summary.guarantees else "")
-    table.add_row("unscored", str(summary.unscored), why if summary.unscored else "")
-    table.add_row("failed", str(summary.failed), _kinds(summary.failures) if summary.failed else "")
+    for name, count, why in _without_score(summary):
+        table.add_row(name, str(count), why)
     if summary.reused:
         table.add_row("of these, known before", str(summary.reused), "taken from the store, nothing asked")
     if summary.renormalised:
@@ -67,6 +82,39 @@ def _counts(summary: VetSummary) -> Table:
     if summary.duplicates:
         table.add_row("repeated lines", str(summary.duplicates), "same id and content: vetted once")
     return table
+
+
+def _without_guarantee(summary: VetSummary, panel: PanelConfig) -> str:
+    """What kept the judgments that no guarantee covers, and why it covers none of them."""
+    reasons = dict(sorted(summary.kept_without_guarantee.items()))
+    if not reasons:
+        return ""
+    judges = sorted(summary.judges_without_guarantee)
+    said = [f"{count} {MARKS[reason].partition(':')[0]}" for reason, count in reasons.items() if reason != NOT_COVERED]
+    if NOT_COVERED in reasons:
+        said.append(f"{reasons[NOT_COVERED]} by judges it does not cover ({named(judges)})")
+    return f"by the uncalibrated score above {panel.threshold:g}, no promise: {'; '.join(said)}"
+
+
+def _without_score(summary: VetSummary) -> list[tuple[str, int, str]]:
+    """Rows of judgments without a decision: agents that failed apart from verdicts and evidence that never were."""
+    no_verdict, no_evidence = summary.counts.without_verdict, summary.without_evidence
+    unscored, failed = summary.unscored - no_evidence, summary.failed - no_verdict
+    why = "no calibrated probability" if summary.calibrated else "free evidence has nothing to say about them"
+    rows = [
+        ("unscored", unscored, "too few valid answers for a decision" if unscored else ""),
+        ("failed", failed, _kinds(summary.failures - Counter({NO_VERDICT: no_verdict})) if failed else ""),
+    ]
+    rows += [("no evidence", no_evidence, why)] if no_evidence else []
+    return rows + ([("no verdict", no_verdict, "the judge gave none: nothing to vet")] if no_verdict else [])
+
+
+def _reason_lines(summary: VetSummary, words: dict[str, str]) -> list[str]:
+    lines = []
+    for reason in summary.reasons:
+        lines += ["", f"Why: {reason.text.rstrip('.')}."]
+        lines += [f"  Next: {filled(reason.next, words)}"] if reason.next else []
+    return lines
 
 
 def _agents(panel: PanelConfig) -> str:
@@ -79,17 +127,19 @@ def _kinds(failures: Any) -> str:
     return ", ".join(f"{count} {kind}" for kind, count in sorted(failures.items()))
 
 
-def _label_lines(labels: LabelCount) -> list[str]:
-    if not labels.all:
+def _label_lines(labels: LabelCount, guaranteed: bool) -> list[str]:
+    if not labels.all.n:
         return []
-    lines = [
-        "",
-        "By the labels in the input (which vetting does not see):",
-        f"  kept   {_share(labels.kept_correct, labels.kept)}",
-        f"  all    {_share(labels.all_correct, labels.all)}",
-    ]
+    kept = {"kept": labels.kept}
+    if guaranteed:
+        kept = {"kept under the guarantee": labels.guaranteed, "kept without it": labels.unguaranteed}
+    width = max(map(len, kept))
+    lines = ["", "By the labels in the input (which vetting does not see):"]
+    lines += [f"  {name:<{width}}   {_share(tally)}" for name, tally in (*kept.items(), ("all", labels.all))]
+    if labels.all.n > 1:
+        lines.append("  (95 % intervals by question: judgments of one question are not independent)")
     if labels.wrongly_kept:
-        wrong = labels.kept - labels.kept_correct
+        wrong = labels.kept.n - labels.kept.successes
         more = " ..." if wrong > len(labels.wrongly_kept) else ""
         lines.append(f"  kept although wrong: {', '.join(labels.wrongly_kept)}{more}")
     return lines
@@ -100,6 +150,8 @@ def _calibration_lines(summary: VetSummary) -> list[str]:
         return []
     lines = ["", f"{summary.with_probability} of {summary.judgments} judgments have a calibrated probability."]
     lines += [f"  {count} {MARKS.get(mark, mark)}" for mark, count in sorted(summary.probability_marks.items())]
+    if summary.guarantees:
+        lines.append(f"The guarantee covers {summary.under_guarantee} of {summary.judgments} judgments.")
     lines += summary.guarantees or ["No guaranteed threshold is stored in the calibration: kept by the score alone."]
     return lines
 
@@ -112,13 +164,13 @@ def _decision_lines(summary: VetSummary) -> list[str]:
     return ["", f"Decided by policy {summary.policy}:", *counts, *([queued] if summary.reviews else [])]
 
 
-def _share(correct: int, count: int) -> str:
-    if count == 0:
+def _share(tally: ClusteredTally) -> str:
+    if not tally.n:
         return "nothing"
-    interval = wilson(correct, count)
+    found = tally.proportion()
     return (
-        f"{correct} of {count} right, precision {100 * correct / count:.1f} % "
-        f"(95 % Wilson interval {100 * interval.low:.1f} to {100 * interval.high:.1f})"
+        f"{found.successes} of {found.n} right, precision {100 * found.estimate:.1f} % "
+        f"({100 * found.low:.1f} to {100 * found.high:.1f}, {found.clusters} questions)"
     )
 
 
@@ -152,13 +204,9 @@ def _where(summary: VetSummary, rejects: Path) -> list[str]:
 
 
 def _how_to_go_on(summary: VetSummary, panel: PanelConfig) -> list[str]:
-    if summary.end is RunEnd.INTERRUPTED:
-        return ["Interrupted. Give the same command again to go on from here."]
-    if summary.end is RunEnd.PENDING:
-        return ["Batches are with their provider. Give the same command again to collect them and go on."]
-    if summary.end is RunEnd.BUDGET:
-        return ["The budget is reached. Give the same command with a larger budget to go on from here."]
-    if panel.chosen_strategy == "signals" and not summary.guarantees:
+    if summary.end in HOW_TO_GO_ON:
+        return [HOW_TO_GO_ON[summary.end]]
+    if panel.chosen_strategy == "signals" and not summary.guarantees and not summary.reasons:
         return [
             "These scores are a heuristic over free evidence, not calibrated. To have models score the judgments,",
             "add meta-judges: metajudge vet INPUT --agent openai:gpt-4o-mini --agent anthropic:claude-sonnet-4-5",

@@ -153,9 +153,10 @@ class ResultsFolder:
                 yield place, Assessment.model_validate_json(text)
 
     def labels(self) -> pa.Table:
-        """``id``, ``accepted`` and ``correct`` of what was decided and has a label."""
-        tables = [pq.read_table(part, columns=["id", "accepted", "correct"]) for part in self.parts()]
-        table = pa.concat_tables(tables) if tables else SCHEMA.empty_table().select(["id", "accepted", "correct"])
+        """``id``, ``item_id``, ``accepted`` and ``correct`` of what was decided and has a label."""
+        columns = ["id", "item_id", "accepted", "correct"]
+        tables = [pq.read_table(part, columns=columns) for part in self.parts()]
+        table = pa.concat_tables(tables) if tables else SCHEMA.empty_table().select(columns)
         return table.filter(pc.and_(pc.is_valid(table["accepted"]), pc.is_valid(table["correct"])))
 
     def clear_work(self) -> None:

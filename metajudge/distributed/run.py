@@ -18,6 +18,7 @@ from metajudge.distributed.journal import gather_journals
 from metajudge.distributed.work_list import write_work
 from metajudge.distributed.worker import COUNTS, VetWorker, WorkerPlan
 from metajudge.errors import ConfigurationError, FailureKind, MetajudgeError
+from metajudge.installation import install_command
 from metajudge.panel_file import PanelConfig
 from metajudge.providers.limits import LimitSettings
 from metajudge.providers.model import Endpoint
@@ -118,7 +119,7 @@ def _import_ray() -> Any:
         import ray
         import ray.data
     except ImportError:
-        raise ConfigurationError("--engine ray needs Ray: pip install 'metajudge-vet[ray]'") from None
+        raise ConfigurationError(f"--engine ray needs Ray: {install_command('ray')}") from None
     return ray
 
 
@@ -279,6 +280,7 @@ def _count_earlier(summary: VetSummary, earlier: Earlier) -> None:
             summary.renormalised += earlier.renormalised
         case Status.UNSCORED:
             summary.unscored += 1
+            summary.without_evidence += earlier.failure is FailureKind.NO_EVIDENCE
         case Status.FAILED:
             summary.failed += 1
     if earlier.failure is not None:

@@ -80,6 +80,7 @@ COUNTS = (
     "accepted",
     "rejected",
     "renormalised",
+    "without_evidence",
     "calls",
     "cached_calls",
 )

@@ -11,6 +11,9 @@ STRENGTH_WEIGHT = 0.5
 PEERS_WEIGHT = 3.0
 CONTRADICTION = -3.0
 
+HIGHEST_TERMS = {"order": ORDER_WEIGHT, "strength": STRENGTH_WEIGHT, "peers": PEERS_WEIGHT, "rationale": 0.0}
+"""Signal -> the most it can add to the log-odds."""
+
 
 @dataclass(frozen=True, slots=True)
 class SignalScore:
@@ -70,6 +73,17 @@ def signal_score(signals: Mapping[str, SignalValue]) -> SignalScore:
     z = math.fsum(contributions.values())
     terms = ", ".join(f"{name} {value:+.2f}" for name, value in contributions.items())
     return SignalScore(1 + 4 / (1 + math.exp(-z)), f"uncalibrated: {terms}", contributions)
+
+
+def reachable_score(signals: Mapping[str, SignalValue]) -> float | None:
+    """The highest score that :func:`signal_score` could give with the signals that are present, whatever they said.
+
+    Returns:
+        In [1, 5]; None where no signal is present.
+    """
+    present = {name for name, signal in signals.items() if signal.value is not None}
+    best = {name: term for name, term in HIGHEST_TERMS.items() if name in present}
+    return 1 + 4 / (1 + math.exp(-math.fsum(best.values()))) if best else None
 
 
 def _order(value: float) -> float:

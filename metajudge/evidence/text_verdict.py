@@ -17,7 +17,8 @@ _DOUBT = re.compile(
 _LEAD = re.compile(r"(?:.*(?:verdict|judge?ment|decision))?\W*", re.I)
 _REST = re.compile(r"[^\w\n]*(?:\n|\Z)")
 _CLAUSE_END = re.compile(r"[.!?;,:\n]")
-_MARK = re.compile(r"\[\[\s*([^\[\]]{1,80}?)\s*\]\]")
+_MARK = re.compile(r"\[\[([^\[\]]+)\]\]")
+_LONGEST_MARK = 80
 _JSON = re.compile(
     r"\"(?:winner|verdict|final_verdict|preferred|preference|choice|decision|better)\"\s*:\s*\"([^\"]{1,80})\"",
     re.I,
@@ -28,6 +29,9 @@ _TIE = re.compile(
     rf"\s+(?:\w+\s+)?a\s+(?:tie|draw)\b|{_NOUN}s\s+(?:are|perform)\s+equally\s+(?:good|well|bad|poor|correct)\b",
     re.I,
 )
+_LEADING_NOUN = re.compile(rf"^{_NOUN}\s+(?=\S)", re.I)
+_GOES_ON = re.compile(r"[\w>=<]")
+_SIGN = re.compile(r"(>>|<<|>|<|=)")
 _TAIL = 400
 _CONTEXT = 80
 
@@ -96,7 +100,8 @@ class _Forms:
 
     ids: dict[str, str]
     order: tuple[str, ...]
-    comparison: re.Pattern[str]
+    named: re.Pattern[str]
+    link: re.Pattern[str]
     whole: re.Pattern[str]
     last_line: re.Pattern[str]
     sentences: tuple[_Form, ...]
@@ -121,7 +126,8 @@ def _forms(shown: tuple[tuple[str, str], ...]) -> _Forms:
     return _Forms(
         ids=ids,
         order=tuple(name for _, name in shown),
-        comparison=re.compile(rf"(?<![\w>=<]){chain}(?:\s*(?:>>|<<|>|<|=)\s*{chain})+(?![\w>=<])"),
+        named=re.compile(rf"(?<![\w>=<]){chain}"),
+        link=re.compile(rf"\s*(?:>>|<<|>|<|=)\s*{chain}"),
         whole=re.compile(rf"\W*?{loose}\W*"),
         last_line=re.compile(rf"(?:\A|\n)[ \t*#_]*{subject}[ \t*_.]*\Z"),
         sentences=_sentence_forms(subject, loose),
@@ -157,21 +163,23 @@ def _sentence_forms(subject: str, loose: str) -> tuple[_Form, ...]:
 
 def _core(label: str) -> str:
     """A label without brackets, and without the noun before it: ``Output (a)`` -> ``a``."""
-    bare = re.sub(rf"^{_NOUN}\s+(?=\S)", "", label.strip(), flags=re.I)
+    bare = _LEADING_NOUN.sub("", label.strip())
     return bare.strip("()[]{}\"'`* ") or label
 
 
 def _marks(text: str, forms: _Forms) -> Iterator[TextVerdict]:
     for pattern in (_MARK, _JSON):
         for found in pattern.finditer(text):
-            mark = _read_mark(found.group(1), found.group(0), forms)
+            # The pattern leaves the white space to strip(): with a run of it on either side it would be quadratic.
+            content = found.group(1).strip() if pattern is _MARK else found.group(1)
+            mark = _read_mark(content, found.group(0), forms) if len(content) <= _LONGEST_MARK else None
             if mark is not None:
                 yield mark
 
 
 def _read_mark(content: str, quote: str, forms: _Forms) -> TextVerdict | None:
     """Reads ``A``, ``Assistant A``, ``A>>B``, ``A=B`` or ``tie``; None for anything else (a matrix, say)."""
-    parts = re.split(r"(>>|<<|>|<|=)", content)
+    parts = _SIGN.split(content)
     names = [forms.response(_core(part)) for part in parts[::2]]
     signs = {sign[0] for sign in parts[1::2]}
     if None not in names and len(set(names)) == len(names):
@@ -232,13 +240,30 @@ def _sentences(text: str, start: int, forms: _Forms) -> Iterator[_Sentence]:
 
 def _comparisons(text: str, start: int, forms: _Forms) -> Iterator[_Sentence]:
     """``A>B`` alone on its line or after "verdict"; elsewhere it may be mathematics."""
-    for found in forms.comparison.finditer(text, start):
-        line_start = text.rfind("\n", 0, found.start()) + 1
-        before = text[max(line_start, found.start() - _CONTEXT) : found.start()]
-        if _LEAD.fullmatch(before) and _REST.match(text, found.end()):
-            mark = _read_mark(found.group(0), found.group(0), forms)
+    for begin, end in _chains(text, start, forms):
+        context = max(0, begin - _CONTEXT)
+        before = text[max(text.rfind("\n", context, begin) + 1, context) : begin]
+        if _REST.match(text, end) and _LEAD.fullmatch(before):
+            quote = text[begin:end]
+            mark = _read_mark(quote, quote, forms)
             if mark is not None:
-                yield _Sentence(found.end(), mark.winner, mark.quote)
+                yield _Sentence(end, mark.winner, mark.quote)
+
+
+def _chains(text: str, start: int, forms: _Forms) -> Iterator[tuple[int, int]]:
+    """Where labels stand joined by signs (``A > B = C``), as (begin, end), each as long as it ends with a whole label.
+
+    One pattern for a whole chain would be quadratic: it would try every label of ``A= A= A= `` as a beginning, each
+    time to the end of the chain. A chain no part of which ends with a whole label is passed over at once here.
+    """
+    while (first := forms.named.search(text, start)) is not None:
+        last, end, whole = first.start() + 1, first.end(), None
+        while (link := forms.link.match(text, end)) is not None:
+            last, end = link.span()
+            whole = whole if _GOES_ON.match(text, end) else end
+        if whole is not None:
+            yield first.start(), whole
+        start = whole or last
 
 
 def _named(found: re.Match[str], forms: _Forms) -> str | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -77,6 +77,9 @@ def _true(case: DecidedCase) -> bool | None:
         return None
     return case.truth == (case.action == APPROVED)
 
+
+GROUND_TRUTH: MetricName = "ground_truth_reliability"
+"""The one metric that rests on the items' own labels, which reviewers are not shown."""
 
 DEFINITIONS: Mapping[MetricName, Definition] = {
     "accuracy": Definition(
@@ -158,3 +161,10 @@ def _share(
         yes * weights, weights, questions, rng=np.random.default_rng([seed, len(yes)]), resamples=RESAMPLES
     )
     return (drawn.estimate, drawn.low, drawn.high), "bootstrap over questions, weighted by inverse inclusion"
+
+
+def without_truth(report: Any) -> Any:
+    """A report as plain data, without the metric that rests on the items' labels."""
+    if not isinstance(report, Mapping):
+        return report
+    return {name: without_truth(value) for name, value in report.items() if name != GROUND_TRUTH}

@@ -1,12 +1,11 @@
 """Candidates' answers to one question: generated, or given with the item; what they cost and how long they took."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from metajudge.concurrency import all_of
 from metajudge.errors import FailureKind, ProviderError
-from metajudge.judging.blinding import hide_names
 from metajudge.judging.clash_record import CandidateAnswer
 from metajudge.judging.exchange import Spent
 from metajudge.providers.model import Message, Model, ModelRequest, Parameters
@@ -37,14 +36,9 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class GatheredAnswer:
-    """An answer for the record, what the judges see of it, and what it took in this run.
-
-    Attributes:
-        shown: the text with names hidden; None where the candidate failed.
-    """
+    """An answer for the record, and what it took in this run."""
 
     answer: CandidateAnswer
-    shown: str | None
     spent: Spent = field(default_factory=Spent)
 
 
@@ -52,14 +46,12 @@ async def gather_answers(
     item: Item,
     candidates: Sequence[Candidate],
     *,
-    hide: Iterable[str] = (),
     draw: int = 0,
     known: Sequence[CandidateAnswer] = (),
 ) -> list[GatheredAnswer]:
     """All candidates' answers at once; without candidates, the item's own responses.
 
     Args:
-        hide: names that judges must not read in a response.
         draw: index of the sample; another cycle is another draw.
         known: answers of an earlier attempt: they are kept where the candidate could be asked.
 
@@ -70,16 +62,15 @@ async def gather_answers(
         BudgetExceeded: the run's budget is spent.
     """
     there: Mapping[str, CandidateAnswer] = {one.name: one for one in known if one.replied}
-    names = tuple(hide)
 
     async def one(candidate: Candidate, copy: int) -> GatheredAnswer:
         kept = there.get(candidate.name)
         if kept is not None:
-            return GatheredAnswer(kept, _shown(kept.text, names, item)[0])
-        return await _generate(candidate, item, names, draw + copy * COPIES_APART)
+            return GatheredAnswer(kept)
+        return await _generate(candidate, item, draw + copy * COPIES_APART)
 
     if not candidates:
-        return [_given(item, name, text, names) for name, text in sorted(item.responses.items())]
+        return [_given(item, name, text) for name, text in sorted(item.responses.items())]
     ordered = sorted(candidates, key=lambda one: one.name)
     return await all_of(map(one, ordered, copies([candidate.model for candidate in ordered])))
 
@@ -100,7 +91,7 @@ def answer_request(question: str, parameters: Parameters, draw: int = 0) -> Mode
     return ModelRequest("", (Message("user", question),), None, parameters, draw)
 
 
-async def _generate(candidate: Candidate, item: Item, hide: Sequence[str], draw: int) -> GatheredAnswer:
+async def _generate(candidate: Candidate, item: Item, draw: int) -> GatheredAnswer:
     model = candidate.model
     request = CallAttempt.of(model, answer_request(item.question, candidate.parameters, draw))
     answer = CandidateAnswer(
@@ -119,11 +110,11 @@ async def _generate(candidate: Candidate, item: Item, hide: Sequence[str], draw:
         failure = Failure(kind=error.kind, message=str(error))
         failed = {"failure": failure, "replied": error.kind is FailureKind.REFUSED, "cost_usd": error.cost_usd}
         absent = {"first_token_absent": "the candidate gave no answer"}
-        return GatheredAnswer(answer.model_copy(update={**failed, **absent}), None, spent)
-    return _answered(answer, reply, item, hide)
+        return GatheredAnswer(answer.model_copy(update={**failed, **absent}), spent)
+    return _answered(answer, reply)
 
 
-def _answered(answer: CandidateAnswer, reply: Reply, item: Item, hide: Sequence[str]) -> GatheredAnswer:
+def _answered(answer: CandidateAnswer, reply: Reply) -> GatheredAnswer:
     spent = Spent(calls=reply.attempts, cached_calls=int(reply.cached), latency_s=reply.latency_s)
     if not reply.cached:
         spent.usage, spent.cost_usd = reply.usage or Usage(), reply.cost_usd
@@ -140,11 +131,10 @@ def _answered(answer: CandidateAnswer, reply: Reply, item: Item, hide: Sequence[
     if reply.finish == "refusal":
         said = reply.text[:200] or "(no reason given)"
         failure = Failure(kind=FailureKind.REFUSED, message=f"{answer.name} declined to answer: {said}")
-        return GatheredAnswer(answer.model_copy(update={**measured, "failure": failure}), None, spent)
+        return GatheredAnswer(answer.model_copy(update={**measured, "failure": failure}), spent)
     text = valid_text(reply.text)
-    shown, found = _shown(text, hide, item)
-    texts = {"text": text, "text_digest": text_digest(text), "hidden_names": found}
-    return GatheredAnswer(answer.model_copy(update={**measured, **texts}), shown, spent)
+    texts = {"text": text, "text_digest": text_digest(text)}
+    return GatheredAnswer(answer.model_copy(update={**measured, **texts}), spent)
 
 
 def _absent(reply: Reply) -> str | None:
@@ -155,22 +145,13 @@ def _absent(reply: Reply) -> str | None:
     return NOT_STREAMED if reply.text else NO_TEXT
 
 
-def _given(item: Item, name: str, text: str, hide: Sequence[str]) -> GatheredAnswer:
-    shown, found = _shown(text, hide, item)
+def _given(item: Item, name: str, text: str) -> GatheredAnswer:
     answer = CandidateAnswer(
         name=name,
         model=(item.models or {}).get(name),
         source="given",
         text=text,
         text_digest=text_digest(text),
-        hidden_names=found,
         first_token_absent=GIVEN,
     )
-    return GatheredAnswer(answer, shown)
-
-
-def _shown(text: str | None, hide: Sequence[str], item: Item) -> tuple[str | None, tuple[str, ...]]:
-    if text is None:
-        return None, ()
-    hidden = hide_names(text, hide, question=item.question)
-    return hidden.text, hidden.found
+    return GatheredAnswer(answer)

@@ -3,13 +3,12 @@
 A judge sees responses as A0, A1, ... in an order drawn for this evaluation and this judge alone. The order depends on
 the seed, the evaluation, the judge and the set of candidates, never on the order in which they were given: swapping
 candidates cannot change what anybody is asked. What else is known of a candidate (model, provider, cost, latency)
-never enters a prompt; names that stand in the responses themselves are hidden by :func:`hide_names`.
+never enters a prompt; names that stand in the responses themselves are hidden by :mod:`metajudge.judging.identity`.
 """
 
 import random
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
@@ -46,9 +45,6 @@ DISTINCTIVE = frozenset(
     ]
 )
 """Parts of models' ids that are names by themselves. Others ("command", "nova", "phi", "alpaca") are words, too."""
-
-_SEPARATORS = re.compile(r"[\s_.:/-]+")
-_SHORTEST_NAME = 3
 
 
 class Blinding(BaseModel):
@@ -128,18 +124,6 @@ def unblind(blinding: Blinding, ranking: Sequence[Sequence[str]]) -> Ranking:
     return Ranking(tuple(tuple(sorted(names[label] for label in group)) for group in ranking))
 
 
-@dataclass(frozen=True, slots=True)
-class HiddenNames:
-    """A text without the names it gave away.
-
-    Attributes:
-        found: the different names that were hidden, as they stood there, sorted.
-    """
-
-    text: str
-    found: tuple[str, ...] = ()
-
-
 def identifying_names(model: str, provider: str | None = None) -> tuple[str, ...]:
     """By what names a model may give itself away: its id, the id without its maker, and their distinctive parts.
 
@@ -147,34 +131,8 @@ def identifying_names(model: str, provider: str | None = None) -> tuple[str, ...
         >>> identifying_names("anthropic/claude-sonnet-4-5")
         ('anthropic', 'anthropic/claude-sonnet-4-5', 'claude', 'claude-sonnet-4-5')
     """
-    parts = {re.sub(r"[\d.]+$", "", part) for part in re.split(r"[\s_:/-]+", model.lower())}
+    parts = {part.rstrip("0123456789.") for part in re.split(r"[\s_:/-]+", model.lower())}
     names = {model, model.rpartition("/")[2], *(parts & DISTINCTIVE)}
     if provider is not None and provider.lower() in DISTINCTIVE:
         names.add(provider.lower())
     return tuple(sorted(name for name in names if name))
-
-
-def hide_names(text: str, names: Iterable[str], *, question: str = "") -> HiddenNames:
-    """Replaces models' and providers' names in a response, so that "As GPT-4, I ..." does not tell who wrote it.
-
-    A name is found whole, whatever its case and however its parts are joined (``gpt-4o-mini`` is found as
-    "GPT 4o mini"), and with a version behind it ("Claude 3.5"). A name that the question itself mentions is part of
-    the subject, and stays. Names of fewer than three letters and digits are left alone: they are words far more often
-    than models.
-    """
-    patterns = [_pattern(name) for name in sorted(set(names), key=lambda name: (-len(name), name))]
-    found: set[str] = set()
-    for pattern in patterns:
-        if pattern is None or pattern.search(question):
-            continue
-        found.update(match.group() for match in pattern.finditer(text))
-        text = pattern.sub(HIDDEN_NAME, text)
-    return HiddenNames(text, tuple(sorted(found)))
-
-
-def _pattern(name: str) -> re.Pattern[str] | None:
-    parts = [re.escape(part) for part in _SEPARATORS.split(name.strip()) if part]
-    if sum(map(len, parts)) < _SHORTEST_NAME:
-        return None
-    version = r"(?:[\s_-]?v?\d+(?:\.\d+)*[a-z]?)?" if name.lower() in DISTINCTIVE else ""
-    return re.compile(r"(?<![A-Za-z0-9])" + r"[\s_.:/-]*".join(parts) + version + r"(?![A-Za-z0-9])", re.IGNORECASE)

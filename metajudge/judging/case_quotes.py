@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-_GAP = re.compile(r"\s*(?:\[\s*)?(?:\.{3,}|…)(?:\s*\])?\s*")
+_GAP = re.compile(r"(?:\[\s*)?(?:\.{3,}|…)(?:\s*\])?")  # white space around it goes with _plain()
 _QUOTES = str.maketrans({**dict.fromkeys("“”„«»", '"'), **dict.fromkeys("‘’‚‹›", "'"), **dict.fromkeys("‐‑–—", "-")})  # noqa: RUF001 - the characters judges retype
 _OUTER = "\"' \t\r\n.,;:"
 

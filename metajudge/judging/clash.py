@@ -11,7 +11,9 @@ from functools import cache
 from metajudge import __version__
 from metajudge.concurrency import all_of
 from metajudge.errors import ConfigurationError
-from metajudge.judging.answers import COPIES_APART, Candidate, GatheredAnswer, copies, gather_answers
+from metajudge.judging.answers import COPIES_APART, Candidate, copies, gather_answers
+from metajudge.judging.blinding import blind
+from metajudge.judging.blinding_report import RULE
 from metajudge.judging.clash_record import CandidateAnswer, ClashRecord, JudgeVote, Role, Score, Status
 from metajudge.judging.criteria import (
     GENERIC,
@@ -24,10 +26,12 @@ from metajudge.judging.criteria import (
 )
 from metajudge.judging.criteria import templates_digest as criteria_templates_digest
 from metajudge.judging.exchange import Spent
-from metajudge.judging.ranking import JudgeRanking, rank_responses, templates_digest
+from metajudge.judging.identity import Blinded, hide_identities_aside
+from metajudge.judging.identity import prepare as prepare_hiding
+from metajudge.judging.ranking import JudgeRanking, rank_responses, ranking_request, templates_digest
 from metajudge.judging.tally import Tally, Voter, check_panel, tally
 from metajudge.prompts.ranking import render_ranking, render_ranking_system
-from metajudge.providers.model import Model, Parameters
+from metajudge.providers.model import Model, Parameters, request_key
 from metajudge.types import Item, digest
 
 REPEATS_AT_MOST = 1000
@@ -65,7 +69,9 @@ class Clash:
         seed: of all labels.
         quorum: judges that have to give a ranking; None for more than half of the panel.
         ties: whether a judge may leave responses tied.
-        hide_names: names of models and providers that are hidden where a response gives them.
+        hide_identities: whether judges read the responses without the names that tell who wrote them, see
+            :mod:`metajudge.judging.identity`. False is recorded with every evaluation.
+        hide_names: names that are hidden besides those of the candidates' models.
         with_reference: whether judges see an item's reference answer.
 
     Raises:
@@ -82,6 +88,7 @@ class Clash:
     seed: int = 0
     quorum: int | None = None
     ties: bool = False
+    hide_identities: bool = True
     hide_names: tuple[str, ...] = ()
     with_reference: bool = False
 
@@ -98,10 +105,13 @@ class Clash:
 
     def voters(self) -> list[Voter]:
         """The declared voters: the panel, and candidates where they were given a weight."""
-        panel = [Voter(judge.name, judge.weight) for judge in self.judges]
+        panel = [Voter(judge.name, judge.weight, model=judge.model.name) for judge in self.judges]
         if self.candidate_weight is None:
             return panel
-        return panel + [Voter(voter_name(judge), self.candidate_weight, panel=False) for judge in self.observers]
+        return panel + [
+            Voter(voter_name(judge), self.candidate_weight, panel=False, model=judge.model.name)
+            for judge in self.observers
+        ]
 
     def digest_for(self, item: Item) -> str:
         """Digest of everything that determines the evaluations of an item, but repeat and cycle."""
@@ -193,11 +203,10 @@ async def evaluate(
     known = known or next((one.earlier.candidates for one in attempts if one.earlier is not None), ())
 
     async def answers() -> None:
-        found = await gather_answers(
-            item, clash.candidates, hide=clash.hide_names, draw=places[0].cycle - 1, known=known
-        )
+        found = await gather_answers(item, clash.candidates, draw=places[0].cycle - 1, known=known)
+        blinded = await _blinded(item, clash, [one.answer for one in found])
         for place, attempt in enumerate(attempts):
-            attempt.answers = found
+            attempt.answers, attempt.blinded = [one.answer for one in found], blinded
             if place == 0:
                 for one in found:
                     attempt.spent.add(one.spent)
@@ -217,7 +226,8 @@ class _Attempt:
     key: str
     earlier: ClashRecord | None
     spent: Spent = field(default_factory=Spent)
-    answers: Sequence[GatheredAnswer] = ()
+    answers: Sequence[CandidateAnswer] = ()
+    blinded: Blinded = field(default_factory=Blinded)
     criteria: CriteriaSet | None = None
     votes: list[JudgeVote] = field(default_factory=list)
 
@@ -244,24 +254,33 @@ class _Attempt:
         """All judges and observers at once, unless there is nothing to compare."""
         if len(self.shown) < min(2, len(self.answers)):
             return
-        judges: list[tuple[Judge, Role]] = [(judge, "panel") for judge in self.clash.judges]
-        role: Role = "observer" if self.clash.candidate_weight is None else "voter"
-        judges += [(judge, role) for judge in self.clash.observers]
-        copied = copies([judge.model for judge in self.clash.judges]) + copies(
-            [judge.model for judge in self.clash.observers]
-        )
-        self.votes = await all_of(
-            [self._vote(judge, role, copy) for (judge, role), copy in zip(judges, copied, strict=True)]
-        )
+        self.votes = await all_of([self._vote(seat) for seat in self._seats()])
+
+    def _seats(self) -> list["_Seat"]:
+        """Everybody who ranks: the panel, then candidates as voters or observers."""
+        clash, draw = self.clash, self.place.draw
+        role: Role = "observer" if clash.candidate_weight is None else "voter"
+        panel = zip(clash.judges, copies([judge.model for judge in clash.judges]), strict=True)
+        others = zip(clash.observers, copies([judge.model for judge in clash.observers]), strict=True)
+        seats = [_Seat(judge, judge.name, "panel", judge.weight, draw + copy * COPIES_APART) for judge, copy in panel]
+        return seats + [
+            _Seat(judge, voter_name(judge), role, clash.candidate_weight, draw + copy * COPIES_APART + _OBSERVER_DRAWS)
+            for judge, copy in others
+        ]
+
+    def asked_alike(self) -> bool:
+        """Whether every judge that answered in the earlier attempt would be asked the same today."""
+        votes = {} if self.earlier is None else {vote.judge: vote for vote in self.earlier.votes if vote.replied}
+        return all(self._asked(seat, votes[seat.name]) for seat in self._seats() if seat.name in votes)
 
     @property
     def shown(self) -> dict[str, str]:
         """Candidate -> the text the judges see."""
-        return {one.answer.name: one.shown for one in self.answers if one.shown is not None}
+        return self.blinded.shown
 
-    async def _vote(self, judge: Judge, role: Role, copy: int) -> JudgeVote:
-        clash, name = self.clash, judge.name if role == "panel" else voter_name(judge)
-        kept = self._kept(name)
+    async def _vote(self, seat: "_Seat") -> JudgeVote:
+        clash, judge = self.clash, seat.judge
+        kept = self._kept(seat)
         if kept is not None:
             return kept
         assert self.criteria is not None
@@ -269,26 +288,46 @@ class _Attempt:
             judge.model,
             self.item.question,
             self.shown,
-            judge=name,
+            judge=seat.name,
             seed=clash.seed,
             evaluation=self.place.evaluation(self.item),
             criteria=self.criteria.criteria,
             ties=clash.ties,
             reference=self.item.reference if clash.with_reference else None,
             parameters=judge.parameters,
-            draw=self.place.draw + copy * COPIES_APART + (0 if role == "panel" else _OBSERVER_DRAWS),
+            draw=seat.draw,
         )
         self.spent.add(result.spent)
-        weight = {"panel": judge.weight, "voter": clash.candidate_weight, "observer": None}[role]
         own = judge.own if judge.own in self.shown else None
-        return _vote_of(result, str(judge.model.endpoint), role, weight, own)
+        return _vote_of(result, str(judge.model.endpoint), seat.role, seat.weight, own)
 
-    def _kept(self, name: str) -> JudgeVote | None:
-        """The vote of an earlier attempt on the same answers, where the judge could be asked."""
+    def _kept(self, seat: "_Seat") -> JudgeVote | None:
+        """The vote of an earlier attempt on the same answers as shown, where the judge could be asked."""
         earlier = self.earlier
         if earlier is None or set(earlier.answered) != set(self.shown):
             return None
-        return next((vote for vote in earlier.votes if vote.judge == name and vote.replied), None)
+        vote = next((vote for vote in earlier.votes if vote.judge == seat.name and vote.replied), None)
+        return vote if vote is not None and self._asked(seat, vote) else None
+
+    def _asked(self, seat: "_Seat", vote: JudgeVote) -> bool:
+        """Whether an earlier vote answers the very request that would be sent now."""
+        earlier, clash = self.earlier, self.clash
+        assert earlier is not None
+        if _hidden_alike(earlier, clash):
+            return True
+        criteria = self.criteria or earlier.criteria
+        evaluation = self.place.evaluation(self.item)
+        request = ranking_request(
+            self.item.question,
+            self.shown,
+            blind(self.shown, seed=clash.seed, evaluation=evaluation, judge=seat.name),
+            () if criteria is None else criteria.criteria,
+            ties=clash.ties,
+            reference=self.item.reference if clash.with_reference else None,
+            parameters=seat.judge.parameters,
+            draw=seat.draw,
+        )
+        return vote.request_digest == request_key(seat.judge.model, request)
 
     def record(self) -> ClashRecord:
         """What came of it."""
@@ -316,7 +355,10 @@ class _Attempt:
             winner=None if counted is None else counted.winner,
             tied=() if counted is None else counted.tied,
             why=why,
-            candidates=tuple(one.answer for one in self.answers),
+            candidates=tuple(
+                one.model_copy(update={"hidden_names": self.blinded.hidden_in(one.name)}) for one in self.answers
+            ),
+            blinding=self.blinded.report,
             criteria=self.criteria,
             panel=tuple(judge.name for judge in clash.judges),
             votes=tuple(self.votes),
@@ -333,6 +375,52 @@ class _Attempt:
             return None
         counted = {vote.judge: vote.groups for vote in self.votes if vote.role != "observer"}
         return tally(list(self.shown), self.clash.voters(), counted, quorum=self.clash.quorum)
+
+
+@dataclass(frozen=True, slots=True)
+class _Seat:
+    """A judge in its role.
+
+    Attributes:
+        name: what it is called in the record.
+        weight: None for an observer.
+        draw: index of its reply.
+    """
+
+    judge: Judge
+    name: str
+    role: Role
+    weight: float | None
+    draw: int
+
+
+async def unchanged(record: ClashRecord, item: Item, clash: Clash) -> bool:
+    """Whether judges would be shown today what they were shown in a recorded attempt.
+
+    Records of earlier versions hid less: they stand where nothing more is hidden today, else are judged anew.
+    """
+    if _hidden_alike(record, clash) or not record.votes:
+        return True
+    attempt = _Attempt(item, clash, Place(record.cycle, record.repeat), record.key, record)
+    attempt.answers, attempt.blinded = record.candidates, await _blinded(item, clash, record.candidates)
+    return attempt.asked_alike()
+
+
+def _hidden_alike(record: ClashRecord, clash: Clash) -> bool:
+    report = record.blinding
+    return report is not None and report.rule == RULE and report.hiding == clash.hide_identities
+
+
+async def _blinded(item: Item, clash: Clash, answers: Sequence[CandidateAnswer]) -> Blinded:
+    """The answers that there are, as judges read them; the names of all candidates are hidden in all of them."""
+    models = {*(item.models or {}).values(), *(one.model for one in answers if one.model is not None)}
+    return await hide_identities_aside(
+        {one.name: one.text for one in answers if one.text is not None},
+        question=item.question,
+        models=models,
+        names=clash.hide_names,
+        hiding=clash.hide_identities,
+    )
 
 
 def _vote_of(result: JudgeRanking, endpoint: str, role: Role, weight: float | None, own: str | None) -> JudgeVote:
@@ -366,6 +454,7 @@ def _vote_of(result: JudgeRanking, endpoint: str, role: Role, weight: float | No
 def prepare_prompts(clash: Clash) -> None:
     """Reads and compiles all prompts, so that the first answers do not have to wait for it."""
     _prompt_digests()
+    prepare_hiding()
     render_ranking_system(scored=True, ties=clash.ties)
     render_ranking("", {"A0": ""}, shown_criteria(GENERIC))
     criteria_request("")

@@ -1,19 +1,21 @@
 """The record of one evaluation: everything its verdict rests on, so that it can be recomputed by hand."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
+from metajudge.judging.blinding_report import BlindingReport
 from metajudge.judging.criteria import CriteriaSet
-from metajudge.judging.tally import Tally, Voter, tally
+from metajudge.judging.tally import Tally, Voter, tally, why_no_unanimity
 from metajudge.types import Failure, Ranking, Verdict
 
 RETRY_RULE = (
     "An evaluation in which a candidate, a judge or an observer could not be asked is attempted again by the next run "
     "with the same file, up to the number of attempts allowed; answers, criteria and rankings that are there are kept, "
     "and only what is missing is asked for. A reply that cannot be used is asked to be repaired once within its "
-    "attempt and then stands as a failure. The first attempt in which everybody could be asked counts, else the last."
+    "attempt and then stands as a failure. The first attempt in which everybody could be asked counts, else the last; "
+    "attempts with identities hidden count before those without, and those of earlier versions, which hid less."
 )
 """How attempts follow each other; kept in every record."""
 
@@ -32,7 +34,7 @@ class CandidateAnswer(_Record):
         name: what the candidate is called in verdicts; never shown to a judge.
         source: ``generated`` in this evaluation, or ``given``.
         text: may be empty (a model may answer nothing); None where it failed.
-        hidden_names: names that stood in the text and were hidden from the judges.
+        hidden_names: names in the text that were hidden from the judges; the record's ``blinding`` says where.
         finish: why generation ended; ``length`` means that the answer was cut.
         cost_usd: None where unknown; 0 for given answers, which cost nothing here.
         latency_s: None for given answers.
@@ -121,6 +123,7 @@ class ClashRecord(_Record):
         status: ``ok``, ``tie``, ``no_verdict`` (below the quorum, or too few answers), ``error`` (nobody answered).
         winner: None unless the status is ``ok``.
         tally: None where there was nothing to rank.
+        blinding: what was hidden from the judges, in whose answer and where; None in records of earlier versions.
         spent_usd, calls: what this attempt took anew, failed calls and repairs included; the sum over attempts is
             what the evaluation took. None where a price or the usage is unknown.
         prompt_digests: of the templates used.
@@ -146,6 +149,7 @@ class ClashRecord(_Record):
     why: str | None = None
     candidates: tuple[CandidateAnswer, ...]
     criteria: CriteriaSet | None = None
+    blinding: BlindingReport | None = None
     panel: tuple[str, ...]
     votes: tuple[JudgeVote, ...] = ()
     tally: Tally | None = None
@@ -156,6 +160,18 @@ class ClashRecord(_Record):
     prompt_digests: dict[str, str] = {}
     retry_rule: str = RETRY_RULE
     metajudge_version: str
+
+    @field_validator("tally")
+    @classmethod
+    def _one_voter_is_not_unanimous(cls, found: Tally | None, info: ValidationInfo) -> Tally | None:
+        """Takes a unanimity back that an earlier version recorded for one voter, or one candidate."""
+        if found is None or not found.unanimous:
+            return found
+        voters = _voters(info.data.get("votes", ()))
+        alone = why_no_unanimity(len(found.scores), len(voters), len({voter.identity for voter in voters}))
+        if alone is None:
+            return found
+        return found.model_copy(update={"unanimous": False, "triage": "escalate", "why": alone})
 
     @property
     def answered(self) -> dict[str, str]:
@@ -174,6 +190,13 @@ class ClashRecord(_Record):
         return not any(failures)
 
 
+def attempt_that_counts(attempts: Sequence[ClashRecord]) -> ClashRecord:
+    """Of the attempts at one evaluation, in order, the one that counts by :data:`RETRY_RULE`."""
+    hidden = [one for one in attempts if one.blinding is not None and one.blinding.hiding]
+    among = hidden or attempts
+    return next((one for one in among if one.everybody_asked), among[-1])
+
+
 def recount(record: ClashRecord) -> Tally:
     """The verdict anew, from the rankings in a record alone; observers have no part in it.
 
@@ -181,7 +204,13 @@ def recount(record: ClashRecord) -> Tally:
         InputError: a ranking that does not rank each candidate that answered once.
     """
     counted = [vote for vote in record.votes if vote.role != "observer"]
-    voters = [Voter(vote.judge, vote.weight or 1.0, vote.role == "panel") for vote in counted]
+    voters = _voters(counted)
     rankings: Mapping[str, Ranking | None] = {vote.judge: vote.groups for vote in counted}
     quorum = None if record.tally is None else record.tally.quorum
     return tally(list(record.answered), voters, rankings, quorum=quorum)
+
+
+def _voters(votes: Sequence[JudgeVote]) -> list[Voter]:
+    """The declared voters: everybody but observers."""
+    counted = [vote for vote in votes if vote.role != "observer"]
+    return [Voter(vote.judge, vote.weight or 1.0, vote.role == "panel", vote.model) for vote in counted]

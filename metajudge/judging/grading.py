@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from metajudge.agents import ReplyProblemsError
 from metajudge.agents.parse import load_object
+from metajudge.judging.blinding_report import BlindingReport
 from metajudge.judging.exchange import Spent, ask
 from metajudge.prompts.grading import TEMPLATES, render_grading, render_grading_system
 from metajudge.prompts.templates import prompts_digest
@@ -49,6 +50,7 @@ class Grading:
     request_digest: str | None = None
     reported_model: str | None = None
     parameters: Parameters = field(default_factory=Parameters)
+    blinding: BlindingReport = field(default_factory=BlindingReport)
 
     @property
     def no_verdict(self) -> str | None:
@@ -63,12 +65,14 @@ class GradingJudge:
     Attributes:
         name: what the judge is called in records.
         with_reference: whether it sees an item's reference answer.
+        hide_identities: whether names that tell who wrote a response are hidden where the item names its models.
     """
 
     name: str
     model: Model
     parameters: Parameters = field(default_factory=Parameters)
     with_reference: bool = False
+    hide_identities: bool = True
 
     async def grade(self, item: Item, response: str, *, retry: bool = False) -> Grading:
         """Grades one response; a model's failure ends in the result, typed.
@@ -80,7 +84,12 @@ class GradingJudge:
         Raises:
             BudgetExceeded: the run's budget is spent.
         """
-        request = self.request(item, response)
+        shown, blinding = item, BlindingReport(hiding=self.hide_identities)
+        if self.hide_identities and item.models:
+            from metajudge.judging.identity import blinded_item  # its patterns take a while to compile
+
+            shown, blinding = await blinded_item(item)
+        request = self.request(shown, response)
         answer = await ask(self.model, request, parse_grading_reply, asked=self.name, retry=retry)
         grading = Grading(
             item=item,
@@ -97,6 +106,7 @@ class GradingJudge:
             request_digest=answer.key,
             reported_model=answer.reported_model,
             parameters=self.parameters,
+            blinding=blinding,
         )
         if answer.value is None:
             return grading

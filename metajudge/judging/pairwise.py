@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from metajudge.errors import FailureKind
+from metajudge.judging.blinding_report import BlindingReport
 from metajudge.judging.exchange import Spent, ask
 from metajudge.judging.replies import SCHEMA, PairwiseReply, parse_pairwise_reply, stated_marks
 from metajudge.prompts.judge import LABELS, TEMPLATES, render_pairwise, render_pairwise_system
@@ -45,6 +46,7 @@ class Game:
     request_digest: str | None = None
     reported_model: str | None = None
     parameters: Parameters = field(default_factory=Parameters)
+    blinding: BlindingReport = field(default_factory=BlindingReport)
 
     @property
     def no_verdict(self) -> str | None:
@@ -59,12 +61,14 @@ class PairwiseJudge:
     Attributes:
         name: what the judge is called in records.
         with_reference: whether it sees an item's reference answer.
+        hide_identities: whether names that tell who wrote a response are hidden where the item names its models.
     """
 
     name: str
     model: Model
     parameters: Parameters = field(default_factory=Parameters)
     with_reference: bool = False
+    hide_identities: bool = True
 
     async def compare(self, item: Item, order: Order, *, retry: bool = False) -> Game:
         """Judges a pair in one order; a model's failure ends in the game, typed.
@@ -75,7 +79,12 @@ class PairwiseJudge:
         Raises:
             BudgetExceeded: the run's budget is spent.
         """
-        request = self.request(item, order)
+        shown, blinding = item, BlindingReport(hiding=self.hide_identities)
+        if self.hide_identities and item.models:
+            from metajudge.judging.identity import blinded_item  # its patterns take a while to compile
+
+            shown, blinding = await blinded_item(item)
+        request = self.request(shown, order)
         answer = await ask(self.model, request, parse_pairwise_reply, asked=self.name, retry=retry)
         game = Game(
             item=item,
@@ -92,6 +101,7 @@ class PairwiseJudge:
             request_digest=answer.key,
             reported_model=answer.reported_model,
             parameters=self.parameters,
+            blinding=blinding,
         )
         if answer.value is None:
             return game

@@ -26,8 +26,9 @@ def judgment_of(game: Game | Grading) -> Judgment:
     """The record of a game, or of a grading, that ended with a verdict, or with the judge's failure to give one.
 
     Its ``meta`` says what it rests on: model, model as reported, digests of templates and request, the parameters
-    set, the number of replies (``attempts``: 2 where one was repaired), their cost, and the version. Nothing in it
-    depends on whether a reply came from the store, so that a repeated run writes the same record.
+    set, the number of replies (``attempts``: 2 where one was repaired), their cost, and the version; and under
+    ``blinding`` which names were hidden from the judge, where some were. Nothing in it depends on whether a reply came
+    from the store, so that a repeated run writes the same record.
 
     Raises:
         ValueError: the judge could not be asked; there is no judgment to record.
@@ -44,6 +45,8 @@ def judgment_of(game: Game | Grading) -> Judgment:
         "cost_usd": game.cost_usd,
         "metajudge_version": __version__,
     }
+    if game.blinding.hidden:
+        meta["blinding"] = game.blinding.model_dump(mode="json")
     return Judgment(
         id=game_id(game.item, game.judge, game.order),
         item=game.item,

@@ -20,6 +20,9 @@ from metajudge.voting import borda
 TallyStatus = Literal["ok", "tie", "no_verdict"]
 Triage = Literal["accept", "escalate"]
 
+INDEPENDENT_VOTERS = 2
+"""Below this there is no unanimity: one voter cannot agree with itself."""
+
 
 @dataclass(frozen=True, slots=True)
 class Voter:
@@ -28,11 +31,19 @@ class Voter:
     Attributes:
         weight: above 0.
         panel: True for a judge of the panel; False for a candidate that was given a vote. The quorum counts judges.
+        model: id of the model that votes; voters of one model are not independent. None where it is not known: then
+            the voter counts as a model of its own.
     """
 
     name: str
     weight: float = 1.0
     panel: bool = True
+    model: str | None = None
+
+    @property
+    def identity(self) -> str:
+        """What makes two voters the same one: the model's id, whoever serves it."""
+        return self.name if self.model is None else f"model {self.model.rpartition('/')[2].lower()}"
 
 
 class Tally(BaseModel):
@@ -49,7 +60,9 @@ class Tally(BaseModel):
         agreement: share of the declared weight that put the winner first, alone. None without a winner.
         margin: ``(S1 - S2) / (W (K - 1))`` in [0, 1], with W the declared weight; 0 for a tie. None without a verdict
             and for a single candidate.
-        unanimous: every declared voter gave a ranking and put the same candidate first, alone.
+        independent: different models among the declared voters; None in records of earlier versions.
+        unanimous: every declared voter gave a ranking and put the same candidate first, alone. Never with fewer than
+            :data:`INDEPENDENT_VOTERS` independent voters or two candidates: then nobody could disagree.
         settled: no ranking of those who were lost could change winner or tie.
         triage: ``accept`` a unanimous verdict, ``escalate`` anything else to a person.
         why: in words, why there is no verdict, or why it is escalated.
@@ -65,6 +78,7 @@ class Tally(BaseModel):
     voters: int
     votes: int
     quorum: int
+    independent: int | None = None
     agreement: float | None = None
     margin: float | None = None
     unanimous: bool = False
@@ -102,7 +116,8 @@ def tally(
     names = sorted(candidates)
     given = {voter.name: ranking for voter in voters if (ranking := rankings.get(voter.name)) is not None}
     judges = sum(voter.panel and voter.name in given for voter in voters)
-    counts = {"voters": len(voters), "votes": len(given), "quorum": needed}
+    independent = len({voter.identity for voter in voters})
+    counts = {"voters": len(voters), "votes": len(given), "quorum": needed, "independent": independent}
     if judges < needed:
         panel = sum(voter.panel for voter in voters)
         why = f"{judges} of {panel} judges gave a ranking, {needed} are needed"
@@ -119,7 +134,8 @@ def tally(
     backing = [
         weight for voter, weight in zip(voters, weights, strict=True) if winner and _first(given, voter) == winner
     ]
-    unanimous = len(backing) == len(voters)
+    alone = why_no_unanimity(len(names), len(voters), independent)
+    unanimous = len(backing) == len(voters) and alone is None
     return Tally(
         status="ok" if winner is not None else "tie",
         scores={name: consensus.scores[name] for name in names},
@@ -131,9 +147,20 @@ def tally(
         unanimous=unanimous,
         settled=lost == 0 or lead > float(lost) * (len(names) - 1) or len(names) == 1,
         triage="accept" if unanimous else "escalate",
-        why=None if unanimous else _why(winner, first, len(backing), len(given), len(voters)),
+        why=None if unanimous else _why(winner, first, len(backing), len(given), len(voters), alone),
         **counts,
     )
+
+
+def why_no_unanimity(candidates: int, voters: int, independent: int) -> str | None:
+    """Why agreement of these voters on these candidates would say nothing; None where it can say something."""
+    if candidates < 2:
+        return "one candidate: there was nothing to prefer"
+    if independent >= INDEPENDENT_VOTERS:
+        return None
+    if voters == 1:
+        return "one voter cannot agree with itself"
+    return f"{voters} voters are one model, which cannot agree with itself"
 
 
 def check_panel(voters: Sequence[Voter], quorum: int | None = None) -> int:
@@ -178,8 +205,10 @@ def _first(given: Mapping[str, Ranking], voter: Voter) -> str | None:
     return given[voter.name].winner if voter.name in given else None
 
 
-def _why(winner: str | None, first: Sequence[str], backing: int, votes: int, voters: int) -> str:
+def _why(winner: str | None, first: Sequence[str], backing: int, votes: int, voters: int, alone: str | None) -> str:
     if winner is None:
         return f"{', '.join(first)} share the first place"
+    if alone is not None and backing == voters:
+        return alone
     missing = f"; {voters - votes} gave no ranking" if votes < voters else ""
     return f"{backing} of {voters} put {winner} first{missing}"

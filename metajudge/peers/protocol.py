@@ -10,14 +10,16 @@ from dataclasses import dataclass, field
 from metajudge import __version__
 from metajudge.errors import FailureKind
 from metajudge.judging.answers import COPIES_APART, answer_request, copies
-from metajudge.judging.blinding import hide_names
+from metajudge.judging.blinding import blind
+from metajudge.judging.blinding_report import RULE, BlindingReport
 from metajudge.judging.exchange import ask
-from metajudge.judging.ranking import JudgeRanking, rank_responses, templates_digest
+from metajudge.judging.identity import Blinded, hide_identities_aside
+from metajudge.judging.ranking import JudgeRanking, rank_responses, ranking_request, templates_digest
 from metajudge.peers.answers import PeerAnswer
 from metajudge.peers.ballots import Ballot
 from metajudge.peers.domains import criteria_for
 from metajudge.peers.questions import Question
-from metajudge.providers.model import Model, Parameters
+from metajudge.providers.model import Model, Parameters, request_key
 from metajudge.types import Failure, digest, valid_text
 
 
@@ -28,7 +30,7 @@ class Peer:
     Attributes:
         name: what it is called in ballots.
         copy: how many peers before it are the same model: each draws replies of its own.
-        hidden: names that no evaluator may read in an answer.
+        hidden: names of the peers' models; part of what a ballot depends on.
     """
 
     name: str
@@ -108,8 +110,9 @@ async def rank_answers(
 ) -> Ballot:
     """Has a model rank all answers to a question, its own included, without knowing whose they are.
 
-    The order shown is drawn from the seed, the question and the evaluator, and stored; names of models are hidden in
-    the answers. A failure ends in the ballot, typed.
+    The order shown is drawn from the seed, the question and the evaluator, and stored. Names that tell who wrote an
+    answer are hidden (:mod:`metajudge.judging.identity`); the ballot's ``meta`` says which, under ``blinding``. A
+    failure ends in the ballot, typed.
 
     Args:
         answers: model -> its answer; their order plays no part.
@@ -123,11 +126,11 @@ async def rank_answers(
         failure = Failure(kind=FailureKind.NO_EVIDENCE, message=message)
         return _ballot(question, peer, key, attempt, seed, failure=failure)
     name, criteria = criteria_for(question.domain)
-    hidden = {model: hide_names(text, peer.hidden, question=question.question) for model, text in answers.items()}
+    hidden = await _blinded(question, answers, peer)
     found = await rank_responses(
         peer.model,
         question.question,
-        {model: one.text for model, one in hidden.items()},
+        hidden.shown,
         judge=peer.name,
         seed=seed,
         evaluation=question.id,
@@ -136,7 +139,36 @@ async def rank_answers(
         retry=retry,
         draw=peer.draw,
     )
-    return _ballot(question, peer, key, attempt, seed, found=found, criteria=name)
+    return _ballot(question, peer, key, attempt, seed, found=found, criteria=name, blinding=hidden.report)
+
+
+async def asked_alike(ballot: Ballot, question: Question, answers: Mapping[str, str], peer: Peer) -> bool:
+    """Whether the evaluator of an earlier ballot would be asked the same today.
+
+    Ballots of earlier versions hid less: they stand where nothing more is hidden today, else are asked for anew.
+
+    Args:
+        answers: those the ballot ranks.
+    """
+    report = blinding_of(ballot)
+    asked = ballot.meta.get("request_digest")
+    if (report is not None and report.rule == RULE) or asked is None or ballot.seed is None:
+        return True
+    shown = (await _blinded(question, answers, peer)).shown
+    labels = blind(shown, seed=ballot.seed, evaluation=question.id, judge=peer.name)
+    criteria = criteria_for(question.domain)[1]
+    request = ranking_request(question.question, shown, labels, criteria, parameters=peer.parameters, draw=peer.draw)
+    return bool(request_key(peer.model, request) == asked)
+
+
+def blinding_of(ballot: Ballot) -> BlindingReport | None:
+    """What was hidden from an evaluator; None for a ballot of an earlier version, or one that shows no answers."""
+    report = ballot.meta.get("blinding")
+    return None if report is None else BlindingReport.model_validate(report)
+
+
+async def _blinded(question: Question, answers: Mapping[str, str], peer: Peer) -> Blinded:
+    return await hide_identities_aside(answers, question=question.question, models=peer.hidden)
 
 
 def _ballot(
@@ -149,6 +181,7 @@ def _ballot(
     found: JudgeRanking | None = None,
     failure: Failure | None = None,
     criteria: str | None = None,
+    blinding: BlindingReport | None = None,
 ) -> Ballot:
     failure = failure if found is None else found.failure
     meta = _meta(
@@ -156,6 +189,7 @@ def _ballot(
     )
     if found is not None:
         meta |= {"request_digest": found.request_digest, "reported_model": found.reported_model}
+        meta |= {} if blinding is None else {"blinding": blinding.model_dump(mode="json")}
         meta |= {"comparison": found.text} if found.ranking is not None else {"reply": found.text}
     return Ballot(
         question_id=question.id,

@@ -2,6 +2,7 @@
 
 from metajudge.preferences.checking import CheckReport, Fault, check
 from metajudge.preferences.export import ExportResult, export
+from metajudge.preferences.filters import Filters
 from metajudge.preferences.request import ExportRequest, Format, Kind, Pairing, Reconcile, Rule, Selection
 
 __all__ = [
@@ -9,6 +10,7 @@ __all__ = [
     "ExportRequest",
     "ExportResult",
     "Fault",
+    "Filters",
     "Format",
     "Kind",
     "Pairing",

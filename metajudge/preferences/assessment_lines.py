@@ -3,7 +3,7 @@
 import contextlib
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -52,6 +52,11 @@ def to_line(row: dict[str, Any]) -> bytes:
     return orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
 
 
+def to_text(names: Sequence[str]) -> str:
+    """A list as the store's own JSON functions give it back."""
+    return orjson.dumps(names).decode()
+
+
 def assessment_rows(given: Path | Iterable[Assessment]) -> Iterator[dict[str, Any]]:
     for number, assessment in enumerate(read_assessments(given) if isinstance(given, Path) else given):
         bar = assessment.guarantee
@@ -70,6 +75,10 @@ def assessment_rows(given: Path | Iterable[Assessment]) -> Iterator[dict[str, An
             "target": None if bar is None else bar.target,
             "delta": None if bar is None else bar.delta,
             "approximate": None if bar is None else bar.approximate,
+            "promise_judges": None if bar is None else to_text(bar.judges),
+            "promise_unit": None if bar is None else bar.unit,
+            "promise_questions": None if bar is None else bar.questions,
+            "marks": to_text(assessment.probability_marks),
             "strategy": assessment.strategy,
             "threshold": assessment.threshold,
             "rubric": assessment.rubric,
@@ -77,6 +86,8 @@ def assessment_rows(given: Path | Iterable[Assessment]) -> Iterator[dict[str, An
             "panel_digest": assessment.panel_digest,
             "agents": ", ".join(f"{one.agent} ({one.model})" for one in assessment.agents),
             "version": assessment.metajudge_version,
+            "action": None if assessment.decision is None else assessment.decision.action.value,
+            "policy": None if assessment.decision is None else assessment.decision.policy,
         }
 
 

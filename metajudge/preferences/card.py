@@ -30,7 +30,7 @@ def card(request: ExportRequest, stats: Mapping[str, Any], steps: Sequence[Step]
         f"# {_title(request)}\n",
         _overview(request, stats),
         _vetting(request, stats),
-        _counts(steps),
+        _counts(steps, stats["read"]),
         _columns(request),
         _lengths(stats),
         _sources(request, sources, stats),
@@ -95,7 +95,7 @@ def _overview(request: ExportRequest, stats: Mapping[str, Any]) -> str:
             how = "Every judgment stands alone, as a desired or an undesired answer to what the judge saw."
     return (
         f"Made by metajudge {stats['metajudge_version']} in format `{request.format}`, "
-        f"from {request.selection.sentence()}. "
+        f"from judgments kept by these rules: {request.rule_sentence}. "
         f"{how}\n\n| split | rows | question clusters | asked for |\n| --- | ---: | ---: | ---: |\n{parts}\n\n"
         "Rows stand in the order of the input: shuffle them when training. "
         f"The same input with seed {request.seed} gives the same bytes.\n"
@@ -103,13 +103,9 @@ def _overview(request: ExportRequest, stats: Mapping[str, Any]) -> str:
 
 
 def _vetting(request: ExportRequest, stats: Mapping[str, Any]) -> str:
-    lines = ["## How the verdicts were vetted\n", f"Kept: {request.selection.sentence()}.\n"]
+    lines = ["## How the verdicts were vetted\n", f"Kept: {request.rule_sentence}.\n"]
+    lines += [_decisions(stats["decisions"], stats["rows_outside_guarantee"])]
     lines += [f"{sentence}\n" for sentence in stats["guarantees"]]
-    if request.selection.rule.value == "guarantee":
-        lines.append(
-            "The guarantee is for the verdicts kept, before several of them were reconciled and rows were dropped; it "
-            "does not carry over to rows chosen further by length or content.\n"
-        )
     lines.append(
         "| judgments | strategy | meta-judges | rubric | threshold | calibration |\n"
         "| ---: | --- | --- | --- | ---: | --- |"
@@ -125,7 +121,33 @@ def _vetting(request: ExportRequest, stats: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _counts(steps: Sequence[Step]) -> str:
+def _decisions(decided: Mapping[str, Any], rows_outside: int | None) -> str:
+    """Who kept and dropped the judgments, people and policies before the rule."""
+    if decided["ignored"]:
+        return "**Decisions of people and policies were ignored**, as requested when this dataset was made.\n"
+    kept, dropped = decided["kept"], decided["dropped"]
+    lines = [
+        "What people decided comes first, then a policy's newest action, then the rule.\n",
+        "| judgments | by people | by a policy | by the rule | waiting for review |",
+        "| --- | ---: | ---: | ---: | ---: |",
+        f"| kept | {kept['people'] + kept['people_corrected']:,} | {kept['policy']:,} | {kept['rule']:,} | |",
+        f"| dropped | {dropped['people']:,} | {dropped['policy']:,} | {dropped['rule']:,} | "
+        f"{dropped['waiting_for_review']:,} |",
+    ]
+    if kept["people_corrected"]:
+        lines.append(
+            f"\nIn {kept['people_corrected']:,} of these a person's verdict stands in place of the judge's; they are "
+            "marked `people_corrected` in the column `kept_by`."
+        )
+    if decided["outside_guarantee"]:
+        lines.append(
+            f"\n{decided['outside_guarantee']:,} of the judgments kept were kept by people or a policy alone: they do "
+            f"not reach the guaranteed threshold. The guarantee does not cover their {rows_outside:,} rows."
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _counts(steps: Sequence[Step], read: Mapping[str, Any]) -> str:
     lines = [
         "## What was dropped, and why\n",
         "| step | counted | before | after | dropped |\n| --- | --- | ---: | ---: | --- |",
@@ -133,6 +155,14 @@ def _counts(steps: Sequence[Step]) -> str:
     for step in steps:
         dropped = ", ".join(f"{count:,} {reason}" for reason, count in step.dropped.items() if count) or "none"
         lines.append(f"| {step.name} | {step.unit} | {step.before:,} | {step.after:,} | {dropped} |")
+    if read["conflicting_items"]:
+        ids = read["conflicting_item_ids"]
+        more = "" if len(ids) == read["conflicting_items"] else f" and {read['conflicting_items'] - len(ids):,} more"
+        lines.append(
+            f"\n{read['conflicting_items']:,} item ids stand for two different contents and were left out: "
+            + ", ".join(f"`{_cell(one)}`" for one in ids)
+            + f"{more}."
+        )
     return "\n".join(lines) + "\n"
 
 

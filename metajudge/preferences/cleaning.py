@@ -8,12 +8,12 @@ import numpy as np
 
 from metajudge.preferences.contamination import Benchmarks
 from metajudge.preferences.funnel import Step
-from metajudge.preferences.intake import CUT_SHORT, only
+from metajudge.preferences.intake import CUT_SHORT
 from metajudge.preferences.near_duplicates import near_groups
 from metajudge.preferences.personal_data import PATTERNS
 from metajudge.preferences.request import ExportRequest, Kind
 from metajudge.preferences.texts import texts_of
-from metajudge.preferences.workspace import quoted
+from metajudge.preferences.workspace import only, quoted
 
 BEST_FIRST = "probability DESC NULLS LAST, margin DESC NULLS LAST, votes DESC, entry_id"
 """Which of several duplicates stays."""

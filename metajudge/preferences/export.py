@@ -15,16 +15,17 @@ from metajudge.preferences import cleaning, formats, selecting, splitting, stati
 from metajudge.preferences.card import card
 from metajudge.preferences.contamination import Benchmarks
 from metajudge.preferences.funnel import Step
-from metajudge.preferences.intake import Vetted, attached, only, take_in
+from metajudge.preferences.intake import Vetted, take_in
 from metajudge.preferences.judgments import pair_judgments
 from metajudge.preferences.manifest import CARD, STATS, pretty, write_manifest
 from metajudge.preferences.request import ExportRequest, Format, Kind
 from metajudge.preferences.responses import pair_responses
-from metajudge.preferences.workspace import Workspace
+from metajudge.preferences.store_intake import attached
+from metajudge.preferences.workspace import MEMORY, Workspace, only
 from metajudge.readers import FieldMap, JudgmentSource, open_judgments
 from metajudge.readers.saved_maps import FILE_NAME as MAPS_FILE
 from metajudge.types import Assessment, Judgment, digest
-from metajudge.types.location import StoreLocation, store_location
+from metajudge.types.location import PostgresUrl, StoreLocation, store_location
 
 if TYPE_CHECKING:
     from metajudge.calibration.calibration import Calibration
@@ -75,7 +76,7 @@ def export(
         out: the folder to make.
         request: kind, format, selection and filters; the default is response pairs of accepted judgments for TRL.
         store: a store of ``metajudge vet``, a file or a ``postgresql://`` URL; either this or ``judgments``.
-        run: only what this run vetted, in a store.
+        run: only what this run vetted, in a store; the same as ``request.filters.runs`` with one run.
         assessments: a file of ``metajudge vet --out``, or objects.
         judgments: files and folders, an open source, or objects: what the assessments were made from.
         calibration: for a guarantee that is stored in the calibration and not in the assessments.
@@ -86,7 +87,7 @@ def export(
 
     Raises:
         InputError: see :mod:`metajudge.preferences.intake`, an output folder that exists, a full disk, nothing left.
-        StoreError: the store is missing, in use or empty.
+        StoreError: the store is missing or in use.
         ConfigurationError: options that contradict each other, a split that leaves a part empty.
 
     Example:
@@ -94,34 +95,71 @@ def export(
         >>> export("pairs", store="metajudge.duckdb").rows  # doctest: +SKIP
         {'train': 1204}
     """
-    asked = request or ExportRequest()
+    asked = _of_run(request or ExportRequest(), run)
     if (store is None) == (judgments is None and assessments is None):
         raise InputError("name one source: a store, or judgments with their assessments")
-    target = Path(out).expanduser().absolute()
     files = _paths(judgments)
     given = Vetted(
         store=None if store is None else store_location(store),
-        run=run,
         judgments=open_judgments(files, mapping=mapping, prefix_ids=prefix_ids) if files else judgments,  # type: ignore[arg-type]
         assessments=Path(assessments) if isinstance(assessments, str | Path) else assessments,
     )
-    against = Benchmarks.read([Path(path) for path in decontaminate], asked.ngram)
-    limits = _limits(calibration)
     named = [*files, *(one for one in (given.store, given.assessments) if isinstance(one, Path))]
     exact = all(isinstance(one, Path) for one in (given.store, given.assessments) if one is not None)
     exact = exact and (judgments is None or bool(files)) and all(one.is_file() or one.is_dir() for one in named)
-    key = [asked.model_dump(mode="json"), __version__, duckdb.__version__, run, _state(map(Path, decontaminate))]
-    key += [None if limits is None else limits.digest, _state(named) if exact else uuid.uuid4().hex]
     kept_maps = [folder / MAPS_FILE for folder in dict.fromkeys((Path.cwd(), *(file.parent for file in files)))]
-    key += [None if mapping is None else mapping.model_dump(), str(prefix_ids), _state(kept_maps)]
-    workspace = Workspace(target, digest(key))
+    input_state: list[Any] = [_state(named) if exact else uuid.uuid4().hex]
+    input_state += [None if mapping is None else mapping.model_dump(), str(prefix_ids), _state(kept_maps)]
+    return export_vetted(
+        Path(out).expanduser().absolute(),
+        asked,
+        given,
+        input_state=input_state,
+        sources=_names(named, given),
+        calibration=_limits(calibration),
+        decontaminate=[Path(path) for path in decontaminate],
+        watch=watch,
+    )
+
+
+def export_vetted(
+    out: Path,
+    request: ExportRequest,
+    given: Vetted,
+    *,
+    input_state: Sequence[Any],
+    sources: Sequence[str],
+    calibration: "Calibration | None" = None,
+    decontaminate: Sequence[Path] = (),
+    memory: str = MEMORY,
+    watch: Watcher | None = None,
+) -> ExportResult:
+    """The same for an input that is open already.
+
+    Args:
+        out: an absolute path.
+        input_state: changes whenever the input does; work on another one is not taken up.
+        sources: what the card names as the sources.
+        memory: what DuckDB may use, in its own notation.
+    """
+    against = Benchmarks.read(decontaminate, request.ngram)
+    key: list[Any] = [request.model_dump(mode="json"), __version__, duckdb.__version__, _state(decontaminate)]
+    key += [None if calibration is None else calibration.digest, *input_state]
+    workspace = Workspace(out, digest(key), memory)
     try:
-        with workspace.kept_for_resuming(), attached(workspace.database, given.store):
-            result = _Export(workspace, asked, given, limits, against, _names(named, given), watch).make()
+        with workspace.kept_for_resuming(), attached(workspace.database, given.store, workspace.folder):
+            result = _Export(workspace, request, given, calibration, against, list(sources), watch).make()
         workspace.publish()
     finally:
         workspace.close()
     return result
+
+
+def _of_run(request: ExportRequest, run: str | None) -> ExportRequest:
+    if run is None:
+        return request
+    filters = request.filters.model_copy(update={"runs": tuple(dict.fromkeys((*request.filters.runs, run)))})
+    return request.model_copy(update={"filters": filters})
 
 
 @dataclass(slots=True)
@@ -157,14 +195,24 @@ class _Export:
         return self._write(notes)
 
     def _read(self) -> dict[str, Any]:
-        return take_in(self.workspace.database, self.given, self.request, self.workspace.folder)
+        read = take_in(self.workspace.database, self.given, self.request, self.workspace.folder)
+        dropped = {"filtered_out": read["filtered_out"], "item_with_two_contents": read["conflicting_judgments"]}
+        (after,) = only(self.workspace.database, "SELECT count(*) FROM assessments")
+        step = Step("records", "judgments", read["judgments"], after, dropped)
+        return {"read": read, "steps": [step.to_json()] if any(dropped.values()) else []}
 
     def _select(self) -> dict[str, Any]:
         work = self.workspace.database
-        bars = selecting.select(work, self.request.selection, self.calibration)
+        promises = selecting.select(work, self.request, self.calibration)
         before, after = only(work, "SELECT count(*), count(*) FILTER (kept) FROM selected")
         step = Step("selection", "judgments", before, after, selecting.reasons(work))
-        return {"steps": [step.to_json()], "guarantees": list(dict.fromkeys(bar.sentence() for bar in bars))}
+        sentences = [one["sentence"] for one in promises] + [selecting.BEFORE_FILTERS] * bool(promises)
+        return {
+            "steps": [step.to_json()],
+            "guarantees": sentences,
+            "promises": promises,
+            "decisions": selecting.decided(work, self.request),
+        }
 
     def _pair(self) -> dict[str, Any]:
         work = self.workspace.database
@@ -212,9 +260,11 @@ class _Export:
             "metajudge_version": __version__,
             "request": self.request.model_dump(mode="json"),
             "sources": self.sources,
-            "read": notes["read"],
+            "read": notes["read"]["read"],
             "steps": [step.to_json() for step in steps],
             "guarantees": notes["select"]["guarantees"],
+            "promises": notes["select"]["promises"],
+            "decisions": notes["select"]["decisions"],
             "lengths": notes["split"]["lengths"],
             "vetting": statistics.vetting(work),
             "decontaminated_against": list(self.benchmarks.names),
@@ -234,6 +284,11 @@ def nothing_left(steps: Sequence[Step]) -> str:
     empty = next((step for step in steps if not step.after), steps[-1])
     reasons = ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in empty.dropped.items() if count)
     hint = {
+        "item_with_two_contents": " Give each content its own item id, or take one run alone (--run).",
+        "waiting_for_review": " `metajudge review next` gives out what waits for a person; --ignore-decisions "
+        "exports by the rule alone.",
+        "rejected_by_policy": " --ignore-decisions exports by the rule alone.",
+        "rejected_by_people": " --ignore-decisions exports by the rule alone.",
         "single_response": " Items with a single response make no pair: preferences need two responses or more.",
         "not_accepted": " Select by another rule (--min-probability, --guarantee, --all), or vet with another "
         "threshold.",
@@ -277,7 +332,7 @@ def _state(paths: Iterable[Path]) -> list[list[Any]]:
 
 def _names(named: Sequence[Path], given: Vetted) -> list[str]:
     formats_of = given.judgments.formats if isinstance(given.judgments, JudgmentSource) else {}
-    said = []
+    said = [f"{given.store} (store)"] if isinstance(given.store, PostgresUrl) else []
     for path in named:
         layout = formats_of.get(str(path))
         said.append(path.name + (f" ({layout})" if layout else " (store)" if path == given.store else ""))

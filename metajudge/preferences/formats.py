@@ -7,10 +7,9 @@ from typing import Final
 
 import duckdb
 
-from metajudge.preferences.intake import only
 from metajudge.preferences.request import ExportRequest, Format, Kind
 from metajudge.preferences.texts import texts_of
-from metajudge.preferences.workspace import quoted
+from metajudge.preferences.workspace import only, quoted
 
 ROW_GROUP: Final = 10_000
 
@@ -40,6 +39,9 @@ PROVENANCE: Final = (
     Column("score", "score", "float64", "meta-judges' score of the judgment (lowest one)"),
     Column("judge", "judge", "string", "whose verdicts"),
     Column("agents", "agents", "string", "the meta-judges that vetted them"),
+    Column(
+        "kept_by", "kept_by", "string", "what kept them: rule, policy, people, people_corrected (a person's verdict)"
+    ),
     Column("votes", "votes", "int32", "kept verdicts on this pair"),
     Column("judgments", "judgments", "strings", "ids of the judgments"),
     Column("chosen_id", "chosen_id", "string", "response or judgment id"),

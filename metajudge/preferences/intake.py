@@ -4,27 +4,26 @@ From a store they come by SQL over its payloads, which were validated when they 
 readers. Texts that the export does not need are left out.
 """
 
-import asyncio
-import contextlib
 import tempfile
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import duckdb
 
-from metajudge.errors import InputError, StoreError
+from metajudge.errors import InputError
 from metajudge.preferences.assessment_lines import writing_assessments
+from metajudge.preferences.decisions import no_people
+from metajudge.preferences.filters import Filters, drop_unwanted, nothing_matches, prepare, require_known
 from metajudge.preferences.judgment_lines import JudgmentLinesWritten, write_halves, write_judgments
 from metajudge.preferences.request import ExportRequest, Kind, Rule
-from metajudge.preferences.workspace import quoted
+from metajudge.preferences.snapshot import Snapshot
+from metajudge.preferences.store_intake import copy_from_store
+from metajudge.preferences.workspace import only, quoted
 from metajudge.readers import JudgmentSource
-from metajudge.store import open_store
-from metajudge.store.copying import copy_store
 from metajudge.types import Assessment, Judgment
-from metajudge.types.location import PostgresUrl, StoreLocation
+from metajudge.types.location import StoreLocation
 
 CUT_SHORT: Final = ("length", "max_tokens", "max_output_tokens", "token_limit", "model_length", "MAX_TOKENS")
 """What providers call a reply that met its limit of tokens."""
@@ -67,6 +66,10 @@ _ASSESSMENTS: Final = {
     "target": "DOUBLE",
     "delta": "DOUBLE",
     "approximate": "BOOLEAN",
+    "promise_judges": "VARCHAR",
+    "promise_unit": "VARCHAR",
+    "promise_questions": "BIGINT",
+    "marks": "VARCHAR",
     "strategy": "VARCHAR",
     "threshold": "DOUBLE",
     "rubric": "VARCHAR",
@@ -74,164 +77,49 @@ _ASSESSMENTS: Final = {
     "panel_digest": "VARCHAR",
     "agents": "VARCHAR",
     "version": "VARCHAR",
+    "action": "VARCHAR",
+    "policy": "VARCHAR",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Vetted:
-    """Where judgments and assessments come from: a store (perhaps one run of it), or files and objects."""
+    """Where judgments and assessments come from: a store, a snapshot of one, or files and objects."""
 
-    store: StoreLocation | None = None
-    run: str | None = None
+    store: StoreLocation | Snapshot | None = None
     judgments: JudgmentSource | Iterable[Judgment] | None = None
     assessments: Path | Iterable[Assessment] | None = None
 
 
-def take_in(work: duckdb.DuckDBPyConnection, given: Vetted, request: ExportRequest, scratch: Path) -> dict[str, int]:
-    """Fills the three tables.
+def take_in(work: duckdb.DuckDBPyConnection, given: Vetted, request: ExportRequest, scratch: Path) -> dict[str, Any]:
+    """Fills the tables ``assessments``, ``judgments``, ``items`` and ``people``.
 
     Returns:
-        Counts of what could not be used: ``unreadable_lines``, ``forgotten``, ``superseded``, ``not_vetted``,
-        ``changed_since`` (the record differs from the one that was vetted, by its digest).
+        ``judgments``: how many there are that were vetted. What could not be used: ``unreadable_lines``, ``forgotten``
+        (judgments), ``superseded`` (earlier assessments of the judgments taken), ``not_vetted``, ``by_people`` (scores
+        that people gave), ``filtered_out``, ``changed_since`` (the record differs from the one that was vetted, by its
+        digest), ``conflicting_items`` and ``conflicting_judgments`` (an item id stands for two contents), and the first
+        of these items by name, ``conflicting_item_ids``.
 
     Raises:
-        InputError: no texts, ids that contradict each other, a bad line among the assessments.
-        StoreError: the store is missing, locked or holds no assessment.
+        InputError: no texts, ids that contradict each other, a bad line among the assessments, filters that nothing
+            meets, a store without a vetted judgment.
     """
-    counts = (
-        _copy_store(work, given.store, given.run, request)
-        if given.store is not None
-        else _from_records(work, given, request, scratch)
-    )
+    if given.store is None:
+        counts = _from_records(work, given, request, scratch)
+    else:
+        counts = copy_from_store(work, request, _called(given.store))
     return counts | _checked(work, request)
 
 
-@contextlib.contextmanager
-def attached(work: duckdb.DuckDBPyConnection, path: StoreLocation | None) -> Iterator[None]:
-    """Has the store's tables at hand under the name ``kept``, for reading; a PostgreSQL store's as a copy in a file.
-
-    Raises:
-        StoreError: the store is missing or in use.
-    """
-    if path is None:
-        yield
-        return
-    if isinstance(path, PostgresUrl):
-        with tempfile.TemporaryDirectory(prefix="metajudge-export-") as folder:
-            copy = Path(folder) / "copy.duckdb"
-            copy_store(path, copy, only=frozenset({"items", "judgments", "assessments"}))
-            with attached(work, copy):
-                yield
-        return
-    if not path.exists():
-        raise StoreError(f"{path}: no such store; name it with --store, or make one with `metajudge vet`")
-    _settle(path)
-    work.execute(f"ATTACH {quoted(path)} AS kept (READ_ONLY)")
-    try:
-        yield
-    finally:
-        work.execute("DETACH kept")
-
-
-def _settle(path: Path) -> None:
-    """Opens and closes the store, which brings what a killed process left behind into its tables."""
-
-    async def settle() -> None:
-        store = await open_store(path)
-        await store.close()
-
-    # In a thread of its own, so that it also works where an event loop runs already (a notebook, the service).
-    with ThreadPoolExecutor(1) as threads:
-        threads.submit(asyncio.run, settle()).result()
-
-
-def _copy_store(
-    work: duckdb.DuckDBPyConnection, path: StoreLocation, run: str | None, request: ExportRequest
-) -> dict[str, int]:
-    wanted = "NOT redacted" + (f" AND run_id = {quoted(run)}" if run else "")
-    needs_probability = request.selection.rule in (Rule.MIN_PROBABILITY, Rule.GUARANTEE)
-    paths = ["probability", "calibration", "guarantee.threshold", "guarantee.target", "guarantee.delta"]
-    paths += ["guarantee.approximate", "threshold", "rubric", "rubric_digest", "metajudge_version"]
-    listed = ", ".join(quoted(f"$.{name}") for name in paths)
-    probable = "json_extract(payload, '$.probability') IS NOT NULL AND payload->>'$.probability' IS NOT NULL"
-    work.execute(f"""
-        CREATE OR REPLACE TABLE assessments AS
-        WITH newest AS (
-            SELECT judgment_id, max(assessment_id) AS assessment_id FROM kept.assessments
-            WHERE {wanted} {f"AND {probable}" if needs_probability else ""} GROUP BY judgment_id
-        ), read AS (
-            SELECT a.*, json_extract_string(payload, [{listed}]) AS v, payload->>'$.agents[*].agent' AS names,
-                payload->>'$.agents[*].model' AS agent_models
-            FROM kept.assessments a SEMI JOIN newest USING (assessment_id)
-        )
-        SELECT judgment_id, judgment_digest, item_id, judge, status, accepted, final_score AS score,
-            v[1]::DOUBLE AS probability, v[2] AS calibration, v[3]::DOUBLE AS bar, v[4]::DOUBLE AS target,
-            v[5]::DOUBLE AS delta, v[6]::BOOLEAN AS approximate, strategy, v[7]::DOUBLE AS threshold, v[8] AS rubric,
-            v[9] AS rubric_digest, panel_digest,
-            array_to_string(list_transform(list_zip(names, agent_models), lambda x: x[1] || ' (' || x[2] || ')'), ', ')
-                AS agents,
-            v[10] AS version
-        FROM read""")
-    total, forgotten = only(
-        work, f"SELECT count(*) FILTER ({wanted}), count(*) FILTER (redacted) FROM kept.assessments"
-    )
-    (taken,) = only(work, "SELECT count(*) FROM assessments")
-    if not taken:
-        why = f" of run {run!r}" if run else ""
-        lacking = " with a probability (vet with --calibration)" if total and needs_probability else ""
-        raise StoreError(f"the store {path} holds no assessment{why}{lacking}: vet judgments into it first")
-    judging = request.kind is Kind.JUDGMENTS
-    texts = "payload->>'$.rationale', payload->>'$.instruction'" if judging else "NULL, NULL"
-    work.execute(f"""
-        CREATE OR REPLACE TABLE judgments AS
-        SELECT judgment_no, judgment_id, judgment_digest, item_id, judge, v[1] AS verdict,
-             from_json(v[2], '["VARCHAR"]') AS shown,
-            from_json(v[3], '["VARCHAR"]') AS labels,
-            rationale, instruction, coalesce(v[4], v[5], v[6]) AS finish, v[7] AS response_finish, item_digest
-        FROM (
-            SELECT j.rowid, j.judgment_id, j.judgment_digest, j.item_id, j.judge, j.item_digest, {texts},
-                json_extract_string(payload, ['$.verdict', '$.order', '$.labels', '$.meta.finish',
-                    '$.meta.finish_reason', '$.meta.stop_reason', '$.meta.response_finish']) AS v
-            FROM kept.judgments j SEMI JOIN assessments a
-                ON j.judgment_digest = a.judgment_digest AND j.judgment_id = a.judgment_id
-            WHERE NOT redacted
-        ) t(judgment_no, judgment_id, judgment_digest, item_id, judge, item_digest, rationale, instruction, v)""")
-    work.execute("""
-        CREATE OR REPLACE TABLE items AS
-        SELECT item_no, item_id, v[1] AS question, v[2] AS responses, category,
-            v[3] AS label, v[4] AS models, item_digest
-        FROM (
-            SELECT i.rowid AS item_no, item_id, category, item_digest,
-                json_extract_string(payload, ['$.question', '$.responses', '$.label', '$.models']) AS v
-            FROM kept.items i SEMI JOIN judgments USING (item_digest) WHERE NOT redacted
-        )""")
-    _refuse_two_contents(work)
-    work.execute("ALTER TABLE judgments DROP item_digest")
-    work.execute("ALTER TABLE items DROP item_digest")
-    return {"unreadable_lines": 0, "forgotten": forgotten, "superseded": total - taken, "not_vetted": 0}
-
-
-def _refuse_two_contents(work: duckdb.DuckDBPyConnection) -> None:
-    """One item id, one content; where only category, label or models changed, the newest record counts."""
-    twice = work.execute("""
-        SELECT item_id, count(DISTINCT hash(question, responses)) FROM items
-        WHERE item_id IN (SELECT item_id FROM items GROUP BY item_id HAVING count(*) > 1)
-        GROUP BY item_id""").fetchall()
-    if not twice:
-        return
-    different = sorted(row[0] for row in twice if row[1] > 1)
-    if different:
-        raise InputError(
-            f"{len(different)} item ids stand for two different contents, the first {different[0]!r}: export one run "
-            "alone with --run RUN_ID, or give each content its own item id"
-        )
-    work.execute("""
-        DELETE FROM items WHERE item_no NOT IN (SELECT max(item_no) FROM items GROUP BY item_id)""")
+def _called(store: StoreLocation | Snapshot) -> str:
+    return "the store" if isinstance(store, Snapshot) else f"the store {store}"
 
 
 def _from_records(
     work: duckdb.DuckDBPyConnection, given: Vetted, request: ExportRequest, scratch: Path
-) -> dict[str, int]:
+) -> dict[str, Any]:
+    _refuse_filters_of_stores(request.filters)
     if given.judgments is None:
         raise InputError(
             "assessments hold no texts, and a preference dataset needs questions and responses: name the judgments "
@@ -254,8 +142,54 @@ def _from_records(
             SELECT judgment_id, judgment_digest, item_id, judge, 'assessed' AS status FROM judgments""")
     _refuse_contradictions(work)
     (without,) = only(work, "SELECT count(*) FROM judgments ANTI JOIN assessments USING (judgment_id)")
+    total, left = _filter_records(work, request.filters)
     work.execute("DELETE FROM judgments WHERE judgment_id NOT IN (SELECT judgment_id FROM assessments)")
-    return {"unreadable_lines": rejects, "forgotten": 0, "superseded": 0, "not_vetted": without}
+    no_people(work)
+    people = given.judgments.people.count if isinstance(given.judgments, JudgmentSource) else 0
+    return {
+        "unreadable_lines": rejects,
+        "forgotten": 0,
+        "superseded": 0,
+        "not_vetted": without,
+        "by_people": people,
+        "judgments": total,
+        "filtered_out": total - left,
+        "conflicting_items": 0,
+        "conflicting_judgments": 0,
+        "conflicting_item_ids": [],
+    }
+
+
+def _refuse_filters_of_stores(filters: Filters) -> None:
+    given = {"run": filters.runs, "since": filters.since, "until": filters.until}
+    named = [name for name, value in given.items() if value]
+    if named:
+        raise InputError(
+            f"files do not say when or in which run a judgment was vetted, so {' and '.join(named)} cannot be told: "
+            "export from the store, or leave the filter out"
+        )
+
+
+def _filter_records(work: duckdb.DuckDBPyConnection, filters: Filters) -> tuple[int, int]:
+    """Takes out what the filters leave out; returns how many assessments there were and are."""
+    prepare(work, filters)
+    for kind, values, there in (
+        ("judge", filters.judges, "SELECT judge FROM assessments"),
+        ("panel", filters.panels, "SELECT panel_digest FROM assessments"),
+        ("category", filters.categories, "SELECT category FROM items"),
+    ):
+        if values:
+            require_known(work, kind, f"SELECT DISTINCT * FROM ({there})", "the input")
+    (before,) = only(work, "SELECT count(*) FROM assessments")
+    drop_unwanted(work, filters, panels=True)
+    if filters.categories:
+        work.execute("""
+            DELETE FROM assessments WHERE item_id NOT IN (
+                SELECT item_id FROM items WHERE category IN (SELECT value FROM wanted WHERE kind = 'category'))""")
+    (after,) = only(work, "SELECT count(*) FROM assessments")
+    if before and not after:
+        raise nothing_matches(filters, "the input", before)
+    return before, after
 
 
 def _take_judgments(
@@ -352,7 +286,7 @@ def _checked(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> dict[st
     )
     (several,) = only(work, "SELECT count(*) FROM (SELECT judgment_id FROM judgments GROUP BY 1 HAVING count(*) > 1)")
     if several:
-        raise InputError(f"{several} judgment ids stand for two different judgments: export one run with --run RUN_ID")
+        raise InputError(f"{several} judgment ids stand for two different judgments: export one run (--run RUN_ID)")
     return {"changed_since": changed}
 
 
@@ -366,10 +300,3 @@ def _load(work: duckdb.DuckDBPyConnection, table: str, path: Path, columns: dict
         CREATE OR REPLACE TABLE {table} AS SELECT * FROM
         read_json({quoted(path)}, format = 'newline_delimited', columns = {{{described}}},
             maximum_object_size = 67108864)""")
-
-
-def only(work: duckdb.DuckDBPyConnection, query: str, values: list[Any] | None = None) -> tuple[Any, ...]:
-    """The row of a query that has exactly one."""
-    (row,) = work.execute(query, values or []).fetchall()
-    found: tuple[Any, ...] = row
-    return found

@@ -6,9 +6,10 @@ import duckdb
 import orjson
 
 from metajudge.errors import InputError
+from metajudge.preferences.decisions import PEOPLE, UNKNOWN
 from metajudge.preferences.funnel import Step
-from metajudge.preferences.intake import only
 from metajudge.preferences.request import ExportRequest, Format, Pairing, Rule
+from metajudge.preferences.workspace import only, quoted
 from metajudge.types import Item, Judgment
 
 _GROUPS = {
@@ -31,9 +32,11 @@ def pair_judgments(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> l
 
 
 def _candidates(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> Step:
-    good, bad = "a.kept", "NOT a.kept AND a.status = 'assessed' AND a.why NOT IN ('no_probability', 'no_guarantee')"
-    if request.by_label:
-        good, bad = "a.kept AND correct", "NOT correct"
+    unknown = ", ".join(map(quoted, ("no_probability", "no_guarantee", "outside_calibration_domain", *UNKNOWN)))
+    good = "a.kept"
+    bad = f"NOT a.kept AND a.why NOT IN ({unknown}) AND (a.status = 'assessed' OR a.why IN {PEOPLE})"
+    if request.by_label:  # where people and the label contradict each other neither is a lesson
+        good, bad = "a.kept AND correct", "NOT correct AND a.kept_by IS DISTINCT FROM 'people'"
     by_probability = request.selection.rule in (Rule.MIN_PROBABILITY, Rule.GUARANTEE)
     quality = "a.probability" if by_probability else "coalesce(a.score, a.probability)"
     work.execute(
@@ -41,7 +44,7 @@ def _candidates(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> Step
         CREATE OR REPLACE TABLE candidates AS
         WITH said AS (
             SELECT j.judgment_no, j.judgment_id, i.item_no, j.judge, j.verdict, winner(j.verdict) AS winner,
-                a.probability, a.score, a.agents, {quality} AS quality, a.kept, a.status, a.why,
+                a.probability, a.score, a.agents, {quality} AS quality, a.kept, a.kept_by, a.by_rule, a.status, a.why,
                 right_by_label(j.verdict, i.label) AS correct, len(j.shown) AS shown_count,
                 md5(i.item_no || chr(31) || d.display || chr(31) || coalesce(j.instruction, '')) AS prompt_key
             FROM selected a JOIN judgments j USING (judgment_id) JOIN items i ON i.item_id = j.item_id
@@ -78,7 +81,7 @@ def _paired(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> Step:
             SELECT g.item_no, g.prompt_key, g.judge, b.judge AS other, g.judgment_id AS chosen_id,
                 b.judgment_id AS rejected_id, g.judgment_no AS chosen_ref, b.judgment_no AS rejected_ref,
                 g.quality, b.quality AS worst, g.probability, g.score, b.probability AS rejected_probability,
-                b.score AS rejected_score, g.agents,
+                b.score AS rejected_score, g.agents, g.kept_by, g.by_rule,
                 CASE named(g.verdict).sign WHEN '>>' THEN 2 ELSE 1 END AS strength
             FROM candidates g JOIN candidates b ON g.item_no = b.item_no AND g.prompt_key = b.prompt_key
             WHERE g.good AND b.bad AND g.judgment_no <> b.judgment_no AND {kinds}
@@ -86,7 +89,7 @@ def _paired(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> Step:
         SELECT md5('judgments' || chr(31) || chosen_id || chr(31) || rejected_id)[:16] AS entry_id, item_no, chosen_ref,
             rejected_ref, NULL::BOOLEAN AS label, quality - worst AS margin, strength::DOUBLE AS strength, probability,
             score, rejected_probability, rejected_score, judge || ' over ' || other AS judge,
-            [chosen_id, rejected_id] AS judgments, agents, 1 AS votes
+            [chosen_id, rejected_id] AS judgments, agents, kept_by, by_rule, 1 AS votes
         FROM combined {best}""")
     good, bad, alone = only(
         work,
@@ -109,7 +112,7 @@ def _unpaired(work: duckdb.DuckDBPyConnection) -> Step:
             NULL::BIGINT AS rejected_ref, good AS label, NULL::DOUBLE AS margin,
             (CASE named(verdict).sign WHEN '>>' THEN 2 ELSE 1 END)::DOUBLE AS strength, probability, score,
             NULL::DOUBLE AS rejected_probability, NULL::DOUBLE AS rejected_score, judge,
-            [judgment_id] AS judgments, agents, 1 AS votes
+            [judgment_id] AS judgments, agents, kept_by, by_rule, 1 AS votes
         FROM candidates""")
     (count,) = only(work, "SELECT count(*) FROM entries")
     return Step("unpaired", "judgments", count, count)

@@ -7,6 +7,7 @@ from typing import Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from metajudge.errors import ConfigurationError
+from metajudge.preferences.filters import Filters
 
 
 class Kind(StrEnum):
@@ -105,13 +106,17 @@ class Selection(_Frozen):
                     f"(delta {self.delta:g})"
                 )
             case Rule.ALL:
-                return "all judgments, whatever vetting said"
+                return "all judgments, whatever their scores"
 
 
 class ExportRequest(_Frozen):
     """Everything that decides which bytes an export writes, apart from its input.
 
     Attributes:
+        filters: which of the vetted judgments are looked at; none leaves out nothing.
+        ignore_decisions: people's decisions and policies' actions do not count, only the selection does.
+        conflicts: what to do with an item id of a store that stands for two different contents: leave these items out
+            and name them, or refuse. Files with such an id are always refused.
         by_label: kind ``judgments``: correct by the label over incorrect by it; the selection then only limits what
             may be chosen.
         quality_pairs: kind ``judgments``: also pairs whose two judgments name the same winner.
@@ -130,6 +135,9 @@ class ExportRequest(_Frozen):
     kind: Kind = Kind.RESPONSES
     format: Format = Format.TRL
     selection: Selection = Selection()
+    filters: Filters = Filters()
+    ignore_decisions: bool = False
+    conflicts: Literal["leave_out", "refuse"] = "leave_out"
     reconcile: Reconcile = Reconcile.UNANIMOUS
     pairing: Pairing = Pairing.BEST_WORST
     by_label: bool = False
@@ -173,6 +181,17 @@ class ExportRequest(_Frozen):
             )
         if abs(sum(self.split) - 1) > 1e-6:
             raise ConfigurationError(f"the parts of a split must sum to 1, and these sum to {sum(self.split):g}")
+
+    @property
+    def rule_sentence(self) -> str:
+        """What is kept, in words: decisions of people and policies, then the selection, and the filters."""
+        said = self.selection.sentence()
+        if self.ignore_decisions:
+            said += "; people's decisions and policies' actions were ignored, as asked"
+        else:
+            said = f"what people or a policy approved and, where neither decided, {said}"
+        filtered = self.filters.sentence()
+        return said + (f" (only {filtered})" if filtered else "")
 
     @property
     def parts(self) -> dict[str, float]:

@@ -3,8 +3,8 @@
 import duckdb
 
 from metajudge.preferences.funnel import Step
-from metajudge.preferences.intake import only
 from metajudge.preferences.request import Format, Reconcile
+from metajudge.preferences.workspace import only
 
 RULES = {
     Reconcile.UNANIMOUS: "n_for = n OR n_against = n",
@@ -18,7 +18,7 @@ def pair_responses(work: duckdb.DuckDBPyConnection, rule: Reconcile, layout: For
 
     The margin is the mean signed strength (2 for much better, 1 for better) of the kept verdicts towards the chosen
     response, in (0, 2]; ``strength`` is the mean over those that name it alone; ``probability`` and ``score`` are the
-    lowest among these.
+    lowest among these (a verdict that a person corrected has none). ``kept_by`` says what kept them.
     """
     steps = [_votes(work), _reconciled(work, rule)]
     if layout is Format.KTO:
@@ -27,7 +27,7 @@ def pair_responses(work: duckdb.DuckDBPyConnection, rule: Reconcile, layout: For
 
 
 def _votes(work: duckdb.DuckDBPyConnection) -> Step:
-    columns = "j.judgment_id, j.item_id, j.judge, a.probability, a.score, a.agents"
+    columns = "j.judgment_id, j.item_id, j.judge, a.probability, a.score, a.agents, a.kept_by, a.by_rule"
     work.execute(f"""
         CREATE OR REPLACE TABLE votes AS
         WITH said AS (
@@ -79,7 +79,9 @@ def _reconciled(work: duckdb.DuckDBPyConnection, rule: Reconcile) -> Step:
                 min(score) FILTER (support * side > 0) AS score,
                 list(DISTINCT judge ORDER BY judge) FILTER (support * side > 0) AS judges,
                 list(judgment_id ORDER BY judgment_id) FILTER (support * side > 0) AS judgments,
-                list(DISTINCT agents ORDER BY agents) FILTER (support * side > 0) AS agents
+                list(DISTINCT agents ORDER BY agents) FILTER (support * side > 0) AS agents,
+                list(DISTINCT kept_by ORDER BY kept_by) FILTER (support * side > 0) AS kept_by,
+                bool_and(by_rule) FILTER (support * side > 0) AS by_rule
             FROM votes JOIN decided USING (item_id, low, high) GROUP BY item_id, low, high
         )
         SELECT md5('responses' || chr(31) || item_id || chr(31) || low || chr(31) || high)[:16] AS entry_id,
@@ -87,7 +89,7 @@ def _reconciled(work: duckdb.DuckDBPyConnection, rule: Reconcile) -> Step:
             CASE WHEN side > 0 THEN high ELSE low END AS rejected_ref, NULL::BOOLEAN AS label,
             margin, strength, probability, score, NULL::DOUBLE AS rejected_probability,
             NULL::DOUBLE AS rejected_score, array_to_string(judges, ', ') AS judge, judgments,
-            array_to_string(agents, '; ') AS agents, votes
+            array_to_string(agents, '; ') AS agents, array_to_string(kept_by, ', ') AS kept_by, by_rule, votes
         FROM gathered JOIN items i USING (item_id) WHERE margin > 0""")
     before, after, ties, torn = only(
         work,
@@ -115,7 +117,9 @@ def _unpaired(work: duckdb.DuckDBPyConnection) -> Step:
             NULL::DOUBLE AS rejected_probability, NULL::DOUBLE AS rejected_score,
             array_to_string(list(DISTINCT judge ORDER BY judge), ', ') AS judge,
             list_sort(list_distinct(flatten(list(judgments)))) AS judgments,
-            array_to_string(list(DISTINCT agents ORDER BY agents), '; ') AS agents, sum(votes)::INTEGER AS votes,
+            array_to_string(list(DISTINCT agents ORDER BY agents), '; ') AS agents,
+            array_to_string(list_sort(list_distinct(flatten(list(string_split(kept_by, ', '))))), ', ') AS kept_by,
+            bool_and(by_rule) AS by_rule, sum(votes)::INTEGER AS votes,
             count(DISTINCT label) AS sides
         FROM sides GROUP BY item_no, name""")
     before, mixed = only(work, "SELECT count(*), count(*) FILTER (sides > 1) FROM entries")

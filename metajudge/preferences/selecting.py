@@ -1,16 +1,18 @@
 """Which judgments are kept, and why the others are not: the table ``selected``."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import duckdb
-import numpy as np
+import orjson
 
+from metajudge.calibration.domain import outside_domain
+from metajudge.calibration.promise import Promise
 from metajudge.errors import InputError
-from metajudge.preferences.intake import only
-from metajudge.preferences.request import Rule, Selection
-from metajudge.preferences.workspace import quoted
+from metajudge.preferences import decisions
+from metajudge.preferences.request import ExportRequest, Kind, Rule, Selection
+from metajudge.preferences.workspace import only, quoted
+from metajudge.types import GuaranteedThreshold
 
 if TYPE_CHECKING:
     from metajudge.calibration.calibration import Calibration
@@ -18,50 +20,57 @@ if TYPE_CHECKING:
 _TOLERANCE = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """A guaranteed threshold in use; ``judge`` is None where every assessment brings its own."""
-
-    judge: str | None
-    threshold: float
-    target: float
-    delta: float
-    approximate: bool
-
-    def sentence(self) -> str:
-        who = "" if self.judge is None else f" of {self.judge}'s judgments"
-        said = (
-            f"Kept are probabilities of {self.threshold:.4g} and above{who}: with {100 * (1 - self.delta):g} % "
-            f"confidence at least {100 * self.target:g} % of such verdicts are right on new questions like those the "
-            "threshold was set on"
-        )
-        return said + (
-            "; approximate, since the scores were fitted on the same questions." if self.approximate else "."
-        )
+BEFORE_FILTERS = (
+    "The promise is about the verdicts that the threshold selects, before people and policies decide, before they "
+    "are reconciled, filtered, freed of duplicates and split: it does not carry over to the rows written."
+)
+"""What every export under a guarantee adds to the promise, on the terminal, in the card and in ``stats.json``."""
 
 
 def select(
-    work: duckdb.DuckDBPyConnection, selection: Selection, calibration: "Calibration | None" = None
-) -> list[Bar]:
-    """Fills ``selected``: the assessments with ``kept`` and, where not kept, ``why``.
+    work: duckdb.DuckDBPyConnection, request: ExportRequest, calibration: "Calibration | None" = None
+) -> list[dict[str, Any]]:
+    """Fills ``selected``: the assessments with ``kept``, ``kept_by`` and, where not kept, ``why``.
+
+    What people and policies decided comes before the rule (:mod:`metajudge.preferences.decisions`). ``by_rule`` says
+    whether the rule alone keeps it. Where a person's verdict stands in place of the judge's, score and probability are
+    absent: they are about the judge's.
 
     Returns:
-        The guaranteed thresholds used.
+        The promises the kept judgments carry, as :meth:`metajudge.calibration.promise.Promise.to_json` gives them.
 
     Raises:
         InputError: nothing has a probability, or no stored guarantee promises what was asked for.
     """
-    bars: list[Bar] = []
+    selection = request.selection
     if selection.rule in (Rule.MIN_PROBABILITY, Rule.GUARANTEE):
         _require_probabilities(work)
     if selection.rule is Rule.GUARANTEE:
-        bars = _bars(work, selection, calibration)
+        _set_bars(work, selection, calibration)
     kept, why = _conditions(selection)
+    known = (
+        "NULL AS ruling, NULL AS human_verdict, NULL AS action"
+        if request.ignore_decisions
+        else ("ruling, human_verdict, action")
+    )
+    correct = request.kind is Kind.RESPONSES
     work.execute(f"""
         CREATE OR REPLACE TABLE selected AS
-        SELECT *, coalesce({kept}, false) AS kept, CASE WHEN coalesce({kept}, false) THEN NULL ELSE {why} END AS why
-        FROM assessments""")
-    return bars
+        WITH ruled AS (
+            SELECT a.* EXCLUDE (action), {known}, coalesce({kept}, false) AS by_rule
+            FROM assessments a LEFT JOIN people USING (judgment_digest)
+        ), decided AS (SELECT *, {decisions.kept_by("by_rule", correct=correct)} AS kept_by FROM ruled)
+        SELECT * REPLACE (
+                CASE WHEN kept_by = '{decisions.CORRECTED}' THEN NULL ELSE score END AS score,
+                CASE WHEN kept_by = '{decisions.CORRECTED}' THEN NULL ELSE probability END AS probability,
+                by_rule AND kept_by IS DISTINCT FROM '{decisions.CORRECTED}' AS by_rule),
+            kept_by IS NOT NULL AS kept, CASE WHEN kept_by IS NULL THEN {decisions.why_not(why)} END AS why
+        FROM decided""")
+    if correct:
+        work.execute(f"""
+            UPDATE judgments SET verdict = s.human_verdict FROM selected s
+            WHERE s.judgment_id = judgments.judgment_id AND s.kept_by = '{decisions.CORRECTED}'""")
+    return _promises(work) if selection.rule is Rule.GUARANTEE else []
 
 
 def _conditions(selection: Selection) -> tuple[str, str]:
@@ -79,7 +88,7 @@ def _conditions(selection: Selection) -> tuple[str, str]:
         case Rule.GUARANTEE:
             met = f"target >= {selection.target!r} - {_TOLERANCE} AND delta <= {selection.delta!r} + {_TOLERANCE}"
             return f"{met} AND round(probability, 9) >= round(bar, 9)", (
-                "CASE WHEN probability IS NULL THEN 'no_probability' "
+                "CASE WHEN probability IS NULL THEN 'no_probability' WHEN outside THEN 'outside_calibration_domain' "
                 f"WHEN NOT coalesce({met}, false) THEN 'no_guarantee' ELSE 'below_guaranteed_threshold' END"
             )
 
@@ -93,27 +102,24 @@ def _require_probabilities(work: duckdb.DuckDBPyConnection) -> None:
         )
 
 
-def _bars(work: duckdb.DuckDBPyConnection, selection: Selection, calibration: "Calibration | None") -> list[Bar]:
+_SCOPE = "bar, target, delta, coalesce(approximate, false), promise_judges, promise_unit, promise_questions"
+
+
+def _set_bars(work: duckdb.DuckDBPyConnection, selection: Selection, calibration: "Calibration | None") -> None:
+    """Leaves every judgment the guarantee that covers it, and none to one outside its calibration's domain."""
     if calibration is not None:
-        _take_bars(work, selection, calibration)
-    rows = work.execute(
-        "SELECT judge, bar, target, delta, coalesce(approximate, false), count(*) FROM assessments "
-        "WHERE bar IS NOT NULL GROUP BY ALL ORDER BY ALL"
-    ).fetchall()
-    stored = [Bar(judge, bar, target, delta, approximate) for judge, bar, target, delta, approximate, _ in rows]
+        _take_bars(work, calibration)
+    _withhold_outside_domain(work)
+    stored = [stamp for stamp, _ in _stamps(work, "assessments", "true")]
     assert selection.target is not None
     assert selection.delta is not None
-    met = [
-        one
-        for one in stored
-        if one.target >= selection.target - _TOLERANCE and one.delta <= selection.delta + _TOLERANCE
-    ]
-    if not met:
+    if not any(
+        one.target >= selection.target - _TOLERANCE and one.delta <= selection.delta + _TOLERANCE for one in stored
+    ):
         raise InputError(_no_guarantee(work, selection.target, selection.delta, stored))
-    return met
 
 
-def _take_bars(work: duckdb.DuckDBPyConnection, selection: Selection, calibration: "Calibration") -> None:
+def _take_bars(work: duckdb.DuckDBPyConnection, calibration: "Calibration") -> None:
     """Guarantees of a calibration file, for probabilities that came from it (with or without its guarantees)."""
     bare = calibration.model_copy(update={"guarantees": ()})
     known = [calibration.digest, bare.digest]
@@ -129,52 +135,104 @@ def _take_bars(work: duckdb.DuckDBPyConnection, selection: Selection, calibratio
         )
     work.execute("UPDATE assessments SET bar = NULL, target = NULL, delta = NULL, approximate = NULL")
     for (judge,) in work.execute("SELECT DISTINCT judge FROM assessments ORDER BY 1").fetchall():
-        found = calibration.guarantee_for(judge)
+        found = calibration.promise_for(judge, ())
         if found is not None:
             work.execute(
-                "UPDATE assessments SET bar = $2, target = $3, delta = $4, approximate = $5 WHERE judge = $1",
-                [judge, found.threshold, found.target, found.delta, found.approximate],
+                "UPDATE assessments SET bar = $2, target = $3, delta = $4, approximate = $5, promise_judges = $6, "
+                "promise_unit = $7, promise_questions = $8 WHERE judge = $1",
+                [judge, found.threshold, found.target, found.delta, found.approximate,
+                 orjson.dumps(found.judges).decode(), found.unit, found.questions],
+            )  # fmt: skip
+
+
+def _withhold_outside_domain(work: duckdb.DuckDBPyConnection) -> None:
+    """Takes the guarantee off judgments outside their calibration's domain; earlier versions stamped these, too."""
+    work.execute("ALTER TABLE assessments ADD COLUMN IF NOT EXISTS outside BOOLEAN DEFAULT false")
+    for (marks,) in work.execute("SELECT DISTINCT marks FROM assessments WHERE marks IS NOT NULL").fetchall():
+        if outside_domain(orjson.loads(marks)):
+            work.execute(
+                "UPDATE assessments SET outside = true, bar = NULL, target = NULL, delta = NULL WHERE marks = $1",
+                [marks],
             )
 
 
-def _no_guarantee(work: duckdb.DuckDBPyConnection, target: float, delta: float, stored: Sequence[Bar]) -> str:
-    wanted = f"no stored guarantee promises a precision of {target:g} with delta {delta:g}"
+def _stamps(work: duckdb.DuckDBPyConnection, table: str, where: str) -> list[tuple[GuaranteedThreshold, list[str]]]:
+    """The guarantees among some judgments, each with the judges whose judgments carry it."""
+    rows = work.execute(
+        f"SELECT {_SCOPE}, list(DISTINCT judge ORDER BY judge) FROM {table} WHERE bar IS NOT NULL AND {where} "
+        "GROUP BY ALL ORDER BY ALL"
+    ).fetchall()
+    return [
+        (
+            GuaranteedThreshold(
+                threshold=bar,
+                target=target,
+                delta=delta,
+                approximate=approximate,
+                judges=tuple(orjson.loads(judges or "[]")),
+                unit=unit,
+                questions=questions,
+            ),
+            carriers,
+        )
+        for bar, target, delta, approximate, judges, unit, questions, carriers in rows
+    ]
+
+
+def _promises(work: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
+    return [
+        Promise.of_stamp(stamp).to_json(carriers) for stamp, carriers in _stamps(work, "selected", "kept AND by_rule")
+    ]
+
+
+def _no_guarantee(
+    work: duckdb.DuckDBPyConnection, target: float, delta: float, stored: Sequence[GuaranteedThreshold]
+) -> str:
+    from metajudge.calibration.procedures import fewest_kept
+
     there = sorted({f"{one.target:g} with delta {one.delta:g}" for one in stored})
     has = f" (stored: {', '.join(there)})" if there else " (none is stored)"
-    return f"{wanted}{has}. {_labels_needed(work, target, delta)} Nothing was exported."
-
-
-def _labels_needed(work: duckdb.DuckDBPyConnection, target: float, delta: float) -> str:
-    """What the labels at hand say about the wish: how many more, or how to store the guarantee."""
-    from metajudge.calibration.guarantee import Abstention, Guarantee, fewest_kept, guaranteed_threshold
-
-    command = f"metajudge calibrate threshold --target {target:g} --delta {delta:g}"
-    rows = work.execute("""
-        SELECT i.item_id, a.probability, right_by_label(j.verdict, i.label) AS correct
-        FROM assessments a JOIN judgments j USING (judgment_id) JOIN items i ON i.item_id = j.item_id
-        WHERE a.probability IS NOT NULL AND correct IS NOT NULL ORDER BY a.judgment_id""").fetchall()
-    least = fewest_kept(target, delta / 2)
-    if not rows:
-        return (
-            f"At least {least} labelled questions that are kept, and all of them right, are needed; the input here has "
-            f"no label. With labels: `{command}`, then vet again."
-        )
-    found = guaranteed_threshold(
-        np.array([row[1] for row in rows]),
-        np.array([bool(row[2]) for row in rows]),
-        [row[0] for row in rows],
-        target=target,
-        delta=delta,
-        approximate=True,
+    (outside,) = only(work, "SELECT count(*) FROM assessments WHERE outside")
+    beyond = f" {outside} judgments lie outside their calibration's domain, where no guarantee holds." * bool(outside)
+    return (
+        f"no stored guarantee promises a precision of {target:g} with delta {delta:g}{has}.{beyond} Set one with "
+        f"`metajudge calibrate threshold --target {target:g} --delta {delta:g}` and vet again. It takes at least "
+        f"{fewest_kept(target, delta)} labelled questions that are kept, all of them right; decide on their number "
+        "beforehand (`metajudge calibrate plan`), since the promise holds for one look. Nothing was exported."
     )
-    match found:
-        case Abstention():
-            more = "" if found.labels_needed else f" At least {least} kept without an error are needed in any case."
-            return f"By the {found.questions} labelled questions here: {found.meaning()}{more}"
-        case Guarantee():
-            return f"The {found.questions} labelled questions here would do: store it with `{command}` and vet again."
 
 
 def reasons(work: duckdb.DuckDBPyConnection) -> Mapping[str, int]:
     """Why judgments were not kept -> how many."""
     return dict(work.execute("SELECT why, count(*) FROM selected WHERE NOT kept GROUP BY 1 ORDER BY 1").fetchall())
+
+
+def decided(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> dict[str, Any]:
+    """How many judgments people, policies and the rule kept and dropped.
+
+    Returns:
+        ``ignored``: whether decisions were told not to count. ``kept``: who kept it -> how many. ``dropped``: the same;
+        ``waiting_for_review`` are those a policy sent to people who have not decided. ``outside_guarantee``: kept by
+        people or a policy without reaching the guaranteed threshold; None where no guarantee was asked for.
+    """
+    kept: dict[str, int] = dict(
+        work.execute("SELECT kept_by, count(*) FROM selected WHERE kept GROUP BY 1 ORDER BY 1").fetchall()
+    )
+    dropped = reasons(work)
+    by_people = {reason: dropped[reason] for reason in decisions.PEOPLE if reason in dropped}
+    policy, waiting = dropped.get(decisions.POLICY, 0), dropped.get(decisions.WAITING, 0)
+    outside = None
+    if request.selection.rule is Rule.GUARANTEE:
+        (outside,) = only(work, "SELECT count(*) FROM selected WHERE kept AND NOT by_rule")
+    return {
+        "ignored": request.ignore_decisions,
+        "kept": {name: kept.get(name, 0) for name in ("people", decisions.CORRECTED, "policy", "rule")},
+        "dropped": {
+            "people": sum(by_people.values()),
+            "policy": policy,
+            "waiting_for_review": waiting,
+            "rule": sum(dropped.values()) - sum(by_people.values()) - policy - waiting,
+        },
+        "people_dropped": by_people,
+        "outside_guarantee": outside,
+    }

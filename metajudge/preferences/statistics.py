@@ -4,7 +4,7 @@ from typing import Any
 
 import duckdb
 
-from metajudge.preferences.request import ExportRequest
+from metajudge.preferences.request import ExportRequest, Rule
 
 _LENGTHS = """
     SELECT count(*), avg(chosen_length), avg(rejected_length), median(chosen_length), median(rejected_length),
@@ -52,6 +52,12 @@ def figures(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> dict[str
             "GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 200"
         ),
         "flags": counts("SELECT unnest(flags) AS flag, count(*) FROM ordered GROUP BY 1 ORDER BY 1"),
+        "kept_by": counts(f"SELECT coalesce(kept_by, '(none)'), count(*) FROM {joined} GROUP BY 1 ORDER BY 2 DESC, 1"),
+        "rows_outside_guarantee": work.execute(
+            f"SELECT count(*) FILTER (kept_by IS NOT NULL AND NOT by_rule) FROM {joined}"
+        ).fetchall()[0][0]
+        if request.selection.rule is Rule.GUARANTEE
+        else None,
         "with_probability": work.execute(f"SELECT count(probability) FROM {joined}").fetchall()[0][0],
     }
     return found

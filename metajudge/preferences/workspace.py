@@ -13,9 +13,9 @@ import duckdb
 from metajudge.errors import ConfigurationError, InputError, UserError
 
 MEMORY: Final = "1000MB"
+"""What DuckDB may use of memory where nothing else is asked for; beyond it spills to disk."""
 _SETTINGS: Final[dict[str, str | bool | int | float | list[str]]] = {
     "threads": 2,
-    "memory_limit": MEMORY,
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
     "python_enable_replacements": False,
@@ -27,6 +27,14 @@ _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FULL_WORDS: Final = ("No space left", "File too large", "quota", "Could not write")
 
 
+class DiskFullError(InputError):
+    """There is no room for what was to be written."""
+
+
+class NeedsMemoryError(ConfigurationError):
+    """A step needs more memory than it may use, and cannot go on on disk."""
+
+
 class Workspace:
     """A database of intermediate tables and a folder of finished files, both kept until the export is whole.
 
@@ -35,14 +43,16 @@ class Workspace:
     Args:
         out: the folder to make; it must not exist.
         key: digest of request and input; work under another key is thrown away.
+        memory: what DuckDB may use, in its own notation.
 
     Raises:
         InputError: the place is taken or cannot be written.
     """
 
-    def __init__(self, out: Path, key: str) -> None:
+    def __init__(self, out: Path, key: str, memory: str = MEMORY) -> None:
         check_place(out)
         self.out = out
+        self.memory = memory
         self.folder = out.with_name(f".{out.name}.partial")
         self.result = self.folder / "result"
         self.resumed: list[str] = []
@@ -60,19 +70,16 @@ class Workspace:
 
     def _connect(self) -> None:
         path = self.folder / "work.duckdb"
+        config = {**_SETTINGS, "memory_limit": self.memory, "temp_directory": str(self.folder / "spill")}
         try:
-            self.database = duckdb.connect(
-                str(path), config={**_SETTINGS, "temp_directory": str(self.folder / "spill")}
-            )
+            self.database = duckdb.connect(str(path), config=config)
         except duckdb.IOException as error:
             if "lock" in str(error):
                 raise InputError(f"{self.out} is being exported by another process; wait for it to end") from None
             # A file that a kill left unreadable holds nothing that cannot be made again.
             path.unlink(missing_ok=True)
             path.with_name(path.name + ".wal").unlink(missing_ok=True)
-            self.database = duckdb.connect(
-                str(path), config={**_SETTINGS, "temp_directory": str(self.folder / "spill")}
-            )
+            self.database = duckdb.connect(str(path), config=config)
         self.database.execute("CREATE TABLE IF NOT EXISTS notes (name VARCHAR PRIMARY KEY, value VARCHAR NOT NULL)")
 
     def _value(self, name: str) -> str | None:
@@ -130,26 +137,33 @@ class Workspace:
             self._keep = isinstance(error.__cause__, OSError | duckdb.Error)
             raise
 
-    @contextlib.contextmanager
-    def readable_errors(self) -> Iterator[None]:
-        """Turns a full disk, or another failure to write, into words.
+    def readable_errors(self) -> contextlib.AbstractContextManager[None]:
+        """Turns a failure to write into words; see :func:`readable_errors`."""
+        return readable_errors(self.out, self.memory)
 
-        Raises:
-            InputError: what happened, and that nothing was put at ``out``.
-        """
-        try:
-            yield
-        except OSError as error:
-            raise _unwritten(self.out, error.strerror or str(error), error.errno in _FULL) from error
-        except duckdb.OutOfMemoryException as error:
-            raise ConfigurationError(
-                f"{self.out} was not written: a step needs more than {MEMORY} of memory, or of disk beside it ({error})"
-            ) from error
-        except duckdb.Error as error:  # a commit that could not be written is no IOException
-            full = any(word in str(error) for word in _FULL_WORDS)
-            if not full and not isinstance(error, duckdb.IOException):
-                raise
-            raise _unwritten(self.out, str(error), full) from error
+
+@contextlib.contextmanager
+def readable_errors(out: Path, memory: str = MEMORY) -> Iterator[None]:
+    """Turns a full disk, or another failure to write, into words.
+
+    Raises:
+        DiskFullError: there is no room; nothing was put at ``out``.
+        NeedsMemoryError: a step needs more than it may use.
+        InputError: a file could not be written for another reason.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise _unwritten(out, error.strerror or str(error), error.errno in _FULL) from error
+    except duckdb.OutOfMemoryException as error:
+        raise NeedsMemoryError(
+            f"{out} was not written: a step needs more than {memory} of memory, or of disk beside it ({error})"
+        ) from error
+    except duckdb.Error as error:  # a commit that could not be written is no IOException
+        full = any(word in str(error) for word in _FULL_WORDS)
+        if not full and not isinstance(error, duckdb.IOException):
+            raise
+        raise _unwritten(out, str(error), full) from error
 
 
 def check_place(out: Path) -> None:
@@ -168,7 +182,7 @@ def check_place(out: Path) -> None:
 
 def _unwritten(out: Path, reason: str, full: bool) -> InputError:
     cause = "the disk is full" if full else "a file could not be written"
-    return InputError(
+    return (DiskFullError if full else InputError)(
         f"{out} was not written: {cause} ({reason}). Free some space or choose another --out, and give the same "
         "command again: it goes on where it stopped"
     )
@@ -185,3 +199,10 @@ def _sync(path: Path) -> None:
 def quoted(value: Any) -> str:
     """A value as an SQL string literal."""
     return "'" + str(value).replace("'", "''") + "'"
+
+
+def only(work: duckdb.DuckDBPyConnection, query: str, values: list[Any] | None = None) -> tuple[Any, ...]:
+    """The row of a query that has exactly one."""
+    (row,) = work.execute(query, values or []).fetchall()
+    found: tuple[Any, ...] = row
+    return found

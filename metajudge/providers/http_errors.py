@@ -63,7 +63,7 @@ class Asked:
     def excerpt(self, body: bytes | str) -> str:
         """At most 200 characters of a body, on one line, markup and keys removed."""
         text = body.decode("utf-8", "replace") if isinstance(body, bytes) else body
-        text = " ".join(self.redact(_TAGS.sub(" ", text[:20_000])).split())
+        text = " ".join(self.redact(_TAGS.sub(" ", text[:4_000])).split())
         return text if len(text) <= _EXCERPT else text[: _EXCERPT - 3] + "..."
 
 

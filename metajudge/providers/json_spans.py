@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 Path = tuple[str | int, ...]
 
-_FENCED = re.compile(r"\A```(?:json|JSON)?\s*\n(.*)\n\s*```\Z", re.DOTALL)
+_FENCE = re.compile(r"```(?:json|JSON)?\s*")
 _THOUGHT = re.compile(r"\A<think>.*?</think>", re.DOTALL)
 _SPACE = re.compile(r"[ \t\n\r]*")
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
@@ -27,9 +27,7 @@ def body_span(text: str) -> Span:
     span = _stripped(text, 0, len(text))
     if thought := _THOUGHT.match(text[span.start : span.end]):
         span = _stripped(text, span.start + thought.end(), span.end)
-    if fenced := _FENCED.match(text[span.start : span.end]):
-        span = Span(span.start + fenced.start(1), span.start + fenced.end(1))
-    return span
+    return _unfenced(text, span) or span
 
 
 def value_spans(text: str) -> dict[Path, Span]:
@@ -105,6 +103,20 @@ class _Scanner:
             return False
         self._at += 1
         return True
+
+
+def _unfenced(text: str, span: Span) -> Span | None:
+    """The lines between a fence's first and last line; None without a fence.
+
+    By hand, because one pattern for it all would be cubic in the empty lines of a reply.
+    """
+    opening = _FENCE.match(text, span.start, span.end)
+    if opening is None or not text.endswith("```", opening.start() + 3, span.end):
+        return None
+    inside = _stripped(text, span.start, span.end - 3)
+    end = text.rfind("\n", max(inside.end, opening.start() + 3), span.end - 3)
+    first = text.rfind("\n", opening.start() + 3, min(opening.end(), end)) + 1 if end >= 0 else 0
+    return Span(first, end) if first else None
 
 
 def _stripped(text: str, start: int, end: int) -> Span:

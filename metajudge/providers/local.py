@@ -4,10 +4,11 @@ from collections.abc import Callable
 from importlib.util import find_spec
 
 from metajudge.errors import ConfigurationError
+from metajudge.installation import install_command
 from metajudge.providers.client import EndpointClient
 from metajudge.providers.http_errors import Asked
 from metajudge.providers.local_files import DEMO_MARK, find_model_file, is_demo, model_id
-from metajudge.providers.local_server import HOW_TO_INSTALL, LocalServer, LocalServers
+from metajudge.providers.local_server import LocalServer, LocalServers
 from metajudge.providers.model import Endpoint, Model, Parameters
 from metajudge.providers.negotiation import Negotiation
 from metajudge.providers.notices import Notices
@@ -60,7 +61,9 @@ def build_local_model(
     """
     path = find_model_file(spec.model)
     if find_spec("xllamacpp") is None:
-        raise ConfigurationError(f"{spec.provider}:{spec.model} needs the package xllamacpp: {HOW_TO_INSTALL}")
+        raise ConfigurationError(
+            f"{spec.provider}:{spec.model} needs the package xllamacpp: {install_command('local')}"
+        )
     name = model_id(path)
     if is_demo(path):
         notices.say(f"{path.name} is a {DEMO_MARK}: it shows that everything works, and its scores carry no signal")

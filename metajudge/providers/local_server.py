@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from metajudge.errors import ConfigurationError, ConnectionFailedError
+from metajudge.installation import install_command
 from metajudge.providers.client import EndpointClient
 from metajudge.providers.local_child import MISSING
 from metajudge.providers.model import Endpoint
@@ -20,8 +21,6 @@ CONTEXT_TOKENS = 8192
 
 START_TIMEOUT_S = 300.0
 STOP_TIMEOUT_S = 5.0
-
-HOW_TO_INSTALL = "pip install 'metajudge-vet[local]'"
 
 
 class LocalServer:
@@ -87,7 +86,9 @@ class LocalServer:
         tail = self._tail()
         self._stop()
         if said.get("error") == MISSING:
-            raise ConfigurationError(f"local models need the package xllamacpp ({said.get('why')}): {HOW_TO_INSTALL}")
+            raise ConfigurationError(
+                f"local models need the package xllamacpp ({said.get('why')}): {install_command('local')}"
+            )
         raise ConfigurationError(
             f"llama.cpp cannot serve {self.path}: {said.get('error')}. Is it a whole model file, of a kind it knows, "
             f"and is there memory for it? {tail}"

@@ -13,7 +13,7 @@ Protocol = Literal["openai", "anthropic"]
 
 _FORM = "[NAME=]PROVIDER:MODEL[@BASE_URL]"
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
-_VERSION_SEGMENT = re.compile(r"/v\d+[a-z0-9]*(?=/|$)")
+_VERSION_SEGMENT = re.compile(r"/v\d[a-z0-9]*(?=/|$)")
 _PASTED_PATH = re.compile(r"/(chat/completions|completions|messages)$")
 _USERINFO = re.compile(r"//[^/]*@")
 _URL_WITHOUT_SCHEME = re.compile(r"@(localhost|\d+\.\d+\.\d+\.\d+|[\w.-]+:\d+)")

@@ -6,10 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from metajudge.errors import InputError
 from metajudge.readers.lines import Reject, Source, open_bytes, read_lines
+
+if TYPE_CHECKING:
+    from metajudge.readers.mapping import FieldMap
 
 Groups: TypeAlias = tuple[tuple[str, ...], ...]
 Format: TypeAlias = Literal["jsonl", "csv", "preflib", "judgments"]
@@ -65,7 +68,7 @@ class BallotFile:
     rejects: tuple[Reject, ...]
 
 
-def read_ballots(path: Path | str) -> BallotFile:
+def read_ballots(path: Path | str, mapping: "FieldMap | None" = None) -> BallotFile:
     """Reads a file of rankings, plain or gzip.
 
     - JSONL: objects with ``ranking`` (or ``verdict``): a list of candidates or of groups of tied ones, or text such as
@@ -74,14 +77,19 @@ def read_ballots(path: Path | str) -> BallotFile:
       place; or a column a candidate, with ranks in the cells (empty: not ranked). Optionally ``weight``, a voter and a
       question.
     - PrefLib: ``.soc``, ``.soi``, ``.toc``, ``.toi``, in its present or its former format.
-    - Judgments in any other format that :func:`metajudge.readers.open_judgments` reads: each verdict ranks the models,
-      where they are named, else the responses.
+    - Judgments in any format that :func:`metajudge.readers.open_judgments` reads: each verdict ranks the models that
+      wrote the responses; see :func:`metajudge.readers.judged_ballots.read_judged_ballots`.
+
+    Args:
+        path: the file.
+        mapping: which column of a table of judgments is what.
 
     Raises:
-        InputError: the file cannot be read, is none of these, or holds no ballot.
+        InputError: the file cannot be read, is none of these, or holds no ballot; or it holds judgments that do not
+            say which models wrote the responses.
     """
     from metajudge.readers.ballots_csv import read_csv_ballots
-    from metajudge.readers.judged_ballots import holds_foreign_judgments, read_judged_ballots
+    from metajudge.readers.judged_ballots import holds_judgments, read_judged_ballots
     from metajudge.readers.preflib import read_preflib
 
     source = Source(Path(path), str(path))
@@ -89,14 +97,14 @@ def read_ballots(path: Path | str) -> BallotFile:
         "jsonl": read_json_ballots,
         "csv": read_csv_ballots,
         "preflib": read_preflib,
-        "judgments": read_judged_ballots,
     }
     suffix = Path(source.name.removesuffix(".gz")).suffix
-    if suffix not in PREFLIB_SUFFIXES and _holds_bare_rankings(source):
+    if mapping is None and suffix not in PREFLIB_SUFFIXES and _holds_bare_rankings(source):
         found = read_bare_rankings(source)
+    elif suffix not in PREFLIB_SUFFIXES and (mapping is not None or holds_judgments(source)):
+        found = read_judged_ballots(source, mapping)
     else:
-        foreign = suffix not in PREFLIB_SUFFIXES and holds_foreign_judgments(source)
-        found = readers["judgments" if foreign else _format_of(source)](source)
+        found = readers[_format_of(source)](source)
     if not found.ballots:
         why = f": {found.rejects[0]}" if found.rejects else " (it is empty)"
         raise InputError(f"{source.name} holds no ballot{why}")

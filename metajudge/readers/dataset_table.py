@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 
 from metajudge.errors import InputError
+from metajudge.installation import install_command
 from metajudge.readers.lines import Line, Reject, Source
 from metajudge.readers.parquet_table import plain, raw_of
 
@@ -74,7 +75,7 @@ def _opened(file: Path, source: Source) -> Any:
         import pyarrow
     except ImportError:
         raise InputError(
-            f"{source.name} is a Hugging Face dataset on disk, which needs pyarrow: pip install 'metajudge-vet[inputs]'"
+            f"{source.name} is a Hugging Face dataset on disk, which needs pyarrow: {install_command('inputs')}"
         ) from None
     try:
         return pyarrow.ipc.open_stream(pyarrow.memory_map(str(file)))

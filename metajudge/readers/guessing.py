@@ -6,9 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
+from metajudge.readers.cells import cell, key_of
+from metajudge.readers.conversations import is_chat
 from metajudge.readers.lines import Line
-from metajudge.readers.mapping import FieldMap, cell
-from metajudge.readers.vocabulary import UnknownValueError, Vocabulary, key_of
+from metajudge.readers.mapping import FieldMap
+from metajudge.readers.one_hot import PREFIX, find_one_hot
+from metajudge.readers.vocabulary import UnknownValueError, Vocabulary
 from metajudge.types import letters
 
 Confidence = Literal["high", "medium", "low"]
@@ -36,6 +39,7 @@ _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "id": ("id", "judgment_id", "row_id", "uuid", "uid", "annotation_id"),
     "item_id": ("item_id", "question_id", "qid", "pair_id", "prompt_id", "example_id", "sample_id", "task_id"),
     "label": ("label", "ground_truth", "human_winner", "human_preference", "human_label", "true_winner", "gold_label"),
+    "turn": ("turn", "turn_number", "turn_id"),
     "category": ("category", "domain", "subset", "topic", "task_type"),
     "reference": ("reference", "reference_answer", "gold_answer", "expected", "ideal", "target", "reference_output"),
     "instruction": ("judge_instruction", "judge_prompt", "system_prompt", "rubric", "grading_prompt"),
@@ -93,7 +97,7 @@ def guess_mapping(columns: Sequence[str], rows: Sequence[Line]) -> Guess:
     taken = _responses(names, guess)
     _verdict(names, rows, guess, taken)
     for name in ("question", "judge", "id", "item_id", "label", "rationale", *_NAMES):
-        if name not in taken.values():
+        if name not in taken.values() and (name != "turn" or _chats(rows, taken)):
             _by_name(name, names, guess, taken)
     _asked_in_chat(rows, guess, taken)
     _drop_ambiguous_ids(rows, guess, taken)
@@ -133,6 +137,8 @@ def _responses(names: Sequence[str], guess: Guess) -> dict[str, str]:
 
 def _verdict(names: Sequence[str], rows: Sequence[Line], guess: Guess, taken: dict[str, str]) -> None:
     ids = [f.field.split(".")[1] for f in guess.fields if f.field.startswith("responses.")]
+    if len(ids) > 1 and _one_hot_verdict(names, rows, ids, guess, taken):
+        return
     known = (*_GRADES, *_NAMES["verdict"]) if len(ids) == 1 else _NAMES["verdict"]
     best: tuple[float, int, str] | None = None
     for place, wanted in enumerate(known):
@@ -149,6 +155,26 @@ def _verdict(names: Sequence[str], rows: Sequence[Line], guess: Guess, taken: di
     guess.verdicts = values
     guess.fields.insert(0, FieldGuess("verdict", name, confidence, f"the name; its values: {shown}"))
     taken[name] = "verdict"
+
+
+def _one_hot_verdict(
+    names: Sequence[str], rows: Sequence[Line], ids: Sequence[str], guess: Guess, taken: dict[str, str]
+) -> bool:
+    """Whether several columns of zeros and ones are the verdict."""
+    numbers = [str(number) for number in range(1, len(ids) + 1)]
+    data = [row.data for row in rows]
+    free = [name for name in names if name not in taken]
+    found = find_one_hot(free, data, ids) or find_one_hot(free, data, numbers)
+    if found is None:
+        return False
+    columns = [*found.columns.values(), *([found.tie] if found.tie else [])]
+    guess.verdicts = Counter(
+        next((name for name in columns if key_of(cell(row, name)) in ("1", "true")), "(none)") for row in data
+    )
+    why = "one of these columns is 1"
+    guess.fields.insert(0, FieldGuess("verdict", PREFIX + ",".join(columns), "high", why))
+    taken.update(dict.fromkeys(columns, "verdict"))
+    return True
 
 
 def _understood(rows: Sequence[Line], column: str, ids: Sequence[str], guess: Guess) -> float:
@@ -171,22 +197,42 @@ def _by_name(target: str, names: Sequence[str], guess: Guess, taken: dict[str, s
     for place, wanted in enumerate(_NAMES[target]):
         # A column of the table itself goes before one inside nested data.
         for name in sorted((name for name in names if _base(name) == wanted and name not in taken), key=_level):
+            if target == "label" and _is_judges_own(name, names):
+                continue
             taken[name] = target
             sure: Confidence = "high" if name == target or (place < 2 and _level(name) == 0) else "medium"
             guess.fields.append(FieldGuess(target, name, sure, "the name"))
             return
 
 
+def _is_judges_own(name: str, names: Sequence[str]) -> bool:
+    """Whether a label is what the judge itself said, beside its score or explanation (as in Phoenix's annotations)."""
+    parent = name.rpartition(".")[0]
+    beside = {_base(one) for one in names if one.rpartition(".")[0] == parent and one != name}
+    annotation = any(_base(one) in ("annotator_kind", "annotation_name") for one in names)
+    return bool(beside & {"score", "explanation"}) and (bool(parent) or annotation)
+
+
 def _asked_in_chat(rows: Sequence[Line], guess: Guess, taken: dict[str, str]) -> None:
     """Where the responses are chats and no column is the question: the first message of the first one."""
-    column = next((name for name, target in taken.items() if target.startswith("responses.")), None)
-    if column is None or "question" in taken.values() or not rows:
+    found = _chats(rows, taken)
+    if found is None or "question" in taken.values():
         return
+    column, chats = found
+    single = all(len(chat) <= 2 and chat[0].get("role") != "system" for chat in chats)
+    path = f"{column}.0.content" if single else column
+    taken[path] = "question" if single else taken[column]
+    why = f"the first message of {column}" if single else f"what the user says in {column}"
+    guess.fields.append(FieldGuess("question", path, "medium", why))
+
+
+def _chats(rows: Sequence[Line], taken: Mapping[str, str]) -> tuple[str, list[Any]] | None:
+    """The column of the first response and its values, where all of them are lists of messages."""
+    column = next((name for name, target in taken.items() if target.startswith("responses.")), None)
+    if column is None or not rows:
+        return None
     chats = [cell(row.data, column) for row in rows]
-    if all(isinstance(chat, list) and chat and isinstance(chat[0], dict) and "content" in chat[0] for chat in chats):
-        path = f"{column}.0.content"
-        taken[path] = "question"
-        guess.fields.append(FieldGuess("question", path, "medium", f"the first message of {column}"))
+    return (column, chats) if all(is_chat(chat) for chat in chats) else None
 
 
 def _drop_ambiguous_ids(rows: Sequence[Line], guess: Guess, taken: dict[str, str]) -> None:
@@ -212,6 +258,8 @@ def _values(rows: Sequence[Line], guess: Guess, taken: Mapping[str, str]) -> dic
     ids = [f.field.split(".")[1] for f in guess.fields if f.field.startswith("responses.")]
     column = next((name for name, target in taken.items() if target == "verdict"), None)
     if column is None or len(ids) < 2:
+        return {}
+    if any(one.column.startswith(PREFIX) for one in guess.fields):
         return {}
     unknown = _unknown(rows, column, ids, guess)
     numbered = [value for value in guess.verdicts if value]

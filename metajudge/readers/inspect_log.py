@@ -23,9 +23,9 @@ import orjson
 from pydantic import ValidationError
 
 from metajudge.errors import InputError
+from metajudge.readers.conversations import text_of
 from metajudge.readers.json_object import parsed_object, read_member, read_object
 from metajudge.readers.lines import EXCERPT, BadLine, Reject, Source
-from metajudge.readers.mapped import text_of
 from metajudge.readers.reader import MISSHAPEN, Found
 from metajudge.readers.reasons import reason_of
 from metajudge.types import Grade, Item, Judgment

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from metajudge.errors import InputError
+from metajudge.installation import install_command
 from metajudge.readers.lines import Source, open_bytes
 
 MAX_OBJECT_BYTES = 1 << 30
@@ -78,7 +79,7 @@ def _unpacked(source: Source, info: zipfile.ZipInfo) -> bytes:
         import zstandard
     except ImportError:
         raise InputError(
-            f"{source.name} is packed with zstandard: pip install 'metajudge-vet[inputs]', or convert the log with "
+            f"{source.name} is packed with zstandard: {install_command('inputs')}, or convert the log with "
             "`inspect log convert --to json`"
         ) from None
     with source.path.open("rb") as stream:

@@ -8,7 +8,8 @@ Two documented shapes are read (langfuse.com, as of October 2026):
   stringValue, dataType``) are read too;
 - a trace as JSON, as the UI downloads it or ``GET /api/public/traces/{id}`` gives it: the trace with its ``scores``.
 
-``EVAL`` scores (LLM as a judge) and ``API`` scores are read; ``ANNOTATION`` scores are people's and are left alone.
+``EVAL`` scores (LLM as a judge) and ``API`` scores are read; ``ANNOTATION`` scores are people's: they are
+counted, and not read as verdicts or labels yet.
 The judge is the score's name, because the export does not name the evaluator's model. ``NUMERIC`` and ``BOOLEAN``
 values are grades; a category is one where ``--map-values`` says which; ``TEXT`` is none.
 """
@@ -21,16 +22,15 @@ from pydantic import ValidationError
 
 from metajudge.readers.json_object import read_object
 from metajudge.readers.lines import BadLine, Reject, Source
+from metajudge.readers.people import ByPeople, PersonScore
 from metajudge.readers.reader import MISSHAPEN, Found
 from metajudge.readers.reasons import reason_of
 from metajudge.readers.scored_runs import (
-    ANSWER_KEYS,
-    QUESTION_KEYS,
     Run,
     Score,
+    asked_and_answered,
     judgment_of,
     number_or_text,
-    payload_text,
 )
 from metajudge.readers.vocabulary import Vocabulary
 
@@ -65,21 +65,20 @@ def run_of(row: Mapping[str, Any]) -> Run | None:
     return Run(
         id=str(row["id"]),
         aliases=(str(trace),) if root else (),
-        question=payload_text(_get(row, "input"), QUESTION_KEYS),
-        answer=payload_text(_get(row, "output"), ANSWER_KEYS),
+        **asked_and_answered(_get(row, "input"), _get(row, "output")),
         category=_text(_get(row, "trace_name", "name")),
         model=_text(_get(row, "provided_model_name", "model")),
     )
 
 
-def score_of(row: Mapping[str, Any]) -> Score | None:
-    """A score; None for people's.
+def score_of(row: Mapping[str, Any]) -> Score | PersonScore:
+    """A score, by an evaluator or by a person.
 
     Raises:
         BadLine: free text, which is no grade.
     """
     if row.get("source") == _PEOPLE:
-        return None
+        return PersonScore(str(row["name"]), _text(_get(row, "author_user_id", "authorUserId")))
     kind = _get(row, "data_type", "dataType") or "NUMERIC"
     text = _get(row, "string_value", "stringValue")
     if kind == "TEXT":
@@ -108,15 +107,14 @@ class LangfuseTrace:
         self.source = source
         self._vocabulary = Vocabulary(values)
 
-    def read(self) -> Iterator[Found | Reject]:
+    def read(self) -> Iterator[Found | Reject | ByPeople]:
         data = read_object(self.source)
         trace = data["trace"] if isinstance(data.get("trace"), dict) else data
         observations = data.get("observations") or trace.get("observations")
         observations = observations if isinstance(observations, list) else []
         whole = Run(
             id=str(trace["id"]),
-            question=payload_text(trace.get("input"), QUESTION_KEYS),
-            answer=payload_text(trace.get("output"), ANSWER_KEYS),
+            **asked_and_answered(trace.get("input"), trace.get("output")),
             category=_text(trace.get("name")),
         )
         found = (run_of(one) for one in observations if isinstance(one, dict))
@@ -124,7 +122,8 @@ class LangfuseTrace:
         for number, row in enumerate(data.get("scores") or trace.get("scores") or (), start=1):
             try:
                 score = score_of(row)
-                if score is None:
+                if isinstance(score, PersonScore):
+                    yield ByPeople(score, self.source.name, number)
                     continue
                 run = runs.get(score.run or whole.id)
                 if run is None:

@@ -8,9 +8,9 @@ Two documented shapes are read (docs.langchain.com and the ``langsmith`` client 
 - an experiment as a table, as ``Client.get_test_results`` gives it: columns ``input.*``, ``outputs.*``,
   ``reference.*`` and ``feedback.KEY``, written with ``to_csv``, ``to_json`` or ``to_parquet``.
 
-Feedback from ``app`` is people's and is left alone. The judge is the key, because feedback does not name the
-evaluator's model. A score is the grade; where there is none, ``value`` is a category that ``--map-values`` gives a
-grade.
+Feedback from ``app`` is people's: it is counted, and not read as verdicts or labels yet. The judge is the key, because
+feedback does not name the evaluator's model. A score is the grade; where there is none, ``value`` is a category that
+``--map-values`` gives a grade.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,16 +21,16 @@ from pydantic import ValidationError
 
 from metajudge.readers.lines import BadLine, Line, Reject
 from metajudge.readers.mapped import stem_of
+from metajudge.readers.people import PersonScore
 from metajudge.readers.reader import Found
 from metajudge.readers.reasons import reason_of
 from metajudge.readers.scored_runs import (
-    ANSWER_KEYS,
-    QUESTION_KEYS,
     Run,
     Score,
+    asked_and_answered,
     judgment_of,
     number_or_text,
-    payload_text,
+    reference_text,
 )
 from metajudge.readers.tables import Table
 from metajudge.readers.vocabulary import Vocabulary
@@ -58,20 +58,22 @@ def run_of(row: Mapping[str, Any]) -> Run | None:
         return None
     return Run(
         id=str(row["id"]),
-        question=payload_text(row.get("inputs") or None, QUESTION_KEYS),
-        answer=payload_text(row.get("outputs") or None, ANSWER_KEYS),
+        **asked_and_answered(row.get("inputs") or None, row.get("outputs") or None),
         category=str(row["name"]) if row.get("name") else None,
     )
 
 
-def score_of(row: Mapping[str, Any]) -> Score | None:
-    """A record of feedback; None for people's."""
+def score_of(row: Mapping[str, Any]) -> Score | PersonScore:
+    """A record of feedback, by an evaluator or by a person."""
     origin = row.get("feedback_source")
     if isinstance(origin, str) and origin.startswith("{"):
         origin = _parsed(origin)
     kind = origin.get("type") if isinstance(origin, dict) else row.get("feedback_source.type", origin)
     if kind == _PEOPLE:
-        return None
+        names = ("user_name", "user_id", "ls_user_id")
+        given = [origin.get(name) for name in names] if isinstance(origin, dict) else []
+        given += [row.get(f"feedback_source.{name}") for name in names]
+        return PersonScore(str(row["key"]), next((str(one) for one in given if one), None))
     score, value = number_or_text(row.get("score")), row.get("value")
     if score is None:
         score = None if value in (None, "") else (value if isinstance(value, str) else orjson.dumps(value).decode())
@@ -118,9 +120,10 @@ class LangSmithTestResults:
         stem = stem_of(self._table.source.name)
         return Run(
             id=str(row.data.get("id") or row.data.get("run_id") or f"{stem}:{row.number}"),
-            question=payload_text(_under(row, "input.") or _under(row, "inputs.") or None, QUESTION_KEYS),
-            answer=payload_text(_under(row, "outputs.") or None, ANSWER_KEYS),
-            reference=payload_text(_under(row, "reference.") or None, ANSWER_KEYS),
+            **asked_and_answered(
+                _under(row, "input.") or _under(row, "inputs.") or None, _under(row, "outputs.") or None
+            ),
+            reference=reference_text(_under(row, "reference.") or None),
         )
 
 

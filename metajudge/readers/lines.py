@@ -124,7 +124,7 @@ class Span:
     stop: int
 
 
-def read_lines(source: Source, span: Span | None = None) -> Iterator[Line | Reject]:
+def read_lines(source: Source, span: Span | None = None, *, nan_is_null: bool = False) -> Iterator[Line | Reject]:
     """Parses a JSONL file line by line; blank lines are skipped, bad ones yielded as :class:`Reject`.
 
     A gzip file that ends early or is damaged yields what can be unpacked, then a Reject.
@@ -132,6 +132,7 @@ def read_lines(source: Source, span: Span | None = None) -> Iterator[Line | Reje
     Args:
         source: the file.
         span: read only this part; the first line in it is then number 1.
+        nan_is_null: read ``NaN`` as null, as it stands for a missing cell of a table.
     """
     with open_bytes(source) as stream:
         number = 0
@@ -160,14 +161,14 @@ def read_lines(source: Source, span: Span | None = None) -> Iterator[Line | Reje
             if not raw or raw.isspace():
                 continue
             try:
-                data = parse_object(raw)
+                data = parse_object(raw, nan_is_null=nan_is_null)
             except BadLine as bad:
                 yield source.reject(number, str(bad), raw)
             else:
                 yield Line(number, raw, data)
 
 
-def parse_object(raw: bytes) -> dict[str, Any]:
+def parse_object(raw: bytes, *, nan_is_null: bool = False) -> dict[str, Any]:
     """Parses one JSON object.
 
     A key given twice is an error. orjson keeps the last one silently, so the keys are counted against the raw
@@ -180,23 +181,23 @@ def parse_object(raw: bytes) -> dict[str, Any]:
     try:
         data = orjson.loads(raw)
     except orjson.JSONDecodeError:
-        data = _parse_carefully(raw)
+        data = _parse_carefully(raw, nan_is_null)
     if not isinstance(data, dict):
         raise BadLine(f"the line holds {_kind(data)}, not an object")
     keys, marks = _count_keys(data), raw.count(b'":')
     if marks != keys and marks - raw.count(b'\\":') != keys:
-        _parse_carefully(raw)
+        _parse_carefully(raw, nan_is_null)
     return data
 
 
-def _parse_carefully(raw: bytes) -> Any:
+def _parse_carefully(raw: bytes, nan_is_null: bool) -> Any:
     """Parses with the standard library, which can say what is wrong."""
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         raise BadLine(f"not UTF-8: byte 0x{raw[error.start]:02x} at byte {error.start} of the line") from None
     try:
-        data = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
+        data = json.loads(text, object_pairs_hook=_unique, parse_constant=_nan if nan_is_null else _refuse_constant)
         json.dumps(data, ensure_ascii=False, allow_nan=False).encode()
     except json.JSONDecodeError as error:
         raise BadLine(_syntax(text, error)) from None
@@ -216,6 +217,11 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         repeated = next(name for name in names if names.count(name) > 1)
         raise BadLine(f"the key {_short(repeated)} is given twice")
     return data
+
+
+def _nan(name: str) -> None:
+    if name != "NaN":
+        _refuse_constant(name)
 
 
 def _refuse_constant(name: str) -> Any:

@@ -11,16 +11,20 @@ import orjson
 from pydantic import ValidationError
 
 from metajudge.errors import InputError
+from metajudge.readers.cells import cell, key_of
+from metajudge.readers.conversations import exchange, is_chat, text_of
 from metajudge.readers.lines import BadLine, Line, Reject
-from metajudge.readers.mapping import JUDGED, FieldMap, cell, check_columns, check_fields, quoted
+from metajudge.readers.mapping import FLAGS, JUDGED, FieldMap, Wording, check_columns, check_fields
+from metajudge.readers.one_hot import OneHot, columns_in, is_flag, one_hot_of, tie_beside
+from metajudge.readers.people import ByPeople, person_score_of
 from metajudge.readers.reader import Found
 from metajudge.readers.reasons import reason_of
 from metajudge.readers.tables import SURVEYED_ROWS, Table
-from metajudge.readers.vocabulary import NoVerdict, UnknownValueError, Vocabulary, key_of
+from metajudge.readers.vocabulary import NoVerdict, UnknownValueError, Vocabulary
 from metajudge.types import AnyVerdict, Item, Judgment
 
 _T = TypeVar("_T", Item, Judgment)
-_TEXTS = ("rationale", "instruction", "category", "reference")
+MOST_TURNS = 10_000
 
 
 class MappedTable:
@@ -31,14 +35,23 @@ class MappedTable:
         mapping: which column is what.
         survey: whether the first rows are looked at now for verdicts that mean nothing.
         needed: fields that must be mapped; :data:`~metajudge.readers.mapping.ASKED` where only :meth:`items` are read.
+        wording: how messages name what the user gives.
 
     Raises:
-        InputError: a column that is not there, a field left out, or a verdict among the first
-            :data:`~metajudge.readers.tables.SURVEYED_ROWS` rows that means nothing; each with the fix. Later rows
-            with such a value are rejects.
+        InputError: a column that is not there, a field left out, a column of zeros and ones beside one that is 1 for
+            ties, or a verdict among the first :data:`~metajudge.readers.tables.SURVEYED_ROWS` rows that means nothing;
+            each with the fix. Later rows with such a value are rejects.
     """
 
-    def __init__(self, table: Table, mapping: FieldMap, *, survey: bool = True, needed: Sequence[str] = JUDGED) -> None:
+    def __init__(
+        self,
+        table: Table,
+        mapping: FieldMap,
+        *,
+        survey: bool = True,
+        needed: Sequence[str] = JUDGED,
+        wording: Wording = FLAGS,
+    ) -> None:
         self.table = table
         self.mapping = mapping
         self.format = f"{table.format}, mapped"
@@ -46,22 +59,31 @@ class MappedTable:
         self._stem = stem_of(table.source.name)
         columns = table.columns()
         check_columns(mapping, columns, table.source.name)
-        check_fields(mapping, columns, table.source.name, needed)
+        check_fields(mapping, columns, table.source.name, needed, wording)
+        self._wording = wording
+        self._one_hot: dict[str, OneHot | None] = {
+            field: one_hot_of(column, mapping.response_ids) for field, column in mapping.columns.items()
+        }
         if survey:
+            self._require_whole_verdicts(columns)
             self._require_known_values()
 
-    def read(self) -> Iterator[Found | Reject]:
+    def read(self) -> Iterator[Found | Reject | ByPeople]:
         for found in self._each(self.judgment):
-            yield found if isinstance(found, Reject) else Found(found[1], self.table.source.name, found[0])
+            yield found if isinstance(found, Reject | ByPeople) else Found(found[1], self.table.source.name, found[0])
 
     def items(self) -> Iterator[tuple[int, Item] | Reject]:
         """The rows as items alone, each with its number; without a column of items' ids, ``id`` names the item."""
-        return self._each(self.item)
+        return (found for found in self._each(self.item) if not isinstance(found, ByPeople))
 
-    def _each(self, made: Callable[[Line], _T]) -> Iterator[tuple[int, _T] | Reject]:
+    def _each(self, made: Callable[[Line], _T]) -> Iterator[tuple[int, _T] | Reject | ByPeople]:
         for row in self.table.rows():
             if isinstance(row, Reject):
                 yield row
+                continue
+            person = person_score_of(row.data)
+            if person is not None:
+                yield ByPeople(person, self.table.source.name, row.number)
                 continue
             try:
                 yield row.number, made(row)
@@ -104,32 +126,59 @@ class MappedTable:
         return Judgment.model_validate(data)
 
     def _item(self, row: Line) -> Item:
-        responses = {
-            name: text_of(value, answer=True)
+        answers = {
+            name: value
             for name in self.mapping.response_ids
             if (value := cell(row.data, self.mapping.columns[f"responses.{name}"])) is not None
             and (value != "" or self._answered(row, name))
         }
-        models = {name: model for name in responses if (model := self._text(row, f"models.{name}"))}
+        models = {name: model for name in answers if (model := self._text(row, f"models.{name}"))}
         question = self._value(row, "question")
         if question is None:
             raise BadLine(f"question: column {self.mapping.columns['question']!r} is empty")
+        if not answers:
+            columns = ", ".join(repr(self.mapping.columns[f"responses.{name}"]) for name in self.mapping.response_ids)
+            raise BadLine(f"responses: {columns} are all empty")
+        turn = self._turn(row, question, answers)
+        asked, responses = exchange(question, answers, turn)
         data: dict[str, Any] = {
             "id": "-",
-            "question": text_of(question),
+            "question": asked,
             "responses": responses,
             "category": self._text(row, "category"),
             "reference": self._text(row, "reference"),
             "models": models or None,
         }
-        if not responses:
-            columns = ", ".join(repr(self.mapping.columns[f"responses.{name}"]) for name in self.mapping.response_ids)
-            raise BadLine(f"responses: {columns} are all empty")
         item = Item.model_validate(data)
         label, _ = self._verdict(row, "label", item) if self._has("label") else (None, None)
         if label is not None:
             item = Item.model_validate({**data, "label": label})
-        return item.model_copy(update={"id": self._text(row, "item_id") or f"item-{item.digest[:16]}"})
+        name = self._text(row, "item_id")
+        if name is not None and turn is not None and turn > 1:
+            name = f"{name}/turn-{turn}"  # one id stands for all turns of a conversation
+        return item.model_copy(update={"id": name or f"item-{item.digest[:16]}"})
+
+    def _turn(self, row: Line, question: Any, answers: Mapping[str, Any]) -> int | None:
+        """The turn of a conversation that was judged; None where none is given, or there is no conversation.
+
+        Raises:
+            BadLine: it is no number from 1, or the table says it in a column that is not mapped.
+        """
+        value = self._value(row, "turn")
+        if not any(is_chat(one) for one in (question, *answers.values())):
+            return None
+        if value not in (None, ""):
+            text = key_of(value)
+            if not text.isascii() or not text.isdigit() or not 1 <= int(text[:9]) <= MOST_TURNS:
+                raise BadLine(f"turn: {text[:40]!r} is no turn of a conversation (1 for the first)")
+            return int(text)
+        unmapped = next((name for name in ("turn", "turn_number") if row.data.get(name) not in (None, "")), None)
+        if unmapped is not None and any(is_chat(one) and len(one) > 2 for one in answers.values()):
+            raise BadLine(
+                f"the responses are conversations, and column {unmapped!r} may say which turn was judged: map it "
+                f"({self._wording.mapped(f'turn={unmapped}')})"
+            )
+        return None
 
     def _answered(self, row: Line, name: str) -> bool:
         """Whether an empty cell is an empty answer. CSV has no null: of more than two, it is one where it was shown."""
@@ -139,11 +188,16 @@ class MappedTable:
         return name in shown or (len(shown) == 1 and name in tuple(shown[0]))
 
     def _verdict(self, row: Line, field: str, item: Item) -> tuple[Any, str | None]:
-        value = self._value(row, field)
+        one_hot = self._one_hot.get(field)
+        try:
+            value = self._value(row, field) if one_hot is None else one_hot.read(row.data)
+        except BadLine as bad:
+            raise BadLine(f"{field}: {bad}") from None
         try:
             found = self._read(value, item)
         except UnknownValueError as error:
-            raise BadLine(f"{field}: {error}; say what it means with --map-values {_example(key_of(value))}") from None
+            means = self._wording.meanings(_example(key_of(value)))
+            raise BadLine(f"{field}: {error}; say what it means with {means}") from None
         if isinstance(found, NoVerdict):
             stated = self._text(row, "no_verdict") if field == "verdict" else None
             return None, stated or found.reason
@@ -156,7 +210,8 @@ class MappedTable:
             return self._vocabulary.read(value, ids, item.models or {})
         except UnknownValueError:
             columns = {name: column for name, column in self.mapping.response_columns.items() if name in ids}
-            if item.models or len(ids) < 2 or key_of(value) not in columns.values():
+            known = {column.strip().casefold() for column in columns.values()}
+            if item.models or len(ids) < 2 or key_of(value).casefold() not in known:
                 raise
             return self._vocabulary.read(value, ids, columns)
 
@@ -215,30 +270,34 @@ class MappedTable:
                     unknown[key] += 1
                     first.setdefault(key, f"{self.table.source.name}:{row.number}: {field}")
         if unknown:
-            raise InputError(_vocabulary_fault(unknown, first, self.mapping, self.table.source.name))
+            raise InputError(_vocabulary_fault(unknown, first, self.mapping, self.table.source.name, self._wording))
+
+    def _require_whole_verdicts(self, columns: Sequence[str]) -> None:
+        """Refuses a column of zeros and ones whose zeros are the other side, or a tie that another column says.
+
+        Raises:
+            InputError: with the mapping of all of these columns.
+        """
+        ids = self.mapping.response_ids
+        taken = {one for column in self.mapping.columns.values() for one in columns_in(column)}
+        for field in ("verdict", "label"):
+            column = self.mapping.columns.get(field, "")
+            if len(ids) < 2 or not column or self._one_hot.get(field) is not None:
+                continue
+            rows = [row.data for row in islice(self.table.rows(), SURVEYED_ROWS) if not isinstance(row, Reject)]
+            tie = tie_beside(column, columns, rows) if is_flag(column, rows) else None
+            if tie is not None and tie not in taken:
+                others = ",".join(f"COLUMN_{name}" for name in ids[1:])
+                raise InputError(
+                    f"{self.table.source.name}: column {column!r} is 0 for ties, too, which column {tie!r} says: name "
+                    f"all of these columns, {self._wording.mapped(f'{field}=onehot:{column},{others},{tie}')}"
+                )
 
 
 def stem_of(name: str) -> str:
     """A file's name without folders and endings: what ids are made from."""
     base = Path(name).name or name
     return base.split(".", 1)[0] or base
-
-
-def text_of(value: Any, *, answer: bool = False) -> str:
-    """A cell as text: a chat as its messages (of an answer, the last one), other nested data as JSON."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list) and value and all(isinstance(one, dict) and "content" in one for one in value):
-        said = [text_of(one["content"]) for one in value]
-        if answer or len(said) == 1:
-            return said[-1]
-        roles = [str(one.get("role") or one.get("from") or "message") for one in value]
-        return "\n\n".join(f"{role}: {text}" for role, text in zip(roles, said, strict=True))
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int | float):
-        return key_of(value)
-    return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS, default=str).decode()
 
 
 def _names(value: Any) -> tuple[str, ...]:
@@ -257,13 +316,14 @@ def _empty(field: str, mapping: FieldMap) -> str:
     raise BadLine(f"{field}: column {mapping.columns.get(field)!r} is empty")
 
 
-def _example(*values: str) -> str:
+def _example(*values: str) -> dict[str, str]:
     meanings = {"c": "tie", "0.5": "tie", "1.5": "tie", "both": "tie"}
-    parts = [f"{value}={meanings.get(value.casefold(), 'MEANING')}" for value in values]
-    return quoted(",".join(parts))
+    return {value: meanings.get(value.casefold(), "MEANING") for value in values}
 
 
-def _vocabulary_fault(unknown: Mapping[str, int], first: Mapping[str, str], mapping: FieldMap, name: str) -> str:
+def _vocabulary_fault(
+    unknown: Mapping[str, int], first: Mapping[str, str], mapping: FieldMap, name: str, wording: Wording
+) -> str:
     shown = ", ".join(f"{value!r} ({count})" for value, count in list(unknown.items())[:8])
     more = f" and {len(unknown) - 8} more" if len(unknown) > 8 else ""
     column = mapping.columns.get("verdict")
@@ -274,9 +334,9 @@ def _vocabulary_fault(unknown: Mapping[str, int], first: Mapping[str, str], mapp
         ""
         if mapping.model_columns or len(ids) == 1
         else " If these are models' names, map the columns that name the "
-        f"models: --map models.{ids[0]}=COLUMN,models.{ids[1]}=COLUMN."
+        f"models: {wording.mapped(f'models.{ids[0]}=COLUMN,models.{ids[1]}=COLUMN')}."
     )
     return (
         f"{name}: {shown}{more} in column {column!r} are no verdicts here, first at {first[one]}. Say what each means: "
-        f"--map-values {_example(*list(unknown)[:8])}, where a meaning is {advice} or none.{models}"
+        f"{wording.meanings(_example(*list(unknown)[:8]))}, where a meaning is {advice} or none.{models}"
     )

@@ -1,13 +1,16 @@
 """Which column of a table is what: ``verdict=winner,question=prompt,responses.A=output_1``, as data."""
 
 import difflib
+import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from metajudge.errors import InputError
+from metajudge.readers.one_hot import columns_in, one_hot_of
 from metajudge.types import ID_PATTERN
 
 FIELDS: Final[Mapping[str, str]] = {
@@ -20,6 +23,7 @@ FIELDS: Final[Mapping[str, str]] = {
     "order": "ids in the order shown: AB, BA, A,B",
     "swapped": "true where the responses were shown in reverse order",
     "label": "who is truly better, in the words of the verdict",
+    "turn": "of a conversation, the turn that was judged (1 for the first); without it, the last one",
     "category": "the item's category",
     "reference": "a reference answer",
     "instruction": "what the judge was told",
@@ -33,6 +37,36 @@ JUDGED: Final = ("verdict", "question", "judge")
 """Fields that a judgment needs, beside its responses."""
 ASKED: Final = ("question",)
 """Fields that an item needs, beside its responses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """How messages name what a user gives: as flags on the command line, or as arguments in Python."""
+
+    flags: bool
+
+    def mapped(self, text: str) -> str:
+        """A part of the mapping: ``--map turn=turn`` or ``mapping="turn=turn"``."""
+        return f"--map {quoted(text)}" if self.flags else f'mapping="{text}"'
+
+    def meanings(self, values: Mapping[str, str]) -> str:
+        """Meanings of values: ``--map-values C=tie`` or ``values={"C": "tie"}``."""
+        if self.flags:
+            return f"--map-values {quoted(','.join(f'{value}={meaning}' for value, meaning in values.items()))}"
+        return f"values={json.dumps(dict(values), ensure_ascii=False)}"
+
+    @property
+    def map_name(self) -> str:
+        """The mapping itself."""
+        return "--map" if self.flags else "mapping"
+
+    def one_judge(self) -> str:
+        """How all rows get one judge."""
+        return "judge:=NAME gives all rows one judge" if self.flags else 'judge="NAME" gives all rows one judge'
+
+
+FLAGS: Final = Wording(flags=True)
+ARGUMENTS: Final = Wording(flags=False)
 
 _FAMILIES: Final = ("responses", "models", "meta")
 _FIELD = rf"(?:{'|'.join(FIELDS)}|(?:{'|'.join(_FAMILIES)})\.{ID_PATTERN})"
@@ -50,7 +84,8 @@ class FieldMap(BaseModel):
     """How the rows of a table are read as judgments.
 
     Attributes:
-        columns: field -> column. A column of nested data is reached by dots: ``outputs.0.text``.
+        columns: field -> column. A column of nested data is reached by dots: ``outputs.0.text``; a verdict may be
+            spread over several columns (``onehot:win_a,win_b,tie``, see :mod:`metajudge.readers.one_hot`).
         constants: field -> a text that holds for every row (a judge that no column names).
         values: value of the verdict or label -> what it means: a verdict, an id, ``tie``, ``none`` or a number.
     """
@@ -76,6 +111,12 @@ class FieldMap(BaseModel):
         """Response id -> its column."""
         return {name: self.columns[f"responses.{name}"] for name in self.response_ids}
 
+    @property
+    def used_columns(self) -> frozenset[str]:
+        """The table's columns that are read: of nested data also the column it is in."""
+        named = [one for column in self.columns.values() for one in columns_in(column)]
+        return frozenset([*named, *(name.split(".")[0] for name in named)])
+
     def with_values(self, values: Mapping[str, str]) -> "FieldMap":
         """The mapping with more meanings laid over its own."""
         return self.model_copy(update={"values": {**self.values, **values}})
@@ -96,12 +137,13 @@ class FieldMap(BaseModel):
         return " ".join(flags)
 
 
-def parse_map(texts: Sequence[str], values: Sequence[str] = ()) -> FieldMap:
+def parse_map(texts: Sequence[str], values: Sequence[str] = (), wording: Wording = FLAGS) -> FieldMap:
     """Reads mappings as the command line has them.
 
     Args:
         texts: ``FIELD=COLUMN`` or ``FIELD:=TEXT``, several divided by commas; a column's name may hold anything.
         values: ``VALUE=MEANING``, divided by commas: ``C=tie,0.5=tie,1=A>B``.
+        wording: how messages name the mapping.
 
     Raises:
         InputError: a field that does not exist or is given twice, or a meaning that is none.
@@ -111,10 +153,10 @@ def parse_map(texts: Sequence[str], values: Sequence[str] = ()) -> FieldMap:
     for text in (part for given in texts for part in _NEXT.split(given)):
         found = _PAIR.fullmatch(text)
         if found is None or not found[3].strip():
-            raise InputError(_bad_field(text))
+            raise InputError(_bad_field(text, wording))
         name, sign, value = found[1], found[2], found[3].strip()
         if name in columns or name in constants:
-            raise InputError(f"--map gives {name} twice: leave one out")
+            raise InputError(f"{wording.map_name} gives {name} twice: leave one out")
         (columns if sign == "=" else constants)[name] = value
     return FieldMap(columns=columns, constants=constants, values=parse_values(values))
 
@@ -142,7 +184,7 @@ def check_columns(mapping: FieldMap, columns: Sequence[str], name: str) -> None:
     Raises:
         InputError: a column that is not there, with the nearest one and all there are.
     """
-    for field, column in mapping.columns.items():
+    for field, column in ((field, one) for field, named in mapping.columns.items() for one in columns_in(named)):
         if column not in columns and column.split(".")[0] not in columns:
             near = difflib.get_close_matches(column, columns, 1, 0.6)
             hint = f" Did you mean {field}={near[0]}?" if near else ""
@@ -150,9 +192,18 @@ def check_columns(mapping: FieldMap, columns: Sequence[str], name: str) -> None:
     unknown = [field for field in mapping.model_columns if field not in mapping.response_ids]
     if unknown:
         raise InputError(f"{name}: models.{unknown[0]} is mapped, but responses.{unknown[0]} is not")
+    for field in mapping.columns:
+        if one_hot_of(mapping.columns[field], mapping.response_ids) is not None and field not in ("verdict", "label"):
+            raise InputError(f"{name}: onehot: columns make a verdict or a label, not {field}")
 
 
-def check_fields(mapping: FieldMap, columns: Sequence[str], name: str, needed: Sequence[str] = JUDGED) -> None:
+def check_fields(
+    mapping: FieldMap,
+    columns: Sequence[str],
+    name: str,
+    needed: Sequence[str] = JUDGED,
+    wording: Wording = FLAGS,
+) -> None:
     """Whether a mapping says what must be said.
 
     Raises:
@@ -160,10 +211,10 @@ def check_fields(mapping: FieldMap, columns: Sequence[str], name: str, needed: S
     """
     missing = mapping.missing(needed)
     if missing:
-        advice = "; judge:=NAME gives all rows one judge" if "judge" in missing else ""
+        advice = f"; {wording.one_judge()}" if "judge" in missing else ""
+        guesses = f" `metajudge inspect {quoted(name)}` guesses." if wording.flags else ""
         raise InputError(
-            f"{name}: no column is mapped to {', '.join(missing)}{advice}. {columns_there(columns)} "
-            f"`metajudge inspect {quoted(name)}` guesses."
+            f"{name}: no column is mapped to {', '.join(missing)}{advice}. {columns_there(columns)}{guesses}"
         )
 
 
@@ -173,21 +224,6 @@ def columns_there(columns: Sequence[str]) -> str:
     return f"Its columns: {shown or 'none'}."
 
 
-def cell(data: Mapping[str, Any], column: str) -> Any:
-    """A row's value in a column, or at a dotted path in nested data; None where there is none."""
-    if column in data:
-        return data[column]
-    value: Any = data
-    for part in column.split("."):
-        if isinstance(value, Mapping):
-            value = value.get(part)
-        elif isinstance(value, list) and part.isdigit() and int(part) < len(value):
-            value = value[int(part)]
-        else:
-            return None
-    return value
-
-
 def quoted(text: str) -> str:
     """A text as a shell takes it."""
     import shlex
@@ -195,9 +231,10 @@ def quoted(text: str) -> str:
     return shlex.quote(text)
 
 
-def _bad_field(text: str) -> str:
+def _bad_field(text: str, wording: Wording) -> str:
     field = text.partition("=")[0].strip(" :")
     known = [*FIELDS, "responses.A", "models.A"]
     near = difflib.get_close_matches(field, known, 1, 0.6)
     hint = f" Did you mean {near[0]}?" if near else ""
-    return f"--map {text.strip()!r} is not FIELD=COLUMN with a field of {', '.join(known)} (any response id).{hint}"
+    fields = ", ".join(known)
+    return f"{wording.map_name} {text.strip()!r} is not FIELD=COLUMN with a field of {fields} (any response id).{hint}"

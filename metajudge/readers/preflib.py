@@ -15,10 +15,10 @@ from metajudge.errors import InputError
 from metajudge.readers.ballots import BallotFile, FileBallot, Groups, text_lines
 from metajudge.readers.lines import Reject, Source
 
-_NAME = re.compile(r"#\s*ALTERNATIVE NAME (\d+):\s*(.*)")
-_VOTERS = re.compile(r"#\s*NUMBER VOTERS:\s*(\d+)")
+_NAME = re.compile(r"#\s*ALTERNATIVE NAME (\d+):(.*)")
+_VOTERS = re.compile(r"#\s*NUMBER VOTERS:\s*(\d{1,18})")
 _KIND = re.compile(r"#\s*DATA TYPE:\s*(\w+)")
-_ORDER = re.compile(r"(\d+)\s*[:,]\s*(.+)")
+_ORDER = re.compile(r"(\d{1,18})\s*[:,](.+)")
 _GROUP = re.compile(r"\{([^{}]*)\}|([^{},]+)")
 _KINDS = ("soc", "soi", "toc", "toi")
 

@@ -19,9 +19,9 @@ from typing import Any, TypeAlias
 import orjson
 from pydantic import ValidationError
 
+from metajudge.readers.conversations import text_of
 from metajudge.readers.json_object import read_object
 from metajudge.readers.lines import BadLine, Reject, Source, read_lines
-from metajudge.readers.mapped import text_of
 from metajudge.readers.reader import MISSHAPEN, Found
 from metajudge.readers.reasons import reason_of
 from metajudge.types import Grade, Item, Judgment, Pairwise, Ranking, letters

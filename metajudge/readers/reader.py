@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from metajudge.readers.lines import Reject
+from metajudge.readers.people import ByPeople
 from metajudge.types import Judgment
 
 
@@ -26,4 +27,4 @@ class Reader(Protocol):
 
     format: str
 
-    def read(self) -> Iterator[Found | Reject]: ...
+    def read(self) -> Iterator[Found | Reject | ByPeople]: ...

@@ -21,6 +21,7 @@ import json
 import os
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -72,7 +73,8 @@ def save_map(path: Path | str, mapping: FieldMap) -> Path:
     except OSError as error:
         raise ConfigurationError(f"cannot write {target}: {error.strerror or error}") from error
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):  # a folder that cannot be written holds no part either
+            part.unlink(missing_ok=True)
     return target
 
 

@@ -5,13 +5,14 @@ The runs' texts are held in memory, the scores are streamed.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 import orjson
 from pydantic import ValidationError
 
+from metajudge.readers.conversations import exchange, text_of
 from metajudge.readers.lines import BadLine, Line, Reject
-from metajudge.readers.mapped import text_of
+from metajudge.readers.people import ByPeople, PersonScore
 from metajudge.readers.reader import MISSHAPEN, Found
 from metajudge.readers.reasons import reason_of
 from metajudge.readers.tables import Table
@@ -28,6 +29,7 @@ class Run:
 
     Attributes:
         id: scores name it by this, or by one of ``aliases``.
+        problem: why its messages make no question and answer; None where they do.
     """
 
     id: str
@@ -37,13 +39,16 @@ class Run:
     model: str | None = None
     reference: str | None = None
     aliases: tuple[str, ...] = ()
+    problem: str | None = None
 
     def item(self) -> Item:
         """The run as an item with one response.
 
         Raises:
-            BadLine: input or output are missing.
+            BadLine: input or output are missing, or make no question and answer.
         """
+        if self.problem is not None:
+            raise BadLine(f"the run {self.id!r}: {self.problem}")
         if self.question is None or self.answer is None:
             which = "input" if self.question is None else "output"
             raise BadLine(f"the run {self.id!r} has no {which} in this export: export it with its texts")
@@ -82,7 +87,7 @@ class ScoredRuns:
         runs: tables of runs.
         scores: the table of scores.
         run_of: reads a row of a run; None for rows that are none.
-        score_of: reads a row of a score; None for rows that are no model's (a person's, say).
+        score_of: reads a row of a score, by an evaluator or by a person.
         values: category -> grade, as the user says.
     """
 
@@ -92,7 +97,7 @@ class ScoredRuns:
         runs: Sequence[Table],
         scores: Table,
         run_of: Callable[[Mapping[str, Any]], Run | None],
-        score_of: Callable[[Mapping[str, Any]], Score | None],
+        score_of: Callable[[Mapping[str, Any]], Score | PersonScore],
         values: Mapping[str, str],
     ) -> None:
         self.format = format_name
@@ -102,7 +107,7 @@ class ScoredRuns:
         self._score_of = score_of
         self._vocabulary = Vocabulary(values)
 
-    def read(self) -> Iterator[Found | Reject]:
+    def read(self) -> Iterator[Found | Reject | ByPeople]:
         runs: dict[str, Run] = {}
         for table in self._runs:
             for row in table.rows():
@@ -120,16 +125,14 @@ class ScoredRuns:
             if isinstance(row, Reject):
                 yield row
                 continue
-            found = self._found(row, runs)
-            if found is not None:
-                yield found
+            yield self._found(row, runs)
 
-    def _found(self, row: Line, runs: Mapping[str, Run]) -> Found | Reject | None:
+    def _found(self, row: Line, runs: Mapping[str, Run]) -> Found | Reject | ByPeople:
         source = self._scores.source
         try:
             score = self._score_of(row.data)
-            if score is None:
-                return None
+            if isinstance(score, PersonScore):
+                return ByPeople(score, source.name, row.number)
             run = runs.get(score.run or "")
             if run is None:
                 names = ", ".join(table.source.name for table in self._runs)
@@ -168,14 +171,41 @@ def judgment_of(score: Score, run: Run, vocabulary: Vocabulary) -> Judgment:
     )
 
 
-def payload_text(value: Any, keys: Sequence[str]) -> str | None:
-    """A run's input or output as text.
+class RunTexts(TypedDict):
+    """Fields of a :class:`Run`."""
 
-    Objects (also written as JSON text) give the first of ``keys`` they have, or their only value; a chat its
+    question: str | None
+    answer: str | None
+    problem: NotRequired[str]
+
+
+def asked_and_answered(asked: Any, answered: Any) -> RunTexts:
+    """A run's input and output as the fields of a :class:`Run`; messages as :func:`exchange` reads them.
+
+    Objects (also written as JSON text) give the first of the usual keys they have, or their only value; a chat its
     messages; anything else stays JSON.
     """
-    if value is None:
-        return None
+    question, answer = payload(asked, QUESTION_KEYS), payload(answered, ANSWER_KEYS)
+    if question is None or answer is None:
+        return {
+            "question": None if question is None else text_of(question),
+            "answer": None if answer is None else text_of(answer, answer=True),
+        }
+    try:
+        text, answers = exchange(question, {"A": answer})
+    except BadLine as bad:
+        return {"question": None, "answer": None, "problem": str(bad)}
+    return {"question": text, "answer": answers["A"]}
+
+
+def reference_text(value: Any) -> str | None:
+    """A reference answer as text; None without one."""
+    found = payload(value, ANSWER_KEYS)
+    return None if found is None else text_of(found, answer=True)
+
+
+def payload(value: Any, keys: Sequence[str]) -> Any:
+    """What an input or output holds under the first of ``keys`` it has; of an object with one value, that one."""
     if isinstance(value, str):
         if not value.lstrip().startswith(("{", "[")):
             return value
@@ -183,14 +213,14 @@ def payload_text(value: Any, keys: Sequence[str]) -> str | None:
             parsed = orjson.loads(value)
         except orjson.JSONDecodeError:
             return value
-        return payload_text(parsed, keys)
+        return payload(parsed, keys)
     if isinstance(value, dict):
         inner = next((value[key] for key in keys if value.get(key) is not None), None)
         if inner is None and len(value) == 1:
             inner = next(iter(value.values()))
         if inner is not None:
-            return payload_text(inner, keys)
-    return text_of(value, answer=keys is ANSWER_KEYS)
+            return payload(inner, keys)
+    return value
 
 
 def number_or_text(value: Any) -> float | str | None:

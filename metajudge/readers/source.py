@@ -8,14 +8,15 @@ import sys
 import tempfile
 import weakref
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from metajudge.errors import InputError
+from metajudge.errors import BadLineError, InputError
 from metajudge.readers.detect import readers_of
 from metajudge.readers.jsonl import JudgmentLines, to_line
 from metajudge.readers.lines import Reject, Source, Span
 from metajudge.readers.mapping import FieldMap
+from metajudge.readers.people import ByPeople, PeopleCount
 from metajudge.readers.reader import Found, Reader
 from metajudge.readers.tables import JsonLineTable
 from metajudge.types import Judgment
@@ -30,6 +31,7 @@ class _Tally:
     judgments: int = 0
     rejects: int = 0
     duplicates: int = 0
+    people: PeopleCount = field(default_factory=PeopleCount)
 
     @property
     def total(self) -> int:
@@ -127,6 +129,17 @@ class JudgmentSource:
         """Number of judgments skipped because the same one (id and content) came before."""
         return self._tally.duplicates
 
+    @property
+    def people(self) -> PeopleCount:
+        """Scores by people, which are not read as verdicts or labels."""
+        return self._tally.people
+
+    @property
+    def notices(self) -> list[str]:
+        """What is to be known about the input, a sentence each; complete after one pass."""
+        notice = self.people.notice()
+        return [] if notice is None else [notice]
+
     def __iter__(self) -> Iterator[Judgment]:
         """The judgments asked for.
 
@@ -157,20 +170,23 @@ class JudgmentSource:
         """Every judgment and every reject, in the order of the input.
 
         Raises:
-            InputError: at the first reject, where the source is strict.
+            BadLineError: at the first reject, where the source is strict.
         """
         tally = _Tally()
         ledger = None if self._unique else _Ledger()
         for readers in self._inputs.values():
             for reader in readers:
                 for found in reader.read():
+                    if isinstance(found, ByPeople):
+                        tally.people.add(found)
+                        continue
                     record = _settled(_prefixed(found) if self._prefix_ids else found, ledger)
                     _count(record, tally)
                     if tally.total > self._tally.total:
                         # Passes meet the same records in the same order: the one that is furthest knows most.
                         self._tally = tally
                     if isinstance(record, Reject) and self.strict:
-                        raise InputError(str(record))
+                        raise BadLineError(str(record))
                     if record is not None:
                         yield record
         self._complete = True
@@ -307,18 +323,23 @@ def _count(record: Judgment | Reject | None, tally: _Tally) -> None:
 
 def _require_judgment(name: str, readers: Sequence[Reader], *, strict: bool) -> None:
     """Reads up to the first judgment, so that an input without any is refused at once."""
-    rejects = 0
+    rejects, people = 0, PeopleCount()
     first: Reject | None = None
     for reader in readers:
         for found in reader.read():
             if isinstance(found, Found):
                 return
+            if isinstance(found, ByPeople):
+                people.add(found)
+                continue
             if strict:
-                raise InputError(str(found))
+                raise BadLineError(str(found))
             first = first or found
             rejects += 1
-    bad = f"{rejects} bad line{'s' if rejects != 1 else ''}, the first at {first}" if first else "no record at all"
-    raise InputError(f"{name} holds no readable judgment: {bad}")
+    none = "no record at all" if not people.count else "no score by a model"
+    bad = f"{rejects} bad line{'s' if rejects != 1 else ''}, the first at {first}" if first else none
+    notice = people.notice()
+    raise InputError(f"{name} holds no readable judgment: {bad}{f'. {notice}' if notice else ''}")
 
 
 def _seekable(path: str, name: str, spooled: list[Path]) -> Path:

@@ -42,7 +42,7 @@ class JsonLineTable:
         return columns_of_objects(self.rows())
 
     def rows(self) -> Iterator[Line | Reject]:
-        return read_lines(self.source, self._span)
+        return read_lines(self.source, self._span, nan_is_null=True)
 
 
 class JsonListTable:
@@ -57,7 +57,7 @@ class JsonListTable:
         return columns_of_objects(self.rows())
 
     def rows(self) -> Iterator[Line | Reject]:
-        return read_elements(self.source)
+        return read_elements(self.source, nan_is_null=True)
 
 
 def columns_of_objects(rows: Iterator[Line | Reject]) -> tuple[str, ...]:

@@ -3,9 +3,10 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
+from metajudge.readers.cells import key_of
 from metajudge.types import AnyVerdict, Grade, Pairwise, Ranking, parse_verdict
 
 TIE: Final = "tie"
@@ -29,9 +30,9 @@ _TIES: Final = frozenset(
     ]
 )
 _NOUNS = r"(?:model|assistant|response|output|answer|candidate|system|option|chosen|completion)"
-_NAMED = re.compile(rf"(?:{_NOUNS})?[\s_-]*(.+)", re.I)
-_NUMBERED = re.compile(rf"{_NOUNS}[\s_-]*(\d+)", re.I)
-_MARK = re.compile(r"\s*(?:\[\[)?\s*([\w.-]+)\s*(>>|>|==?|<<|<)\s*([\w.-]+)\s*(?:\]\])?\s*")
+_NAMED = re.compile(rf"(?:{_NOUNS})?[\s_-]*([^\s_-].*)", re.I)
+_NUMBERED = re.compile(rf"{_NOUNS}[\s_-]*(\d{{1,9}})", re.I)
+_MARK = re.compile(r"(?:\[\[\s*)?([\w.-]+)\s*(>>|>|==?|<<|<)\s*([\w.-]+)\s*(?:\]\])?")
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?", re.I)
 
 
@@ -56,10 +57,19 @@ class Vocabulary:
     might be a position, a score or a label.
 
     Attributes:
-        values: value -> meaning, as the user says: a verdict, an id, ``tie``, ``none``, or a number for a grade.
+        values: value -> meaning, as the user says: a verdict, an id, ``tie``, ``none``, or a number for a grade. Case
+            and outer white space do not matter, unless values that differ in case alone mean different things.
     """
 
     values: Mapping[str, str]
+    _meanings: Mapping[str, str | None] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        found: dict[str, str | None] = {}
+        for key, meaning in self.values.items():
+            folded = key.strip().casefold()
+            found[folded] = meaning if found.get(folded, meaning) == meaning else None
+        object.__setattr__(self, "_meanings", found)
 
     def read(self, value: Any, ids: Sequence[str], models: Mapping[str, str]) -> AnyVerdict | NoVerdict:
         """What a value says about these responses.
@@ -87,16 +97,16 @@ class Vocabulary:
     def _meaning(self, key: str) -> str | None:
         if key in self.values:
             return self.values[key]
-        lowered = {known.casefold(): meaning for known, meaning in self.values.items()}
-        return lowered.get(key.casefold())
+        return self._meanings.get(key.casefold())
 
     def _named(self, text: str, ids: Sequence[str], models: Mapping[str, str]) -> AnyVerdict | None:
         wrote = [name for name, model in models.items() if model == text]
+        wrote = wrote or [name for name, model in models.items() if model.strip().casefold() == text.casefold()]
         if len(wrote) == 1:
             return _winner(wrote[0], ids)
         if wrote:
             raise UnknownValueError(f"{text!r} wrote several of the responses ({', '.join(wrote)})")
-        mark = _MARK.fullmatch(text)
+        mark = _MARK.fullmatch(text.strip())
         if mark is not None and len(ids) > 1:
             return _pair(mark, ids)
         if len(ids) == 1:
@@ -107,17 +117,6 @@ class Vocabulary:
         if found is not None:
             return _winner(found, ids)
         return _ranking_text(text, ids)
-
-
-def key_of(value: Any) -> str:
-    """A cell as the text it is looked up by: ``1.0`` and ``1`` are one value, ``True`` is ``true``."""
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value).strip()
 
 
 def _id(text: str, ids: Sequence[str]) -> str | None:
@@ -164,10 +163,10 @@ def _ranking_text(text: str, ids: Sequence[str]) -> AnyVerdict | None:
 
         try:
             value = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
         return _ranking(value, ids) if isinstance(value, list) else None
-    if ">" not in text:
+    if not 0 < text.replace(">>", ">").count(">") < len(ids):
         return None
     groups = [[_id(name.strip(), ids) for name in group.split("=")] for group in text.replace(">>", ">").split(">")]
     return _ranking(groups, ids) if all(None not in group for group in groups) else None

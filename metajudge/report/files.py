@@ -4,7 +4,8 @@ import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from metajudge.errors import InputError
+from metajudge.errors import InputError, OutputError
+from metajudge.output_files import FULL
 from metajudge.report.document import Report
 from metajudge.report.html import to_html
 from metajudge.report.markdown import to_markdown
@@ -89,6 +90,7 @@ def write_text(path: Path, text: str | Iterable[str]) -> None:
 
     Raises:
         InputError: the file cannot be written.
+        OutputError: it cannot be written to its end.
     """
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
@@ -96,6 +98,8 @@ def write_text(path: Path, text: str | Iterable[str]) -> None:
             stream.writelines([text] if isinstance(text, str) else text)
         part.replace(path)
     except OSError as error:
+        if error.errno in FULL:
+            raise OutputError(f"{path}: {error.strerror}: what was there stays; make room, then run it again") from None
         raise InputError(f"cannot write {path}: {error.strerror or error}") from None
     finally:
         part.unlink(missing_ok=True)

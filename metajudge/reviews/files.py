@@ -39,6 +39,8 @@ COLUMNS = (
 )
 """What an export has; the last six are to be filled in, and are what an import reads."""
 
+CLASH = "clash"
+"""The content of a clash: its whole record, with names, votes and verdict. Nothing of it is for a blind reviewer."""
 HIDDEN_WHEN_BLIND = ("action", "priority", "margin", "probability", "score", "verdict", "rationale", "judge")
 
 
@@ -50,7 +52,7 @@ def export_row(state: ReviewState, judgment: Judgment | None, *, blind: bool = F
         blind: leave out what the machine said.
     """
     review = state.review
-    shown = _shown(review, judgment)
+    shown = _shown(review, judgment, blind)
     base = dict.fromkeys(COLUMNS) | {
         name: value for name, value in shown.items() if not (blind and name in HIDDEN_WHEN_BLIND)
     }
@@ -102,7 +104,7 @@ def read_decisions(path: Path, *, now: float, reviewer: str | None = None) -> li
     return decisions
 
 
-def _shown(review: Review, judgment: Judgment | None) -> dict[str, Any]:
+def _shown(review: Review, judgment: Judgment | None, blind: bool) -> dict[str, Any]:
     shown: dict[str, Any] = review.model_dump(
         mode="json",
         include={
@@ -117,7 +119,7 @@ def _shown(review: Review, judgment: Judgment | None) -> dict[str, Any]:
             "verdict": None if judgment.verdict is None else str(judgment.verdict),
             "rationale": judgment.rationale,
         }
-    elif review.content is not None:
+    elif review.content is not None and not (blind and CLASH in review.content):
         shown["responses"] = review.content
     return shown
 

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from metajudge.installation import install_command
 from metajudge.store.protocol import RunRecord, Store
 from metajudge.types.location import PostgresUrl, store_location
 
@@ -35,6 +36,6 @@ async def _open_postgres(url: PostgresUrl) -> Store:
         from metajudge.errors import ConfigurationError
 
         raise ConfigurationError(
-            f"a store on PostgreSQL needs extra packages ({error.name}): pip install 'metajudge-vet[postgres]'"
+            f"a store on PostgreSQL needs extra packages ({error.name}): {install_command('postgres')}"
         ) from None
     return await open_postgres(url)

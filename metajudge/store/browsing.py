@@ -1,4 +1,7 @@
-"""Looking through assessments, newest first, by filters; everything about one. SQL that both databases understand."""
+"""Looking through assessments, newest first, by filters; everything about one. SQL that both databases understand.
+
+A list has one line for each judgment and panel, its newest row (:mod:`metajudge.store.newest`).
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,6 +10,7 @@ from typing import Any, Final, Literal
 import orjson
 
 from metajudge.store import queries
+from metajudge.store.newest import is_newest
 from metajudge.store.sql import Connection
 from metajudge.types import Assessment, Judgment, Status
 
@@ -37,15 +41,16 @@ _ABOUT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class AssessmentFilter:
-    """Which assessments; None filters nothing.
+    """Which of the newest rows about a judgment by a panel; None filters nothing.
 
     Attributes:
         decision: a policy's action, such as ``REVIEW``.
         agent: somebody on the panel, by name.
         panel: digest of a panel, or how it begins.
-        run: a run's id.
+        run: a run's id; the rows are then the newest that this run kept, whatever others said later.
         text: to be found, in any case, in the ids, the question, the responses or the rationale.
         since, until: seconds since the epoch; the end is left out.
+        without: ids of judgments whose assessments are left out.
     """
 
     judge: str | None = None
@@ -58,6 +63,7 @@ class AssessmentFilter:
     text: str | None = None
     since: float | None = None
     until: float | None = None
+    without: tuple[str, ...] = ()
 
     @property
     def reads_texts(self) -> bool:
@@ -136,7 +142,9 @@ class KeptAssessment:
     Attributes:
         judgment: None where its texts were forgotten.
         attempts: of the calls behind it, oldest first, those of earlier runs that were reused included.
-        others: further assessments of the same judgment, newest first.
+        current: number of the newest row about this judgment by this panel, which is the one that counts.
+        history: the other rows about this judgment by this panel, newest first.
+        others: the newest row of each other panel about the same judgment, newest first.
     """
 
     line: AssessmentLine
@@ -144,6 +152,8 @@ class KeptAssessment:
     payload: str
     judgment: Judgment | None
     attempts: tuple[Attempt, ...]
+    current: int
+    history: tuple[AssessmentLine, ...]
     others: tuple[AssessmentLine, ...]
 
 
@@ -207,18 +217,22 @@ def _found(
     if not wanted.reads_texts:
         return _lines(connection, wanted, _numbers(connection, wanted, edge, count, back), count, back), None
     found: list[AssessmentLine] = []
-    for _ in range(WINDOWS):
-        numbers = _numbers(connection, wanted, edge, WINDOW, back)
-        found += _lines(connection, wanted, numbers, count - len(found), back)
-        if len(found) == count or len(numbers) < WINDOW:
+    most = WINDOW * WINDOWS
+    numbers = _numbers(connection, wanted, edge, most, back)
+    for place in range(0, len(numbers), WINDOW):
+        found += _lines(connection, wanted, numbers[place : place + WINDOW], count - len(found), back)
+        if len(found) == count:
             return found, None
-        edge = numbers[-1]
-    return found, edge
+    return found, numbers[-1] if len(numbers) == most else None
 
 
 def _numbers(connection: Connection, wanted: AssessmentFilter, edge: int | None, count: int, back: bool) -> list[int]:
-    """The nearest numbers whose short columns fit."""
+    """The nearest numbers of lines whose short columns fit."""
     conditions = _short(wanted)
+    if wanted.run is None:
+        conditions.add(is_newest("a", few=not wanted.reads_texts))
+    else:
+        conditions.add(is_newest("a", among="run_id = {}"), wanted.run)
     if edge is not None:
         conditions.add("a.assessment_id > {}" if back else "a.assessment_id < {}", edge)
     query = (
@@ -260,6 +274,8 @@ def _short(wanted: AssessmentFilter) -> _Conditions:
         found.add("a.created_at >= {}", wanted.since)
     if wanted.until is not None:
         found.add("a.created_at < {}", wanted.until)
+    if wanted.without:
+        found.add("a.judgment_id NOT IN (SELECT unnest({}::VARCHAR[]))", list(wanted.without))
     return found
 
 
@@ -300,18 +316,23 @@ def kept_assessment(connection: Connection, number: int) -> KeptAssessment | Non
     if not rows:
         return None
     *row, judgment_digest = rows[0]
-    others = connection.execute(
-        f"{query} a.judgment_digest = $1 AND a.assessment_id <> $2 ORDER BY a.assessment_id DESC LIMIT {_NAMED}",
-        [judgment_digest, number],
-    ).fetchall()
-    payload: str = row[-2]
+    line, payload = _line(row), str(row[-2])
+
+    def further(condition: str, *values: Any) -> tuple[AssessmentLine, ...]:
+        about = f"{query} a.judgment_digest = $1 AND {condition} ORDER BY a.assessment_id DESC LIMIT {_NAMED}"
+        found = connection.execute(about, [judgment_digest, line.panel_digest, *values]).fetchall()
+        return tuple(_line(one[:-1]) for one in found)
+
+    history = further("a.panel_digest = $2 AND a.assessment_id <> $3", number)
     return KeptAssessment(
-        _line(row),
+        line,
         Assessment.model_validate_json(payload),
         payload,
         queries.find_judgment(connection, judgment_digest),
         _attempts(connection, number),
-        tuple(_line(one[:-1]) for one in others),
+        max(number, history[0].number) if history else number,
+        history,
+        further(f"a.panel_digest <> $2 AND {is_newest('a', few=True)}"),
     )
 
 

@@ -1,7 +1,8 @@
 """Figures over a whole store, added up by the database. SQL that both databases understand.
 
-Short columns, and policies' decisions, are counted over all assessments of a period. What else stands in texts alone
-(a probability, a verdict and its label) is read a page at a time, and kept as :class:`Fact`.
+Assessments are counted once for each judgment and panel, by their newest row (:mod:`metajudge.store.newest`): short
+columns, and policies' decisions, over the whole period. What else stands in texts alone (a probability, a verdict and
+its label) is read a page at a time, and kept as :class:`Fact`. Attempts and their cost are all counted.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +11,8 @@ from typing import Any, Final, Literal
 
 import orjson
 
-from metajudge.store.sql import Connection, only_row
+from metajudge.store.newest import is_newest
+from metajudge.store.sql import Connection
 from metajudge.types import Grade
 from metajudge.types.decision import Action
 from metajudge.types.verdict import AnyVerdict, parse_verdict
@@ -115,7 +117,7 @@ class Fact:
 def panels(connection: Connection, since: float) -> list[PanelCount]:
     """The panels at work since then, the busiest first."""
     rows = connection.execute(
-        "SELECT panel_digest, min(strategy), count(*) AS n FROM assessments WHERE created_at >= $1 "
+        f"SELECT panel_digest, min(strategy), count(*) AS n FROM {_LINES} "  # noqa: S608 - our own text
         "GROUP BY panel_digest ORDER BY n DESC, panel_digest LIMIT 50",
         [since],
     ).fetchall()
@@ -126,7 +128,7 @@ def outcomes_by_day(connection: Connection, since: float) -> list[DayCount]:
     """Assessments by day and outcome: ``kept``, ``not_kept``, ``unscored``, ``failed``."""
     rows = connection.execute(
         f"SELECT CAST(floor(created_at / {_DAY}) AS INTEGER) AS day, {_OUTCOME} AS kind, count(*) "  # noqa: S608
-        "FROM assessments WHERE created_at >= $1 GROUP BY 1, 2 ORDER BY 1, 2",
+        f"FROM {_LINES} GROUP BY 1, 2 ORDER BY 1, 2",
         [since],
     ).fetchall()
     return [DayCount(*row) for row in rows]
@@ -136,12 +138,15 @@ def actions_by_day(connection: Connection, since: float, panel: str) -> list[Day
     """What policies decided on one panel's assessments, by day and action."""
     rows = connection.execute(
         f"SELECT CAST(floor(created_at / {_DAY}) AS INTEGER) AS day, {_ACTION} AS kind, count(*) "  # noqa: S608
-        'FROM assessments WHERE created_at >= $1 AND panel_digest = $2 AND strpos(payload, \'"action":"\') > 0 '
+        f'FROM {_LINES} AND panel_digest = $2 AND strpos(payload, \'"action":"\') > 0 '
         "GROUP BY 1, 2 ORDER BY 1, 2",
         [since, panel],
     ).fetchall()
     return [DayCount(*row) for row in rows]
 
+
+_LINES: Final = f"assessments WHERE created_at >= $1 AND {is_newest('assessments')}"
+"""The rows since a time that count."""
 
 # In JSON the quotes of any text are escaped, so this is found nowhere but in a decision.
 _ACTION: Final = (
@@ -158,8 +163,8 @@ _OUTCOME: Final = (
 def judges(connection: Connection, since: float) -> list[JudgeCount]:
     """Judges by how many of their judgments were vetted since then."""
     rows = connection.execute(
-        "SELECT judge, count(*) AS n, count(*) FILTER (WHERE accepted), count(*) FILTER (WHERE NOT accepted), "
-        "count(*) FILTER (WHERE accepted IS NULL) FROM assessments WHERE created_at >= $1 "
+        "SELECT judge, count(*) AS n, count(*) FILTER (WHERE accepted), count(*) FILTER (WHERE NOT accepted), "  # noqa: S608
+        f"count(*) FILTER (WHERE accepted IS NULL) FROM {_LINES} "
         "GROUP BY judge ORDER BY n DESC, judge LIMIT 100",
         [since],
     ).fetchall()
@@ -184,17 +189,17 @@ def spending(connection: Connection, since: float) -> list[Spending]:
 def failures(connection: Connection, since: float) -> list[FailureCount]:
     """Failures by kind: of single attempts, and of agents after all attempts."""
     rows = connection.execute(
-        """
+        f"""
         SELECT kind, CAST(sum(attempts) AS BIGINT), CAST(sum(agents) AS BIGINT) FROM (
             SELECT failure_kind AS kind, count(*) AS attempts, 0 AS agents FROM calls
             WHERE failure_kind IS NOT NULL AND started_at >= $1 GROUP BY failure_kind
             UNION ALL
-            SELECT s.failure_kind, 0, count(*) FROM agent_scores s
-            JOIN assessments a ON a.assessment_id = s.assessment_id
-            WHERE s.failure_kind IS NOT NULL AND s.stage IN ('agent', 'summariser') AND a.created_at >= $1
-            GROUP BY s.failure_kind
+            SELECT failure_kind, 0, count(*) FROM agent_scores
+            WHERE failure_kind IS NOT NULL AND stage IN ('agent', 'summariser')
+                AND assessment_id IN (SELECT assessment_id FROM {_LINES})
+            GROUP BY failure_kind
         ) counted GROUP BY kind ORDER BY 3 DESC, 2 DESC, kind
-        """,
+        """,  # noqa: S608 - our own text
         [since],
     ).fetchall()
     return [FailureCount(kind, attempts, agents) for kind, attempts, agents in rows]
@@ -205,7 +210,8 @@ class RunTotals:
     """What one run kept itself.
 
     Attributes:
-        outcomes: ``kept``, ``not_kept``, ``unscored`` or ``failed`` -> assessments.
+        outcomes: ``kept``, ``not_kept``, ``unscored`` or ``failed`` -> judgments, each once for a panel, by the newest
+            row that the run kept about it.
         attempts: HTTP requests; ``failures``, the failed ones by kind; ``unpriced`` have no cost.
     """
 
@@ -228,7 +234,7 @@ def run_totals(connection: Connection, run_ids: Sequence[str]) -> dict[str, RunT
     kinds: dict[str, dict[str, int]] = {one: {} for one in run_ids}
     for run_id, kind, n in connection.execute(
         f"SELECT run_id, {_OUTCOME}, count(*) FROM assessments WHERE run_id IN (SELECT unnest($1::VARCHAR[])) "  # noqa: S608
-        "GROUP BY 1, 2 ORDER BY 1, 2",
+        f"AND {is_newest('assessments', within_run=True)} GROUP BY 1, 2 ORDER BY 1, 2",
         [list(run_ids)],
     ).fetchall():
         outcomes[run_id][kind] = n
@@ -250,27 +256,13 @@ def run_totals(connection: Connection, run_ids: Sequence[str]) -> dict[str, RunT
 
 
 def newest_numbers(connection: Connection, since: float, panel: str | None, most: int) -> tuple[list[int], int]:
-    """The newest assessments (by one panel) since then, newest first; and how many there are altogether.
-
-    Of assessments of one judgment by one panel only the newest counts.
-    """
-    wanted = "created_at >= $1 AND ($2::VARCHAR IS NULL OR panel_digest = $2)"
-    values: list[Any] = [since, panel]
-    first, total = only_row(
-        connection,
-        f"SELECT (SELECT min(number) FROM (SELECT assessment_id AS number FROM assessments WHERE {wanted} "  # noqa: S608
-        f"ORDER BY assessment_id DESC LIMIT {int(most)}) newest), "
-        f"(SELECT count(*) FROM assessments WHERE {wanted})",
-        values,
-    )
-    if first is None:
-        return [], 0
+    """The newest assessments (by one panel) since then, newest first; and how many there are altogether."""
     rows = connection.execute(
-        f"SELECT max(assessment_id) AS number FROM assessments WHERE {wanted} AND assessment_id >= $3 "  # noqa: S608
-        "GROUP BY judgment_digest, panel_digest ORDER BY number DESC",
-        [*values, first],
+        f"SELECT assessment_id, count(*) OVER () FROM {_LINES} AND ($2::VARCHAR IS NULL OR panel_digest = $2) "  # noqa: S608
+        f"ORDER BY assessment_id DESC LIMIT {int(most)}",
+        [since, panel],
     ).fetchall()
-    return [number for (number,) in rows], int(total)
+    return [number for number, _ in rows], int(rows[0][1]) if rows else 0
 
 
 def facts(connection: Connection, numbers: Sequence[int]) -> list[Fact]:

@@ -14,6 +14,7 @@ import duckdb
 
 from metajudge.errors import StoreError, StoreLockedError
 from metajudge.store.migrating import migrate
+from metajudge.store.owner import owner_url
 from metajudge.store.sql import Connection, only_row
 
 MEMORY: Final = ":memory:"
@@ -254,15 +255,27 @@ def _check_length(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
         )
 
 
+def _in_use(path: Path, holder: re.Match[str] | None) -> StoreLockedError:
+    url = owner_url(path, int(holder["pid"])) if holder else None
+    if holder is not None and url is not None:
+        return StoreLockedError(
+            f"the store {path} is in use by the service at {url} (process {holder['pid']}), and one process at a time "
+            f"can have it. Ask the service: its pages show what is stored ({url}/assessments, {url}/reviews), and "
+            "`POST /v1/vet`, `POST /v1/vet/batch` or metajudge.client vet with its panels and policies. Or name "
+            "another file with --store, or stop the service",
+            service_url=url,
+        )
+    who = f"process {holder['pid']} ({holder['program']})" if holder else "another process"
+    return StoreLockedError(
+        f"the store {path} is in use by {who}; one process at a time can have it. Wait until that one ends or stop "
+        "it, or name another file with --store; a PostgreSQL store can be shared"
+    )
+
+
 def _cannot_open(path: Path, error: duckdb.Error) -> StoreError:
     text = str(error)
     if "Could not set lock" in text:
-        found = _HOLDER.search(text)
-        holder = f"process {found['pid']} ({found['program']})" if found else "another process"
-        return StoreLockedError(
-            f"the store {path} is in use by {holder}; one process at a time can have it. Wait until that one ends "
-            "or stop it, choose another file with --store, or ask the service that holds it"
-        )
+        return _in_use(path, _HOLDER.search(text))
     if "not a valid DuckDB database" in text:
         return StoreError(
             f"{path} exists but is not a metajudge store (no DuckDB file); it was left as it is. Choose another "

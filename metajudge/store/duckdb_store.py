@@ -21,6 +21,7 @@ from metajudge.store.group_commit import GroupCommit
 from metajudge.store.journal import Journal, Record
 from metajudge.store.lookups import KnownKeys, RecentAssessments, RecentReplies, key_hash
 from metajudge.store.protocol import RunRecord
+from metajudge.store.redaction import hide_headers
 from metajudge.store.reviews import StoredReviews
 from metajudge.store.rows import AssessmentWrite, decode, encode, item_row, judgment_row, reply_of_call
 from metajudge.store.sql import Connection
@@ -126,9 +127,10 @@ class DuckDBStore:
             self._replies.put(call.key, reply)
 
     async def save_assessment(self, key: str, judgment: Judgment, assessment: Assessment, run_id: str) -> None:
-        """Keeps a judgment (once per content) and its assessment, from when it returns on."""
-        write = self._assessment_write(key, judgment, assessment, run_id)
+        """Keeps a judgment (once per content) and its assessment, from when it returns on; see the protocol."""
         hashed = key_hash(key)
+        again = self._assessment_keys.may_contain(hashed)
+        write = self._assessment_write(key, judgment, assessment, run_id, again)
         self._assessment_keys.acknowledge(hashed)
         self._assessments.written(key)
         try:
@@ -142,7 +144,9 @@ class DuckDBStore:
             self._saved.clear()
         self._saved.update((judgment.item.digest, judgment.digest))  # only now: a cancelled save kept nothing
 
-    def _assessment_write(self, key: str, judgment: Judgment, assessment: Assessment, run_id: str) -> AssessmentWrite:
+    def _assessment_write(
+        self, key: str, judgment: Judgment, assessment: Assessment, run_id: str, again: bool
+    ) -> AssessmentWrite:
         try:
             payload = assessment.model_dump_json()
             item = None if judgment.item.digest in self._saved else item_row(judgment)
@@ -151,7 +155,7 @@ class DuckDBStore:
             raise StoreError(
                 f"judgment {judgment.id!r} cannot be stored: {error}. Texts must be valid Unicode"
             ) from error
-        return AssessmentWrite(key, run_id, assessment, payload, item, said)
+        return AssessmentWrite(key, run_id, assessment, payload, item, said, again)
 
     async def find_assessments(self, keys: Sequence[str]) -> dict[str, Assessment]:
         """The newest assessment per key, for the keys that have one."""
@@ -192,7 +196,7 @@ class DuckDBStore:
         Raises:
             StoreError: there is a run of this id already.
         """
-        config = orjson.dumps(run.config).decode()
+        config = orjson.dumps(hide_headers(run.config)).decode()
         await self._writer.run(lambda: self._start_run(run, config))
         if run.status != "running":
             await self.finish_run(run.run_id, run.status, run.finished_at or run.started_at, run.summary or {})
@@ -299,6 +303,8 @@ class DuckDBStore:
         numbered = self._journal.commit(records, segment)
         self._reply_keys.commit(numbered.replies)
         self._assessment_keys.commit(numbered.assessments)
+        for hashed in numbered.repeats:
+            self._assessment_keys.retract(hashed)
         self._untrimmed += len(records)
         if self._untrimmed >= _TRIM_EVERY and self._database.trim():
             self._untrimmed = 0

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import orjson
 
+from metajudge.store.newest import is_newest
 from metajudge.store.sql import Connection
 from metajudge.types import Assessment, Status
 
@@ -78,7 +79,7 @@ def newest_fitting(connection: Connection, wanted: NewestFilter, after: int, lim
 def _candidates(connection: Connection, wanted: NewestFilter, after: int, count: int) -> Iterator[list[int]]:
     """Numbers of those whose short columns fit, ascending, in lists of at most :data:`WINDOW`."""
     most = NUMBERS if wanted.patterns else count
-    conditions, values = ["a.assessment_id > $1", f"a.assessment_id IN ({_NEWEST})"], []
+    conditions, values = ["a.assessment_id > $1", is_newest("a")], []
     for name in _COLUMNS:
         value = getattr(wanted, name)
         if value is not None:
@@ -95,12 +96,6 @@ def _candidates(connection: Connection, wanted: NewestFilter, after: int, count:
         if len(numbers) < most:
             return
         after = numbers[-1]
-
-
-_NEWEST: Final = (
-    "SELECT max(assessment_id) FROM assessments WHERE assessment_id > $1 GROUP BY judgment_digest, panel_digest"
-)
-"""Where the newest of all is larger than $1, it is the newest of those that are."""
 
 
 def _rows(connection: Connection, numbers: Sequence[int], patterns: Sequence[str], count: int) -> list[tuple[int, str]]:

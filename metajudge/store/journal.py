@@ -1,16 +1,20 @@
 """Writes groups of records, each group in one transaction."""
 
+import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import duckdb
 
 from metajudge.compact_map import CompactMap
 from metajudge.store.keyed_reads import pairs
+from metajudge.store.lookups import key_hash
+from metajudge.store.repeats import Subject, sifted, subject_of
 from metajudge.store.rows import AssessmentWrite, Row, agent_rows, assessment_row, call_row, has_reply
 from metajudge.store.sql import only_row
-from metajudge.types import CallRecord
+from metajudge.types import Assessment, CallRecord
 
 Record = CallRecord | AssessmentWrite
 
@@ -76,12 +80,73 @@ def _halves(digest: str) -> tuple[int, int]:
     return int(digest[:16], 16), int(digest[16:], 16)
 
 
+class NewestRows:
+    """The newest row of each judgment and panel; belongs to the writer thread.
+
+    Their numbers are read when first asked for, which takes a store whose judgments are vetted again; then they take
+    16 bytes each.
+    """
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+        self._numbers: CompactMap | None = None
+        self._complete = True
+
+    def find(self, subjects: Iterable[Subject]) -> dict[Subject, Assessment]:
+        """The newest assessments about these."""
+        wanted = set(subjects)
+        if not wanted:
+            return {}
+        numbers = self._numbers_of(wanted)
+        rows = self._connection.execute(
+            "SELECT payload FROM assessments WHERE assessment_id BETWEEN $2 AND $3 "
+            "AND assessment_id IN (SELECT unnest($1::BIGINT[]))",
+            [numbers, min(numbers, default=0), max(numbers, default=0)],
+        ).fetchall()
+        found = [Assessment.model_validate_json(payload) for (payload,) in rows]
+        return {subject: one for one in found if (subject := subject_of(one)) in wanted}
+
+    def note(self, rows: Iterable[tuple[Subject, int]]) -> None:
+        """Notes rows that were appended."""
+        if self._numbers is not None:
+            for subject, number in rows:
+                self._numbers.put(_hash(subject), number)
+
+    def _numbers_of(self, subjects: Iterable[Subject]) -> list[int]:
+        if self._numbers is None and self._complete:
+            stored = pairs(self._connection, "assessments", f"md5_number_lower({_SUBJECT})", "assessment_id")
+            if stored is None:
+                self._complete = False
+            else:
+                self._numbers = CompactMap()
+                self._numbers.add(*stored)
+        if self._numbers is None:  # too many to hold
+            query = f"SELECT max(assessment_id) FROM assessments WHERE {_SUBJECT} IN (SELECT unnest($1::VARCHAR[])) "  # noqa: S608
+            found = self._connection.execute(f"{query} GROUP BY {_SUBJECT}", [[" ".join(one) for one in subjects]])
+            return [number for (number,) in found.fetchall()]
+        found_or_not = (self._numbers.get(_hash(subject)) for subject in subjects)
+        return [number for number in found_or_not if number is not None]
+
+
+_SUBJECT: Final = "(judgment_digest || ' ' || panel_digest)"
+
+
+def _hash(subject: Subject) -> int:
+    """As ``md5_number_lower`` has it in DuckDB."""
+    return int.from_bytes(hashlib.md5(" ".join(subject).encode(), usedforsecurity=False).digest()[8:], "little")
+
+
 @dataclass(frozen=True, slots=True)
 class Numbered:
-    """Which rows a group became: (hash of the key, number) of each reply and of each assessment."""
+    """Which rows a group became: (hash of the key, number) of each reply and of each assessment.
+
+    Attributes:
+        repeats: hashes of the keys of assessments that told nothing new, and so became no row.
+    """
 
     replies: list[tuple[int, int]]
     assessments: list[tuple[int, int]]
+    repeats: list[int]
 
 
 class Journal:
@@ -94,6 +159,7 @@ class Journal:
         self._agent_scores = connection.appender("agent_scores")
         self._items = Once(connection, "items", "item_digest")
         self._judgments = Once(connection, "judgments", "judgment_digest")
+        self._newest = NewestRows(connection)
         self._next_call = _next_number(connection, "call_id", "calls")
         self._next_assessment = _next_number(connection, "assessment_id", "assessments")
 
@@ -107,7 +173,7 @@ class Journal:
         calls = [record for record in records if isinstance(record, CallRecord)]
         writes = [record for record in records if isinstance(record, AssessmentWrite)]
         connection = self._connection
-        numbered = Numbered([], [])
+        numbered = Numbered([], [], [])
         connection.begin()
         try:
             if calls:
@@ -132,16 +198,32 @@ class Journal:
         numbered.replies.extend((row[1], row[0]) for row, call in zip(rows, calls, strict=True) if has_reply(call))
 
     def _append_assessments(self, writes: list[AssessmentWrite], numbered: Numbered) -> None:
+        known = self._keys_there([write.key for write in writes if write.again])
+        newest = self._newest.find(subject_of(write.assessment) for write in writes if write.key in known)
+        found = sifted(writes, known, newest)
+        numbered.repeats.extend(key_hash(write.key) for write in found.repeats)
+        if not found.news:
+            return
         first, now = self._next_assessment, time.time()
-        rows = [assessment_row(n, write, now) for n, write in enumerate(writes, first)]
+        rows = [assessment_row(n, write, now) for n, write in enumerate(found.news, first)]
         self._assessments.append_rows(rows)
         self._assessments.flush()
         numbered.assessments.extend((row[1], row[0]) for row in rows)
-        agents = [row for n, write in enumerate(writes, first) for row in agent_rows(n, write.assessment)]
+        self._newest.note((subject_of(write.assessment), n) for n, write in enumerate(found.news, first))
+        agents = [row for n, write in enumerate(found.news, first) for row in agent_rows(n, write.assessment)]
         if agents:
             self._agent_scores.append_rows(agents)
             self._agent_scores.flush()
-        self._next_assessment = first + len(writes)
+        self._next_assessment = first + len(found.news)
+
+    def _keys_there(self, keys: Sequence[str]) -> set[str]:
+        if not keys:
+            return set()
+        rows = self._connection.execute(
+            "SELECT DISTINCT key FROM assessments WHERE key_hash IN (SELECT unnest($1::UBIGINT[]))",
+            [[key_hash(key) for key in keys]],
+        ).fetchall()
+        return {key for (key,) in rows}
 
 
 def _next_number(connection: duckdb.DuckDBPyConnection, column: str, table: str) -> int:

@@ -87,6 +87,7 @@ class Connections:
         self._secret = self._options.get("password")
         self._pool: ConnectionPool[PgConnection] | None = None
         self._closed = threading.Event()
+        self._hurried = threading.Event()
 
     def connect(self) -> PgConnection:
         """A connection of its own, apart from the pool.
@@ -188,13 +189,13 @@ class Connections:
             try:
                 return attempt()
             except _UnknownOutcomeError as error:
-                if not safe or not pauses.wait(self._closed):
+                if not safe or not pauses.wait(self._hurried):
                     raise self._unknown(error.cause) from error.cause
             except PoolTimeout:
-                if not pauses.wait(self._closed):
+                if not pauses.wait(self._hurried):
                     raise self._none_free() from None
             except psycopg.Error as error:
-                if not passing(error) or not pauses.wait(self._closed):
+                if not passing(error) or not pauses.wait(self._hurried):
                     raise self.said(error, what) from error
 
     def _none_free(self) -> StoreUnavailableError:
@@ -252,9 +253,14 @@ class Connections:
     def closed(self) -> StoreError:
         return StoreError(f"the store {self.url} is closed; open it again to use it")
 
+    def hurry(self) -> None:
+        """From here on nothing is tried twice: the process is about to end, with or without the server."""
+        self._hurried.set()
+
     def close(self) -> None:
         """Lets go of the pool; a second call does nothing."""
         self._closed.set()
+        self.hurry()
         pool, self._pool = self._pool, None
         if pool is not None:
             pool.close(timeout=2)

@@ -1,13 +1,14 @@
 """Writes groups of records to PostgreSQL, each group in one transaction, its rows by COPY."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from metajudge.errors import StoreError
 from metajudge.store.postgres_connections import PgConnection
+from metajudge.store.repeats import Subject, sifted, subject_of
 from metajudge.store.rows import AssessmentWrite, Row, agent_rows, assessment_row, call_row
-from metajudge.types import CallRecord
+from metajudge.types import Assessment, CallRecord
 
 Record = CallRecord | AssessmentWrite
 
@@ -57,7 +58,7 @@ class PostgresJournal:
                 # Sorted, so that two replicas that save the same records wait for one another, but not in a circle.
                 _save(connection, _SAVE_ITEMS, [w.item for w in writes if w.item is not None])
                 _save(connection, _SAVE_JUDGMENTS, [w.judgment for w in writes if w.judgment is not None])
-                _copy_assessments(connection, writes)
+                _copy_assessments(connection, _with_news(connection, writes))
             connection.execute("UPDATE writers SET committed = $1 WHERE writer_id = $2", [number, self.writer_id])
 
     def committed(self, connection: PgConnection) -> int:
@@ -76,6 +77,33 @@ def _save(connection: PgConnection, query: str, rows: Iterable[Row]) -> None:
     once = {row[0]: row for row in rows}  # a statement may touch a row only once
     columns = zip(*(once[digest] for digest in sorted(once)), strict=True)
     connection.execute(query, [list(column) for column in columns])
+
+
+def _with_news(connection: PgConnection, writes: Sequence[AssessmentWrite]) -> list[AssessmentWrite]:
+    """Those that say something new.
+
+    Saving a judgment has locked its row, changed or not, until this transaction ends: no other replica can append
+    anything about it between this look and the rows that follow.
+    """
+    rows = connection.execute(
+        "SELECT DISTINCT key FROM assessments WHERE key = ANY($1::VARCHAR[])", [[write.key for write in writes]]
+    ).fetchall()
+    known = {key for (key,) in rows}
+    newest = _newest(connection, {subject_of(write.assessment) for write in writes if write.key in known})
+    return sifted(writes, known, newest).news
+
+
+def _newest(connection: PgConnection, subjects: Iterable[Subject]) -> Mapping[Subject, Assessment]:
+    wanted = sorted(subjects)
+    if not wanted:
+        return {}
+    rows = connection.execute(
+        "SELECT DISTINCT ON (judgment_digest, panel_digest) judgment_digest, panel_digest, payload FROM assessments "
+        "JOIN unnest($1::VARCHAR[], $2::VARCHAR[]) wanted (judgment_digest, panel_digest) "
+        "USING (judgment_digest, panel_digest) ORDER BY judgment_digest, panel_digest, assessment_id DESC",
+        [[one.judgment_digest for one in wanted], [one.panel_digest for one in wanted]],
+    ).fetchall()
+    return {Subject(*about): Assessment.model_validate_json(payload) for *about, payload in rows}
 
 
 def _copy_assessments(connection: PgConnection, writes: Sequence[AssessmentWrite]) -> None:

@@ -21,6 +21,7 @@ from metajudge.store.postgres_migrating import migrate
 from metajudge.store.postgres_reads import PostgresDialect
 from metajudge.store.postgres_writer import PostgresWriter
 from metajudge.store.protocol import RunRecord
+from metajudge.store.redaction import hide_headers
 from metajudge.store.reviews import StoredReviews
 from metajudge.store.rows import AssessmentWrite, item_row, judgment_row, reply_of_call
 from metajudge.store.sql import Connection
@@ -140,7 +141,7 @@ class PostgresStore:
         Raises:
             StoreError: there is a run of this id already.
         """
-        config = orjson.dumps(run.config).decode()
+        config = orjson.dumps(hide_headers(run.config)).decode()
         values = [run.run_id, run.command, run.started_at, config, self.writer_id]
 
         def insert(connection: Connection) -> bool:
@@ -205,6 +206,10 @@ class PostgresStore:
             await self.read(lambda connection: connection.execute(f"VACUUM {', '.join(_REDACTED)}"))
         return count
 
+    def hurry(self) -> None:
+        """Has whoever waits for a server that is away told at once; to be called before a process that must end."""
+        self.connections.hurry()
+
     async def close(self) -> None:
         """Commits what is queued and lets go of the connections; a second call does nothing.
 
@@ -216,6 +221,7 @@ class PostgresStore:
     def _close(self) -> None:
         atexit.unregister(self._close)
         untold = self._writer.stop()
+        self.hurry()
         self._threads.shutdown()
         self.connections.close()
         if untold is not None:

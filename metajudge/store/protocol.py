@@ -73,7 +73,11 @@ class Store(Protocol):
     def record_call(self, call: CallRecord) -> None: ...
 
     async def save_assessment(self, key: str, judgment: Judgment, assessment: Assessment, run_id: str) -> None:
-        """Keeps a judgment (once per content) and its assessment; several assessments of one key are a history."""
+        """Keeps a judgment (once per content) and its assessment; several assessments of one key are a history.
+
+        An assessment that says what the newest one of the judgment and panel says already leaves no further row, also
+        where several processes save it at the same time; see :mod:`metajudge.store.repeats`.
+        """
 
     async def find_assessments(self, keys: Sequence[str]) -> dict[str, Assessment]:
         """The newest assessment per key, for the keys that have one."""

@@ -5,7 +5,9 @@ from typing import Any, Final
 
 import orjson
 
+from metajudge.store.newest import is_newest
 from metajudge.store.protocol import RunRecord
+from metajudge.store.redaction import hide_headers
 from metajudge.store.sql import Connection as Cursor
 from metajudge.store.sql import only_row
 from metajudge.types import Assessment, Judgment
@@ -23,10 +25,9 @@ _RUNS: Final = """
 
 def newest_assessments(cursor: Cursor, after: int, limit: int) -> list[tuple[int, Assessment]]:
     """A page of the newest assessment of each judgment by each panel, by its number, ascending."""
-    newest = "SELECT max(assessment_id) FROM assessments GROUP BY judgment_digest, panel_digest"
     rows = cursor.execute(
-        f"SELECT assessment_id, payload FROM assessments WHERE assessment_id > $1 AND assessment_id IN ({newest}) "  # noqa: S608
-        "ORDER BY assessment_id LIMIT $2",
+        "SELECT a.assessment_id, a.payload FROM assessments a WHERE a.assessment_id > $1 "  # noqa: S608 - our own text
+        f"AND {is_newest('a')} ORDER BY a.assessment_id LIMIT $2",
         [after, limit],
     ).fetchall()
     return [(number, Assessment.model_validate_json(payload)) for number, payload in rows]
@@ -34,10 +35,9 @@ def newest_assessments(cursor: Cursor, after: int, limit: int) -> list[tuple[int
 
 def run_assessments(cursor: Cursor, run_id: str, after: int, limit: int) -> list[tuple[int, Assessment]]:
     """A page of the newest assessment of each judgment that a run itself kept, by its number, ascending."""
-    newest = "SELECT max(assessment_id) FROM assessments WHERE run_id = $1 GROUP BY judgment_digest, panel_digest"
     rows = cursor.execute(
-        f"SELECT assessment_id, payload FROM assessments WHERE assessment_id > $2 AND assessment_id IN ({newest}) "  # noqa: S608
-        "ORDER BY assessment_id LIMIT $3",
+        "SELECT a.assessment_id, a.payload FROM assessments a WHERE a.run_id = $1 AND a.assessment_id > $2 "  # noqa: S608
+        f"AND {is_newest('a', among='run_id = $1')} ORDER BY a.assessment_id LIMIT $3",
         [run_id, after, limit],
     ).fetchall()
     return [(number, Assessment.model_validate_json(payload)) for number, payload in rows]
@@ -56,7 +56,7 @@ def _run(row: Sequence[Any]) -> RunRecord:
         command=command,
         started_at=started_at,
         status=status,
-        config=orjson.loads(config),
+        config=hide_headers(orjson.loads(config)),  # earlier versions kept the values
         finished_at=at,
         summary=None if summary is None else orjson.loads(summary),
     )
@@ -66,39 +66,43 @@ def show(cursor: Cursor, name: str) -> dict[str, Any] | None:
     """Everything kept under a name: a judgment's, an item's, a run's, a case's, a review's, a proposal's or a policy's.
 
     Returns:
-        ``name``; ``runs``, ``judgments`` (with their items), ``assessments``, ``calls`` and ``reviews`` (with their
-        decisions) as lists of plain data, oldest first; ``audit_log``, what is on record about a case (its numbers,
+        ``name``; ``runs``, ``judgments`` (with their items), ``assessments``, ``history``, ``calls`` and ``reviews``
+        (with their decisions) as lists of plain data, oldest first. ``assessments`` holds one row for each judgment and
+        panel, the newest (under a run's id, the newest that the run kept), and ``history`` the earlier rows that it
+        replaced. ``audit_log``, what is on record about a case (its numbers,
         webhook deliveries), a proposal (backtests, activation) or a policy (versions, activations, snapshots);
         ``policies``, the contents of those that decided, by digest; ``calibrations``, of those behind probabilities,
         what they are for, fitted on and guarantee (whole under the digest's own name);
-        ``assessments_total`` and ``calls_total``, as the lists hold the newest ``MAX_SHOWN``. None where nothing has
-        that name.
+        ``assessments_total``, ``history_total`` and ``calls_total``, as the lists hold the newest ``MAX_SHOWN``. None
+        where nothing has that name.
     """
     judgments = _judgments(cursor, name)
     audit_log = _audit_log(cursor, name)
     requests = [key for one in audit_log for key in _requests(one["payload"])]
     run = cursor.execute(f"{_RUNS} WHERE r.run_id = $1", [name]).fetchall()
     assessments = "judgment_id = $1 OR item_id = $1 OR run_id = $1"
+    lines = is_newest("assessments", among=assessments)
+    history = f"({assessments}) AND NOT {lines}"
     calls = f"""run_id = $1 OR key IN (SELECT unnest($2::VARCHAR[])) OR key IN (
         SELECT request_key FROM agent_scores JOIN assessments USING (assessment_id) WHERE {assessments})"""  # noqa: S608
     found: dict[str, Any] = {
         "runs": [_run_data(_run(row)) for row in run],
         "judgments": judgments,
-        "assessments": [
-            {**row, "payload": orjson.loads(row["payload"])}
-            for row in _newest(cursor, "assessments", "assessment_id", assessments, name)
-        ],
+        "assessments": _assessments(cursor, lines, name),
+        "history": _assessments(cursor, history, name),
         "calls": _newest(cursor, "calls", "call_id", calls, name, requests),
         "reviews": _reviews(cursor, name),
         "audit_log": audit_log,
     }
-    decided = [*(one["payload"] for one in found["assessments"]), *(one["payload"] for one in audit_log)]
+    vetted = [one["payload"] for one in (*found["assessments"], *found["history"])]
+    decided = [*vetted, *(one["payload"] for one in audit_log)]
     found["policies"] = _policies(cursor, [one.get("decision") for one in decided])
-    found["calibrations"] = _calibrations(cursor, {one["payload"].get("calibration") for one in found["assessments"]})
+    found["calibrations"] = _calibrations(cursor, {one.get("calibration") for one in vetted})
     if not any(found.values()):
         return None
     totals = {
-        "assessments_total": _count(cursor, "assessments", assessments, name),
+        "assessments_total": _count(cursor, "assessments", lines, name),
+        "history_total": _count(cursor, "assessments", history, name),
         "calls_total": _count(cursor, "calls", calls, name, requests),
     }
     return {"name": name, **found, **totals}
@@ -214,6 +218,11 @@ def _calibrations(cursor: Cursor, digests: Iterable[str | None]) -> dict[str, An
         provenance = {key: value for key, value in whole["provenance"].items() if key != "questions"}
         found[name] = {"identity": whole["identity"], "provenance": provenance, "guarantees": whole["guarantees"]}
     return found
+
+
+def _assessments(cursor: Cursor, condition: str, name: str) -> list[dict[str, Any]]:
+    rows = _newest(cursor, "assessments", "assessment_id", condition, name)
+    return [{**row, "payload": orjson.loads(row["payload"])} for row in rows]
 
 
 def _newest(

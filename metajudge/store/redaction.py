@@ -1,13 +1,15 @@
-"""What is left of a record once its texts are forgotten: ids, digests, verdicts and numbers."""
+"""What is left of a record once something in it is taken out: forgotten texts, labels, secrets in headers."""
 
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import orjson
 
-from metajudge.types import AgentResult, Assessment
+from metajudge.types import AgentResult, Assessment, Judgment
 from metajudge.types.decision import Decision
 
 FORGOTTEN: Final = "[forgotten]"
+HIDDEN: Final = "[hidden]"
 
 
 def redact_item(payload: str) -> str:
@@ -81,3 +83,49 @@ def _redact_result(r: AgentResult) -> AgentResult:
             "draws": tuple(_redact_result(draw) for draw in r.draws),
         }
     )
+
+
+def hide_headers(config: Any) -> Any:
+    """A run's configuration with the names of request headers but not their values, any of which may be a secret."""
+    if isinstance(config, Mapping):
+        return {
+            name: dict.fromkeys(value, HIDDEN)
+            if name == "headers" and isinstance(value, Mapping)
+            else hide_headers(value)
+            for name, value in config.items()
+        }
+    return [hide_headers(one) for one in config] if isinstance(config, list | tuple) else config
+
+
+def without_label(judgment: Judgment) -> Judgment:
+    """A judgment for a reviewer who is still to find out what is right.
+
+    The caller's own data goes, too, as it may repeat the label.
+    """
+    item = judgment.item.model_copy(update={"label": None})
+    return judgment.model_copy(update={"item": item, "meta": {}})
+
+
+def without_labels(found: Mapping[str, Any], withheld: Callable[[str], bool]) -> dict[str, Any]:
+    """What a store's ``show`` gave, without the labels of some items and without what was derived from them.
+
+    Args:
+        withheld: whether the label of an item, by its id, must not be shown.
+
+    Returns:
+        The same with ``labels_withheld``: the ids of the items whose labels were taken out, where there are any.
+    """
+    items = {one["judgment"]["item"]["id"] for one in found["judgments"]}
+    hidden = {one for one in items | {one["item_id"] for one in found["reviews"]} if withheld(one)}
+    if not hidden:
+        return dict(found)
+    judgments = [
+        _without_label_data(one) if one["judgment"]["item"]["id"] in hidden else one for one in found["judgments"]
+    ]
+    reviews = [{**one, "truth": None} if one["item_id"] in hidden else one for one in found["reviews"]]
+    return {**found, "judgments": judgments, "reviews": reviews, "labels_withheld": sorted(hidden)}
+
+
+def _without_label_data(row: Mapping[str, Any]) -> dict[str, Any]:
+    judgment = row["judgment"]
+    return {**row, "judgment": {**judgment, "meta": {}, "item": {**judgment["item"], "label": None}}}

@@ -18,6 +18,8 @@ class AssessmentWrite:
 
     Attributes:
         item: row of ``items``, None where this process has stored it already; likewise ``judgment``.
+        again: whether there may be a row under this key already. Not in the write-ahead log: for what is replayed from
+            there, the database is asked.
     """
 
     key: str
@@ -26,6 +28,7 @@ class AssessmentWrite:
     payload: str
     item: Row | None
     judgment: Row | None
+    again: bool = True
 
 
 def encode(record: CallRecord | AssessmentWrite) -> bytes:

@@ -1,4 +1,4 @@
-"""The probability that a judgment is correct, by a calibration, laid over what vetting found."""
+"""The probability that a judgment is correct, by a calibration, and the decision of a guaranteed threshold on it."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,7 +7,8 @@ from enum import StrEnum
 import numpy as np
 
 from metajudge.calibration.agent_scores import AgentScores, scoring_model
-from metajudge.calibration.calibration import Calibration, Mark, Predictions
+from metajudge.calibration.calibration import Calibration, Predictions
+from metajudge.calibration.domain import Mark, outside_domain
 from metajudge.calibration.table import SignalTable, build_table
 from metajudge.errors import FailureKind, InputError
 from metajudge.evidence.rewards import RewardScore
@@ -96,28 +97,31 @@ class Probabilities:
         return cls(calibration, calibration.digest, scaled if reads_agents else None, rows, found, allow_other_identity)
 
     def complete(self, judgment: Judgment, assessment: Assessment) -> Assessment:
-        """Adds probability and, where the calibration holds a guaranteed threshold for the judge, its decision.
+        """Adds the probability and, where a guarantee covers the judgment, its threshold's decision.
 
-        Under a guarantee ``accepted`` is the guaranteed threshold's word, not the score's; what has no probability is
-        then unscored.
+        Under a guarantee ``accepted`` is the guaranteed threshold's decision, not the score's; without a probability
+        the judgment is then unscored. A judgment outside the calibration's domain carries no guarantee: it keeps the
+        decision of its score, like one by a judge that no guarantee covers.
         """
         probability, marks = self._probability(judgment, assessment)
-        found = self.calibration.guarantee_for(judgment.judge)
-        guarantee = None
-        if found is not None:
-            guarantee = GuaranteedThreshold(
-                threshold=found.threshold, target=found.target, delta=found.delta, approximate=found.approximate
-            )
         completed = assessment.model_copy(
             update={
                 "probability": probability,
                 "probability_marks": marks,
                 "calibration": self.digest,
                 "calibrated": probability is not None,
-                "guarantee": guarantee,
+                "guarantee": None,
             }
         )
-        return completed if guarantee is None else _decided(completed, guarantee)
+        promise = self.calibration.promise_for(judgment.judge, marks)
+        if promise is None or assessment.status is not Status.ASSESSED:
+            return completed
+        return _unscored(completed) if probability is None else _decided(completed, probability, promise.stamp())
+
+    def withheld(self, assessment: Assessment) -> bool:
+        """Whether the calibration has a guarantee for the judge, but this judgment lies outside its domain."""
+        covered = self.calibration.guarantee_for(assessment.judge) is not None
+        return covered and bool(outside_domain(assessment.probability_marks))
 
     def _probability(self, judgment: Judgment, assessment: Assessment) -> tuple[float | None, tuple[str, ...]]:
         row = self._row.get(judgment.id)
@@ -148,19 +152,14 @@ class Probabilities:
         return replace(said, agents=identity.agents, rubrics=identity.rubrics, prompts=identity.prompts)
 
 
-def _decided(assessment: Assessment, guarantee: GuaranteedThreshold) -> Assessment:
-    if assessment.status is not Status.ASSESSED:
-        return assessment
-    if assessment.probability is None:
-        message = f"no probability to hold against the guaranteed threshold: {', '.join(assessment.probability_marks)}"
-        return assessment.model_copy(
-            update={
-                "status": Status.UNSCORED,
-                "accepted": None,
-                "failure": Failure(kind=FailureKind.NO_EVIDENCE, message=message),
-            }
-        )
-    return assessment.model_copy(update={"accepted": guarantee.keeps(assessment.probability)})
+def _decided(assessment: Assessment, probability: float, guarantee: GuaranteedThreshold) -> Assessment:
+    return assessment.model_copy(update={"guarantee": guarantee, "accepted": guarantee.keeps(probability)})
+
+
+def _unscored(assessment: Assessment) -> Assessment:
+    message = f"no probability to compare with the guaranteed threshold: {', '.join(assessment.probability_marks)}"
+    failure = Failure(kind=FailureKind.NO_EVIDENCE, message=message)
+    return assessment.model_copy(update={"status": Status.UNSCORED, "accepted": None, "failure": failure})
 
 
 def _check_agents(calibration: Calibration, panels: Sequence[Panel]) -> None:

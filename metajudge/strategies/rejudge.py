@@ -58,7 +58,7 @@ async def rejudge(
 
 def judge_of(agent: Agent) -> PairwiseJudge:
     """The blind judge an agent is here: its model and parameters; it sees a reference as meta-judges do."""
-    return PairwiseJudge(agent.name, agent.model, agent.parameters, with_reference=True)
+    return PairwiseJudge(agent.name, agent.model, agent.parameters, with_reference=True, hide_identities=False)
 
 
 async def _ask(panel: Panel, agent: Agent, judgment: Judgment, verdict: AnyVerdict, retry: bool) -> AgentResult:

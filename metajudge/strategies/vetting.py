@@ -2,9 +2,11 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 from metajudge import __version__
+from metajudge.concurrency import off_the_loop
 from metajudge.errors import ConfigurationError, FailureKind
 from metajudge.families import Kinship, kinships
 from metajudge.strategies.cascade import cascade
@@ -101,7 +103,7 @@ class Vetter:
         if panel.strategy is StrategyName.SIGNALS:
             if evidence is None:
                 raise ConfigurationError("strategy signals needs the judgments around this one as evidence")
-            return evidence.outcome(panel, judgment)
+            return await off_the_loop(partial(evidence.outcome, panel, judgment), len(judgment.rationale))
         if kin := _kin(panel, judgment):
             if panel.families == "forbid":
                 return _forbidden(kin)

@@ -1,7 +1,7 @@
 """The result of vetting one judgment."""
 
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -124,13 +124,29 @@ class SignalValue(_Frozen):
     detail: str = ""
 
 
+GuaranteeUnit: TypeAlias = Literal["one_per_question", "any_wrong"]
+"""What stands for a question in the test of a threshold: one judgment drawn from it, or all that are kept together."""
+
+
 class GuaranteedThreshold(_Frozen):
-    """A threshold on the probability whose precision is guaranteed (see :mod:`metajudge.calibration.guarantee`)."""
+    """A threshold on the probability whose precision is guaranteed (see :mod:`metajudge.calibration.guarantee`).
+
+    Its scope (the last three fields) is absent from records of versions that did not store it.
+    """
 
     threshold: float
     target: float = Field(description="Precision guaranteed of what is kept.")
     delta: float = Field(description="Probability, over the draw of the labelled questions, that the guarantee fails.")
     approximate: bool = Field(default=False, description="Scores and threshold came from the same questions.")
+    judges: tuple[str, ...] = Field(
+        default=(), exclude_if=_unset, description="Whose judgments it speaks of, together and not each judge alone."
+    )
+    unit: GuaranteeUnit | None = Field(
+        default=None, exclude_if=_unset, description="What stood for a question when the threshold was tested."
+    )
+    questions: int | None = Field(
+        default=None, exclude_if=_unset, description="Labelled questions the threshold was set on."
+    )
 
     def keeps(self, probability: float) -> bool:
         """Whether a probability reaches the threshold, compared after rounding to 1e-9."""

@@ -153,7 +153,7 @@ class TestVanishedCallers:
         client = serve()
         url = client.base_url
         with socket.create_connection((url.host, url.port), 5) as one:
-            one.sendall(b"POST /v1/vet HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{")
+            one.sendall(b"POST /v1/vet HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 100\r\n\r\n{")
         assert client.get("/healthz").status_code == 200
 
     def test_in_the_middle_of_an_upload_no_file_is_left(self, serve, tmp_path):
@@ -161,7 +161,7 @@ class TestVanishedCallers:
         url = client.base_url
         folder = tmp_path / "s.duckdb.jobs"
         with socket.create_connection((url.host, url.port), 5) as one:
-            head = b"POST /v1/vet/batch HTTP/1.1\r\nhost: x\r\ncontent-type: application/x-ndjson\r\n"
+            head = b"POST /v1/vet/batch HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/x-ndjson\r\n"
             one.sendall(head + b"content-length: 100000\r\n\r\n{}\n")
             deadline = time.monotonic() + 5
             while not list(folder.iterdir()):
@@ -199,7 +199,9 @@ class TestSlowCallers:
     def test_a_body_that_does_not_arrive_is_408_and_the_connection_is_closed(self, serve, path):
         client = serve(limits=options.Limits(body_s=0.3))
         with socket.create_connection((client.base_url.host, client.base_url.port), 5) as slow:
-            head = b"POST %b HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\ncontent-type: application/json\r\n\r\n{"
+            head = (
+                b"POST %b HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 100\r\ncontent-type: application/json\r\n\r\n{"
+            )
             slow.sendall(head % path)
             answer = received(slow)
         assert answer.startswith(b"HTTP/1.1 408 ")
@@ -208,7 +210,7 @@ class TestSlowCallers:
     def test_an_upload_that_trickles_is_ended(self, serve, tmp_path):
         client = serve(limits=options.Limits(body_s=5, upload_s=0.6), store=tmp_path / "s.duckdb")
         with socket.create_connection((client.base_url.host, client.base_url.port), 5) as slow:
-            head = b"POST /v1/vet/batch HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\ncontent-type: "
+            head = b"POST /v1/vet/batch HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 1000\r\ncontent-type: "
             slow.sendall(head + b"application/x-ndjson\r\n\r\n")
             slow.settimeout(0.1)
             deadline, answer = time.monotonic() + 5, b""
@@ -244,7 +246,7 @@ class TestSlowCallers:
     def test_a_second_head_that_does_not_arrive_is_408_too(self, serve):
         client = serve(limits=options.Limits(head_s=0.4))
         with socket.create_connection((client.base_url.host, client.base_url.port), 5) as slow:
-            slow.sendall(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n")
+            slow.sendall(b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
             assert slow.recv(4096).startswith(b"HTTP/1.1 200 ")
             slow.sendall(b"GET /hea")
             assert received(slow).startswith(b"HTTP/1.1 408 ")
@@ -288,7 +290,7 @@ class TestLargeBodies:
     @pytest.mark.parametrize("path", [b"/v1/vet", b"/v1/vet/batch", b"/v1/rank", b"/nowhere"])
     def test_a_hundred_megabytes_by_their_length(self, serve, path):
         client = serve(limits=options.Limits(upload_bytes=50_000_000))
-        head = b"POST %b HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
+        head = b"POST %b HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
         answer, sent = self.send(client, head % (path, self.SIZE), (b"x" * 100_000 for _ in range(1000)))
         assert answer.startswith(b"HTTP/1.1 413 ")
         assert b"application/problem+json" in answer
@@ -297,7 +299,7 @@ class TestLargeBodies:
     @pytest.mark.parametrize("path", [b"/v1/vet", b"/v1/vet/batch"])
     def test_a_hundred_megabytes_in_chunks(self, serve, path, tmp_path):
         client = serve(limits=options.Limits(upload_bytes=1_000_000), max_body_bytes=500_000, store=tmp_path / "s.db")
-        head = b"POST %b HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
+        head = b"POST %b HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
         chunk = b"%x\r\n%b\r\n" % (100_000, b"x" * 100_000)
         answer, sent = self.send(client, head % path, (chunk for _ in range(1000)))
         assert answer.startswith(b"HTTP/1.1 413 ")

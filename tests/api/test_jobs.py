@@ -46,13 +46,14 @@ def ended(client, location, within=30, **options):
 
 
 def all_results(client, location):
+    """All results of a job, page by page, in input order; one that came twice is in there twice."""
     found, after = [], -1
     while True:
         page = client.get(f"{location}/results", params={"after": after, "limit": 7}).json()
         found += page["results"]
         after = page["next_cursor"]
         if after is None:
-            return found
+            return sorted(found, key=lambda one: one["item"])
 
 
 def test_a_batch_from_upload_to_results(serve, models, tmp_path):

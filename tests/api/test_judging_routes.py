@@ -70,8 +70,9 @@ class TestProducingVerdicts:
         assert (opened["action"], opened["reviews"]) == ("review.open", [review_id])
 
     def test_a_clash_the_judges_are_at_one_on_is_nobody_s_work(self, serve, models, tmp_path):
-        client = serve(panels={"default": panel_of(divided(models), "b")}, store=tmp_path / "s.duckdb")
-        assert client.post("/v1/clash", json={"item": ITEM}).json()["tally"]["triage"] == "accept"
+        client = serve(panels={"default": panel_of(divided(models), "bc")}, store=tmp_path / "s.duckdb")
+        item = {**ITEM, "responses": {"A": "a long answer", "B": "no"}}
+        assert client.post("/v1/clash", json={"item": item}).json()["tally"]["triage"] == "accept"
         assert client.get("/v1/reviews").json()["reviews"] == []
 
     def test_a_clash_on_a_service_that_keeps_nothing_is_answered(self, serve, models):

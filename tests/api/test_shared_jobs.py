@@ -7,13 +7,13 @@ import time
 
 import pytest
 
+from metajudge.errors import InputError
 from metajudge.types import Assessment, Status
 from metajudge.types.location import PostgresUrl
 from tests.doubles.judgments import judgment
 from tests.doubles.postgres_urls import stores_on_postgres
 
 pytest.importorskip("psycopg_pool", reason="extra postgres is not installed")
-pytest.importorskip("procrastinate", reason="extra postgres is not installed")
 
 postgres_store = importlib.import_module("metajudge.store.postgres_store")
 shared_jobs = importlib.import_module("metajudge.api.shared_jobs")
@@ -79,14 +79,14 @@ async def replica(url, monkeypatch):
         await store.close()
 
 
-async def send(jobs, count, key=None, one_item=False):
+async def send(jobs, count, key=None, one_item=False, owner="caller"):
     with jobs.upload() as (job_id, path):
         records = [judgment(id=f"j{n}", rationale=f"Reason {n}.").model_dump(mode="json") for n in range(count)]
         if one_item:
             for one in records:
                 one["item"]["id"] = "same"
         path.write_text("".join(json.dumps(one) + "\n" for one in records))
-        await jobs.add(job_id, "caller", panels_module.Choice(), count, key)
+        await jobs.add(job_id, owner, panels_module.Choice(), count, key)
     return job_id
 
 
@@ -110,6 +110,17 @@ async def test_two_replicas_work_on_one_job_and_each_item_has_one_result(replica
     page = await first.results(job_id, -1, 200)
     assert [row.item for row in page] == list(range(150))
     assert [row.seq for row in await second.results_since(job_id, 0, 200)] == list(range(1, 151))
+
+
+async def test_each_key_pages_through_its_own_jobs_alone(replica):
+    jobs = await replica(Panels(0.0))
+    sent = {name: [await send(jobs, 1, owner=name) for _ in range(2)] for name in ("alice", "bob")}
+    assert [one.job_id for one in await jobs.page(None, 5, "alice")] == sent["alice"][::-1]
+    assert [one.job_id for one in await jobs.page(sent["alice"][1], 5, "alice")] == sent["alice"][:1]
+    assert len(await jobs.page(None, 5)) == 4
+    assert [await jobs.owner(name) for name in (*sent["bob"], "nothing")] == ["bob", "bob", None]
+    with pytest.raises(InputError, match="no page of jobs"):
+        await jobs.page(sent["alice"][0], 5, "bob")
 
 
 async def test_the_upload_is_gone_once_the_job_has_ended(replica, url):
@@ -156,16 +167,20 @@ async def test_what_a_replica_that_left_was_at_is_finished_by_the_other(replica)
     assert (status.state, status.done) == ("done", 120)
 
 
-async def test_a_job_whose_lanes_were_never_queued_is_found(replica, monkeypatch):
+async def test_a_lane_of_a_job_that_has_ended_is_dropped_and_not_taken_for_ever(replica, url):
+    """A replica of an earlier version ends a job and knows nothing of lanes."""
+    import psycopg
+
     jobs = await replica(Panels())
-
-    async def killed(_job_id):
-        return None
-
-    with monkeypatch.context() as patch:
-        patch.setattr(jobs, "_defer_lanes", killed)
-        job_id = await send(jobs, 5)
-    assert (await ended(jobs, job_id)).done == 5
+    job_id = await send(jobs, 5)
+    await ended(jobs, job_id)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("INSERT INTO service_lanes (job_id, lane, lanes) VALUES (%s, 0, 8)", [job_id])
+        deadline = time.monotonic() + 10
+        while connection.execute("SELECT count(*) FROM service_lanes").fetchone() != (0,):
+            assert time.monotonic() < deadline, "the lane is still there"
+            await asyncio.sleep(0.05)
+    assert (await jobs.status(job_id)).state == "done"
 
 
 async def test_changes_are_told_to_the_other_replica_at_once(replica, monkeypatch):

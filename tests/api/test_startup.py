@@ -32,7 +32,14 @@ def nothing_is_served(monkeypatch, tmp_path):
     monkeypatch.setattr(uvicorn.Server, "run", run)
     monkeypatch.setattr(importlib.import_module("metajudge.api.logs"), "configure_logs", lambda **_: None)
     monkeypatch.chdir(tmp_path)
-    for name in ("METAJUDGE_API_KEY", "METAJUDGE_STORE", "METAJUDGE_SETTINGS", "METAJUDGE_CONFIG", "WEB_CONCURRENCY"):
+    for name in (
+        "METAJUDGE_API_KEY",
+        "METAJUDGE_STORE",
+        "METAJUDGE_SETTINGS",
+        "METAJUDGE_CONFIG",
+        "WEB_CONCURRENCY",
+        "METAJUDGE_ALLOWED_HOSTS",
+    ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
 
@@ -97,6 +104,39 @@ def test_a_placeholder_for_the_webhooks_secret():
     settings = replace(Settings.load(environ={"HOME": "/nowhere"}), webhook_secret="replace-me")
     with pytest.raises(ConfigurationError, match="METAJUDGE_WEBHOOK_SECRET"):
         server.check_provider_keys([panel_config({})], settings)
+
+
+class TestAllowedHosts:
+    @pytest.fixture
+    def options(self, monkeypatch):
+        """The options of a service that was about to start."""
+        made = []
+        application = importlib.import_module("metajudge.api.app")
+        build = application.create_app
+        monkeypatch.setattr(application, "create_app", lambda given, **rest: made.append(given) or build(given, **rest))
+        return made
+
+    def test_flags_win_over_the_file_and_the_file_over_the_environment(self, options, monkeypatch, tmp_path):
+        (tmp_path / "s.toml").write_text('[service]\nallowed_hosts = ["File.example"]\n')
+        monkeypatch.setenv("METAJUDGE_ALLOWED_HOSTS", "env.example, ::1")
+        started("--config", "s.toml", "--allowed-host", "flag.example", "--allowed-host", "b.example")
+        started("--config", "s.toml")
+        started()
+        found = [one.allowed_hosts for one in options]
+        assert found == [("flag.example", "b.example"), ("file.example",), ("env.example", "::1")]
+
+    def test_another_server_takes_them_too(self, options, monkeypatch):
+        monkeypatch.setenv("METAJUDGE_API_KEY", GOOD)
+        monkeypatch.setenv("METAJUDGE_ALLOWED_HOSTS", "judge.example")
+        server.app()
+        assert options[0].allowed_hosts == ("judge.example",)
+
+    def test_what_is_no_name_is_refused_with_its_place(self, monkeypatch, tmp_path):
+        assert "--allowed-host: '*' is no host name" in refusal("--allowed-host", "*")
+        (tmp_path / "s.toml").write_text('[service]\nallowed_hosts = ["http://a"]\n')
+        assert "s.toml: service.allowed_hosts: 'http://a'" in refusal("--config", "s.toml")
+        monkeypatch.setenv("METAJUDGE_ALLOWED_HOSTS", "a:80")
+        assert "METAJUDGE_ALLOWED_HOSTS: 'a:80'" in refusal()
 
 
 class TestSeveralWorkers:
@@ -193,6 +233,13 @@ class TestProcesses:
         assert second.returncode == 2
         assert second.stderr.splitlines()[-1].startswith("metajudge: ")
         assert "Traceback" not in second.stderr
+
+    def test_what_it_creates_is_for_its_own_user_alone(self, tmp_path):
+        with process(tmp_path) as (_, client):
+            assert client.get("/readyz").status_code == 200
+            made = {path.name: path.stat().st_mode & 0o077 for path in tmp_path.iterdir() if ".duckdb" in path.name}
+        assert {"s.duckdb", "s.duckdb.service"} <= set(made)
+        assert not any(made.values()), made
 
     def test_a_port_in_use_is_said_with_exit_code_2(self, tmp_path):
         import subprocess

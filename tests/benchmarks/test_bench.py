@@ -125,7 +125,14 @@ def test_the_same_data_give_the_same_report(small):
 
 def test_the_report_shows_every_judge_and_no_machine_path(small):
     page = to_html(report_of(found(bench_of(small))))
-    for words in ("owl", "hawk", "all judges", "both orders agree", "Swap consistency", "2000 resamples"):
+    for words in (
+        "owl",
+        "hawk",
+        "all judges",
+        "both orders agree",
+        "Swap consistency",
+        "by question; precision 10,000 resamples",
+    ):
         assert words in page
     assert str(small.parent) not in page
 

@@ -21,26 +21,36 @@ from tests.doubles.judgebench import game, pair
 PAIRS = 40
 
 
-def records():
+SEEN = range(PAIRS)
+"""The pairs fitted on."""
+FRESH = range(1_000, 1_000 + PAIRS)
+
+
+def records(numbers):
     """The owl is right where it agrees with itself, which is on three pairs of four; the hawk says half of that."""
     games = []
-    for number in range(PAIRS):
+    for number in numbers:
         stays = number % 4 != 3
         games.append(game(number, "AB", "A>B"))
         games.append(game(number, "BA", "B>A" if stays else "A>B", label="B>A"))
         games.append(game(number, "AB", "A>B" if number % 2 else "B>A", judge="hawk"))
-    return [pair(number) for number in range(PAIRS)], games
+    return [pair(number) for number in numbers], games
 
 
 @pytest.fixture
 def place(folder):
-    return folder(*records())
+    return folder(*records(FRESH))
+
+
+@pytest.fixture
+def seen(folder):
+    return folder(*records(SEEN))
 
 
 @pytest.fixture(scope="module")
 def fitted(tmp_path_factory):
     where = tmp_path_factory.mktemp("fit")
-    for name, rows in zip(("pairs", "judgments"), records(), strict=True):
+    for name, rows in zip(("pairs", "judgments"), records(SEEN), strict=True):
         (where / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     judgments = open_judgments([where]).all()
     table = build_table(judgments, ["order"], report=lambda judgment: judgment.judge == "owl")
@@ -84,8 +94,7 @@ def test_rows_at_given_coverage_and_at_the_guarantee(place, file):
     assert f"{SCORE_NAME}, best 60 %" in rows
     (owl,) = findings.judges
     assert owl.reliability
-    assert any("out-of-fold" in note for note in owl.notes)
-    assert any("90 % confidence" in note for note in owl.notes)
+    assert any("one judgment drawn per question" in note for note in owl.notes)
     assert "calibration" in findings.provenance
     assert "reliability" in to_html(report_of(findings))
 
@@ -95,7 +104,33 @@ def test_without_a_guarantee_there_is_no_guaranteed_row_and_nothing_is_accepted_
     calibrated = load_calibrated(file(), bench)
     findings = bench.findings(bench.plan(), (), calibrated)
     assert not [name for name in rows_of(findings, "owl") if name.startswith("guaranteed")]
-    assert calibrated.threshold_for("owl") is None
+    assert {calibrated.promise_of(row) for row in bench.observations.rows} == {None}
+
+
+def test_questions_of_the_fit_are_never_kept_under_the_guarantee(seen, file):
+    bench = bench_of(seen, judges=("owl",))
+    calibrated = load_calibrated(file(guarantee(0.01)), bench)
+    findings = bench.findings(bench.plan(), (), calibrated)
+    assert not [name for name in rows_of(findings, "owl") if name.startswith("guaranteed")]
+    (owl,) = findings.judges
+    assert any("out-of-fold" in note for note in owl.notes)
+    assert "No guarantee covers 80 of 80 judgments, which lie outside its domain." in owl.notes
+    lines = [json.loads(line) for line in score_lines(bench, (), calibrated)]
+    assert {line["guaranteed"] for line in lines} == {False}
+    assert {tuple(line["probability_marks"]) for line in lines} == {("seen_in_fit",)}
+
+
+def test_a_row_kept_by_a_promise_for_several_judges_claims_nothing_for_one_of_them(place, file, fitted):
+    both = fitted.identity.model_copy(update={"judges": ("hawk", "owl")})
+    together = fitted.model_copy(update={"identity": both, "guarantees": (guarantee(),)})
+    path = file()
+    together.save(path)
+    bench = bench_of(place, judges=("owl",))
+    findings = bench.findings(bench.plan(), (), load_calibrated(path, bench, allow_other_identity=True))
+    assert "guaranteed 90 %, judges together" in rows_of(findings, "owl")
+    assert "guaranteed 90 %" not in rows_of(findings, "owl")
+    (owl,) = findings.judges
+    assert any("Judgments by hawk and owl, taken together and not each judge alone" in note for note in owl.notes)
 
 
 def test_an_approximate_guarantee_is_called_so(place, file):
@@ -110,7 +145,7 @@ def test_scores_carry_probability_marks_and_acceptance_by_the_guarantee(place, f
     assert len(lines) == 80
     for line in lines:
         assert 0 <= line["probability"] <= 1
-        assert line["probability_marks"] == ["seen_in_fit"]
+        assert (line["probability_marks"], line["guaranteed"]) == ([], True)
         assert line["accepted"] is (line["probability"] >= 0.75)
         assert line["accepted"] is (line["signals"]["order"]["state"] == "agree")
 

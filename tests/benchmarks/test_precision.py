@@ -148,3 +148,23 @@ def test_swap_outcomes_are_counted_apart():
     counts = swap_counts(games)
     assert (counts.both_right, counts.both_wrong, counts.disagree) == (1, 1, 2)
     assert (counts.one_undecided, counts.both_undecided) == (2, 1)
+
+
+def test_the_interval_of_a_precision_is_by_question_and_copies_do_not_narrow_it():
+    """Eight judges on each question know no more of it than one: as independent judgments they would seem to."""
+    correct, names = [1, 0, 1, 1] * 25, [f"q{number}" for number in range(100)]
+    (one,) = precision_rows(observations(correct), [selection([1] * 100)], [])
+    eightfold = observations(correct * 8, questions=names * 8)
+    (eight,) = precision_rows(eightfold, [selection([1] * 800)], [])
+    few, many = one.cells[OVERALL].precision, eight.cells[OVERALL].precision
+    assert (many.n, many.questions) == (800, 100)
+    assert many.high - many.low > 0.9 * (few.high - few.low)
+    assert many.method == "percentile cluster bootstrap"
+
+
+def test_perfect_agreement_is_never_an_interval_of_one_point():
+    seen = observations([1] * 24, questions=[f"q{number // 2}" for number in range(24)])
+    (row,) = precision_rows(seen, [keep_all(seen)], [])
+    assert row.cells[OVERALL].precision.low < 0.8
+    curve = coverage_curve(seen, Score("s", [1 - number / 100 for number in range(24)]))
+    assert all(point.low < 0.85 for point in curve.points)

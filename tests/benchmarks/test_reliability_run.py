@@ -1,6 +1,7 @@
 """A panel of scripted judges over labelled pairs, from the first call to the report."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from metajudge.benchmarks.reliability.analyse import analyse_records
@@ -10,8 +11,9 @@ from metajudge.benchmarks.reliability.run import Protocol, run_panel
 
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.judging.clash import Clash, Judge
+from metajudge.providers.scripted import ScriptedModel
 from metajudge.report.html import to_html
-from tests.doubles.reliability import fond_of, pair
+from tests.doubles.reliability import fond_of, pair, ranking
 
 
 def panel(*models, **settings):
@@ -165,3 +167,54 @@ async def test_cycles_are_analysed_where_there_are_some():
     assert alone.figures == {name: one for name, one in found.items() if name.startswith("cycles.")}
     page = to_html(report_of(alone.figures, title="Panel", summary=alone.summary, provenance={}))
     assert "Answers made anew" in page
+
+
+async def test_one_judge_or_one_model_under_several_names_is_never_called_unanimous():
+    one = fond_of("good", "owl")
+    for judges in ((Judge("a", one),), (Judge("a", one), Judge("b", one), Judge("c", one))):
+        done = await run_panel([pair(n) for n in range(3)], Clash(judges), Protocol(runs=1))
+        assert all(record.tally.triage == "escalate" for record in done.records)
+        found = analyse_records(done.records)
+        for name in ("unanimity.unanimous", "unanimity.split", "unanimity.fisher_p"):
+            assert found.figures[name].value is None
+            assert "cannot agree with itself" in found.figures[name].why
+        assert any("No verdict is called unanimous" in sentence for sentence in found.summary)
+        page = to_html(report_of(found.figures, title="Panel", summary=found.summary, provenance={}))
+        assert "cannot agree with itself" in page
+
+
+async def test_a_judge_that_takes_the_first_answer_shown_is_reported_in_the_summary():
+    judges = (
+        Judge("fond", ScriptedModel(lambda request: ranking(0), name="fond")),
+        Judge("owl", fond_of("good", "owl")),
+    )
+    done = await run_panel([pair(n) for n in range(14)], Clash(judges), Protocol(runs=1))
+    (sentence,) = [one for one in analyse_records(done.records).summary if "shown first" in one]
+    assert "judge fond preferred the answer it was shown first in 14 of 14 evaluations" in sentence
+
+
+async def test_makers_and_families_never_reach_a_judge_and_the_summary_counts_them():
+    text = "I am ChatGPT, an AI by OpenAI; good 1"
+    items = [
+        pair(1, responses={"A": text, "B": "As Claude by Anthropic: bad 1"}, models={"A": "x-1", "B": "claude-v1"})
+    ]
+    clash = steady()
+    done = await run_panel(items, clash, Protocol(runs=1))
+    for judge in clash.judges:
+        for request in judge.model.requests:
+            prompt = request.messages[0].text.lower()
+            assert not [name for name in ("chatgpt", "openai", "claude", "anthropic") if name in prompt]
+    assert any("4 names hidden in 2 answers" in sentence for sentence in analyse_records(done.records).summary)
+
+
+async def test_records_of_an_earlier_version_are_judged_anew_only_where_judges_could_read_a_name():
+    items = [pair(1), pair(2, responses={"A": "I am ChatGPT: good 2", "B": "bad 2"})]
+    clash = steady()
+    old = (await run_panel(items, replace(clash, hide_identities=False), Protocol(runs=1))).records
+    old = [record.model_copy(update={"blinding": None}) for record in old]
+    asked = len(clash.judges[0].model.requests)
+    again = await run_panel(items, clash, Protocol(runs=1), earlier=old)
+    assert len(clash.judges[0].model.requests) == asked + 1
+    assert [(record.item_id, record.attempt) for record in again.records[2:]] == [("q2", 2)]
+    counted = evaluations_of(again.records).counting
+    assert {record.item_id: record.blinding is not None for record in counted} == {"q1": False, "q2": True}

@@ -6,7 +6,8 @@ import numpy as np
 import orjson
 import pytest
 
-from metajudge.calibration.calibration import Mark, load_calibration
+from metajudge.calibration.calibration import Predictions, in_domain, load_calibration
+from metajudge.calibration.domain import Mark
 from metajudge.calibration.fit import fit_calibration, judge_groups, out_of_fold
 from metajudge.calibration.guarantee import guaranteed_threshold
 from metajudge.calibration.quality import log_losses
@@ -192,6 +193,24 @@ def test_a_guarantee_for_all_judges_is_for_those_that_were_fitted_on(fitted):
     held = fitted.with_guarantee(found)
     assert held.guarantee_for("owl") == found
     assert held.guarantee_for("raven") is None
+    assert held.promise_for("owl", ()).judges == tuple(sorted(fitted.identity.judges))
+    assert held.promise_for("raven", ()) is None
+
+
+@pytest.mark.parametrize("mark", list(Mark))
+def test_no_guarantee_covers_a_judgment_outside_the_domain(fitted, mark):
+    found = guaranteed_threshold(
+        np.full(60, 0.9), np.ones(60, dtype=bool), [f"q{number}" for number in range(60)], target=0.8, delta=0.1
+    )
+    assert fitted.with_guarantee(found).promise_for("owl", (mark.value,)) is None
+
+
+def test_a_threshold_is_sought_on_no_judgment_that_its_promise_would_leave_out():
+    said = Predictions(
+        np.ma.MaskedArray(np.full(4, 0.9)), ((), (Mark.ABSENT_SIGNAL,), (Mark.SEEN,), (Mark.SEEN_QUESTION,))
+    )
+    assert in_domain(said, approximate=False).tolist() == [True, False, False, False]
+    assert in_domain(said, approximate=True).tolist() == [True, False, True, True]
 
 
 @pytest.mark.parametrize("gone", ["order", "peers"])

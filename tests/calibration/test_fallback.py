@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from metajudge.calibration.calibration import Mark
 from metajudge.calibration.candidates import Candidate
+from metajudge.calibration.domain import Mark
 from metajudge.calibration.fallback import Fallback, FallbackLosses, base_odds, draw_in
 from metajudge.calibration.fit import fit_calibration
 from metajudge.calibration.quality import log_losses

@@ -1,6 +1,7 @@
 """``metajudge calibrate`` as a user runs it, on judgments made with a known truth."""
 
 import json
+import math
 import random
 
 import pytest
@@ -84,9 +85,10 @@ def test_a_threshold_is_stored_with_its_meaning_and_marked_where_it_is_approxima
     assert "No guaranteed threshold stored" in calibrate("show", "owl.json").stdout
     done = threshold(calibrate, "owl.json", "labelled.jsonl", "0.7", "--out", "with.json")
     assert done.returncode == 0, done.stderr
-    assert "with 90 % confidence at least 70 % of what is kept is right" in done.stdout
+    assert "Judgments by owl with a probability of" in done.stdout
+    assert "with 90 % confidence at least 70 % of them are right, one judgment drawn per question" in done.stdout
     assert "approximate" in done.stdout
-    assert "Guarantee: Keep scores" in calibrate("show", "with.json").stdout
+    assert "Guarantee: Judgments by owl with a probability" in calibrate("show", "with.json").stdout
 
 
 def test_on_questions_of_its_own_it_is_not_approximate(calibrate):
@@ -106,7 +108,10 @@ def test_where_nothing_can_be_guaranteed_it_abstains_and_never_accepts_all(calib
 def test_plan(calibrate):
     done = calibrate("plan", "--target", "0.9", "--rate", "0.95")
     assert done.returncode == 0
-    assert 100 < int(done.stdout.split()[1]) < 1000
+    threshold_alone = calibrate("plan", "--target", "0.9", "--rate", "0.95", "--share", "0")
+    alone, total = (int(one.stdout.split()[1]) for one in (threshold_alone, done))
+    assert 100 < alone < 1000
+    assert total == math.ceil(alone / 0.6), "the labels of the fit are labels, too"
 
 
 @pytest.mark.parametrize(
@@ -153,7 +158,7 @@ def test_a_threshold_takes_those_of_the_calibrations_judges_that_are_in_the_data
         "threshold", "--calibration", "all.json", "--data", "two.jsonl", "--target", ".6", "--out", "x.json"
     )
     assert done.returncode == 0, done.stderr
-    assert "of judgments by owl, wren together, not of each judge alone" in done.stdout
+    assert "Judgments by owl and wren, taken together and not each judge alone" in done.stdout
     assert calibrate("show", "all.json", "--data", "two.jsonl").returncode == 0
     (folder / "none.jsonl").write_text("\n".join(lines).replace('"owl"', '"emu"').replace('"wren"', '"rhea"') + "\n")
     done = calibrate("threshold", "--calibration", "all.json", "--data", "none.jsonl", "--target", ".6")

@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from metajudge.cli.app import app
-from metajudge.errors import ConfigurationError, InputError, PolicyError, StoreError
+from metajudge.errors import BadLineError, ConfigurationError, InputError, PolicyError, StoreError
 from tests.doubles.cases import RELEVANCE, by_stage, flood
 from tests.doubles.llm_server import LLMServer
 from tests.test_webhook import Receiver
@@ -90,7 +90,11 @@ def test_bad_cases_are_set_aside_with_reasons_and_the_others_judged(run, cases, 
         file.write('{"id": "empty", "type": "climate", "stages": []}\n')
     with LLMServer(by_stage) as server:
         done = run("case", cases, *judge(server), "--out", "out.jsonl")
-    assert done.exit_code == 1
+        asked = server.count
+        with pytest.raises(BadLineError, match=r"first of 3 bad lines"):
+            run("case", cases, *judge(server), "--out", "strict.jsonl", "--store", "strict.duckdb", "--strict")
+        assert server.count == asked
+    assert done.exit_code == 0
     assert "3 cases could not be judged" in done.stdout
     reasons = [json.loads(line)["reason"] for line in (tmp_path / "out.jsonl.rejects.jsonl").read_text().splitlines()]
     assert "no weight profile for type 'cyber'" in reasons[0]

@@ -346,3 +346,41 @@ class TestWrongInput:
             run("clash", "many.jsonl", *judges(server, "openai:one"), *flags)
         (record,) = records("k26.jsonl")
         assert [group[0] for group in record.tally.ranking] == [f"m{n}" for n in range(25, -1, -1)]
+
+
+class TestOneJudge:
+    def test_one_judge_is_never_unanimous_and_one_that_takes_the_first_answer_is_reported(self, run):
+        def first(body):
+            labels = list(requested_schema(body)["properties"]["scores"]["properties"])
+            scores = json.loads(score_answer(2)(body))["scores"]
+            return json.dumps({"scores": scores, "comparison": "First.", "ranking": labels})
+
+        with LLMServer(answer=first) as server:
+            given = ("--responses", "given", *judges(server, "fond=openai:one"), "--out", "clash.jsonl")
+            single = run("clash", write_items("one.jsonl", 1), *given[:-1], "a.jsonl")
+            many = run("clash", write_items("q.jsonl", 12), *given, "--json", "c.json", "--report", "c.html")
+        assert "escalate (one voter cannot agree with itself)" in single.output
+        assert "(unanimous)" not in single.output
+        assert "100%" not in single.output
+        summary = json.loads(Path("c.json").read_text())["summary"]
+        assert (summary["unanimous"], summary["escalated"]) == (0, 12)
+        (found,) = summary["first_shown"]
+        assert (found["first"], found["n"], found["reported"]) == (12, 12, True)
+        sentence = "judge fond preferred the answer it was shown first in 12 of 12 evaluations"
+        assert sentence in many.output
+        assert sentence in found["sentence"]
+        assert sentence in Path("c.html").read_text()
+        assert "Blinding: no name to hide." in many.output
+
+    def test_what_was_hidden_is_counted_in_the_output_and_listed_in_the_report(self, run):
+        texts = {"a": "As GPT-4 by OpenAI, I say: it is long.", "b": "no"}
+        with LLMServer(answer=answer) as server:
+            path = write_items("q.jsonl", 2, responses=texts)
+            given = ("--responses", "given", *judges(server), "--out", "clash.jsonl", "--report", "c.html")
+            done = run("clash", path, *given)
+        assert "Blinding: 4 names hidden in 2 answers (2 makers, 2 model families)." in done.output.replace(
+            "2 model families, 2 makers", "2 makers, 2 model families"
+        )
+        page = Path("c.html").read_text()
+        assert "hidden: maker" in page
+        assert "3 to 8" in page

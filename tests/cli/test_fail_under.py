@@ -12,7 +12,7 @@ from metajudge.cli.fail_under import (
     of_findings,
     of_vetting,
     parse_fail_under,
-    settle,
+    tell_missed,
 )
 from metajudge.errors import ConfigurationError
 
@@ -58,7 +58,7 @@ def test_nothing_kept_is_not_a_precision_of_one():
 
 
 def test_accepted_counts_unscored_and_failed_judgments_as_not_kept():
-    summary, labels = SimpleNamespace(accepted=3, judgments=10), SimpleNamespace(kept=2, kept_correct=2)
+    summary, labels = SimpleNamespace(accepted=3, judgments=10), SimpleNamespace(kept=SimpleNamespace(n=2, successes=2))
     precision, accepted = of_vetting([Bar("precision", 1.0), Bar("accepted", 0.31)], summary, labels)
     assert precision.passed
     assert (accepted.share, accepted.passed) == (0.3, False)
@@ -95,22 +95,24 @@ def test_of_a_benchmark_only_what_would_be_kept_is_held_against_the_bar():
     assert asked.share == 0.25
 
 
-def test_an_unfinished_run_keeps_its_own_exit_code(capsys):
-    missed = [Reached(Bar("accepted", 0.9), 1, 2)]
-    assert settle(0, missed) == 1
-    assert settle(130, missed) == 130
-    assert settle(3, missed) == 3
-    assert settle(0, [Reached(Bar("accepted", 0.5), 1, 2)]) == 0
+def test_a_missed_bar_is_told(capsys):
+    assert tell_missed([Reached(Bar("accepted", 0.9), 1, 2)])
+    assert not tell_missed([Reached(Bar("accepted", 0.5), 1, 2)])
     assert "accepted 0.5 (1 of 2 kept) is below 0.9" in capsys.readouterr().err
 
 
 def test_the_command_says_what_was_missed(metajudge):
     summary, code = metajudge.json("vet", SAMPLE, "--fail-under", "precision=0.95", "--fail-under", "accepted=0.1")
-    assert code == 1
+    assert code == 5
     assert [(one["measure"], one["passed"], one["n"]) for one in summary["fail_under"]] == [
         ("precision", False, 40),
         ("accepted", True, 96),
     ]
+
+
+def test_a_bar_that_is_met_is_0_although_judges_gave_no_verdict(metajudge):
+    summary, code = metajudge.json("vet", SAMPLE, "--fail-under", "precision=0.5")
+    assert (code, summary["failures"]) == (0, {"no_verdict": 3})
 
 
 def test_precision_without_labels_ends_with_exit_code_2(metajudge):

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from metajudge.cli.judge import judge
 from metajudge.cli.vet import vet
-from metajudge.errors import ConfigurationError, InputError
+from metajudge.errors import BadLineError, ConfigurationError, InputError
 from metajudge.prompts.judge import render_pairwise_system
 from metajudge.readers import open_judgments, write_jsonl
 from tests.doubles.judging import item, verdict
@@ -231,7 +231,11 @@ class TestBadInput:
             file.write('nonsense\n{"id": "x", "question": "q", "responses": {"A": "1"}}\n')
         with LLMServer(answer=answer("A>B")) as server:
             done = run("judge", items, *judges(server), "--out", "out.jsonl")
-        assert done.exit_code == 1
+            asked = server.count
+            with pytest.raises(BadLineError, match="first of 2 bad lines"):
+                run("judge", items, *judges(server), "--out", "o.jsonl", "--store", "o.duckdb", "--strict")
+            assert server.count == asked
+        assert done.exit_code == 0
         assert [one["line"] for one in lines("out.jsonl.rejects.jsonl")] == [7, 8]
         assert len(lines("out.jsonl")) == 24
 

@@ -8,7 +8,7 @@ import typer
 from typer.testing import CliRunner
 
 from metajudge.cli.peers import peers
-from metajudge.errors import ConfigurationError, InputError
+from metajudge.errors import BadLineError, ConfigurationError, InputError
 from metajudge.peers.ballots import to_line
 from tests.peers.elections import NAMES, ballots, failed
 
@@ -65,10 +65,11 @@ class TestRankings:
         assert "published" in markdown
         assert json.loads(Path("r.json").read_text())["title"] == "Peer evaluation"
 
-    def test_lost_ballots_are_told_and_end_with_1(self, run):
+    def test_lost_ballots_are_told_and_end_with_1_under_strict(self, run):
         write([*ballots(4, evaluators=NAMES[:5]), *(failed(f"q{n}", "fox", "refused") for n in range(4))])
         done = run("--rankings", "ballots.jsonl", *QUICK, "--report", "o.md")
-        assert done.exit_code == 1
+        assert done.exit_code == 0
+        assert run("--rankings", "ballots.jsonl", *QUICK, "--strict").exit_code == 1
         assert "4 ballots lost to failures" in done.output
         assert "fox failed on every ballot (4 refused)" in done.output
         assert "Lost ballots" in Path("o.md").read_text()
@@ -78,7 +79,9 @@ class TestRankings:
         with Path("ballots.jsonl").open("a") as file:
             file.write('{"question_id": "q9", "evaluator": "ant", "ranking": ["bee", "bee"]}\nnonsense\n')
         done = run("--rankings", "ballots.jsonl", *QUICK)
-        assert done.exit_code == 1
+        assert done.exit_code == 0
+        with pytest.raises(BadLineError, match="names 'bee' more than once"):
+            run("--rankings", "ballots.jsonl", *QUICK, "--strict")
         assert "ballots.jsonl:5" not in done.output
         assert "ballots.jsonl:25: the ranking names 'bee' more than once" in done.output
         assert "2 lines of ballots.jsonl are no ballots" in done.output

@@ -15,7 +15,7 @@ from scipy.stats import kendalltau, pearsonr, rankdata
 from typer.testing import CliRunner
 
 from metajudge.cli.peers import peers
-from metajudge.errors import ConfigurationError, InputError
+from metajudge.errors import BadLineError, ConfigurationError, InputError
 from tests.doubles.llm_server import LLMServer
 from tests.peers.elections import NAMES
 from tests.peers.fake_models import answer, is_ranking, said
@@ -421,7 +421,9 @@ class TestFailures:
             with Path("questions.jsonl").open("a") as file:
                 file.write('nonsense\n{"id": "q9", "question": " "}\n')
             done = run(*flags)
-        assert done.exit_code == 1
+            with pytest.raises(BadLineError, match=r"questions\.jsonl:4"):
+                run(*flags, "--strict")
+        assert done.exit_code == 0
         assert "questions.jsonl:4" in done.output
         assert "2 lines of questions.jsonl are no questions" in done.output
 

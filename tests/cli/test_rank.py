@@ -77,11 +77,14 @@ def test_every_rule_prints_and_is_the_librarys(panel, rule):
     assert data["scores"] == pytest.approx(dict(expected.scores))
 
 
-def test_bad_lines_are_shown_and_the_exit_code_says_so(metajudge, tmp_path):
+def test_bad_lines_are_shown_and_end_with_1_under_strict(metajudge, tmp_path):
     path = tmp_path / "bad.jsonl"
     path.write_text('{"ranking": ["a", "b"]}\n{"ranking": ["a", "a"]}\n', "utf-8")
     done = metajudge("rank", path)
-    assert done.returncode == 1
+    assert done.returncode == 0
+    strict = metajudge("rank", path, "--strict")
+    assert (strict.returncode, strict.stdout) == (1, "")
+    assert "bad.jsonl:2: the ranking names 'a' twice" in strict.stderr
     assert "bad.jsonl:2: the ranking names 'a' twice" in done.stderr
     assert "1 ballot\n" in done.stdout
 
@@ -141,3 +144,36 @@ def test_a_model_that_always_wins_is_a_users_error_with_the_way_out(metajudge, t
 def test_a_missing_file_is_a_users_error():
     with pytest.raises(UserError, match=r"cannot read nowhere\.csv"):
         within("nowhere.csv")
+
+
+def test_judgments_without_models_are_refused_and_never_ranked_by_place(metajudge, tmp_path):
+    def one(number, **models):
+        item = {"id": f"q{number}", "question": f"{number}?", "responses": {"A": "x", "B": "y"}}
+        return {
+            "id": f"j{number}",
+            "item": item | ({"models": models} if models else {}),
+            "judge": "g",
+            "verdict": "B>A",
+        }
+
+    path = tmp_path / "j.jsonl"
+    path.write_text("\n".join(json.dumps(one(number)) for number in range(3)), "utf-8")
+    done = metajudge("rank", path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "item.models" in done.stderr
+    assert "--map models.A=COLUMN,models.B=COLUMN" in done.stderr
+
+    rows = [one(1, A="gpt", B="claude"), one(2, A="claude", B="gpt"), one(3, A="gpt", B="claude"), one(4)]
+    path.write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    done = metajudge("rank", path)
+    assert "2 candidates, 3 ballots" in done.stdout
+    assert "proves nothing about any single question" in done.stdout
+    assert done.stderr.count("left out:") == 1
+
+
+def test_a_table_is_ranked_by_the_models_that_a_mapping_names(metajudge, tmp_path):
+    path = tmp_path / "v.csv"
+    path.write_text("p,x,y,w,m,n\n?,a,b,B,gpt,claude\n", "utf-8")
+    mapping = "question=p,responses.A=x,responses.B=y,verdict=w,judge:=me,models.A=m,models.B=n"
+    done = metajudge("rank", path, "--map", mapping, "--json")
+    assert json.loads(done.stdout)["ranking"] == [["claude"], ["gpt"]]

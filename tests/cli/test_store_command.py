@@ -31,13 +31,13 @@ def test_a_postgresql_url_is_taken_from_option_and_environment_and_never_printed
     assert listed, first.stderr + again.stderr
     shown = metajudge("show", listed[0]["run_id"])
     said = "".join(one.stdout + one.stderr for one in (first, again, shown))
-    assert first.returncode == again.returncode == 1, said  # the sample has bad lines
+    assert first.returncode == again.returncode == 0, said
     assert json.loads(again.stdout)["judgments"] > 90
     assert [run["command"] for run in listed] == ["vet", "vet"]
     assert ":***@" in said
     assert password not in said
     written = {path.name for path in metajudge.folder.iterdir()}
-    assert written <= {"metajudge.rejects.jsonl", "config"}, "something was written beside"
+    assert written <= {"config"}, "something was written beside"
 
 
 def test_copy_there_and_back(metajudge, url):

@@ -56,8 +56,9 @@ def test_of_two_equal_results_one_stays(folder):
 
 
 def test_labels_are_told_of_what_was_decided(folder):
-    folder.write_part("a", [row(1), row(2, "failed", failure="timeout"), {**row(3), "correct": None}])
-    assert folder.labels().to_pylist() == [{"id": "j1", "accepted": True, "correct": True}]
+    first = {**row(1), "item_id": "i1"}
+    folder.write_part("a", [first, row(2, "failed", failure="timeout"), {**row(3), "correct": None}])
+    assert folder.labels().to_pylist() == [{"id": "j1", "item_id": "i1", "accepted": True, "correct": True}]
 
 
 def test_an_empty_folder_has_nothing(folder):

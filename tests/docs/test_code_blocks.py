@@ -152,8 +152,9 @@ def test_marked_blocks_run_in_order(page, tmp_path):
         elif block.mark == "run":
             for command in block.commands:
                 ended = run([sys.executable, "-m", "metajudge", *words(command)], tmp_path)
-                # 1 says that some of the sample's judgments have no verdict, which is what they are for.
-                assert ended.returncode in (0, 1), f"{block.place}: {command}\n{ended.stdout}\n{ended.stderr}"
+                # 1 is `calibrate threshold`, which can guarantee nothing on a sample this small.
+                expected = (0, 1) if "calibrate threshold" in command else (0,)
+                assert ended.returncode in expected, f"{block.place}: {command}\n{ended.stdout}\n{ended.stderr}"
                 assert "Traceback" not in ended.stderr
 
 

@@ -1,7 +1,10 @@
+import random
+import re
 import time
 
 import pytest
 
+from metajudge.evidence import text_verdict
 from metajudge.evidence.text_verdict import NoTextVerdict, TextVerdict, read_text_verdict
 
 AB = (("A", "A"), ("B", "B"))
@@ -140,3 +143,39 @@ def test_a_long_text_without_a_verdict_is_read_in_linear_time() -> None:
         start = time.process_time()
         read_text_verdict(text, AB)
         assert time.process_time() - start < 2
+
+
+class TestLinearPatternsReadWhatTheQuadraticOnesRead:
+    """The patterns that were replaced, beside what stands in their place, on random short texts."""
+
+    MARK = re.compile(r"\[\[\s*([^\[\]]{1,80}?)\s*\]\]")
+    CHAIN = r"(?:(?i:assistant|answer)\s+)?(?:{labels})"
+    COMPARISON = r"(?<![\w>=<]){chain}(?:\s*(?:>>|<<|>|<|=)\s*{chain})+(?![\w>=<])"
+
+    @staticmethod
+    def texts(parts: list[str], count: int) -> list[str]:
+        draw = random.Random(7)
+        return ["".join(draw.choices(parts, k=draw.randint(1, 14))) for _ in range(count)]
+
+    def test_marks(self) -> None:
+        found = 0
+        for text in self.texts(
+            ["[", "]", "[[", "]]", " ", "\n", "\u2003", "A", "B", ">", "=", "tie", "x" * 79, "C"], 40_000
+        ):
+            old = [(one[0], one[1].strip()) for one in self.MARK.finditer(text)]
+            new = [(one[0], one[1].strip()) for one in text_verdict._MARK.finditer(text) if len(one[1].strip()) <= 80]
+            assert new == old, text
+            found += len(old)
+        assert found > 1_000
+
+    @pytest.mark.parametrize("labels", [("A", "B"), ("A", "AB"), ("m", "M")])
+    def test_chains(self, labels: tuple[str, str]) -> None:
+        chain = self.CHAIN.format(labels="|".join(sorted(labels, key=len, reverse=True)))
+        comparison = re.compile(self.COMPARISON.format(chain=chain))
+        forms = text_verdict._forms(tuple((label, label) for label in labels))
+        found = 0
+        for text in self.texts([*labels, *labels, " ", "  ", ">", ">>", "=", "<", "\n", ".", "x", "Answer "], 40_000):
+            old = [one.span() for one in comparison.finditer(text)]
+            assert list(text_verdict._chains(text, 0, forms)) == old, text
+            found += len(old)
+        assert found > 1_000

@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from metajudge.errors import InputError
-from metajudge.judging.blinding import HIDDEN_NAME, Blinding, blind, hide_names, identifying_names, unblind
+from metajudge.judging.blinding import Blinding, blind, unblind
 from metajudge.types import Ranking
 
 
@@ -61,28 +61,3 @@ def test_nobody_and_a_name_twice_are_errors():
             blind(names, seed=0, evaluation="e", judge="j")
     with pytest.raises(ValidationError):
         Blinding(seed=0, evaluation="e", judge="j", order=("x", "x"))
-
-
-class TestNames:
-    def test_a_model_that_names_itself_is_not_recognised_by_its_words(self):
-        names = (*identifying_names("openai/gpt-4o-mini", "openai"), *identifying_names("claude-sonnet-4-5"))
-        text = "As GPT-4, made by OpenAI, I say: gpt 4o mini. Claude 3.5 disagrees; CLAUDE-SONNET-4-5, too."
-        hidden = hide_names(text, names)
-        assert hidden.text.count(HIDDEN_NAME) == 5
-        assert not any(word in hidden.text.lower() for word in ("gpt", "openai", "claude"))
-        assert "GPT-4" in hidden.found
-        assert "Claude 3.5" in hidden.found
-
-    def test_a_name_the_question_is_about_stays(self):
-        hidden = hide_names("Claude is a first name.", ["claude"], question="Is Claude a first name?")
-        assert hidden.text == "Claude is a first name."
-        assert hidden.found == ()
-
-    @pytest.mark.parametrize("text", ["claudette", "A", "llamas", "o3", "command and nova", "together we go"])
-    def test_words_are_left_alone(self, text):
-        names = [
-            name
-            for model in ("claude-3", "A", "llama-3", "o3", "command-r", "nova-pro")
-            for name in identifying_names(model)
-        ]
-        assert hide_names(text, [*names, *identifying_names("llama-3-70b", "together")]).text == text

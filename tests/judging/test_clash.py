@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from metajudge.clash_reviews import wants_person
 from metajudge.errors import ConfigurationError, FailureKind, ModelTimeoutError, RefusedError
 from metajudge.judging.answers import Candidate
 from metajudge.judging.blinding import blind
@@ -290,3 +291,28 @@ async def test_rankings_become_judgments_by_the_labels_the_judge_saw():
     assert first.labels == ("A0", "A1", "A2")
     assert (second.verdict, second.no_verdict) == (None, record.votes[1].failure.message)
     assert first.item.responses == {"x": "xx", "y": "y", "z": "zzz"}
+
+
+class TestNobodyAgreesAlone:
+    async def test_one_judge_is_not_unanimous_and_the_record_says_why(self):
+        record = await one(question(x="a long answer", y="b"), panel(ranks_by(LONG)))
+        assert record.winner == "x"
+        assert (record.tally.unanimous, record.tally.triage) == (False, "escalate")
+        assert record.tally.why == "one voter cannot agree with itself"
+        assert recount(record) == record.tally
+
+    async def test_the_same_model_under_two_names_is_one_voter(self):
+        clash = Clash(judges=(Judge("j", ranks_by(LONG, name="m")), Judge("k", ranks_by(LONG, name="m"))))
+        record = await one(question(x="a long answer", y="b"), clash)
+        assert record.tally.independent == 1
+        assert record.tally.triage == "escalate"
+        assert recount(record) == record.tally
+
+    async def test_a_record_of_an_earlier_version_loses_the_unanimity_of_one(self):
+        data = (await one(question(x="a long answer", y="b"), panel(ranks_by(LONG)))).model_dump(mode="json")
+        del data["tally"]["independent"], data["blinding"]
+        data["tally"] |= {"unanimous": True, "triage": "accept", "why": None}
+        record = ClashRecord.model_validate(data)
+        assert (record.tally.unanimous, record.tally.triage) == (False, "escalate")
+        assert record.tally.why == "one voter cannot agree with itself"
+        assert wants_person(record)

@@ -12,12 +12,12 @@ from metajudge.errors import (
     RateLimitedError,
     RefusedError,
 )
-from metajudge.judging import PairwiseJudge
+from metajudge.judging import PairwiseJudge, judgment_of
 from metajudge.judging.pairwise import orders_of
 from metajudge.providers.model import Parameters
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.providers.stack import Resources, wrap_model
-from metajudge.types import Reply, Usage
+from metajudge.types import Item, Reply, Usage
 from tests.doubles.judging import arbitrary, item, prefers, verdict
 
 SWAP = {"A": "B", "B": "A"}
@@ -187,3 +187,28 @@ def test_orders_of_two_of_three_responses_and_of_a_pair():
     three = item(responses={"A": "1", "B": "2", "C": "3"})
     assert orders_of(three, pair=("C", "A")) == (("A", "C"), ("C", "A"))
     assert orders_of(item(), "given") == (("A", "B"),)
+
+
+class TestIdentities:
+    LEAKING = Item(
+        id="q", question="What is 2 + 2?", responses={"a": "As GPT-4 by OpenAI, 4.", "b": "I am Claude: 4"},
+        models={"a": "gpt-4", "b": "claude-v1"},
+    )  # fmt: skip
+
+    async def test_names_are_hidden_where_the_item_names_its_models_and_the_record_keeps_text_and_report(self):
+        model = ScriptedModel([verdict("A=B")])
+        game = await PairwiseJudge("j", model).compare(self.LEAKING, ("a", "b"))
+        prompt = model.requests[0].messages[0].text.lower()
+        assert not [name for name in ("gpt", "openai", "claude") if name in prompt]
+        made = judgment_of(game)
+        assert made.item == self.LEAKING
+        assert [one["text"] for one in made.meta["blinding"]["hidden"]] == ["GPT-4", "OpenAI", "Claude"]
+
+    @pytest.mark.parametrize("change", [{"models": None}, {"responses": {"a": "4", "b": "five"}}])
+    async def test_the_request_is_the_same_as_ever_where_nothing_is_hidden(self, change):
+        item = self.LEAKING.model_copy(update=change)
+        model = ScriptedModel([verdict("A=B")])
+        judge = PairwiseJudge("j", model)
+        game = await judge.compare(item, ("a", "b"))
+        assert model.requests[0].messages == judge.request(item, ("a", "b")).messages
+        assert "blinding" not in judgment_of(game).meta

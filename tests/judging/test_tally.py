@@ -71,7 +71,37 @@ def test_weights_count_in_scores_and_in_every_denominator():
 
 def test_one_candidate_wins_without_a_margin():
     found = tally(["only"], [Voter("j")], {"j": ranking("only")})
-    assert (found.status, found.winner, found.margin, found.unanimous) == ("ok", "only", None, True)
+    assert (found.status, found.winner, found.margin, found.unanimous) == ("ok", "only", None, False)
+
+
+@pytest.mark.parametrize(
+    ("candidates", "voters", "why"),
+    [
+        (("a", "b"), [Voter("j")], "one voter cannot agree with itself"),
+        (("a", "b"), [Voter("j", 3.0, model="gpt-4o")], "one voter cannot agree with itself"),
+        (
+            ("a", "b"),
+            [Voter("j", model="gpt-4o"), Voter("k", model="openai/GPT-4o")],
+            "2 voters are one model, which cannot agree with itself",
+        ),
+        (
+            ("a", "b"),
+            [Voter("j", model="gpt-4o"), Voter("candidate:x", panel=False, model="gpt-4o")],
+            "2 voters are one model, which cannot agree with itself",
+        ),
+        (("a",), [Voter("j"), Voter("k")], "one candidate: there was nothing to prefer"),
+    ],
+)
+def test_nobody_is_unanimous_alone_and_it_says_why(candidates, voters, why):
+    found = tally(candidates, voters, {voter.name: ranking(">".join(candidates)) for voter in voters})
+    assert found.winner == "a"
+    assert (found.unanimous, found.triage, found.why) == (False, "escalate", why)
+
+
+def test_two_models_that_agree_are_unanimous():
+    voters = [Voter("j", model="gpt-4o"), Voter("k", model="gpt-4o-mini")]
+    found = tally(["a", "b"], voters, dict.fromkeys("jk", ranking("a>b")))
+    assert (found.unanimous, found.triage, found.why, found.independent) == (True, "accept", None, 2)
 
 
 class TestLostJudges:

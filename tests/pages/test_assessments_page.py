@@ -88,7 +88,6 @@ class TestOne:
             "REVIEW PRIORITY by policy verdict_score: doubtful: the score is in the middle band",
             "It rests on score 1.7, confidence 0.6",
             "Response A is better than Response B A>B",
-            "the item's label is A>B right",
             "3 apart",
             "strict on accuracy: the steps are checked one by one.",
             "timeout no reply within 60 s",
@@ -121,10 +120,12 @@ class TestOne:
 
     def test_who_read_it_decides_nothing_about_it_blind(self, filled):
         visitor = filled(2)
-        visitor.submit("/preferences", {"blind": "true"})
         marked = "your decision is not recorded as a blind one"
+        visitor.submit("/preferences", {"blind": "true"})
         assert not any(marked in visitor.see(f"/reviews/{name}") for name in visitor.reviews)
+        visitor.submit("/preferences", {"blind": "false"})
         visitor.see("/assessments/2")
+        visitor.submit("/preferences", {"blind": "true"})
         assert [marked in visitor.see(f"/reviews/{name}") for name in visitor.reviews].count(True) == 1
 
     def test_forgotten_texts_are_said_to_be_gone(self, filled):

@@ -176,7 +176,9 @@ class TestAttacks:
             assert page.evaluate("window.attacked") is None
         screenshot(page, "case-hostile", tmp_path)
         page.keyboard.press("p")
-        page.wait_for_selector("text=Formatted")
+        page.wait_for_selector("button:has-text('As written')")
+        assert page.locator(".prose").count() > 0
+        assert page.evaluate("window.attacked") is None
         page.keyboard.press("t")
         page.wait_for_selector("#record")
         page.keyboard.press("w")

@@ -139,7 +139,18 @@ class TestBlind:
         for hidden in ("fox-2", "FOX-2", "bear-1", "owl", "j1", "A tie", "0.0010", "observer"):
             assert hidden not in page, hidden
         assert "[name hidden]" in page
-        assert "It is <strong>Paris</strong>" in page
+        assert "It is **Paris**" in page
+
+    def test_a_record_of_an_earlier_version_that_hid_no_makers_is_blind_here(self, opened):
+        texts = {"fox-2": "As GPT-4, made by OpenAI, I say Paris.", "owl": "I am Claude from Anthropic: Paris."}
+        given = tuple(
+            one.model_copy(update={"text": texts.get(one.name, one.text), "hidden_names": ()})
+            for one in SPLIT.candidates
+        )
+        _, _, page = opened(SPLIT.model_copy(update={"candidates": given}))
+        assert "I say Paris" in page
+        for hidden in ("GPT-4", "OpenAI", "Claude", "Anthropic"):
+            assert hidden not in page, hidden
 
     def test_the_list_hides_the_verdict_too(self, opened):
         visitor, _, _ = opened(UNANIMOUS)

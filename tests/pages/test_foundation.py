@@ -22,7 +22,7 @@ class TestHeaders:
         assert "unsafe" not in policy
         assert "frame-ancestors 'none'" in policy
         assert response.headers["x-content-type-options"] == "nosniff"
-        assert response.headers["referrer-policy"] == "no-referrer"
+        assert response.headers["referrer-policy"] == "same-origin"
         assert response.headers["cache-control"] == "no-store"
 
     def test_errors_have_them_too(self, visit):
@@ -105,6 +105,26 @@ class TestLogin:
         assert visitor.submit("/logout").headers["location"] == "/login"
         visitor.see("/login")
         assert visitor.submit("/preferences", {"blind": "true"}).headers["location"].startswith("/login")
+
+    def test_a_copy_of_the_cookie_is_nobodys_after_logging_out(self, visit):
+        visitor = visit(api_key=KEY)
+        visitor.see("/login")
+        visitor.submit("/login", {"key": KEY})
+        copy = dict(visitor.cookies)
+        assert visitor.see("/jobs")
+        visitor.submit("/logout")
+        visitor.cookies.clear()
+        visitor.cookies.update(copy)
+        assert visitor.get("/jobs").headers["location"].startswith("/login")
+
+    def test_keys_cannot_be_tried_without_end_even_if_the_last_one_is_right(self, visit):
+        visitor = visit(api_key=KEY)
+        visitor.see("/login")
+        statuses = [visitor.submit("/login", {"key": f"wrong {number}"}).status_code for number in range(25)]
+        assert statuses[:15] == [401] * 15
+        assert statuses[-1] == 429
+        response = visitor.submit("/login", {"key": KEY})
+        assert (response.status_code, int(response.headers["retry-after"]) <= 3) == (429, True)
 
     def test_a_part_of_a_page_leads_the_whole_page_to_the_login(self, visit):
         visitor = visit(api_key=KEY)
@@ -190,6 +210,16 @@ class TestSessions:
         now[0] += sessions_module.SESSION_S
         assert sessions.decode(cookie) is None
 
+    def test_what_was_ended_is_remembered_no_longer_than_it_would_have_lasted(self):
+        now = [1000.0]
+        sessions = sessions_module.Sessions(clock=lambda: now[0])
+        first = sessions.new()
+        sessions.end(first)
+        assert sessions.decode(sessions.encode(first)) is None
+        now[0] += sessions_module.SESSION_S
+        sessions.end(second := sessions.new())
+        assert list(sessions._ended) == [second.nonce]
+
     def test_a_form_token_is_no_session(self):
         sessions = sessions_module.Sessions()
         session = sessions.new()
@@ -207,7 +237,7 @@ def test_a_key_without_a_scope_is_told_which(visit):
 
 def test_judged_markdown_acts_and_loads_nothing():
     text = importlib.import_module("metajudge.api.pages.judged_text")
-    made = text.judged(
+    made = text.formatted(
         "# Head\n<script>x()</script> **bold** [a](javascript:x) [b](https://e.example) [c](/reviews) "
         "![p](http://e.example/p.png)\n\n<svg onload=x>\n\n| a |\n|---|\n| <b onclick=x>1</b> |\n"
     )
@@ -221,6 +251,6 @@ def test_judged_markdown_acts_and_loads_nothing():
     assert "<h1" not in made
     assert "<strong>bold</strong>" in made
     assert 'rel="noopener noreferrer nofollow"' in made
-    assert text.judged("<b>", as_written=True) == '<pre class="text">&lt;b&gt;</pre>'
+    assert text.judged("<b>") == '<div class="text">&lt;b&gt;</div>'
     assert "(empty)" in text.judged(" ")
     assert "(not there)" in text.judged(None)

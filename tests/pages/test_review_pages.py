@@ -37,7 +37,8 @@ class TestQueue:
     def test_an_empty_store_says_so_and_what_to_do(self, filled):
         said = words(filled(0, cases=False).see("/reviews"))
         assert "Nothing waits for a person" in said
-        assert "metajudge vet --policy" in said
+        assert "POST /v1/vet" in said
+        assert "metajudge vet" not in said, "the service has the store: a command could not open it"
 
     def test_no_store_is_an_error_for_people(self, visit):
         response = visit().get("/reviews")

@@ -8,20 +8,25 @@ from dataclasses import replace
 import pytest
 
 from metajudge.errors import AuthError, BudgetExceeded, ModelTimeoutError
+from metajudge.judging.blinding import blind
+from metajudge.judging.ranking import ranking_request
 from metajudge.peers.domains import ALIASES, DOMAINS, criteria_for
 from metajudge.peers.protocol import (
     answer_key,
     answer_question,
+    asked_alike,
     ballot_key,
+    blinding_of,
     peers_of,
     rank_answers,
     ranking_settings,
 )
 from metajudge.peers.questions import Question, read_questions
-from metajudge.providers.model import Parameters
+from metajudge.providers.model import Parameters, request_key
 from metajudge.providers.scripted import ScriptedModel
 
 QUESTION = Question(id="q1", question="What is 2 + 2?")
+LEAKING = {"alpha": "As GPT-4 by OpenAI I say 4.", "beta": "I am Claude from Anthropic: 5", "gamma": "4"}
 ANSWERS = {"alpha": "As alpha-model I say 4.", "beta": "5", "gamma": ""}
 
 
@@ -183,3 +188,28 @@ class TestQuestions:
         found, rejects = read_questions(path)
         assert [one.id for one in found] == ["a"]
         assert [one.line for one in rejects] == [2, 3, 4]
+
+
+class TestIdentities:
+    def test_makers_and_families_are_hidden_and_the_ballot_says_which_and_where(self):
+        one = peer(in_order)
+        ballot = rank(one, LEAKING)
+        prompt = one.model.requests[0].messages[0].text.lower()
+        assert not [name for name in ("gpt", "openai", "claude", "anthropic") if name in prompt]
+        report = blinding_of(ballot)
+        assert {(found.candidate, found.text) for found in report.hidden} == {
+            *(("alpha", "GPT-4"), ("alpha", "OpenAI"), ("beta", "Claude"), ("beta", "Anthropic"))
+        }
+
+    @pytest.mark.parametrize(("answers", "stands"), [({"alpha": "4", "beta": "5"}, True), (LEAKING, False)])
+    def test_a_ballot_of_an_earlier_version_stands_where_nothing_more_is_hidden_today(self, answers, stands):
+        one = peer(in_order)
+        ballot = rank(one, answers)
+        shown = blind(answers, seed=0, evaluation=QUESTION.id, judge=one.name)
+        request = ranking_request(QUESTION.question, answers, shown)
+        old = {**ballot.meta, "request_digest": request_key(one.model, request)}
+        del old["blinding"]
+        earlier = ballot.model_copy(update={"meta": old})
+        assert blinding_of(earlier) is None
+        assert asyncio.run(asked_alike(earlier, QUESTION, answers, one)) is stands
+        assert asyncio.run(asked_alike(ballot, QUESTION, answers, one))

@@ -1,12 +1,15 @@
 """Which judgments are kept: probability and guarantee."""
 
+import asyncio
+
 import pytest
 
 from metajudge.calibration.fit import fit_calibration
 from metajudge.calibration.guarantee import Guarantee, default_procedure
 from metajudge.calibration.table import build_table
 from metajudge.errors import ConfigurationError, InputError
-from metajudge.preferences import Selection
+from metajudge.preferences import ExportRequest, Selection, export
+from metajudge.store import open_store
 from tests.doubles.crowds import crowd
 from tests.preferences.vetted import assessment, bar, dropped, exported, judgment
 
@@ -41,21 +44,89 @@ def test_the_guarantee_keeps_exactly_what_reaches_its_threshold(tmp_path):
     result, rows = exported(tmp_path / "d", judgments, vetted, selection=guarantee_of(0.9, 0.1))
     assert [row["item_id"] for row in rows] == ["item-0"]
     assert dropped(result) == {"below_guaranteed_threshold": 1, "no_guarantee": 2}
-    assert "with 90 % confidence at least 90 % of such verdicts are right" in (tmp_path / "d" / "README.md").read_text()
+    assert "with 90 % confidence at least 90 % of them are right" in (tmp_path / "d" / "README.md").read_text()
 
 
-def test_a_weaker_guarantee_than_asked_for_is_not_enough_and_the_labels_needed_are_said(tmp_path):
+def scoped(judges, threshold=0.8):
+    return bar(threshold).model_copy(update={"judges": judges, "unit": "one_per_question", "questions": 85})
+
+
+def test_a_promise_for_all_together_is_printed_once_and_never_per_judge(tmp_path):
+    judges = ("gamma", "heron", "owl")
+    judgments = [judgment(number, judge=judges[number % 3]) for number in range(6)]
+    vetted = [assessment(one, probability=0.9, guarantee=scoped(judges)) for one in judgments]
+    result, rows = exported(tmp_path / "d", judgments, vetted, selection=guarantee_of(0.9, 0.1))
+    assert len(rows) == 6
+    promise, limits = result.stats["guarantees"]
+    assert promise.startswith("Judgments by gamma, heron and owl, taken together and not each judge alone, with")
+    assert "one judgment drawn per question" in promise
+    assert "before they are reconciled, filtered, freed of duplicates and split" in limits
+    card = (tmp_path / "d" / "README.md").read_text()
+    assert card.count("confidence at least 90 %") == 1
+    assert promise in card
+    assert limits in card
+    (data,) = result.stats["promises"]
+    assert (data["judges"], data["pooled"], data["sentence"]) == (list(judges), True, promise)
+
+
+def test_of_judges_promised_together_one_exported_alone_is_promised_nothing(tmp_path):
+    judgments = [judgment(number, judge="gamma") for number in range(3)]
+    vetted = [assessment(one, probability=0.9, guarantee=scoped(("gamma", "owl"))) for one in judgments]
+    result, _ = exported(tmp_path / "d", judgments, vetted, selection=guarantee_of(0.9, 0.1))
+    assert "Here it decides only on judgments by gamma: about these alone nothing" in result.stats["guarantees"][0]
+
+
+@pytest.mark.parametrize(
+    "mark", ["absent_signal", "unknown_category", "other_judge", "question_seen_in_fit", "seen_in_fit"]
+)
+def test_what_lies_outside_the_domain_is_not_exported_under_the_promise_though_an_old_record_is_stamped(tmp_path, mark):
+    judgments = [judgment(number) for number in range(2)]
+    vetted = [
+        assessment(judgments[0], probability=0.99, guarantee=scoped(("owl",)), probability_marks=(mark,)),
+        assessment(judgments[1], probability=0.99, guarantee=scoped(("owl",))),
+    ]
+    result, rows = exported(tmp_path / "d", judgments, vetted, selection=guarantee_of(0.9, 0.1))
+    assert [row["item_id"] for row in rows] == ["item-1"]
+    assert dropped(result) == {"outside_calibration_domain": 1}
+    with pytest.raises(InputError, match="1 judgments lie outside their calibration's domain"):
+        exported(tmp_path / "e", judgments[:1], vetted[:1], selection=guarantee_of(0.9, 0.1))
+
+
+def test_from_a_store_the_promise_has_the_same_scope_and_the_same_judgments_are_left_out(tmp_path):
+    judgments = [judgment(number, judge="gamma") for number in range(3)]
+    marks = ((), ("absent_signal",), ())
+    vetted = [
+        assessment(one, probability=0.9, guarantee=scoped(("gamma", "owl")), probability_marks=mark)
+        for one, mark in zip(judgments, marks, strict=True)
+    ]
+
+    async def fill():
+        store = await open_store(tmp_path / "s.duckdb")
+        for one, found in zip(judgments, vetted, strict=True):
+            await store.save_assessment(one.id, one, found, "run")
+        await store.close()
+
+    asyncio.run(fill())
+    request = ExportRequest(selection=guarantee_of(0.9, 0.1))
+    by_store = export(tmp_path / "store", request, store=tmp_path / "s.duckdb")
+    by_files = export(tmp_path / "files", request, judgments=judgments, assessments=vetted)
+    assert by_store.stats["promises"] == by_files.stats["promises"]
+    assert sum(by_store.rows.values()) == sum(by_files.rows.values()) == 2
+
+
+def test_a_weaker_guarantee_than_asked_for_is_not_enough_and_says_what_to_do(tmp_path):
     one = judgment(0)
     vetted = [assessment(one, probability=0.9, guarantee=bar(target=0.8))]
-    with pytest.raises(InputError, match=r"stored: 0.8 with delta 0.1.*At least 29 labelled questions"):
+    with pytest.raises(InputError, match=r"stored: 0.8 with delta 0.1.*at least 22 labelled questions that are kept"):
         exported(tmp_path / "d", [one], vetted, selection=guarantee_of(0.9, 0.1))
 
 
-def test_with_labels_at_hand_the_abstention_says_how_many_more_are_needed(tmp_path):
+def test_labels_at_hand_are_not_looked_at_to_advise_how_many_more_are_needed(tmp_path):
     judgments = [judgment(number, label="A>B" if number % 10 else "B>A") for number in range(12)]
     vetted = [assessment(one, probability=0.9) for one in judgments]
-    with pytest.raises(InputError, match=r"12 labelled questions here: No threshold can be guaranteed") as raised:
+    with pytest.raises(InputError, match="the promise holds for one look") as raised:
         exported(tmp_path / "d", judgments, vetted, selection=guarantee_of(0.8, 0.1))
+    assert "more labelled" not in str(raised.value)
     assert "Nothing was exported" in str(raised.value)
     assert not (tmp_path / "d").exists()
 

@@ -78,7 +78,7 @@ class TestMistakes:
         from metajudge.providers import local
 
         monkeypatch.setattr(local, "find_spec", lambda _name: None)
-        with pytest.raises(ConfigurationError, match=r"pip install 'metajudge-vet\[local\]'"):
+        with pytest.raises(ConfigurationError, match=r"xllamacpp: pip install"):
             async with Engine([f"local:{gguf(tmp_path / 'm.gguf')}"]):
                 pass
 

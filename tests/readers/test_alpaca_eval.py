@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from metajudge.readers import Reject, open_judgments
+from metajudge.types import Judgment
 
 
 def annotation(preference: Any = 1, raw: Any = None, **changes: Any) -> dict[str, Any]:
@@ -108,3 +109,17 @@ def test_lines_of_annotations_are_read_too(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps(annotation()) + "\n")
     assert len(list(open_judgments([path]))) == 1
+
+
+@pytest.mark.parametrize("suffix", ["json", "jsonl"])
+def test_nan_is_no_verdict_and_no_reject(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"annotations.{suffix}"
+    rows = [annotation(float("nan")), annotation(2, instruction="Another?")]
+    path.write_text(json.dumps(rows) if suffix == "json" else "".join(json.dumps(row) + "\n" for row in rows))
+    first, second = open_judgments([path]).scan()
+    assert isinstance(first, Judgment)
+    assert isinstance(second, Judgment)
+    assert first.verdict is None
+    assert first.no_verdict is not None
+    assert "preference is null" in first.no_verdict
+    assert str(second.verdict) == "B>A"

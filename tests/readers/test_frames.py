@@ -2,7 +2,7 @@ import datetime
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -115,3 +115,26 @@ def test_neither_pandas_nor_datasets_is_loaded_by_the_import() -> None:
     code = "import sys, metajudge.frames; print([m for m in ('pandas', 'datasets', 'pyarrow') if m in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert found.strip() == "[]"
+
+
+class TestWordsOfArguments:
+    FRAME: ClassVar = {"p": ["?", "?"], "x": ["4", "4"], "y": ["5", "6"], "w": [1, 2]}
+    MAP = "question=p,responses.A=x,responses.B=y,verdict=w"
+
+    def test_values_may_be_numbers(self) -> None:
+        frame = pandas.DataFrame(self.FRAME)
+        found = from_pandas(frame, self.MAP, judge="g", values={1: "A", 2: "B"})
+        assert [str(one.verdict) for one in found] == ["A>B", "B>A"]
+        found = from_pandas(frame.assign(w=[True, False]), self.MAP, judge="g", values={True: "A", False: "tie"})
+        assert [str(one.verdict) for one in found] == ["A>B", "A=B"]
+
+    def test_errors_name_arguments_and_no_flags(self) -> None:
+        frame = pandas.DataFrame(self.FRAME)
+        for mapping, judge in ((self.MAP, "g"), (self.MAP, None), ("nonsense", "g"), ("question=p,verdict=w", "g")):
+            with pytest.raises(InputError) as refused:
+                from_pandas(frame, mapping, judge=judge)
+            assert "--" not in str(refused.value)
+        with pytest.raises(InputError, match=r'values=\{"1": "MEANING", "2": "MEANING"\}'):
+            from_pandas(frame, self.MAP, judge="g")
+        with pytest.raises(InputError, match='judge="NAME"'):
+            from_pandas(frame, self.MAP)

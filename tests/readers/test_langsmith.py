@@ -8,6 +8,8 @@ import pytest
 
 from metajudge.errors import InputError
 from metajudge.readers import Reject, open_judgments, parse_map
+from metajudge.readers.langsmith import run_of
+from metajudge.readers.lines import BadLine
 
 Write = Callable[..., Path]
 
@@ -106,3 +108,17 @@ def test_the_same_table_as_lines(tmp_path: Path) -> None:
     (one,) = open_judgments([path])
     assert one.verdict is not None
     assert one.verdict.to_json() == 0.5
+
+
+def test_a_run_of_several_turns_is_never_the_first_question_with_the_last_answer():
+    messages = [{"role": role, "content": text} for role, text in (("user", "a"), ("assistant", "b"), ("user", "c"))]
+    last = {"role": "assistant", "content": "d"}
+    run = run_of({"id": "r", "inputs": {"question": "a"}, "outputs": {"messages": [*messages, last]}})
+    assert run is not None
+    assert run.question == "[turn 1] user: a\n\n[turn 2] user: c"
+    assert run.answer == "[turn 1] assistant: b\n\n[turn 2] assistant: d"
+    tool = {"role": "tool", "content": "x"}
+    broken = run_of({"id": "r", "inputs": {"question": "a"}, "outputs": {"messages": [*messages, tool, last]}})
+    assert broken is not None
+    with pytest.raises(BadLine, match="the role 'tool'"):
+        broken.item()

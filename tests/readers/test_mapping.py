@@ -2,7 +2,8 @@ import pytest
 
 from metajudge.errors import InputError
 from metajudge.readers import FieldMap, parse_map
-from metajudge.readers.mapping import cell, check_columns, check_fields
+from metajudge.readers.cells import cell
+from metajudge.readers.mapping import check_columns, check_fields
 
 
 def test_a_mapping_is_read_as_one_text_or_several() -> None:

@@ -2,7 +2,8 @@ from typing import Any
 
 import pytest
 
-from metajudge.readers.vocabulary import NoVerdict, UnknownValueError, Vocabulary, key_of
+from metajudge.readers.cells import key_of
+from metajudge.readers.vocabulary import NoVerdict, UnknownValueError, Vocabulary
 
 MODELS = {"A": "gpt-4o", "B": "llama"}
 
@@ -85,3 +86,30 @@ def test_ids_that_differ_in_case_alone_are_not_mixed_up() -> None:
 
 def test_a_value_is_looked_up_as_it_prints() -> None:
     assert [key_of(value) for value in (1.0, 1, "1 ", True, None, 1.5)] == ["1", "1", "1", "true", "", "1.5"]
+
+
+@pytest.mark.parametrize("value", ["Left", "left", " LEFT ", "lEFT"])
+def test_values_match_whatever_their_case(value):
+    for values in ({"left": "A"}, {"LEFT ": "A"}, {"Left": "A", "left": "A"}):
+        assert str(Vocabulary(values).read(value, ("A", "B"), {})) == "A>B"
+    assert str(Vocabulary({}).read(value, ("A", "B"), {"A": "Left", "B": "Right"})) == "A>B"
+
+
+@pytest.mark.parametrize("value", ["TIE", "Tie ", "Both Bad"])
+def test_ties_match_whatever_their_case(value):
+    assert str(Vocabulary({}).read(value, ("A", "B"), {})) == "A=B"
+
+
+def test_values_that_differ_in_case_alone_keep_their_own_meanings():
+    both = Vocabulary({"m": "A", "M": "B", "x": "tie"})
+    assert [str(both.read(value, ("A", "B"), {})) for value in ("m", "M", "X")] == ["A>B", "B>A", "A=B"]
+    models = {"A": "gpt", "B": "GPT"}
+    assert str(Vocabulary({}).read("GPT", ("A", "B"), models)) == "B>A"
+    with pytest.raises(UnknownValueError, match="several"):
+        Vocabulary({}).read("Gpt", ("A", "B"), models)
+
+
+@pytest.mark.parametrize("value", ["[" * 5_000, "output_" + "1" * 5_000, "a>" * 100_000])
+def test_hostile_values_mean_nothing_and_end(value):
+    with pytest.raises(UnknownValueError):
+        Vocabulary({}).read(value, ("A", "B"), {})

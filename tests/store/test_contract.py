@@ -118,7 +118,9 @@ class TestAssessments:
         await store.save_assessment("key", judgment, second, "run-2")
         assert await store.find_assessments(["key"]) == {"key": second}
         shown = await store.show("judgment-1")
-        assert [a["payload"]["status"] for a in shown["assessments"]] == ["unscored", "assessed"]
+        assert [a["payload"]["status"] for a in shown["assessments"]] == ["assessed"]
+        assert [a["payload"]["status"] for a in shown["history"]] == ["unscored"]
+        assert (shown["assessments_total"], shown["history_total"]) == (1, 1)
         assert len(shown["judgments"]) == 1
 
     async def test_many_keys_at_once(self, store, records) -> None:
@@ -138,7 +140,8 @@ class TestAssessments:
                 group.create_task(store.save_assessment(f"key-{n}", record, records.assessment(record), "run-1"))
         shown = await store.show("item-1")
         assert sorted(j["judgment"]["id"] for j in shown["judgments"]) == ["judgment-1", "judgment-2"]
-        assert len(shown["assessments"]) == 4
+        assert {a["judgment_id"] for a in shown["assessments"]} == {"judgment-1", "judgment-2"}
+        assert len(shown["assessments"] + shown["history"]) == 4
 
     async def test_same_judgment_again_after_reopening(self, store, reopen, records) -> None:
         judgment = records.judgment(1)

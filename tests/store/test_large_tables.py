@@ -71,7 +71,7 @@ async def test_what_is_saved_after_that_is_kept_once_and_numbered_on(earlier, re
         store.record_call(records.call(n, f"again {n}"))
     assert (await store.find_reply(records.key(10))).text == "again 10"
     await store.close()
-    for table, count in (("items", 11), ("judgments", 11), ("calls", 12), ("assessments", 13)):
+    for table, count in (("items", 11), ("judgments", 11), ("calls", 12), ("assessments", 12)):
         assert ask(earlier, f"SELECT count(*) FROM {table}") == [(count,)]
     assert ask(earlier, "SELECT call_id FROM calls ORDER BY rowid") == [(n,) for n in range(1, 13)]
 

@@ -275,7 +275,7 @@ class TestPool:
             await store.save_assessment(f"key-{n}", judgment, records.assessment(judgment), "run-1")
         assert len(await store.find_assessments([f"key-{n}" for n in range(5)])) == 5
         shown = await store.show("judgment-1")
-        assert len(shown["assessments"]) == 5
+        assert len(shown["assessments"] + shown["history"]) == 5
         assert (await store.show("run-1"))["calls_total"] == 5
         await store.close()
 
@@ -300,7 +300,8 @@ class TestLostAnswers:
             store.record_call(records.call(n))
             await store.save_assessment(f"key-{n}", judgment, records.assessment(judgment), "run-1")
         assert broken
-        assert len((await store.show("judgment-1"))["assessments"]) == 4
+        shown = await store.show("judgment-1")
+        assert len(shown["assessments"] + shown["history"]) == 4
         assert (await store.show("run-1"))["calls_total"] == 4
         await store.close()
 

@@ -1,7 +1,17 @@
+import orjson
 import pytest
 
 from metajudge.decision import decide_verdict, load_policy
-from metajudge.store.redaction import FORGOTTEN, redact_assessment, redact_item, redact_judgment
+from metajudge.store import RunRecord, queries
+from metajudge.store.redaction import (
+    FORGOTTEN,
+    HIDDEN,
+    hide_headers,
+    redact_assessment,
+    redact_item,
+    redact_judgment,
+    without_label,
+)
 from metajudge.types import AgentResult, Assessment, CriterionScore, Failure, Item, Judgment, SignalValue
 
 REVIEWED = {
@@ -67,3 +77,41 @@ def test_redacted_assessment_keeps_every_number(records) -> None:
     assert left.model_dump_json().count(FORGOTTEN) >= blank.count(FORGOTTEN) - 1  # a signal's detail becomes empty
     numbers = {"final_score", "accepted", "threshold", "calls", "judgment_digest", "status"}
     assert left.model_dump(include=numbers) == assessment.model_dump(include=numbers)
+
+
+AGENT = {"name": "a", "model": "openai:a", "headers": {"X-Gateway-Token": "SECRET", "X-Team": "SECRET"}}
+CONFIG = {"panel": {"agents": [AGENT], "routes": {"math": {"agents": [AGENT]}}}, "panel_digest": "d"}
+
+
+def test_no_value_of_a_header_is_shown_whatever_its_name() -> None:
+    hidden = hide_headers(CONFIG)
+    assert "SECRET" not in repr(hidden)
+    assert hidden["panel"]["agents"][0]["headers"] == {"X-Gateway-Token": HIDDEN, "X-Team": HIDDEN}
+    assert hidden["panel"]["agents"][0]["model"] == "openai:a"
+    assert hidden["panel_digest"] == "d"
+    assert "SECRET" in repr(CONFIG), "what was given is left as it is"
+
+
+async def test_a_header_is_neither_kept_with_a_run_nor_shown_of_an_older_one(reopen) -> None:
+    store = await reopen()
+    await store.start_run(RunRecord("new", "vet", 1.0, "running", CONFIG))
+    await store.close()
+    store = await reopen()
+    kept = await store.ask(lambda connection: connection.execute("SELECT config FROM runs").fetchall())
+    shown = [*(await store.runs()), await store.show("new")]
+    await store.close()
+    assert "SECRET" not in repr(kept)
+    assert "X-Gateway-Token" in repr(shown)
+    assert "SECRET" not in repr(shown)
+
+
+def test_a_run_that_an_earlier_version_kept_shows_no_header() -> None:
+    row = ("old", "vet", 1.0, "finished", orjson.dumps(CONFIG).decode(), 2.0, None)
+    assert "SECRET" not in repr(queries._run(row))
+
+
+def test_a_judgment_without_its_label_repeats_it_nowhere(records) -> None:
+    judgment = records.judgment(1, meta={"gold": "A"})
+    bare = without_label(judgment)
+    assert (bare.item.label, bare.meta, bare.correct) == (None, {}, None)
+    assert bare.vetting_digest == judgment.vetting_digest

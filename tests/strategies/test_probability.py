@@ -168,7 +168,9 @@ class TestGuarantee:
         assert {one.accepted for one in found.values()} == {True, False}
         assert all(one.accepted == (one.probability >= 0.7) for one in found.values())
         assert {one.guarantee.target for one in found.values()} == {0.8}
-        assert "at least 80 % of what is kept is right" in summary.guarantees[0]
+        assert "at least 80 % of them are right, one judgment drawn per question" in summary.guarantees[0]
+        assert "Judgments by jay, owl and wren, taken together and not each judge alone" in summary.guarantees[0]
+        assert {one.guarantee.judges for one in found.values()} == {("jay", "owl", "wren")}
 
     async def test_a_probability_at_the_threshold_is_kept(self):
         exact = GuaranteedThreshold(threshold=0.3, target=0.8, delta=0.1)
@@ -185,8 +187,81 @@ class TestGuarantee:
         found, _ = await vetted(FRESH, calibration=guaranteed(calibration, 0.7, judges=("owl",)))
         assert {one.judge for one in found.values() if one.guarantee is not None} == {"owl"}
 
+    async def test_a_question_seen_in_the_fit_is_never_stamped_as_guaranteed(self, calibration):
+        found, summary = await vetted(FITTED_ON[:60], calibration=guaranteed(calibration, 0.01))
+        plain, _ = await vetted(FITTED_ON[:60])
+        assert {one.probability_marks for one in found.values()} == {("seen_in_fit",)}
+        assert {one.guarantee for one in found.values()} == {None}
+        assert all(one.probability is not None for one in found.values())
+        assert {name: one.accepted for name, one in found.items()} == {n: one.accepted for n, one in plain.items()}
+        assert summary.kept_under_guarantee == 0
+        assert summary.kept_without_guarantee == {"seen_in_fit": summary.accepted}
+
+    async def test_a_judgment_made_again_on_a_question_of_the_fit_is_never_stamped(self, calibration):
+        again = [one.model_copy(update={"id": f"again-{one.id}"}) for one in FITTED_ON[:12]]
+        found, _ = await vetted(again, calibration=guaranteed(calibration, 0.01))
+        assert {one.guarantee for one in found.values()} == {None}
+        assert {one.probability_marks for one in found.values()} == {("question_seen_in_fit",)}
+
+    async def test_a_judges_file_without_its_peers_is_never_stamped(self, calibration):
+        alone = [one for one in FRESH if one.judge == "owl"]
+        found, summary = await vetted(alone, calibration=guaranteed(calibration, 0.01))
+        assert all("absent_signal" in one.probability_marks for one in found.values())
+        assert {one.guarantee for one in found.values()} == {None}
+        assert {one.status for one in found.values()} == {Status.ASSESSED}
+        assert summary.kept_under_guarantee == 0
+
+    async def test_an_unknown_category_is_never_stamped(self, calibration):
+        other = crowd(6, seed=9, prefix="odd", categories=("Poetry",))
+        found, _ = await vetted(other, calibration=guaranteed(calibration, 0.01))
+        assert all("unknown_category" in one.probability_marks for one in found.values())
+        assert {one.guarantee for one in found.values()} == {None}
+
+    async def test_an_unknown_judge_is_never_stamped_though_its_probability_is_allowed(self, calibration):
+        found, _ = await vetted(
+            [*FRESH, judgment("other", judge="stork")],
+            calibration=guaranteed(calibration, 0.01, judges=("owl", "stork")),
+            allow_other_calibration=True,
+        )
+        assert "other_judge" in found["other"].probability_marks
+        assert found["other"].guarantee is None
+
+    async def test_what_the_guarantee_does_not_cover_is_not_counted_as_kept_under_it(self, calibration):
+        sure = guaranteed(calibration, 0.7, judges=("owl",))
+        found, summary = await vetted(FRESH, calibration=sure)
+        kept = [one for one in found.values() if one.accepted]
+        assert summary.kept_under_guarantee == sum(one.judge == "owl" for one in kept) > 0
+        assert summary.kept_without_guarantee == {"judge_not_covered": sum(one.judge != "owl" for one in kept)}
+        assert set(summary.judges_without_guarantee) == {one.judge for one in kept} - {"owl"}
+        assert summary.kept_under_guarantee + summary.kept_without_guarantee.total() == summary.accepted
+        data = summary.to_json()
+        assert data["kept_under_guarantee"] == summary.kept_under_guarantee
+        assert data["kept_without_guarantee"] == dict(summary.kept_without_guarantee)
+
+    async def test_over_http_and_alone_a_judgment_outside_the_domain_carries_no_guarantee(self, calibration):
+        async with Engine(calibration=guaranteed(calibration, 0.01)) as engine:
+            alone = await engine.vet(FRESH[0])  # without its peers
+            among = await engine.vet(FRESH[0], others=FRESH)
+        assert (alone.guarantee, alone.probability_marks) == (None, ("absent_signal",))
+        assert among.guarantee is not None
+
 
 class TestStore:
+    async def test_a_promise_stamped_by_an_earlier_version_does_not_come_back_from_the_store(
+        self, calibration, tmp_path, monkeypatch
+    ):
+        store, sure = tmp_path / "metajudge.duckdb", guaranteed(calibration, 0.01)
+        with monkeypatch.context() as earlier:  # which withheld nothing
+            earlier.setattr("metajudge.calibration.calibration.outside_domain", lambda _marks: ())
+            earlier.setattr("metajudge.strategies.probability.outside_domain", lambda _marks: ())
+            stamped, _ = await vetted(FITTED_ON[:6], store=store, calibration=sure)
+        assert all(one.guarantee is not None for one in stamped.values())
+        await vetted(FITTED_ON[:6], store=store, calibration=sure)
+        async with Engine(store=store) as engine:
+            shown = await engine.store.show(FITTED_ON[0].id)
+        newest = max(shown["assessments"], key=lambda one: one["assessment_id"])
+        assert newest["payload"]["guarantee"] is None
+
     async def test_a_calibration_asks_no_model_anew(self, calibration, tmp_path):
         store = tmp_path / "metajudge.duckdb"
         plain, _ = await vetted(FRESH[:12], [scripted()], store=store)
@@ -216,7 +291,8 @@ class TestStore:
             await vetted(FRESH[:12], [scripted()], store=store, calibration=calibration)
         async with Engine(store=store) as engine:
             shown = await engine.store.show(FRESH[0].id)
-        assert shown["assessments_total"] == 2  # as vetted, and with its probability
+        assert (shown["assessments_total"], shown["history_total"]) == (1, 1)  # with its probability; as vetted
+        assert shown["assessments"][0]["payload"]["calibration"] == calibration.digest
 
 
 def test_ids_given_twice_are_refused(calibration):

@@ -1,0 +1,175 @@
+"""Exports: the store's rows are written down, another process makes the archive of them, and it is sent.
+
+Everything lies in a folder of its own beside the store (``STORE.exports/``). The archive is sent from a file whose name
+was removed, so nothing is left to remove once it is on its way. What a killed service leaves behind its export process
+removes; where that was killed too, the next start or export does.
+"""
+
+import asyncio
+import contextlib
+import fcntl
+import logging
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Coroutine, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Final, TypeVar
+
+from fastapi import HTTPException
+
+from metajudge.preferences import ExportRequest
+from metajudge.preferences.export_process import ARCHIVE, COMMAND, Order, Outcome
+from metajudge.preferences.workspace import DiskFullError, NeedsMemoryError, readable_errors
+from metajudge.store.protocol import Store
+from metajudge.types.location import PostgresUrl
+
+from .options import ServiceOptions
+
+T = TypeVar("T")
+
+_LOCK: Final = ".lock"
+_PIECE: Final = 256 * 1024
+_PLACE: Final = re.compile(r'^  File "([^"\n]*)", (line \d+, in \w+)', re.MULTILINE)
+_log = logging.getLogger("metajudge.api")
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """A finished export.
+
+    Attributes:
+        file: open at its beginning; its name is gone.
+        size: in bytes.
+        summary: rows and counts, as plain data.
+    """
+
+    file: BinaryIO
+    size: int
+    summary: dict[str, Any]
+
+    def pieces(self) -> Iterator[bytes]:
+        """The content; closes the file at the end."""
+        with self.file:
+            while piece := self.file.read(_PIECE):
+                yield piece
+
+
+async def archive_of(store: Store, options: ServiceOptions, asked: ExportRequest) -> Archive:
+    """Makes an archive; where this is cancelled, the process and its folder go.
+
+    Raises:
+        HTTPException: 507 where the disk is full or the export needs more memory than it may have.
+        MetajudgeError: the export is refused, or the store cannot be read.
+    """
+    base = options.own_file("exports")
+    assert base is not None, "a service with a store has a folder beside it"
+    stack, begun = contextlib.ExitStack(), set[asyncio.Future[Any]]()
+
+    async def step(work: Coroutine[Any, Any, T]) -> T:
+        """Work in a thread: it goes on when it is no longer waited for, so the folder waits for it."""
+        task = asyncio.ensure_future(work)
+        begun.add(task)
+        return await asyncio.shield(task)
+
+    try:
+        folder = await step(asyncio.to_thread(stack.enter_context, _own_folder(base)))
+        database = options.store.secret if isinstance(options.store, PostgresUrl) else None
+        order = Order(request=asked, folder=folder, database=database)
+        if database is None:
+            await step(store.ask(order.snapshot.write))
+        summary = await _exported(order)
+        return await step(asyncio.to_thread(_opened, folder, summary))
+    except DiskFullError:
+        _log.exception("an export found the disk full")
+        detail = "the disk on which the service makes exports is full: make room there, and try again"
+        raise HTTPException(507, detail) from None
+    except NeedsMemoryError:
+        detail = "the export needs more memory than it may have here: narrow it with `filters`"
+        raise HTTPException(507, detail) from None
+    finally:
+        if begun:
+            await asyncio.wait(begun)
+        await asyncio.to_thread(stack.close)
+
+
+def sweep(options: ServiceOptions) -> None:
+    """Removes what exports of a killed service left behind; those at work, of other replicas too, are left alone."""
+    base = options.own_file("exports")
+    if base is not None and base.is_dir():
+        with _locked(base / _LOCK):
+            _sweep(base)
+
+
+def _sweep(base: Path) -> None:
+    for folder in base.iterdir():
+        if folder.is_dir():
+            with contextlib.suppress(OSError), _locked(folder / _LOCK, wait=False):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _own_folder(base: Path) -> Iterator[Path]:
+    """A new folder that is marked as in use, and removed at the end."""
+    with contextlib.ExitStack() as stack:
+        with readable_errors(base):
+            base.mkdir(mode=0o700, exist_ok=True)
+            with _locked(base / _LOCK):  # no sweep between making the folder and locking it
+                _sweep(base)
+                folder = Path(tempfile.mkdtemp(dir=base))
+                stack.callback(shutil.rmtree, folder, ignore_errors=True)
+                stack.enter_context(_locked(folder / _LOCK))
+        yield folder
+
+
+@contextlib.contextmanager
+def _locked(path: Path, *, wait: bool = True) -> Iterator[None]:
+    """Holds a file's lock, which a process that dies lets go of.
+
+    Raises:
+        BlockingIOError: another process holds it, and ``wait`` is false.
+    """
+    with path.open("ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        yield
+
+
+async def _exported(order: Order) -> dict[str, Any]:
+    """Runs the process that exports.
+
+    Raises:
+        MetajudgeError: what it says went wrong.
+    """
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(*COMMAND, str(order.folder), stdin=pipe, stdout=pipe, stderr=pipe)
+    try:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write(order.model_dump_json().encode() + b"\n")  # it stays open: its end is the process's, too
+        await process.stdin.drain()
+        said, complaint = await asyncio.gather(process.stdout.read(), process.stderr.read())
+        await process.wait()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+        if process.stdin is not None:
+            process.stdin.close()
+    if process.returncode or not said.strip():
+        # Places alone: what the process says may quote judged text.
+        found = _PLACE.findall(complaint[-20_000:].decode("utf-8", "replace"))
+        places = [f"{file.rpartition('/')[2]} {line}" for file, line in found]
+        _log.error("the export process ended with %s: %s", process.returncode, ", ".join(places[-5:]))
+        raise RuntimeError(f"the export process ended with {process.returncode}")
+    outcome = Outcome.model_validate_json(said)
+    outcome.raise_error()
+    assert outcome.summary is not None
+    return outcome.summary
+
+
+def _opened(folder: Path, summary: dict[str, Any]) -> Archive:
+    file = (folder / ARCHIVE).open("rb")
+    return Archive(file, os.fstat(file.fileno()).st_size, summary)

@@ -1,0 +1,124 @@
+"""The boundary of the command line: whatever happens inside, the user reads a sentence and the shell gets a code.
+
+A trace is for who asks for one: ``--debug`` before or after the command, or ``METAJUDGE_DEBUG=1``.
+"""
+
+import contextlib
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+import typer
+
+from metajudge.errors import MetajudgeError
+from metajudge.exit_codes import ExitCode, exit_code_of
+
+DEBUG = "--debug"
+
+_kept_in: list[Path] = []
+"""The file of the store that the command uses, once it is known."""
+
+
+def keeps_state_in(store: object) -> None:
+    """Notes where a command keeps what it has finished, for the sentence about an error."""
+    if isinstance(store, Path):
+        _kept_in[:] = [store]
+
+
+def guarded(words: Sequence[str]) -> int:
+    """Runs the command line and returns its exit code; no exception leaves it.
+
+    Args:
+        words: what stands after ``metajudge``.
+    """
+    debug = _debug_wanted(words)
+    try:
+        code = _call(words)
+        sys.stdout.flush()
+    except BaseException as error:
+        code = _told(error, debug)
+    with contextlib.suppress(ValueError):  # not the main thread
+        # The interpreter still has threads to end and files to close; an interrupt there is none of the command's.
+        signal.signal(signal.SIGINT, lambda _number, _frame: leave_at_once())
+    _let_go_of_output()
+    return code
+
+
+def leave_at_once(sentence: str | None = None) -> NoReturn:
+    """Ends the process as a second Ctrl-C does: nothing is closed, as nothing acknowledged is in memory alone."""
+    show_cursor = "\r\033[K\033[?25h" if os.isatty(2) else ""
+    line = "" if sentence is None else f"metajudge: {sentence}\n"
+    with contextlib.suppress(OSError):
+        os.write(2, (show_cursor + line).encode())
+    os._exit(ExitCode.INTERRUPTED)
+
+
+def _debug_wanted(words: Sequence[str]) -> bool:
+    options = words[: words.index("--")] if "--" in words else words
+    return DEBUG in options or os.environ.get("METAJUDGE_DEBUG", "") not in ("", "0")
+
+
+def _call(words: Sequence[str]) -> int:
+    from metajudge.cli.app import app
+
+    end = words.index("--") if "--" in words else len(words)
+    rest = [word for place, word in enumerate(words) if word != DEBUG or place > end]
+    code = app(rest, standalone_mode=False)
+    return int(code) if isinstance(code, int) else ExitCode.DONE
+
+
+def _told(error: BaseException, debug: bool) -> int:
+    """Says what happened, in a line; returns the exit code."""
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else int(error.code is not None)
+    if debug and not isinstance(error, KeyboardInterrupt | BrokenPipeError):
+        traceback.print_exception(error)
+    if isinstance(error, typer.Abort):  # Ctrl-C, or the end of the input, at a question
+        return ExitCode.USAGE if isinstance(error.__cause__, EOFError) else ExitCode.INTERRUPTED
+    if hasattr(error, "show") and hasattr(error, "exit_code"):  # a usage error, which prints itself
+        error.show()
+        return int(error.exit_code)
+    sentence = _sentence(error)
+    if sentence is not None:
+        with contextlib.suppress(OSError):
+            print(f"metajudge: {sentence}", file=sys.stderr)  # noqa: T201 - the one place where errors become text
+    return exit_code_of(error)
+
+
+def _sentence(error: BaseException) -> str | None:
+    """What the user reads; None for what needs no word."""
+    if isinstance(error, KeyboardInterrupt | BrokenPipeError):
+        return None
+    if isinstance(error, MetajudgeError):
+        return str(error)
+    if isinstance(error, OSError):
+        where = error.filename if error.filename is not None else "a file or standard output"
+        return f"{_text(where)}: {error.strerror or error}.{_state()}"
+    place = traceback.extract_tb(error.__traceback__)[-1:]
+    at = f" ({Path(place[0].filename).name}:{place[0].lineno})" if place else ""
+    what = f"{type(error).__name__}: {error}".splitlines()[0].removesuffix(": ")
+    return f"unexpected error: {what}{at}.{_state()} {DEBUG} shows the trace; please report it."
+
+
+def _text(name: object) -> str:
+    return os.fsdecode(name) if isinstance(name, str | bytes | os.PathLike) else f"file descriptor {name}"
+
+
+def _state() -> str:
+    if _kept_in and _kept_in[0].exists():
+        return f" What was finished is kept in {_kept_in[0]}: the same command goes on from there."
+    return ""
+
+
+def _let_go_of_output() -> None:
+    """Keeps the interpreter from complaining at its end about output that nobody reads or no disk takes."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            with contextlib.suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -1,0 +1,98 @@
+"""``metajudge demo``: what vetting does, on the shipped sample, without a key, a network or a store."""
+
+import sys
+import textwrap
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from metajudge.demo import Demonstration, Share, Vetted
+
+WIDTH = 80
+BAR = 20
+
+
+def demo(
+    save: Annotated[
+        str | None, typer.Option(help="Write the sample's judgments to this new file as well.", metavar="FILE")
+    ] = None,
+) -> None:
+    """Show what vetting does: 96 recorded judgments, vetted by free evidence. No key, no network, nothing written."""
+    from metajudge.demo import demonstrate, save_sample
+
+    if save is not None:
+        save_sample(save)
+    for line in _lines(demonstrate(), _blocks(), save):
+        typer.echo(line)
+
+
+def _blocks() -> str:
+    """A full and an empty part of a bar, as the output can show them."""
+    try:
+        "█░".encode(sys.stdout.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return "#."
+    return "█░"
+
+
+def _lines(found: "Demonstration", blocks: str, saved: str | None) -> "Iterator[str]":
+    yield f"{found.judgments} recorded judgments of {found.judges} fictional judges: which can be trusted?"
+    yield "Free evidence alone: no model asked, no key, no network."
+    yield ""
+    yield from (_bar(*row, blocks) for row in (("all verdicts", found.every), ("kept", found.kept)))
+    discarded = found.discarded
+    yield f"  {'discarded':<12}  {discarded.n}, of which {discarded.right} are right; no verdict {found.no_verdict}"
+    yield f"  (precision with 95 % intervals by question, of which there are {found.every.questions})"
+    yield ""
+    yield from _example("Kept", found.example_kept)
+    yield ""
+    yield from _example("Discarded", found.example_discarded)
+    yield ""
+    yield from _fooled(found.fooled)
+    yield ""
+    yield from _next(saved)
+
+
+def _bar(name: str, share: "Share", blocks: str) -> str:
+    filled = round(BAR * share.precision)
+    bar = blocks[0] * filled + blocks[1] * (BAR - filled)
+    low, high = 100 * share.low, 100 * share.high
+    counts = f"{share.right} of {share.n} right"
+    return f"  {name:<12}  {counts:<14}  {100 * share.precision:4.1f} %  {bar}  {low:.1f} to {high:.1f}"
+
+
+def _example(name: str, one: "Vetted") -> "Iterator[str]":
+    judgment = one.judgment
+    outcome = "right" if one.right else "wrong"
+    yield f"{name:<10} {judgment.id}: {judgment.verdict}, score {one.score:.1f} of 5, by the label {outcome}"
+    yield _indented(f'"{judgment.item.question.splitlines()[0]}"')
+    yield _indented("Why: " + "; ".join(one.because) + ".")
+
+
+def _fooled(wrong: "tuple[Vetted, ...]") -> "Iterator[str]":
+    questions = ", ".join(sorted({one.judgment.item.id for one in wrong}))
+    judges = len({one.judgment.judge for one in wrong})
+    yield f"{'Fooled us':<10} {questions}: {len(wrong)} verdicts kept although wrong"
+    yield _indented(
+        f"Why: {judges} judges share one fallacy, in both orders, so they support each other. Agreement cannot see an "
+        "error that judges share; meta-judges, labels and a calibration can."
+    )
+
+
+def _next(saved: str | None) -> "Iterator[str]":
+    name = saved or "sample.jsonl"
+    if saved is None:
+        yield "Next: take the sample as a file, see how a file is read, ask what a model costs"
+        yield f"  metajudge demo --save {name}"
+    else:
+        yield "Next: vet the sample into a store, see how a file is read, ask what a model costs"
+        yield f"  metajudge vet {name}"
+    yield f"  metajudge inspect {name}"
+    yield f"  metajudge vet {name} --agent openai:gpt-4o-mini --dry-run"
+
+
+def _indented(text: str) -> str:
+    return textwrap.fill(text, WIDTH, initial_indent=" " * 11, subsequent_indent=" " * 11)

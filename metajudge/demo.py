@@ -1,0 +1,132 @@
+"""The shipped sample vetted by free evidence, in memory: what ``metajudge demo`` shows.
+
+The sample's three judges are fictional; it shows how vetting works and measures nothing.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from importlib.resources import files
+
+from metajudge.errors import OutputError
+from metajudge.evidence.index import EvidenceIndex
+from metajudge.evidence.score import signal_score
+from metajudge.evidence.words import evidence_in_words
+from metajudge.scoring import exceeds
+from metajudge.stats.clustered import clustered_proportion
+from metajudge.types import Judgment
+
+THRESHOLD = 4.5
+
+
+@dataclass(frozen=True, slots=True)
+class Vetted:
+    """One judgment of the sample, its score in [1, 5] and what was found about it."""
+
+    judgment: Judgment
+    score: float
+    kept: bool
+    because: tuple[str, ...]
+
+    @property
+    def right(self) -> bool:
+        """Whether its verdict is the labelled one."""
+        return self.judgment.correct is True
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How many of some judgments are right, with a 95 % interval by question, as shares in [0, 1]."""
+
+    right: int
+    n: int
+    questions: int
+    low: float
+    high: float
+
+    @property
+    def precision(self) -> float:
+        return self.right / self.n
+
+
+@dataclass(frozen=True, slots=True)
+class Demonstration:
+    """The sample, vetted.
+
+    Attributes:
+        judges: how many there are; ``judgments`` counts all, ``no_verdict`` those without a verdict.
+        every, kept, discarded: how many of the verdicts are right.
+        example_kept, example_discarded: one judgment each, chosen for how clear its evidence is.
+        fooled: judgments that were kept although wrong.
+    """
+
+    judges: int
+    judgments: int
+    no_verdict: int
+    every: Share
+    kept: Share
+    discarded: Share
+    example_kept: Vetted
+    example_discarded: Vetted
+    fooled: tuple[Vetted, ...]
+
+
+def sample_text() -> str:
+    """The shipped sample as it stands in its file: one judgment a line."""
+    return files("metajudge.benchmarks.sample").joinpath("judgments.jsonl").read_text("utf-8")
+
+
+def save_sample(path: str) -> None:
+    """Writes the sample to a new file.
+
+    Raises:
+        OutputError: it is there already, or cannot be written.
+    """
+    try:
+        with open(path, "x", encoding="utf-8", newline="\n") as file:
+            file.write(sample_text())
+    except FileExistsError:
+        raise OutputError(f"{path} is there already and stays as it is: name another file") from None
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+def demonstrate() -> Demonstration:
+    """Vets the sample by free evidence, as ``metajudge vet`` does without agents; labels only count what was kept."""
+    judgments = [Judgment.model_validate_json(line) for line in sample_text().splitlines()]
+    index = EvidenceIndex.build(judgments)
+    vetted = [one for one in (_vetted(index, judgment) for judgment in judgments) if one is not None]
+    kept = [one for one in vetted if one.kept]
+    discarded = [one for one in vetted if not one.kept]
+    return Demonstration(
+        judges=len({judgment.judge for judgment in judgments}),
+        judgments=len(judgments),
+        no_verdict=sum(judgment.verdict is None for judgment in judgments),
+        every=_share(vetted),
+        kept=_share(kept),
+        discarded=_share(discarded),
+        example_kept=_clearest(kept, lambda one: one.right, lambda one: -one.score),
+        example_discarded=_clearest(discarded, lambda one: not one.right, lambda one: one.score),
+        fooled=tuple(one for one in kept if not one.right),
+    )
+
+
+def _vetted(index: EvidenceIndex, judgment: Judgment) -> Vetted | None:
+    if judgment.verdict is None:
+        return None
+    signals = index.signals(judgment)
+    score = signal_score(signals).value
+    if score is None:
+        return None
+    because = evidence_in_words(signals, index.peers(judgment))
+    return Vetted(judgment, score, bool(exceeds(score, THRESHOLD)), tuple(because))
+
+
+def _share(vetted: Iterable[Vetted]) -> Share:
+    some = list(vetted)
+    found = clustered_proportion([one.right for one in some], [one.judgment.item.id for one in some])
+    return Share(found.successes, found.n, found.clusters, found.low, found.high)
+
+
+def _clearest(vetted: list[Vetted], fits: Callable[[Vetted], bool], key: Callable[[Vetted], float]) -> Vetted:
+    """The judgment with the clearest evidence among those that fit; the first in the file where scores are equal."""
+    return min((one for one in vetted if fits(one)), key=key)

@@ -1,0 +1,244 @@
+"""Why a run kept nothing, or gave no score: one sentence a reason, and the command that helps.
+
+What explains an outcome is counted while results come (:class:`Gathered`), in bounded memory; :func:`explain` is pure.
+Commands stand in terms of ``INPUT`` and ``AGENTS``, which the command line fills in.
+"""
+
+import shlex
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Final
+
+from metajudge.errors import FailureKind
+from metajudge.evidence.score import reachable_score
+from metajudge.types import AgentResult, Assessment, SignalValue, Status
+
+MOST_MESSAGES: Final = 1_000
+"""Different failures remembered; later ones are counted by kind."""
+
+SUPPORT: Final = 3.0
+"""Of rejudge, on the scale 1 to 5: above it the agents support the judgment."""
+
+ADD_AGENTS: Final = "metajudge vet INPUT --agent openai:gpt-4o-mini"
+_VOTING: Final = ("majority_vote", "panel_discussion")
+_NOT_COMPARED: Final = {"grade": "grades", "not_stated": "rankings"}
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One reason for an outcome.
+
+    Attributes:
+        code: a stable name: ``agents_failed``, ``no_verdicts``, ``refused``, ``nothing_to_compare``,
+            ``out_of_reach``, ``undecided``, ``rejudge_support``, ``vote_under_score_policy``, ``below_guarantee`` or
+            ``below_threshold``.
+        text: one sentence for people.
+        next: a command that helps, with ``INPUT`` and ``AGENTS`` to be filled in; None where there is none.
+    """
+
+    code: str
+    text: str
+    next: str | None = None
+
+
+@dataclass(slots=True)
+class Gathered:
+    """Counts that explain an outcome.
+
+    Attributes:
+        best: id and score of the highest score known.
+        threshold: the lowest one that scores had to exceed.
+        alone: judgments not kept of which nothing but the judge's own word was known.
+        peers, both_orders: judgments by free evidence with other judges' verdicts, or with the other order.
+        reachable: the highest score that the free evidence there was could have given.
+        supported: judgments that rejudge supports, but not above the threshold.
+        failures: agents' failures by kind and message; ``refused`` counts judgments that no agent was asked about.
+    """
+
+    judgments: int = 0
+    kept: int = 0
+    without_verdict: int = 0
+    failed: int = 0
+    by_evidence: int = 0
+    alone: int = 0
+    peers: int = 0
+    both_orders: int = 0
+    supported: int = 0
+    votes: int = 0
+    best: tuple[str, float] | None = None
+    threshold: float | None = None
+    reachable: float | None = None
+    best_probability: float | None = None
+    guaranteed: float | None = None
+    scores: set[float] = field(default_factory=set)
+    not_compared: Counter[str] = field(default_factory=Counter)
+    failures: Counter[tuple[str, str]] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+
+    def add(self, assessment: Assessment) -> None:
+        """Counts one assessment."""
+        self.judgments += 1
+        self.kept += assessment.accepted is True
+        if assessment.status is Status.ASSESSED:
+            self._add_score(assessment)
+        else:
+            self._add_failure(assessment)
+        if assessment.strategy == "signals" and assessment.signals is not None:
+            self._add_evidence(assessment, assessment.signals)
+        if assessment.probability is not None:
+            self.best_probability = max(assessment.probability, self.best_probability or 0.0)
+        if assessment.guarantee is not None:
+            self.guaranteed = assessment.guarantee.threshold
+
+    def _add_score(self, assessment: Assessment) -> None:
+        self.threshold = min(assessment.threshold, self.threshold or assessment.threshold)
+        score = assessment.final_score
+        if score is None:
+            return
+        if self.best is None or score > self.best[1]:
+            self.best = (assessment.judgment_id, score)
+        rejudged = assessment.strategy == "rejudge" and assessment.accepted is False
+        self.supported += rejudged and SUPPORT < score <= assessment.threshold
+        decision = assessment.decision
+        if assessment.strategy in _VOTING and decision is not None and decision.inputs.basis == "score":
+            self.votes += 1
+            if len(self.scores) <= 2:
+                self.scores.add(score)
+
+    def _add_failure(self, assessment: Assessment) -> None:
+        found = assessment.failure
+        if found is not None and found.kind is FailureKind.NO_VERDICT:
+            self.without_verdict += 1
+            return
+        said: list[AgentResult] = [*assessment.agents, *([assessment.summariser] if assessment.summariser else [])]
+        failures = [result.failure for result in said if result.failure is not None]
+        if failures:
+            self.failed += 1
+            for failure in failures:
+                known = (failure.kind.value, failure.message)
+                room = known in self.failures or len(self.failures) < MOST_MESSAGES
+                self.failures[known if room else (failure.kind.value, "")] += 1
+        elif found is not None and assessment.status is Status.FAILED and len(self.refused) < MOST_MESSAGES:
+            self.refused[found.message] += 1
+
+    def _add_evidence(self, assessment: Assessment, signals: dict[str, SignalValue]) -> None:
+        self.by_evidence += 1
+        reach = reachable_score(signals)
+        if reach is None:
+            self.not_compared[_NOT_COMPARED.get(signals["strength"].state, "")] += 1
+            return
+        self.reachable = max(reach, self.reachable or reach)
+        order, peers = (signals[name].value is not None for name in ("order", "peers"))
+        self.both_orders += order
+        self.peers += peers
+        contradicted = (signals["rationale"].value or 0) < 0
+        unheard = signals["peers"].state == "no_peers" and not order and not contradicted
+        self.alone += unheard and assessment.accepted is False
+
+
+def explain(found: Gathered) -> list[Reason]:
+    """Reasons why nothing was kept, why judgments have no score, or why a decision means little; most telling first."""
+    reach = None if found.kept else _below_guarantee(found) or _out_of_reach(found)
+    reasons = [_agents_failed(found), _refused(found), _no_verdicts(found), _nothing_to_compare(found)]
+    reasons += [reach or _undecided(found), _rejudge(found), _votes(found)]
+    told = [reason for reason in reasons if reason is not None]
+    unexplained = found.kept == 0 and all(reason.code == "vote_under_score_policy" for reason in told)
+    below = _below_threshold(found) if unexplained else None
+    return told if below is None else [below, *told]
+
+
+def _agents_failed(found: Gathered) -> Reason | None:
+    if not found.failed:
+        return None
+    (kind, message), count = found.failures.most_common(1)[0]
+    text = f"No score for {found.failed} of {_judgments(found.judgments)} because agents failed, most often of {kind}"
+    return Reason("agents_failed", f"{text} ({_times(count)}): {message or 'see --out'}", "metajudge check AGENTS")
+
+
+def _refused(found: Gathered) -> Reason | None:
+    if not found.refused:
+        return None
+    message, _ = found.refused.most_common(1)[0]
+    return Reason("refused", f"Not vetted, {_times(found.refused.total())} for this reason or one like it: {message}")
+
+
+def _no_verdicts(found: Gathered) -> Reason | None:
+    if not found.judgments or found.without_verdict < found.judgments:
+        return None
+    text = f"Of {_judgments(found.judgments)} none holds a verdict, so there is nothing to vet"
+    return Reason("no_verdicts", text, "metajudge inspect INPUT")
+
+
+def _nothing_to_compare(found: Gathered) -> Reason | None:
+    count = found.not_compared.total()
+    if not count:
+        return None
+    kinds = " and ".join(sorted(kind for kind in found.not_compared if kind))
+    what = f"are {kinds}" if kinds else "state no preference between two responses"
+    text = f"No score for {_judgments(count)}: free evidence compares verdicts on pairs, and these {what}"
+    return Reason("nothing_to_compare", f"{text}; no model was asked", ADD_AGENTS)
+
+
+def _out_of_reach(found: Gathered) -> Reason | None:
+    reach, threshold = found.reachable, found.threshold
+    if reach is None or threshold is None or reach > threshold:
+        return None
+    judged = "one judge in both orders" if found.both_orders else "one judge in one order"
+    unknown = " (what is discarded here is undecided, not doubtful)" if found.alone else ""
+    text = f"Nothing could be kept: free evidence from {judged} reaches {reach:.2f} at most, and a score above "
+    text += f"{threshold:g} is needed{unknown}; add other judges' verdicts on the same items, or meta-judges"
+    return Reason("out_of_reach", text, ADD_AGENTS)
+
+
+def _undecided(found: Gathered) -> Reason | None:
+    if not found.alone:
+        return None
+    text = f"Undecided rather than doubtful: {_judgments(found.alone)} of those discarded, on which there is neither "
+    return Reason("undecided", f"{text}another judge's verdict nor one in the other order", ADD_AGENTS)
+
+
+def _rejudge(found: Gathered) -> Reason | None:
+    if not found.supported or found.threshold is None:
+        return None
+    text = f"The agents support {_judgments(found.supported)} that are discarded: a rejudge score above 3 is support, "
+    text += f"5 is strong support by all, and the threshold of {found.threshold:g} asks for almost that"
+    return Reason("rejudge_support", text, "metajudge vet INPUT AGENTS --strategy rejudge --threshold 3")
+
+
+def _votes(found: Gathered) -> Reason | None:
+    if not found.votes or len(found.scores) > 2:
+        return None
+    ends = " or ".join(f"{score:g}" for score in sorted(found.scores))
+    text = (
+        f"The policy decides on scores, and a vote has none but the scale's ends (here {ends}): no judgment can fall "
+    )
+    text += "into a band between them; a weighted average gives scores in between"
+    return Reason(
+        "vote_under_score_policy",
+        text,
+        "metajudge vet INPUT AGENTS --strategy weighted_average --policy verdict_score",
+    )
+
+
+def _below_guarantee(found: Gathered) -> Reason | None:
+    if found.guaranteed is None:
+        return None
+    best = "none has one" if found.best_probability is None else f"the highest is {found.best_probability:.3f}"
+    text = f"Nothing was kept: a probability of {found.guaranteed:.3f} is needed for the guarantee, and {best}"
+    return Reason("below_guarantee", text)
+
+
+def _below_threshold(found: Gathered) -> Reason | None:
+    if found.threshold is None or found.best is None:
+        return None
+    name, score = found.best
+    text = f"Nothing was kept: the highest score is {score:.4g}, and only scores above {found.threshold:g} are kept"
+    return Reason("below_threshold", text, f"metajudge show {shlex.quote(name)}")
+
+
+def _judgments(count: int) -> str:
+    return "1 judgment" if count == 1 else f"{count:,} judgments"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"

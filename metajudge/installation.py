@@ -1,0 +1,61 @@
+"""How this copy of metajudge was installed, and so what installs one of its extras."""
+
+import json
+from importlib import metadata
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+PACKAGE = "metajudge-vet"
+NAMESAKE = "metajudge"
+"""Another project on the package index, with our import name: the two cannot be installed side by side."""
+
+
+def install_command(extra: str = "") -> str:
+    """The command that installs metajudge, with an extra, from where this copy came from.
+
+    metajudge is on no package index: only a checkout or a git URL can be installed. Which of them this copy was
+    installed from stands in its ``direct_url.json`` (PEP 610).
+
+    Example:
+        >>> install_command("api")  # doctest: +SKIP
+        "pip install -e '/home/me/metajudge[api]'"
+    """
+    wanted = f"[{extra}]" if extra else ""
+    origin = _origin()
+    if origin is None:
+        return f"pip install '.{wanted}' in a checkout of metajudge"
+    url, editable = origin
+    if url.startswith("file:") and editable is not None:
+        return f"pip install {'-e ' if editable else ''}'{_path(url)}{wanted}'"
+    return f"pip install '{PACKAGE}{wanted} @ {url}'"
+
+
+def namesake() -> str | None:
+    """The version of the other project that is installed beside this one, None where there is none."""
+    try:
+        return metadata.version(NAMESAKE)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _origin() -> tuple[str, bool | None] | None:
+    """URL of this copy's source, and whether it is editable; the latter is None for what is no folder."""
+    try:
+        said = json.loads(metadata.distribution(PACKAGE).read_text("direct_url.json") or "null")
+    except (metadata.PackageNotFoundError, ValueError):
+        return None
+    if not isinstance(said, dict) or not isinstance(said.get("url"), str):
+        return None
+    url = said["url"]
+    if "vcs_info" in said:
+        version = said["vcs_info"].get("requested_revision") or said["vcs_info"].get("commit_id")
+        return f"{said['vcs_info'].get('vcs', 'git')}+{url}" + (f"@{version}" if version else ""), None
+    if "dir_info" in said:
+        if not Path(_path(url)).is_dir():  # moved or removed since
+            return None
+        return url, bool(said["dir_info"].get("editable"))
+    return url, None
+
+
+def _path(url: str) -> str:
+    return unquote(urlsplit(url).path)

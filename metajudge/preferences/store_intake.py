@@ -1,0 +1,293 @@
+"""Judgments, their assessments and people's decisions out of a store, by SQL over its payloads."""
+
+import asyncio
+import contextlib
+import shutil
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import duckdb
+
+from metajudge.errors import InputError, StoreError
+from metajudge.preferences import decisions
+from metajudge.preferences.filters import Filters, drop_unwanted, nothing_matches, prepare, require_known
+from metajudge.preferences.request import ExportRequest, Kind, Rule
+from metajudge.preferences.snapshot import TABLES, Snapshot
+from metajudge.preferences.workspace import only, quoted
+from metajudge.store import open_store
+from metajudge.store.copying import copy_store
+from metajudge.types.location import PostgresUrl, StoreLocation
+
+NAMED: Final = 20
+"""Item ids that are named where they were left out; all are counted."""
+_PATHS: Final = (
+    *("probability", "calibration", "guarantee.threshold", "guarantee.target", "guarantee.delta"),
+    *("guarantee.approximate", "threshold", "rubric", "rubric_digest", "metajudge_version"),
+    *("guarantee.judges", "guarantee.unit", "guarantee.questions", "probability_marks"),
+)
+
+
+@contextlib.contextmanager
+def attached(work: duckdb.DuckDBPyConnection, source: StoreLocation | Snapshot | None, scratch: Path) -> Iterator[None]:
+    """Makes the store's tables readable under the name ``kept``; a PostgreSQL store's as a copy in a file.
+
+    Args:
+        scratch: an existing folder for the copy, which is removed at the end.
+
+    Raises:
+        StoreError: the store is missing or in use.
+    """
+    match source:
+        case None:
+            yield
+        case Snapshot():
+            source.attach(work)
+            yield
+        case PostgresUrl():
+            copy = scratch / "copy.duckdb"
+            _remove_copy(copy)  # an attempt that was killed left it
+            try:
+                copy_store(source, copy, only=frozenset(TABLES))
+                with attached(work, copy, scratch):
+                    yield
+            finally:
+                _remove_copy(copy)
+        case Path():
+            if not source.exists():
+                raise StoreError(f"{source}: no such store; name it with --store, or make one with `metajudge vet`")
+            _settle(source)
+            work.execute(f"ATTACH {quoted(source)} AS kept (READ_ONLY)")
+            try:
+                yield
+            finally:
+                work.execute("DETACH kept")
+
+
+def _remove_copy(copy: Path) -> None:
+    for path in copy.parent.glob(f"{copy.name}*"):
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def _settle(path: Path) -> None:
+    """Opens and closes the store, which brings what a killed process left behind into its tables."""
+
+    async def settle() -> None:
+        store = await open_store(path)
+        await store.close()
+
+    # In a thread of its own, so that it also works where an event loop runs already (a notebook, the service).
+    with ThreadPoolExecutor(1) as threads:
+        threads.submit(asyncio.run, settle()).result()
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Counts of the store's rows.
+
+    Attributes:
+        judgments: vetted judgments whose texts are kept.
+        matching: assessments that meet the conditions on rows.
+        forgotten: judgments whose texts were forgotten.
+    """
+
+    judgments: int
+    matching: int
+    forgotten: int
+
+
+def copy_from_store(work: duckdb.DuckDBPyConnection, request: ExportRequest, where: str) -> dict[str, Any]:
+    """Fills ``assessments``, ``judgments``, ``items`` and ``people`` from the attached store.
+
+    Args:
+        where: what messages call the store.
+
+    Returns:
+        Counts, and the ids of items that were left out; see :func:`metajudge.preferences.intake.take_in`.
+
+    Raises:
+        InputError: nothing was vetted, a filter names what is not there or matches nothing, an item id stands for two
+            contents where that is to be refused.
+    """
+    filters = request.filters
+    prepare(work, filters)
+    rows = _counted(work, filters)
+    if not rows.judgments:
+        raise InputError(f"{where} holds no vetted judgment yet: vet some into it first (`metajudge vet`)")
+    _check_filters(work, filters, where)
+    _take_assessments(work, request)
+    (taken,) = only(work, "SELECT count(*) FROM assessments")
+    drop_unwanted(work, filters, panels=False)
+    _take_texts(work, request)
+    conflicts = _settle_contents(work, request, where)
+    (left,) = only(work, "SELECT count(*) FROM assessments")
+    if not left and not conflicts["conflicting_judgments"]:
+        raise nothing_matches(filters, where, rows.judgments)
+    if request.ignore_decisions:
+        decisions.no_people(work)
+    else:
+        decisions.take_people(work)
+    return {
+        "unreadable_lines": 0,
+        "forgotten": rows.forgotten,
+        "superseded": rows.matching - taken,
+        "not_vetted": 0,
+        "by_people": 0,
+        "judgments": rows.judgments,
+        "filtered_out": rows.judgments - left - conflicts["conflicting_judgments"],
+        **conflicts,
+    }
+
+
+def _counted(work: duckdb.DuckDBPyConnection, filters: Filters) -> _Rows:
+    return _Rows(
+        *only(
+            work,
+            f"""SELECT count(DISTINCT judgment_id) FILTER (NOT redacted), count(*) FILTER ({filters.row_condition()}),
+                count(DISTINCT judgment_digest) FILTER (redacted) FROM kept.assessments""",
+        )
+    )
+
+
+def _check_filters(work: duckdb.DuckDBPyConnection, filters: Filters, where: str) -> None:
+    vetted = "FROM kept.assessments WHERE NOT redacted"
+    for kind, values, there in (
+        ("judge", filters.judges, f"SELECT DISTINCT judge {vetted}"),
+        ("run", filters.runs, f"SELECT DISTINCT run_id {vetted}"),
+        ("panel", filters.panels, f"SELECT DISTINCT panel_digest {vetted}"),
+        ("category", filters.categories, "SELECT DISTINCT category FROM kept.items WHERE NOT redacted"),
+    ):
+        if values:
+            require_known(work, kind, there, where)
+
+
+def _take_assessments(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> None:
+    """One row a judgment: the newest of its panels' newest, and the newest action of a policy.
+
+    Where the rule needs a probability the newest row that has one is taken. A policy's action may be on an older row: a
+    judgment that a policy rejected does not become one that no policy has seen by vetting it again without a policy.
+    """
+    condition = request.filters.row_condition()
+    probable = request.selection.rule in (Rule.MIN_PROBABILITY, Rule.GUARANTEE)
+    first = "payload->>'$.probability' IS NULL, " if probable else ""
+    listed = ", ".join(quoted(f"$.{name}") for name in _PATHS)
+    work.execute(f"""
+        CREATE OR REPLACE TABLE newest AS
+        WITH by_panel AS (
+            SELECT judgment_id, judgment_digest, assessment_id, {"payload" if probable else "NULL AS payload"}
+            FROM kept.assessments WHERE {condition}
+            QUALIFY row_number() OVER (
+                PARTITION BY judgment_id, judgment_digest, panel_digest ORDER BY {first}assessment_id DESC) = 1
+        )
+        SELECT judgment_id, judgment_digest, assessment_id FROM by_panel
+        QUALIFY row_number() OVER (PARTITION BY judgment_id ORDER BY {first}assessment_id DESC) = 1""")
+    work.execute(f"""
+        CREATE OR REPLACE TABLE actions AS
+        SELECT judgment_id, judgment_digest, arg_max(payload->>'$.decision.action', assessment_id) AS action,
+            arg_max(payload->>'$.decision.policy', assessment_id) AS policy
+        FROM kept.assessments
+        WHERE {condition} AND contains(payload, '"decision"') AND payload->>'$.decision.action' IS NOT NULL
+        GROUP BY judgment_id, judgment_digest""")
+    work.execute(f"""
+        CREATE OR REPLACE TABLE assessments AS
+        WITH read AS (
+            SELECT a.*, json_extract_string(payload, [{listed}]) AS v, payload->>'$.agents[*].agent' AS names,
+                payload->>'$.agents[*].model' AS agent_models
+            FROM kept.assessments a SEMI JOIN newest USING (assessment_id)
+        )
+        SELECT judgment_id, judgment_digest, item_id, judge, status, accepted, final_score AS score,
+            v[1]::DOUBLE AS probability, v[2] AS calibration, v[3]::DOUBLE AS bar, v[4]::DOUBLE AS target,
+            v[5]::DOUBLE AS delta, v[6]::BOOLEAN AS approximate, strategy, v[7]::DOUBLE AS threshold, v[8] AS rubric,
+            v[9] AS rubric_digest, panel_digest,
+            array_to_string(list_transform(list_zip(names, agent_models), lambda x: x[1] || ' (' || x[2] || ')'), ', ')
+                AS agents,
+            v[10] AS version, v[11] AS promise_judges, v[12] AS promise_unit, v[13]::BIGINT AS promise_questions,
+            v[14] AS marks, actions.action, actions.policy
+        FROM read LEFT JOIN actions USING (judgment_id, judgment_digest)""")
+    for table in ("newest", "actions"):
+        work.execute(f"DROP TABLE {table}")
+
+
+def _take_texts(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> None:
+    judging = request.kind is Kind.JUDGMENTS
+    texts = "payload->>'$.rationale', payload->>'$.instruction'" if judging else "NULL, NULL"
+    work.execute(f"""
+        CREATE OR REPLACE TABLE judgments AS
+        SELECT judgment_no, judgment_id, judgment_digest, item_id, judge, v[1] AS verdict,
+             from_json(v[2], '["VARCHAR"]') AS shown,
+            from_json(v[3], '["VARCHAR"]') AS labels,
+            rationale, instruction, coalesce(v[4], v[5], v[6]) AS finish, v[7] AS response_finish, item_digest
+        FROM (
+            SELECT j.rowid, j.judgment_id, j.judgment_digest, j.item_id, j.judge, j.item_digest, {texts},
+                json_extract_string(payload, ['$.verdict', '$.order', '$.labels', '$.meta.finish',
+                    '$.meta.finish_reason', '$.meta.stop_reason', '$.meta.response_finish']) AS v
+            FROM kept.judgments j SEMI JOIN assessments a
+                ON j.judgment_digest = a.judgment_digest AND j.judgment_id = a.judgment_id
+            WHERE NOT redacted
+        ) t(judgment_no, judgment_id, judgment_digest, item_id, judge, item_digest, rationale, instruction, v)""")
+    work.execute("""
+        CREATE OR REPLACE TABLE items AS
+        SELECT item_no, item_id, v[1] AS question, v[2] AS responses, category,
+            v[3] AS label, v[4] AS models, item_digest
+        FROM (
+            SELECT i.rowid AS item_no, item_id, category, item_digest,
+                json_extract_string(payload, ['$.question', '$.responses', '$.label', '$.models']) AS v
+            FROM kept.items i SEMI JOIN judgments USING (item_digest) WHERE NOT redacted
+        )""")
+
+
+def _settle_contents(work: duckdb.DuckDBPyConnection, request: ExportRequest, where: str) -> dict[str, Any]:
+    """One item id, one content: where only category, label or models changed, the newest record counts.
+
+    An id that stands for two questions or two sets of responses is left out with all its judgments: none of them tells
+    which of the texts is meant.
+
+    Returns:
+        How many items and judgments were left out, and the first ids.
+
+    Raises:
+        InputError: there are such items, and they are to be refused.
+    """
+    work.execute("""
+        CREATE OR REPLACE TABLE contents AS
+        SELECT item_id, item_digest, hash(question, responses) AS content, item_no, category FROM items""")
+    work.execute(f"""
+        CREATE OR REPLACE TABLE chosen_items AS
+        SELECT item_id, content, item_no FROM (
+            SELECT * FROM contents QUALIFY row_number() OVER (PARTITION BY item_id, content ORDER BY item_no DESC) = 1
+        ) WHERE {_category(request.filters)}""")
+    twice = "SELECT item_id FROM chosen_items GROUP BY item_id HAVING count(*) > 1"
+    ids = [row[0] for row in work.execute(f"{twice} ORDER BY 1").fetchall()]
+    if ids and request.conflicts == "refuse":
+        raise InputError(
+            f"{len(ids)} item ids of {where} stand for two different contents, the first {ids[0]!r}: narrow the export "
+            "with a filter (one run, say), let it leave these items out, or give each content its own item id"
+        )
+    (lost,) = only(
+        work,
+        f"""SELECT count(*) FROM judgments SEMI JOIN ({twice}) USING (item_id)
+        SEMI JOIN (SELECT item_digest FROM contents SEMI JOIN chosen_items USING (item_id, content))
+            USING (item_digest)""",
+    )
+    work.execute(f"DELETE FROM chosen_items WHERE item_id IN ({twice})")
+    work.execute("""
+        DELETE FROM judgments WHERE item_digest NOT IN (
+            SELECT item_digest FROM contents SEMI JOIN chosen_items USING (item_id, content))""")
+    work.execute("DELETE FROM items WHERE item_no NOT IN (SELECT item_no FROM chosen_items)")
+    work.execute("DELETE FROM assessments WHERE judgment_id NOT IN (SELECT judgment_id FROM judgments)")
+    for table in ("contents", "chosen_items"):
+        work.execute(f"DROP TABLE {table}")
+    for table in ("judgments", "items"):
+        work.execute(f"ALTER TABLE {table} DROP item_digest")
+    return {"conflicting_items": len(ids), "conflicting_judgments": lost, "conflicting_item_ids": ids[:NAMED]}
+
+
+def _category(filters: Filters) -> str:
+    if not filters.categories:
+        return "true"
+    return "category IN (SELECT value FROM wanted WHERE kind = 'category')"

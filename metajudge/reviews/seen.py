@@ -1,0 +1,57 @@
+"""Who was shown what the machine said of something, so that no later decision of theirs on it counts as blind.
+
+The record is kept in the store's audit log under the subject (a judgment, a case, a clash), not under one review or one
+assessment: a person who saw any row of a judgment has seen the machine's opinion of it.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+KIND = "seen"
+"""What these records are called in the audit log."""
+
+
+class SeenLog(Protocol):
+    """What is asked of the audit log."""
+
+    async def append(self, kind: str, subject: str, payload: Mapping[str, Any], *, now: float) -> Any: ...
+
+    async def entries(self, kind: str, subject: str | None = None, limit: int | None = None) -> list[Any]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Onlooker:
+    """A person, by any of the marks there are.
+
+    Attributes:
+        reviewer: the name that stands beside their decisions; None while it is unknown.
+        session: their session in a browser, which may begin before the name is known; None without one.
+    """
+
+    reviewer: str | None = None
+    session: str | None = None
+
+    def is_same(self, record: Mapping[str, Any]) -> bool:
+        """Whether a record is about this person."""
+        return (self.reviewer is not None and record.get("reviewer") == self.reviewer) or (
+            self.session is not None and record.get("session") == self.session
+        )
+
+
+async def has_seen(log: SeenLog, subject_id: str, person: Onlooker) -> bool:
+    """Whether a person was shown what the machine said of a subject."""
+    return any(person.is_same(one.payload) for one in await log.entries(KIND, _subject(subject_id)))
+
+
+async def remember_seen(log: SeenLog, subject_ids: Collection[str], person: Onlooker, *, now: float) -> None:
+    """Keeps on record that a person was shown what the machine said of some subjects, once for each."""
+    for subject_id in subject_ids:
+        if not await has_seen(log, subject_id, person):
+            record = {"reviewer": person.reviewer, "session": person.session}
+            await log.append(KIND, _subject(subject_id), record, now=now)
+
+
+def _subject(subject_id: str) -> str:
+    """Apart from the subject's own name, under which `metajudge show` lists what was decided about it."""
+    return f"seen {subject_id}"

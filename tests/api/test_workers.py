@@ -1,0 +1,176 @@
+"""Worker processes that are killed at any moment, and those that cannot start."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SCRIPT = """
+import os, sys, time
+from pathlib import Path
+import importlib
+workers = importlib.import_module("metajudge.api.workers")
+from metajudge.errors import ConfigurationError
+
+folder, kind = Path(sys.argv[1]), sys.argv[2]
+workers.STOP_S = 1.0
+
+def note(what):
+    with (folder / "log").open("a") as file:
+        file.write(f"{what} {os.getpid()} {time.monotonic()}\\n")
+
+def serve(ready):
+    note("started")
+    if kind == "refused":
+        raise ConfigurationError("the panel file is empty")
+    if kind == "dies":
+        os._exit(7)
+    if (folder / "broken").exists():
+        os._exit(7)
+    time.sleep(float(sys.argv[3]))
+    ready()
+    note("serving")
+    if kind == "deaf":
+        import signal
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        note("deaf")
+    while True:
+        time.sleep(0.05)
+
+try:
+    workers.supervise(serve, 2)
+except ConfigurationError as error:
+    print(error)
+    sys.exit(2)
+"""
+
+
+@pytest.fixture
+def supervised(tmp_path):
+    """Starts two workers of a kind under a supervisor; ends it by its id."""
+    script = tmp_path / "supervised.py"
+    script.write_text(textwrap.dedent(SCRIPT))
+    with contextlib.ExitStack() as stack:
+
+        def start(kind, start_s=0.0):
+            command = [sys.executable, script, tmp_path, kind, str(start_s)]
+            environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+            one = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environ, text=True)
+            stack.callback(one.stdout.close)
+            stack.callback(one.wait)
+            stack.callback(one.kill)
+            return one
+
+        yield start
+
+
+def logged(folder, what):
+    with contextlib.suppress(FileNotFoundError):
+        return [int(line.split()[1]) for line in (folder / "log").read_text().splitlines() if line.split()[0] == what]
+    return []
+
+
+def wait_for(condition, within=20.0):
+    deadline = time.monotonic() + within
+    while not (found := condition()):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return found
+
+
+def alive(pid):
+    return Path(f"/proc/{pid}").exists()
+
+
+@pytest.mark.parametrize(
+    "after_s", [0.2, pytest.param(0.0, marks=pytest.mark.slow), pytest.param(1.5, marks=pytest.mark.slow)]
+)
+def test_a_worker_killed_soon_after_its_start_is_started_again_and_the_service_goes_on(supervised, tmp_path, after_s):
+    """The first kill comes while the worker is starting, the last one when it has served for a second."""
+    parent = supervised("steady", 0.5)
+    first, second = wait_for(lambda: logged(tmp_path, "started")[:2] if len(logged(tmp_path, "started")) > 1 else None)
+    time.sleep(after_s)
+    os.kill(first, signal.SIGKILL)
+    wait_for(lambda: len(logged(tmp_path, "started")) == 3)
+    wait_for(lambda: len(set(logged(tmp_path, "serving")) - {first}) == 2)
+    assert parent.poll() is None, "one kill ended the service"
+    assert alive(second), "the other worker was ended, too"
+    parent.send_signal(signal.SIGTERM)
+    assert parent.wait(10) == 0
+    assert not any(alive(pid) for pid in logged(tmp_path, "started"))
+
+
+@pytest.mark.slow
+def test_a_worker_killed_again_and_again_is_restarted_after_longer_and_longer_pauses(supervised, tmp_path):
+    parent = supervised("steady")
+    other = wait_for(lambda: logged(tmp_path, "serving")[1:2])[0]
+    killed = 0
+    until = time.monotonic() + 4.0
+    while time.monotonic() < until:
+        for pid in set(logged(tmp_path, "serving")) - {other}:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+                killed += 1
+        time.sleep(0.02)
+    restarts = len(logged(tmp_path, "started")) - 2
+    assert 2 <= restarts <= 4, "0.5, 1 and 2 s are to lie between"
+    assert parent.poll() is None
+    assert alive(other)
+    parent.send_signal(signal.SIGTERM)
+    assert parent.wait(10) == 0
+
+
+@pytest.mark.parametrize(("kind", "said"), [("refused", "the panel file is empty"), ("dies", "ended with exit code 7")])
+def test_workers_that_cannot_start_end_the_service_with_the_reason(supervised, tmp_path, kind, said):
+    parent = supervised(kind)
+    out, _ = parent.communicate(timeout=20)
+    assert parent.returncode == 2
+    assert said in out
+    assert "no worker could start, 3 times in a row" in out
+    assert len(logged(tmp_path, "started")) in (3, 4)
+
+
+@pytest.mark.slow
+def test_a_worker_that_cannot_start_does_not_end_the_service_while_another_one_serves(supervised, tmp_path):
+    """Such as while the database is away: what serves goes on, and the rest comes back after the repair."""
+    parent = supervised("steady")
+    first, second = wait_for(lambda: logged(tmp_path, "serving") if len(logged(tmp_path, "serving")) > 1 else None)
+    (tmp_path / "broken").touch()
+    os.kill(first, signal.SIGKILL)
+    wait_for(lambda: len(logged(tmp_path, "started")) >= 2 + 4)
+    assert parent.poll() is None
+    assert alive(second)
+    (tmp_path / "broken").unlink()
+    wait_for(lambda: len(logged(tmp_path, "serving")) == 3, within=20)
+    parent.send_signal(signal.SIGTERM)
+    assert parent.wait(10) == 0
+
+
+@pytest.mark.slow
+def test_told_to_stop_a_worker_that_does_not_end_is_killed(supervised, tmp_path):
+    parent = supervised("deaf")
+    wait_for(lambda: len(logged(tmp_path, "deaf")) == 2)
+    parent.send_signal(signal.SIGTERM)
+    assert parent.wait(10) == 0
+    assert not any(alive(pid) for pid in logged(tmp_path, "started"))
+
+
+@pytest.mark.slow
+def test_told_to_stop_in_a_pause_it_ends_at_once(supervised, tmp_path):
+    parent = supervised("steady")
+    first, second = wait_for(lambda: logged(tmp_path, "serving") if len(logged(tmp_path, "serving")) > 1 else None)
+    (tmp_path / "broken").touch()
+    os.kill(first, signal.SIGKILL)
+    wait_for(lambda: len(logged(tmp_path, "started")) >= 2 + 3)
+    began = time.monotonic()
+    parent.send_signal(signal.SIGTERM)
+    assert parent.wait(10) == 0
+    assert time.monotonic() - began < 1.5
+    assert not alive(second)

@@ -1,0 +1,166 @@
+"""No trace reaches a user: real processes, real full devices and folders that cannot be written."""
+
+import ctypes
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from metajudge.readers import write_jsonl
+from tests.doubles.judgments import judgment
+from tests.doubles.llm_server import LLMServer, score_answer
+
+SAMPLE = Path(__file__).parents[2] / "benchmarks" / "sample" / "judgments.jsonl"
+FULL = Path("/dev/full")
+
+BROKEN_COMMAND = """
+import sys
+import metajudge.summary
+def fails(self):
+    raise ZeroDivisionError("a fault of ours")
+metajudge.summary.VetSummary.to_json = fails
+from metajudge.cli import main
+sys.argv[0] = "metajudge"
+main()
+"""
+
+
+def broken(metajudge, *arguments, **more):
+    return subprocess.run(
+        [sys.executable, "-c", BROKEN_COMMAND, *map(str, arguments)],
+        cwd=metajudge.folder,
+        env={**metajudge.env, **more},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def test_a_fault_of_ours_is_one_line_that_says_where_the_state_is(metajudge):
+    done = broken(metajudge, "vet", SAMPLE)
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("metajudge: unexpected error: ZeroDivisionError: a fault of ours (")
+    assert "kept in metajudge.duckdb: the same command goes on from there" in line
+    assert "--debug shows the trace" in line
+
+
+@pytest.mark.parametrize("place", ["before", "after", "environment"])
+def test_the_trace_is_for_who_asks(metajudge, place):
+    words = {"before": ["--debug", "vet", SAMPLE], "after": ["vet", SAMPLE, "--debug"], "environment": ["vet", SAMPLE]}
+    more = {"METAJUDGE_DEBUG": "1"} if place == "environment" else {}
+    done = broken(metajudge, *words[place], **more)
+    assert done.returncode == 1
+    assert "Traceback (most recent call last)" in done.stderr
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full here")
+class TestFullDisk:
+    @pytest.fixture
+    def crowd(self, tmp_path):
+        write_jsonl(tmp_path / "judgments.jsonl", [judgment(f"j{i}") for i in range(6)])
+        return "judgments.jsonl"
+
+    def test_of_vet_names_the_file_keeps_the_results_and_the_earlier_file(self, metajudge, crowd):
+        (metajudge.folder / "out.jsonl").write_text("of an earlier run\n")
+        (metajudge.folder / "out.jsonl.partial").symlink_to(FULL)
+        with LLMServer(answer=score_answer(5)) as server:
+            command = ("vet", crowd, "--agent", f"openai:gpt-4o-mini@{server.url}", "--out", "out.jsonl")
+            done = metajudge(*command)
+            assert done.returncode == 1
+            (line,) = [one for one in done.stderr.splitlines() if "note:" not in one]
+            assert line.startswith("metajudge: out.jsonl: cannot be written any further: No space left on device")
+            assert (metajudge.folder / "out.jsonl").read_text() == "of an earlier run\n"
+            (metajudge.folder / "out.jsonl.partial").unlink()
+            summary, code = metajudge.json(*command)
+            assert (code, summary["assessed"], server.count) == (0, 6, 6)
+        assert len((metajudge.folder / "out.jsonl").read_text().splitlines()) == 6
+
+    def test_of_judge_names_the_file(self, metajudge, crowd):
+        (metajudge.folder / "out.jsonl.partial").symlink_to(FULL)
+        with LLMServer(answer=lambda _: json.dumps({"reasoning": "x", "verdict": "A>B"})) as server:
+            done = metajudge("judge", crowd, "--judge", f"openai:gpt-4o-mini@{server.url}", "--out", "out.jsonl")
+        assert done.returncode == 1
+        assert "out.jsonl: cannot be written any further: No space left on device" in done.stderr
+        assert "Traceback" not in done.stderr
+
+    def test_of_standard_output_is_said_once(self, metajudge):
+        with FULL.open("w") as full:
+            done = subprocess.run(
+                [sys.executable, "-m", "metajudge", "demo"],
+                cwd=metajudge.folder,
+                env=metajudge.env,
+                stdout=full,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+        assert done.returncode == 1
+        assert done.stderr.splitlines() == ["metajudge: a file or standard output: No space left on device."]
+
+
+def test_a_reader_that_goes_away_is_no_error_message(metajudge):
+    command = f"{sys.executable} -m metajudge schema assessment | true; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=metajudge.folder, env=metajudge.env, capture_output=True, text=True
+    )
+    assert (done.returncode in (0, 1), done.stderr) == (True, "")
+
+
+def test_end_of_input_at_a_question_is_no_trace(metajudge):
+    done = metajudge("init", stdin="")
+    assert "Traceback" not in done.stderr
+
+
+def as_others_are():
+    """Gives up root's right to write everywhere; for other users nothing changes."""
+    ctypes.CDLL(None).prctl(24, 1)  # PR_CAPBSET_DROP, CAP_DAC_OVERRIDE: gone with the next exec
+
+
+class TestReadOnlyFolder:
+    @pytest.fixture
+    def elsewhere(self, tmp_path_factory):
+        return tmp_path_factory.mktemp("elsewhere")
+
+    @pytest.fixture
+    def read_only(self, metajudge):
+        """Runs a command in a folder that may not be written."""
+
+        def run(*arguments):
+            metajudge.folder.chmod(0o555)
+            return subprocess.run(
+                [sys.executable, *map(str, arguments)],
+                cwd=metajudge.folder,
+                env=metajudge.env,
+                capture_output=True,
+                text=True,
+                timeout=300,
+                preexec_fn=as_others_are,
+            )
+
+        if run("-c", "open('probe', 'w')").returncode == 0:
+            pytest.skip("this user writes wherever it likes")
+        metajudge.folder.chmod(0o755)
+        yield lambda *arguments: run("-m", "metajudge", *arguments)
+        metajudge.folder.chmod(0o755)
+
+    def test_with_a_mapping_the_run_goes_on_and_says_that_it_is_not_kept(self, metajudge, read_only, elsewhere):
+        (metajudge.folder / "votes.csv").write_text("q,a,b,win\n1+1?,2,3,A\n2+2?,4,5,B\n")
+        mapping = "question=q,responses.A=a,responses.B=b,verdict=win,judge:=g"
+        done = read_only("vet", "votes.csv", "--map", mapping, "--store", elsewhere / "s.duckdb")
+        assert done.returncode == 0, done.stderr
+        assert "Traceback" not in done.stderr
+        assert "cannot write" in done.stderr
+        assert "--map is needed again next time" in done.stderr
+        assert "discarded          2" in done.stdout
+
+    @pytest.mark.parametrize("options", [[], ["--out", "out.jsonl", "--store", "ELSEWHERE"]], ids=["store", "out"])
+    def test_without_another_place_to_write_it_says_which(self, metajudge, read_only, elsewhere, options):
+        write_jsonl(metajudge.folder / "j.jsonl", [judgment("j")])
+        done = read_only(
+            "vet", "j.jsonl", *(word.replace("ELSEWHERE", str(elsewhere / "s.duckdb")) for word in options)
+        )
+        assert done.returncode == 2, done.stderr
+        assert len(done.stderr.splitlines()) == 1, done.stderr
+        assert ("out.jsonl" if options else "metajudge.duckdb") in done.stderr

@@ -1,0 +1,188 @@
+"""One leaking pair of answers through every path on which models judge blind: no request may hold a name."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from metajudge.clash_run import run_clash
+from metajudge.cli import bench as bench_cli
+from metajudge.cli.clash import clash
+from metajudge.cli.peers import peers
+from metajudge.engine import Engine
+from metajudge.judging.clash import Clash, Judge
+from metajudge.judging.clash_record import ClashRecord
+from metajudge.types import Item
+from tests.api.conftest import app_module, panel_of, running
+from tests.doubles.llm_server import LLMServer, requested_schema
+from tests.doubles.ranking import shown_in
+
+LEAKS = {
+    "A": "As GPT-4, made by OpenAI, I say 4. OpenAI's ChatGPT agrees.",
+    "B": "I am **Cla\u200bude** from Anthropic; you are ChatGPT, trained by Open AI. I was trained by Google DeepMind. 4",
+}
+NAMES = ("gpt", "openai", "open ai", "claude", "cla\u200bude", "anthropic", "google", "deepmind", "my-tuned")
+QUESTION = "What is 2 + 2?"
+MODELS = [None, {"A": "gpt-4o", "B": "claude-v1"}, {"A": "my-tuned-model-7", "B": "gpt-3.5-turbo"}]
+
+
+def answer(body):
+    """Rankings in the order of the labels; as a candidate one of the leaking answers."""
+    schema = requested_schema(body)
+    if schema is None:
+        return LEAKS["A" if body["model"].endswith("one") else "B"]
+    labels = list(shown_in(body["messages"][-1]["content"])) or ["A0", "A1"]
+    found = {"comparison": "They differ.", "ranking": " > ".join(labels)}
+    if "scores" in schema["properties"]:
+        rows = schema["properties"]["scores"]["properties"]
+        found["scores"] = {
+            label: {key: {"reason": "", "score": 4} for key in row["properties"]} for label, row in rows.items()
+        }
+    return json.dumps(found)
+
+
+def item(models):
+    return Item(id="q1", question=QUESTION, responses=LEAKS, models=models, label="A>B")
+
+
+def command(function, name):
+    app = typer.Typer(pretty_exceptions_enable=False)
+    app.command(name)(function)
+    app.callback()(lambda: None)
+
+    def run(*words):
+        done = CliRunner().invoke(app, [name, *map(str, words)])
+        assert done.exception is None or isinstance(done.exception, SystemExit), done.output
+        return done
+
+    return run
+
+
+def judges(server):
+    return [word for name in ("x", "y", "z") for word in ("--judge", f"openai:{name}@{server.url}")]
+
+
+def by_cli(server, models, *more):
+    Path("items.jsonl").write_text(item(models).model_dump_json(exclude_none=True) + "\n")
+    words = ("items.jsonl", "--responses", "given", *judges(server), "--out", "c.jsonl", "--json", "c.json", *more)
+    command(clash, "clash")(*words)
+    return json.loads(Path("c.json").read_text())["evaluations"][0]["blinding"]
+
+
+def by_http(server, models):
+    options = app_module.ServiceOptions(panels={"default": panel_of(server, "xyz")})
+    with running(options) as client:
+        found = client.post("/v1/clash", json={"item": item(models).model_dump(mode="json", exclude_none=True)})
+    assert found.status_code == 200, found.text
+    return found.json()["blinding"]
+
+
+def by_python(server, models):
+    async def main():
+        async with Engine(panel=panel_of(server, "xyz"), store=None) as engine:
+            asked = Clash(tuple(Judge(one.name, one.model, one.parameters) for one in engine.vetter.default.agents))
+            return (await run_clash([item(models)], asked)).records[0]
+
+    return asyncio.run(main()).blinding.model_dump()
+
+
+def by_peers(server, models):
+    Path("questions.jsonl").write_text(json.dumps({"id": "q1", "question": QUESTION}) + "\n")
+    named = [word for name in ("one", "two") for word in ("--model", f"{name}=openai:my-tuned-{name}@{server.url}")]
+    command(peers, "peers")("--questions", "questions.jsonl", *named, "--out", "b.jsonl", "--no-sweep")
+    return json.loads(Path("b.jsonl").read_text().splitlines()[0])["meta"]["blinding"]
+
+
+def by_reliability(server, models):
+    Path("pairs.jsonl").write_text(item(models).model_dump_json(exclude_none=True) + "\n")
+    words = ("reliability", "--data", "pairs.jsonl", *judges(server), "--records", "r.jsonl", "--json", "f.json")
+    command(bench_cli.bench, "bench")(*words)
+    record = ClashRecord.model_validate_json(Path("r.jsonl").read_text().splitlines()[0])
+    return record.blinding.model_dump()
+
+
+@pytest.fixture
+def alone(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def rankings_asked(server):
+    """What judges were sent, without the model's name in the request itself."""
+    return [
+        json.dumps(body["messages"], ensure_ascii=False).lower()
+        for body in server.bodies
+        if requested_schema(body) is not None
+    ]
+
+
+@pytest.mark.usefixtures("alone")
+@pytest.mark.parametrize("models", MODELS, ids=["unknown", "known", "made up"])
+@pytest.mark.parametrize("path", [by_cli, by_http, by_python, by_peers, by_reliability])
+def test_no_request_to_a_judge_holds_a_name_on_any_path(path, models):
+    with LLMServer(answer=answer) as server:
+        report = path(server, models)
+        asked = rankings_asked(server)
+    assert len(asked) >= 2
+    assert not [name for name in NAMES for text in asked if name in text]
+    assert all("name hidden" in text for text in asked)
+    assert report["hiding"] is True
+    assert {one["kind"] for one in report["hidden"]} >= {"family", "maker"}
+
+
+@pytest.mark.usefixtures("alone")
+def test_hiding_switched_off_is_said_and_recorded():
+    with LLMServer(answer=answer) as server:
+        report = by_cli(server, MODELS[1], "--keep-names")
+        asked = rankings_asked(server)
+    assert all("gpt-4" in text for text in asked)
+    assert report["hiding"] is False
+    summary = json.loads(Path("c.json").read_text())["summary"]
+    assert summary["blinding"]["not_hidden"] == 1
+    assert any("--keep-names" in notice for notice in summary["notices"])
+
+
+@pytest.mark.usefixtures("alone")
+def test_another_command_with_hiding_on_does_not_take_over_votes_on_readable_names():
+    with LLMServer(answer=answer) as server:
+        by_cli(server, None, "--keep-names")
+        first = server.count
+        report = by_cli(server, None)
+        again = server.count
+        by_cli(server, None)
+        assert server.count == again
+    assert again == first + 3
+    assert report["hiding"] is True
+    lines = [json.loads(line) for line in Path("c.jsonl").read_text().splitlines()]
+    assert [(one["attempt"], one["blinding"]["hiding"]) for one in lines] == [(1, False), (2, True)]
+
+
+@pytest.mark.usefixtures("alone")
+def test_records_of_an_earlier_version_are_not_judged_anew_where_nothing_more_is_hidden():
+    plain = {"A": "It is four, I think.", "B": "4"}
+    Path("items.jsonl").write_text(
+        "".join(
+            Item(id=name, question=QUESTION, responses=texts).model_dump_json(exclude_none=True) + "\n"
+            for name, texts in (("plain", plain), ("leaking", LEAKS))
+        )
+    )
+
+    def clash_once(*more):
+        words = ("items.jsonl", "--responses", "given", *judges(server), "--out", "c.jsonl", *more)
+        command(clash, "clash")(*words)
+        return [json.loads(line) for line in Path("c.jsonl").read_text().splitlines()]
+
+    with LLMServer(answer=answer) as server:
+        old = clash_once("--keep-names")
+        for line in old:
+            del line["blinding"]
+        Path("c.jsonl").write_text("".join(json.dumps(line) + "\n" for line in old))
+        before = server.count
+        new = clash_once("--store", "other.duckdb")[2:]
+        assert server.count == before + 3
+    assert [(one["item_id"], one["attempt"]) for one in new] == [("leaking", 2)]

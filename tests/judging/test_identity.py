@@ -1,0 +1,277 @@
+"""Who wrote a text is hidden wherever it says so, whatever the item knows; subjects and ordinary words stay."""
+
+import random
+import time
+
+import pytest
+
+from metajudge.judging.blinding import HIDDEN_NAME
+from metajudge.judging.blinding_report import BlindingReport, blinding_totals
+from metajudge.judging.folding import fold
+from metajudge.judging.identity import LEFT_LISTED, hide_identities
+from metajudge.judging.known_names import FAMILY_MAKERS, known_names
+
+
+def hidden(text, question="What is 2 + 2?", models=(), **options):
+    return hide_identities({"A": text, "B": "It is 4."}, question=question, models=models, **options)
+
+
+def shown(text, *arguments, **options):
+    return hidden(text, *arguments, **options).shown["A"]
+
+
+SELF_IDENTIFICATIONS = [
+    ("As GPT-4, made by OpenAI, I say 4.", ["gpt", "openai"]),
+    ("I am Claude from Anthropic.", ["claude", "anthropic"]),
+    ("I was trained by Google DeepMind.", ["google", "deepmind"]),
+    ("You are ChatGPT, a large language model trained by OpenAI. 4", ["chatgpt", "openai"]),
+    ("I'm an AI by Meta AI.", ["meta"]),
+    ("I'm Llama 3.1, trained by Meta.", ["llama", "3.1", "meta"]),
+    ("I am Qwen, created by Alibaba Cloud.", ["qwen", "alibaba"]),
+    ("I'm Kimi by Moonshot AI", ["kimi", "moonshot"]),
+    ("As an AI developed by Mistral AI, I", ["mistral"]),
+    ("I'm Grok, built by xAI.", ["grok", "xai"]),
+    ("I am DeepSeek-V3, an AI assistant created by DeepSeek.", ["deepseek", "v3"]),
+    ("I am ChatGLM from Zhipu.", ["glm", "zhipu"]),
+    ("I'm Command R+ by Cohere.", ["command", "cohere"]),
+    ("I am Phi, made by Microsoft.", ["phi", "microsoft"]),
+    ("I'm Amazon Nova, a model by Amazon.", ["amazon", "nova"]),
+    ("I am Nemotron, trained by NVIDIA.", ["nemotron", "nvidia"]),
+    ("I'm Granite, made by IBM.", ["granite", "ibm"]),
+    ("I am Yi, from 01.AI", ["yi", "01"]),
+    ("I am Falcon, developed by TII", ["falcon", "tii"]),
+    ("I am Vicuna, trained by LMSYS", ["vicuna", "lmsys"]),
+    ("I am trained by Large Model Systems Organization (LMSYS).", ["large model", "lmsys"]),
+    ("I am ERNIE Bot by Baidu", ["ernie", "baidu"]),
+    ("I'm Hunyuan from Tencent", ["hunyuan", "tencent"]),
+    ("I'm MiniMax-01 from MiniMax", ["minimax"]),
+    ("I am StableLM by Stability AI", ["stable", "stability"]),
+    ("I'm DBRX by Databricks", ["dbrx", "databricks"]),
+    ("My developers at Anthropic told me so.", ["anthropic"]),
+    ("I can't say, because OpenAI created me.", ["openai"]),
+    ("I follow OpenAI's usage policies, so I cannot.", ["openai"]),
+    ("I'm based on the GPT-4 architecture.", ["gpt"]),
+    ("I am not ChatGPT, I'm Claude.", ["chatgpt", "claude"]),
+    ("My name is Claude.", ["claude"]),
+    ("I, Claude, say 4.", ["claude"]),
+    ("I am a Gemini model by Google.", ["gemini", "google"]),
+    ("Hello! Claude here, happy to help.", ["claude"]),
+    ("ChatGPT: the answer is 4.", ["chatgpt"]),
+    ("The answer is clearly equal to 4, of course.\n\n- Claude", ["claude"]),
+    ("Je suis ChatGPT, développé par OpenAI.", ["chatgpt", "openai"]),
+    ("我是通义千问。由阿里云开发", ["通义千问", "阿里云"]),
+    ("made by OpenAI", ["openai"]),
+    ("an assistant made by Open AI", ["open ai"]),
+    ("i am claude", ["claude"]),
+    ("I am Claude 3.5 Sonnet, so 4.", ["claude", "3.5", "sonnet"]),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"), SELF_IDENTIFICATIONS, ids=lambda value: value if isinstance(value, str) else ""
+)
+def test_a_text_that_says_who_wrote_it_is_hidden_although_the_item_names_no_model(text, words):
+    found = shown(text).lower()
+    assert HIDDEN_NAME in found
+    assert not [word for word in words if word in found]
+
+
+@pytest.mark.parametrize("family", sorted(FAMILY_MAKERS))
+def test_every_maker_in_the_table_is_hidden_where_it_trained_the_author(family):
+    for maker in FAMILY_MAKERS[family]:
+        assert maker not in shown(f"As an AI model trained by {maker}, I say 4.").lower()
+
+
+def test_every_known_model_is_hidden_where_it_introduces_itself():
+    for name in known_names().values():
+        text = f"I am {' '.join(name.parts)}."
+        assert shown(text) == f"I am {HIDDEN_NAME}.", text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "As GPT\u20114, I say 4.",
+        "I am **Claude**, by **Anthropic**.",
+        "I am _GPT-4_ by `OpenAI`.",
+        "I am Open**AI**'s ChatGPT.",
+        "I am \u0421l\u0430ude by Anthropic.",
+        "I am Cl\u200baude by Anthro\u00adpic.",
+        "I am \uff23\uff4c\uff41\uff55\uff44\uff45.",
+        "I am \U0001d402\U0001d425\U0001d41a\U0001d42e\U0001d41d\U0001d41e.",
+        "I am Cla\u0300ude.",
+        "I AM CHATGPT, TRAINED BY OPEN AI.",
+        "i\u2019m chat-gpt by open_ai",
+        "I am <b>Claude</b>.",
+        "I am G P T - 4.",
+        "I am Deep Seek.",
+        "I\u00a0am\u00a0Claude.",
+        "I am Claude, Anthropic\u2019s model.",
+    ],
+)
+def test_look_alikes_spacing_joiners_and_emphasis_do_not_slip_through(text):
+    left = fold(shown(text)).text.lower().replace("[name hidden]", "")
+    squeezed = "".join(letter for letter in left if letter.isalnum())
+    assert not [name for name in ("claude", "gpt", "openai", "anthropic", "deepseek") if name in squeezed]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Claude Monet painted; Jean-Claude Juncker spoke; Claude Shannon counted.",
+        "A llama ate. The command is ls. A nova shone. Let phi be the golden ratio.",
+        "The Amazon river; a Meta-analysis; you can google it; an apple; Stanford.",
+        "As Amazon grew, so did AWS.",
+        "React was developed by Meta, and Windows by Microsoft.",
+        "I am a Gemini, born in June. I'm the Amazon river.",
+        "In 2022 ChatGPT by OpenAI came out; later Claude 3.5. Models such as GPT-4 and Llama 3 followed.",
+        "If you are using ChatGPT, open the settings.",
+        "As GPT-4 shows in tests, scale helps.",
+        "World War I, Apple trees, mercury, granite and koalas.",
+        "claudette",
+        "for i in range(3): command[i] = nova",
+    ],
+)
+def test_subjects_and_ordinary_words_stay(text):
+    assert shown(text) == text
+
+
+class TestKnownCandidates:
+    def test_families_and_makers_of_all_candidates_are_hidden_in_every_text(self):
+        texts = {"A": "Anthropic's view; ChatGPT says 4", "B": "OpenAI knows, so does Claude. Claude 3.5 too."}
+        found = hide_identities(texts, models=["gpt-4o", "claude-3-opus"])
+        joined = " ".join(found.shown.values()).lower()
+        assert not [name for name in ("anthropic", "gpt", "openai", "claude") if name in joined]
+
+    def test_the_id_is_hidden_however_it_is_joined(self):
+        text = "gpt-3.5-turbo, GPT 3.5 Turbo, openai/gpt-3.5-turbo"
+        assert "3.5" not in shown(text, models=["openai/gpt-3.5-turbo"])
+
+    def test_an_id_that_is_made_up_is_hidden_and_so_is_what_a_tuned_model_claims_to_be(self):
+        found = hidden("my-tuned-model-7 here. My Tuned Model 7: I am ChatGPT.", models=["my-tuned-model-7"])
+        assert found.shown["A"] == f"{HIDDEN_NAME} here. {HIDDEN_NAME}: I am {HIDDEN_NAME}."
+        assert [one.kind for one in found.report.hidden] == ["id", "id", "family"]
+
+    def test_a_response_id_that_names_a_model_is_hidden_and_an_ordinary_one_is_not(self):
+        texts = {"gpt-4o": "gpt-4o says OpenAI made it", "answer-1": "Answer 1 is A. See answer-1, baseline, B."}
+        found = hide_identities(texts)
+        assert "gpt" not in found.shown["gpt-4o"]
+        assert "OpenAI" not in found.shown["gpt-4o"]
+        assert found.shown["answer-1"] == texts["answer-1"]
+
+    def test_words_that_are_ordinary_too_stay_beside_a_candidate_of_that_name(self):
+        text = "Claude Monet saw a llama by the Amazon; google it, run the command; a nova."
+        assert shown(text, models=["claude-3-opus", "llama-3-8b", "nova-pro", "gemini-pro", "command-r"]) == text
+
+    def test_a_claim_in_one_text_hides_that_family_in_the_other(self):
+        found = hide_identities({"A": "I am ChatGPT.", "B": "OpenAI forbids it."})
+        assert "OpenAI" not in found.shown["B"]
+
+    def test_further_names_are_hidden(self):
+        assert shown("Osprey says 4", names=["osprey"]) == f"{HIDDEN_NAME} says 4"
+
+
+class TestQuestion:
+    def test_a_name_the_question_is_about_stays(self):
+        text = "ChatGPT was made by OpenAI."
+        assert shown(text, "Who made ChatGPT?", ["gpt-4o"]) == text
+        text = "Claude is a first name."
+        assert shown(text, "Is Claude a first name?", ["claude-3-opus"]) == text
+
+    def test_a_self_identification_goes_although_the_question_names_it(self):
+        found = shown("As ChatGPT by OpenAI, I say: ChatGPT is a product.", "What is ChatGPT?")
+        assert found == f"As {HIDDEN_NAME} by {HIDDEN_NAME}, I say: ChatGPT is a product."
+
+    def test_a_person_in_the_question_does_not_protect_the_maker_of_a_model(self):
+        found = shown("Monet. Anthropic agrees.", "Who was Claude Monet?", ["claude-3-opus"])
+        assert "Anthropic" not in found
+
+
+class TestReport:
+    def test_the_places_are_those_of_the_original_text(self):
+        text = "Hm\u0301m. **I am Cl\u200baude**, by Anthropic\u2019s team."
+        report = hidden(text).report
+        assert [text[one.start : one.end] for one in report.hidden] == [one.text for one in report.hidden]
+        assert [(one.kind, one.family) for one in report.hidden] == [("family", "anthropic"), ("maker", "anthropic")]
+        assert all(one.candidate == "A" for one in report.hidden)
+
+    def test_what_could_not_be_judged_to_be_a_name_is_listed_with_its_place(self):
+        text = "A llama. Llama 3 is mine."
+        (left,) = hidden(text, models=["llama-3-8b"]).report.left
+        assert (left.text, text[left.start : left.end]) == ("llama", "llama")
+        assert "ordinary word" in left.why
+
+    def test_names_left_standing_are_counted_beyond_those_listed(self):
+        report = hidden("GPT-4 is better. " * 50).report
+        assert (len(report.left), report.left_unlisted) == (LEFT_LISTED, 50 - LEFT_LISTED)
+
+    def test_switched_off_nothing_is_hidden_and_the_report_says_so(self):
+        found = hidden("I am ChatGPT.", hiding=False)
+        assert found.shown["A"] == "I am ChatGPT."
+        assert not found.report.hiding
+        assert found.report.hidden == ()
+        assert [(one.text, one.why) for one in found.report.left] == [("ChatGPT", "hiding is switched off")]
+
+    def test_totals_of_a_run_and_their_sentence(self):
+        off = hidden("I am ChatGPT.", hiding=False).report
+        totals = blinding_totals([hidden("I am Claude by Anthropic.").report, off, None])
+        assert (totals.items, totals.unreported, totals.not_hidden, totals.names, totals.texts) == (2, 1, 1, 2, 1)
+        assert totals.kinds == {"family": 1, "maker": 1}
+        assert "NOT hidden in 1 of 2 items" in totals.sentence()
+        assert "2 names hidden in 1 answers (1 model family, 1 maker)" in totals.sentence()
+        assert "1 words that may be names" in totals.sentence()
+
+    def test_a_report_is_read_back(self):
+        report = hidden("I am Claude.").report
+        assert BlindingReport.model_validate_json(report.model_dump_json()) == report
+
+    def test_the_order_of_texts_and_models_changes_nothing(self):
+        texts = {"A": "As Claude, I", "B": "OpenAI and Llama 3"}
+        one = hide_identities(texts, models=["gpt-4o", "llama-3"])
+        other = hide_identities(dict(reversed(texts.items())), models=["llama-3", "gpt-4o"])
+        assert one.shown == other.shown
+
+
+HOSTILE = [
+    *("a", " ", ".", "*", "-", "\n", "\u200b", "\u00e9", "\ufdfa", "<b>", "a,", "I, ", "[["),
+    *("I am ", "I am a a a ", "I am, , , ", "as an ai model by ", "trained by the team of people at "),
+    *("GPT-4 ", "claude-", "gpt 1.1.1.1 ", "my-tuned-", "g p t ", "OpenAI trained and ", "OpenAI has has "),
+    *("I am GPT-4. GPT-5 x. ", "Claude Monet ", "As Claude ", "my developers at the "),
+]
+
+
+@pytest.mark.parametrize("piece", HOSTILE, ids=repr)
+def test_time_is_linear_in_the_length_of_hostile_text(piece):
+    """Eight times the text may take some eight times as long, not sixty-four times."""
+
+    def seconds(size):
+        text = (piece * (size // len(piece.encode()) + 1))[:size]
+        began = time.process_time()
+        hidden(text, models=["my-tuned-model-7", "gpt-4o"])
+        return time.process_time() - began
+
+    seconds(1000)
+    short, long = max(seconds(8192) for _ in range(3)), min(seconds(65_536) for _ in range(2))
+    assert long < max(32 * short, 0.3)
+    assert long < 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("piece", HOSTILE, ids=repr)
+def test_a_quarter_of_a_megabyte_takes_a_second_or_so(piece):
+    began = time.process_time()
+    hidden((piece * 262_144)[: 262_144 // len(piece[0].encode())], models=["my-tuned-model-7", "gpt-4o"])
+    assert time.process_time() - began < 4
+
+
+def test_random_mixtures_of_hostile_pieces_end_and_keep_all_other_text():
+    rng = random.Random(5)
+    for _ in range(60):
+        text = "".join(rng.choice([*HOSTILE, "Claude ", "by ", "OpenAI", "4 "]) for _ in range(rng.randrange(400)))
+        found = hidden(text, models=["claude-3-opus"])
+        rest, last = [], 0
+        for one in found.report.hidden:
+            assert last <= one.start < one.end
+            rest += [text[last : one.start], HIDDEN_NAME]
+            last = one.end
+        assert "".join([*rest, text[last:]]) == found.shown["A"]

@@ -1,0 +1,137 @@
+"""What reviewers read is what was written."""
+
+import gzip
+import html
+import json
+import os
+import re
+import time
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+DATA = os.environ.get("METAJUDGE_DATA")
+CODE = "Here it is:\n\ndef best(a, b):\n    if a > b:\n        return a\n    return b\n\nInput\n1 2\n3 4\n"
+
+text_module = import_module("metajudge.api.pages.judged_text")
+places = import_module("metajudge.api.pages.code_and_math")
+
+
+def shown(markup):
+    """The text of a page's markup, as a browser has it."""
+    return html.unescape(re.sub(r"<[^>]*>", "", str(markup)))
+
+
+def code_blocks(markup):
+    return [html.unescape(block) for block in re.findall(r"<pre><code[^>]*>(.*?)</code></pre>", str(markup), re.DOTALL)]
+
+
+class TestAsWritten:
+    def test_it_is_the_default(self):
+        assert text_module.judged("a *b*") == text_module.written("a *b*")
+
+    @given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=300))
+    def test_no_character_is_lost_or_changed(self, text):
+        assert shown(text_module.written(text)) == text
+
+    @given(
+        st.lists(
+            st.sampled_from(
+                ["```", "~~~py", "def f(x):", "    return x", "", "$$", "\\[", "x = 1", "Prose.", "`a`", "$5"]
+            )
+        )
+    )
+    def test_nor_in_code_and_formulas(self, lines):
+        text = "\n".join(lines)
+        assert shown(text_module.written(text)) == text
+        assert "".join(part.text for part in places.parts(text)) == text
+
+    def test_code_without_fences_is_recognised_with_its_indentation(self):
+        made = text_module.written(CODE)
+        block = re.search(r'<span class="code">(.*?)</span>', str(made), re.DOTALL)
+        assert html.unescape(block[1]).startswith("def best(a, b):\n    if a > b:\n        return a\n")
+
+    @pytest.mark.parametrize(
+        "formula", [r"\(a_b\)", "$x_1^2$", "$$y$$", "\\[\n\\frac{a}{b}\n\\]\n", "\\begin{align}\na\n\\end{align}\n"]
+    )
+    def test_latex_is_recognised(self, formula):
+        assert f'<span class="math">{formula}</span>' in str(text_module.written(formula))
+
+    @pytest.mark.parametrize(
+        "prose", ["It costs $5 and $6.", "I return home. Then I sleep.", "Let x be 3; then go on.\nWe import tea."]
+    )
+    def test_prose_is_not_taken_for_code_or_formulas(self, prose):
+        assert str(text_module.written(prose)) == f'<div class="text">{prose}</div>'
+
+    @pytest.mark.skipif(DATA is None, reason="METAJUDGE_DATA names no folder with recorded judgments")
+    def test_every_recorded_question_and_response_is_shown_as_it_is(self):
+        with gzip.open(Path(DATA or "", "judgebench", "pairs.jsonl.gz"), "rt") as lines:
+            rows = [json.loads(line) for line in lines]
+        texts = [row[name] for row in rows for name in ("question", "response_a", "response_b")]
+        assert len(texts) > 1_000
+        assert [text for text in texts if shown(text_module.judged(text)) != text] == []
+
+    @pytest.mark.parametrize(
+        "line", ["```\n", "\\(", "$a", "`a", "x = 1\n\n", "$$\n", "\\[\n", "def f(x):\n", "  x\n", "\\begin{a\n"]
+    )
+    def test_hostile_texts_take_time_in_proportion_to_their_length(self, line):
+        started = time.process_time()
+        text_module.judged(line * (256_000 // len(line)))
+        text_module.judged(line * (text_module.LONGEST_MARKED // len(line)))
+        assert time.process_time() - started < 2
+
+
+class TestFormatted:
+    def test_line_breaks_stay(self):
+        assert shown(text_module.formatted("a\nb\n\nc\n")).split() == ["a", "b", "c"]
+        assert "a<br>\nb" in str(text_module.formatted("a\nb"))
+
+    def test_code_without_fences_keeps_its_lines_and_indentation(self):
+        (block,) = code_blocks(text_module.formatted(CODE))
+        assert block.startswith("def best(a, b):\n    if a > b:\n        return a\n    return b\n")
+
+    def test_names_with_underscores_in_code_are_not_emphasis(self):
+        (block,) = code_blocks(text_module.formatted("my_var_a = 1\nmy_var_b = my_var_a * 2\nprint(my_var_b)\n"))
+        assert "my_var_b = my_var_a * 2" in block
+
+    @pytest.mark.parametrize(
+        "source",
+        [
+            r"\(\frac{a}{b}\)",
+            r"$\frac{a}{b}$",
+            "$$\n\\frac{a}{b}\n$$",
+            "Then\n\\[\n\\frac{a}{b}\n\\]\nso",
+            "\\begin{align}\n\\frac{a}{b}\n\\end{align}",
+        ],
+    )
+    def test_latex_becomes_a_formula(self, source):
+        assert "<mfrac>" in str(text_module.formatted(source))
+
+    def test_latex_that_is_not_understood_stays_as_written(self):
+        assert "{" * 50 in shown(text_module.formatted(f"${'{' * 50}$"))
+        assert r"\left(" in shown(text_module.formatted(r"$a \left( b$"))
+
+    def test_formulas_act_and_load_nothing(self):
+        made = str(
+            text_module.formatted(
+                r"$\href{javascript:x()}{a}$ $\includegraphics{http://e.example/p.png}$ $\text{<script>x()</script>}$ $\style{color:red}{b}$"
+            )
+        )
+        assert not re.search(r"<(script|img|a|svg|style|mglyph|annotation)\b|href=|src=|style=", made)
+
+    @pytest.mark.skipif(DATA is None, reason="METAJUDGE_DATA names no folder with recorded judgments")
+    def test_formatting_recorded_code_keeps_indented_lines(self):
+        with gzip.open(Path(DATA or "", "judgebench", "pairs.jsonl.gz"), "rt") as lines:
+            rows = [json.loads(line) for line in lines]
+        responses = [row[name] for row in rows if row["category"] == "Coding" for name in ("response_a", "response_b")]
+        lost = 0
+        for text in responses:
+            made = "\n".join(code_blocks(text_module.formatted(text)))
+            wanted = [
+                line for part in places.parts(text) if part.kind in ("code", "fence") for line in part.text.splitlines()
+            ]
+            lost += sum(line.startswith("    ") and line.rstrip() not in made for line in wanted)
+        assert (len(responses) > 50, lost) == (True, 0)

@@ -1,0 +1,155 @@
+"""Scores that people gave are counted and named, and never read as a judge's verdict or lost without a word."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from metajudge.cli.app import app
+from metajudge.errors import InputError
+from metajudge.inspection import inspect_input
+from metajudge.readers import open_judgments, parse_map
+
+TRACE = {"id": "t1", "timestamp": "2026-05-29", "project_id": "p", "input": "Why?", "output": "Because."}
+
+
+def lines(path: Path, *rows: dict[str, Any]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def score(id: str, source: str = "EVAL", **more: Any) -> dict[str, Any]:
+    row = {"id": id, "trace_id": "t1", "name": "helpful", "value": 1, "source": source, "data_type": "NUMERIC"}
+    return row | more
+
+
+@pytest.fixture
+def langfuse(tmp_path: Path) -> Path:
+    people = [score("s2", "ANNOTATION", author_user_id="ann"), score("s3", "ANNOTATION", name="tone")]
+    lines(tmp_path / "x/scores/1.jsonl", score("s1"), *people)
+    lines(tmp_path / "x/traces/1.jsonl", TRACE)
+    return tmp_path / "x"
+
+
+def test_langfuse_annotations_are_counted_with_names_and_place(langfuse: Path) -> None:
+    source = open_judgments([langfuse])
+    assert [one.id for one in source] == ["s1"]
+    list(source)  # a second pass counts nothing twice
+    assert source.people.to_json() == {
+        "count": 2,
+        "names": {"helpful": 1, "tone": 1},
+        "annotators": {"ann": 1},
+        "first": f"{langfuse}/scores/1.jsonl:2",
+    }
+    (notice,) = source.notices
+    assert notice.startswith("2 scores by people are not read as verdicts or labels yet: helpful (1), tone (1) by ann")
+
+
+def test_a_langfuse_trace_counts_them_too(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps(TRACE | {"scores": [score("s1"), score("s2", "ANNOTATION")]}, indent=1))
+    source = open_judgments([path])
+    assert len(list(source)) == 1
+    assert source.people.count == 1
+
+
+def test_langsmith_feedback_of_people_is_counted(tmp_path: Path) -> None:
+    run = {"id": "r1", "inputs": {"question": "Why?"}, "outputs": {"output": "So."}}
+    given = {"run_id": "r1", "key": "ok", "score": 1}
+    app_source = {"type": "app", "user_name": "Ann"}
+    lines(
+        tmp_path / "feedback.jsonl",
+        given | {"id": "f1", "feedback_source": {"type": "model"}},
+        given | {"id": "f2", "feedback_source": app_source},
+        given | {"id": "f3", "feedback_source": json.dumps(app_source)},
+    )
+    lines(tmp_path / "runs.jsonl", run)
+    source = open_judgments([tmp_path])
+    assert [one.id for one in source] == ["f1"]
+    assert (source.people.count, dict(source.people.annotators)) == (2, {"Ann": 2})
+
+
+PHOENIX = {
+    "span_id": "s",
+    "name": "correctness",
+    "input": "Why?",
+    "output": "Because.",
+    "result": {"label": "correct", "score": 1, "explanation": "Right."},
+}
+
+
+def test_an_annotation_by_a_person_is_no_verdict_of_the_judge(tmp_path: Path) -> None:
+    rows = [
+        PHOENIX | {"annotator_kind": "LLM"},
+        PHOENIX | {"annotator_kind": "HUMAN", "output": "So.", "identifier": "ann"},
+        PHOENIX | {"source": {"source_type": "HUMAN", "source_id": "bob"}, "output": "No."},
+    ]
+    path = lines(tmp_path / "p.jsonl", *rows)
+    mapping = parse_map(["question=input,responses.A=output,verdict=result.score,judge=name"])
+    source = open_judgments([path], mapping=mapping)
+    assert [one.item.responses["A"] for one in source] == ["Because."]
+    assert dict(source.people.annotators) == {"ann": 1, "bob": 1}
+
+
+def test_inspect_never_takes_the_judges_own_label_for_the_truth(tmp_path: Path) -> None:
+    rows = [PHOENIX | {"annotator_kind": "LLM", "output": f"{n}"} for n in range(3)]
+    found = inspect_input(str(lines(tmp_path / "p.jsonl", *rows)))
+    assert found.mapping is not None
+    assert "label" not in found.mapping.columns
+    flat = [{"input": "?", "output": str(n), "label": "ok", "score": 1, "annotator_kind": "LLM"} for n in range(3)]
+    found = inspect_input(str(lines(tmp_path / "f.jsonl", *flat)))
+    assert found.mapping is not None
+    assert "label" not in found.mapping.columns
+    own = [{"prompt": "?", "output": str(n), "label": 1, "score": 1, "judge": "g"} for n in range(3)]
+    found = inspect_input(str(lines(tmp_path / "o.jsonl", *own)))
+    assert found.mapping is not None
+    assert found.mapping.columns["label"] == "label"
+
+
+def test_an_input_of_people_alone_says_so(tmp_path: Path) -> None:
+    lines(tmp_path / "x/scores/1.jsonl", score("s2", "ANNOTATION"))
+    lines(tmp_path / "x/traces/1.jsonl", TRACE)
+    with pytest.raises(InputError, match=r"no score by a model\. 1 score by a person is not read"):
+        open_judgments([tmp_path / "x"])
+
+
+class TestCommands:
+    @pytest.fixture(autouse=True)
+    def _apart(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+
+    @staticmethod
+    def run(*arguments: object) -> Any:
+        return CliRunner().invoke(app, [str(one) for one in arguments])
+
+    def test_inspect(self, langfuse: Path) -> None:
+        assert "2 scores by people are not read" in self.run("inspect", langfuse).stdout
+        assert json.loads(self.run("inspect", langfuse, "--json").stdout)["by_people"]["count"] == 2
+
+    def test_vet(self, langfuse: Path) -> None:
+        done = self.run("vet", langfuse, "--strategy", "signals", "--store", "s.duckdb", "--json")
+        notices = json.loads(done.stdout)["notices"]
+        assert any("2 scores by people are not read" in one for one in notices), done.output
+        text = self.run("vet", langfuse, "--strategy", "signals", "--store", "s.duckdb")
+        assert "2 scores by people are not read" in " ".join(text.output.split())
+
+    def test_calibrate(self, langfuse: Path) -> None:
+        done = self.run("calibrate", "fit", "--data", langfuse, "--out", "c.json")
+        assert "2 scores by people are not read" in " ".join(done.output.split()), done.output
+
+    def test_export(self, langfuse: Path) -> None:
+        rows = [
+            {"id": f"q{n}", "item": {"id": f"q{n}", "question": f"{n}?", "responses": {"A": f"x {n}", "B": f"y {n}"}}}
+            | {"judge": "g", "verdict": "A>B"}
+            for n in range(3)
+        ]
+        own = lines(Path("own.jsonl"), *rows)
+        done = self.run(
+            "export", "preferences", "--judgments", own, "--judgments", langfuse, "--all", "--out", "o", "--json"
+        )
+        assert json.loads(done.stdout.strip().splitlines()[-1])["read"]["by_people"] == 2, done.output
+        done = self.run("export", "preferences", "--judgments", own, "--judgments", langfuse, "--all", "--out", "o2")
+        assert "2 scores by people are not read" in " ".join(done.output.split())

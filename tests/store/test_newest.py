@@ -1,0 +1,206 @@
+"""Rows are history; what is listed and counted is one line for each judgment and panel, on both databases alike."""
+
+import random
+from collections import Counter
+from dataclasses import dataclass
+from functools import partial
+
+import pytest
+
+from metajudge.store import browsing, dashboard
+from metajudge.store.browsing import AssessmentFilter
+from metajudge.store.fitting import NewestFilter, newest_fitting
+from metajudge.types import Assessment, Judgment, Status
+from tests.pages.filled_store import ACTIONS, made_assessment, made_judgment
+
+PANELS = ("p" * 32, "q" * 32)
+RUNS = ("run-1", "run-2", "run-3")
+
+
+@dataclass(frozen=True)
+class Row:
+    judgment: Judgment
+    said: Assessment
+    run: str
+
+    @property
+    def subject(self):
+        return self.said.judgment_digest, self.said.panel_digest
+
+    @property
+    def outcome(self):
+        if self.said.status is Status.ASSESSED:
+            return "kept" if self.said.accepted else "not_kept"
+        return self.said.status.value
+
+    @property
+    def action(self):
+        return None if self.said.decision is None else self.said.decision.action.value
+
+
+def drawn_rows(count=160):
+    """Vetting as it leaves rows: results, decisions by two policies in any order, retries that end differently."""
+    rng = random.Random(5)
+    judgments = [made_judgment(n % 5, judge=f"judge-{n % 3}").model_copy(update={"id": f"j{n}"}) for n in range(12)]
+    for _ in range(count):
+        judgment, panel = rng.choice(judgments), rng.choice(PANELS)
+        changes = {"panel_digest": panel, "strategy": "weighted_average" if panel == PANELS[0] else "majority_vote"}
+        status = rng.choice([Status.ASSESSED] * 4 + [Status.UNSCORED, Status.FAILED])
+        if status is not Status.ASSESSED:
+            changes |= {"status": status, "final_score": None, "accepted": None, "probability": None}
+        policy = rng.choice([None, "strict", "lax"])
+        said = made_assessment(judgment, rng.randrange(40), **changes)
+        said = said.model_copy(
+            update={"decision": said.decision.model_copy(update={"policy": policy}) if policy else None}
+        )
+        yield Row(judgment, said, rng.choice(RUNS))
+
+
+def lines_of(rows):
+    """The newest of each judgment and panel, in the order in which they were saved: by brute force."""
+    return [row for place, row in enumerate(rows) if row.subject not in {later.subject for later in rows[place + 1 :]}]
+
+
+@pytest.fixture
+async def rows(store):
+    """Saved under a key each, as earlier versions left several rows that say the same."""
+    found = list(drawn_rows())
+    for number, row in enumerate(found):
+        await store.save_assessment(f"key-{number}", row.judgment, row.said, row.run)
+    assert len(lines_of(found)) < len(found) / 4
+    return found
+
+
+async def listed(store, wanted=None, limit=7):
+    """All pages of the list, from the newest to the oldest."""
+    found, before = [], None
+    while True:
+        page = await store.ask(
+            partial(browsing.page_of_assessments, wanted=wanted or AssessmentFilter(), limit=limit, before=before)
+        )
+        found += page.lines
+        if page.older is None:
+            return found
+        before = page.older
+
+
+def shown(line):
+    return line.judgment_id, line.panel_digest, line.outcome, line.action, line.run_id
+
+
+def meant(row):
+    return row.judgment.id, row.said.panel_digest, row.outcome, row.action, row.run
+
+
+class TestCounts:
+    async def test_the_dashboard_counts_judgments_and_not_rows(self, store, rows) -> None:
+        lines = lines_of(rows)
+        days = await store.ask(lambda c: dashboard.outcomes_by_day(c, 0.0))
+        assert Counter({one.kind: one.n for one in days}) == Counter(row.outcome for row in lines)
+        panels = await store.ask(lambda c: dashboard.panels(c, 0.0))
+        assert {one.panel_digest: one.n for one in panels} == Counter(row.said.panel_digest for row in lines)
+        judges = await store.ask(lambda c: dashboard.judges(c, 0.0))
+        assert {one.judge: one.n for one in judges} == Counter(row.said.judge for row in lines)
+        for one in judges:
+            own = Counter(row.outcome for row in lines if row.said.judge == one.judge)
+            undecided = own["unscored"] + own["failed"]
+            assert (one.kept, one.not_kept, one.undecided) == (own["kept"], own["not_kept"], undecided)
+
+    @pytest.mark.parametrize("panel", PANELS)
+    async def test_decisions_are_those_that_stand(self, store, rows, panel) -> None:
+        own = [row for row in lines_of(rows) if row.said.panel_digest == panel]
+        days = await store.ask(lambda c: dashboard.actions_by_day(c, 0.0, panel))
+        assert {one.kind: one.n for one in days} == Counter(row.action for row in own if row.action is not None)
+        numbers, total = await store.ask(lambda c: dashboard.newest_numbers(c, 0.0, panel, 5))
+        assert (len(numbers), total) == (min(5, len(own)), len(own))
+        facts = await store.ask(lambda c: dashboard.facts(c, numbers))
+        assert [(one.action, one.final_score) for one in facts] == [
+            (row.action, row.said.final_score) for row in own[-5:]
+        ]
+
+    async def test_agents_without_an_answer_are_counted_once_a_judgment_and_panel(self, store, rows) -> None:
+        failures = await store.ask(lambda c: dashboard.failures(c, 0.0))
+        assert {one.kind: one.agents for one in failures} == {"timeout": len(lines_of(rows))}  # one agent of each
+
+    async def test_a_run_counts_what_it_said_last_of_each_judgment(self, store, rows) -> None:
+        totals = await store.ask(lambda c: dashboard.run_totals(c, [*RUNS, "none"]))
+        for run in RUNS:
+            own = lines_of([row for row in rows if row.run == run])
+            assert totals[run].outcomes == Counter(row.outcome for row in own)
+            assert totals[run].assessments == len(own)
+            kept = await store.run_assessments(run)
+            assert [said for _, said in kept] == [row.said for row in own]
+            assert [shown(line) for line in await listed(store, AssessmentFilter(run=run))] == [
+                meant(row) for row in reversed(own)
+            ]
+        assert totals["none"].assessments == 0
+
+
+class TestLists:
+    @pytest.mark.parametrize(
+        "wanted",
+        [
+            {},
+            {"outcome": "failed"},
+            {"outcome": "kept"},
+            *({"decision": action} for action in ACTIONS),
+            {"judge": "judge-1"},
+            {"judge": "judge-1", "decision": "REJECT"},
+            {"panel": "q"},
+            {"strategy": "weighted_average"},
+            {"agent": "kind"},
+            {"text": "(3)"},
+            {"run": "run-2", "decision": "REVIEW"},
+        ],
+    )
+    async def test_a_filter_looks_at_the_newest_rows_alone(self, store, rows, wanted) -> None:
+        tests = {
+            "outcome": lambda row, value: row.outcome == value,
+            "decision": lambda row, value: row.action == value,
+            "judge": lambda row, value: row.said.judge == value,
+            "panel": lambda row, value: row.said.panel_digest[0] == value,
+            "strategy": lambda row, value: row.said.strategy == value,
+            "agent": lambda row, value: True,
+            "text": lambda row, value: value in row.judgment.item.question,
+            "run": lambda row, value: True,
+        }
+        lines = lines_of([row for row in rows if wanted.get("run", row.run) == row.run])
+        fitting = [row for row in lines if all(tests[name](row, value) for name, value in wanted.items())]
+        found = await listed(store, AssessmentFilter(**wanted), limit=4)
+        assert [shown(line) for line in found] == [meant(row) for row in reversed(fitting)]
+
+    @pytest.mark.parametrize("wanted", [{}, {"decision": "REVIEW"}, {"status": Status.FAILED}, {"accepted": True}])
+    async def test_the_interface_lists_the_same(self, store, rows, wanted) -> None:
+        tests = {
+            "decision": lambda row, value: row.action == value,
+            "status": lambda row, value: row.said.status is value,
+            "accepted": lambda row, value: row.said.accepted is value,
+        }
+        fitting = [row for row in lines_of(rows) if all(tests[name](row, value) for name, value in wanted.items())]
+        page = await store.ask(lambda c: newest_fitting(c, NewestFilter(**wanted), 0, 100))
+        assert [said for _, said in page.found] == [row.said for row in fitting]
+
+    async def test_the_newest_and_a_judgments_history(self, store, rows) -> None:
+        assert [said for _, said in await store.newest_assessments()] == [row.said for row in lines_of(rows)]
+        name = rows[0].judgment.id
+        about = [row for row in rows if row.judgment.id == name]
+        found = await store.show(name)
+        assert [Assessment.model_validate(one["payload"]) for one in found["assessments"]] == [
+            row.said for row in lines_of(about)
+        ]
+        assert found["assessments_total"] == len(lines_of(about))
+        assert found["history_total"] == len(found["history"]) == len(about) - len(lines_of(about))
+        by_run = await store.show("run-2")
+        own = [row for row in rows if row.run == "run-2"]
+        assert by_run["assessments_total"] == len(lines_of(own))
+        assert by_run["history_total"] == len(own) - len(lines_of(own))
+
+    async def test_one_row_tells_its_history_from_other_panels(self, store, rows) -> None:
+        for subject in {row.subject for row in rows[:20]}:
+            own = [number for number, row in enumerate(rows, 1) if row.subject == subject]
+            other = [n for n, row in enumerate(rows, 1) if row.subject[0] == subject[0] and row.subject != subject]
+            for number in (own[0], own[-1]):
+                found = await store.ask(lambda c, number=number: browsing.kept_assessment(c, number))
+                assert found.current == own[-1]
+                assert [line.number for line in found.history] == [n for n in reversed(own) if n != number]
+                assert [line.number for line in found.others] == other[-1:]

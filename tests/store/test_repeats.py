@@ -1,0 +1,188 @@
+"""What is saved again: the newest row always holds the last word, and what says nothing new leaves no row."""
+
+import asyncio
+from functools import partial
+
+import pytest
+
+from metajudge.errors import FailureKind
+from metajudge.store import open_store
+from metajudge.store.browsing import AssessmentFilter, page_of_assessments
+from metajudge.store.repeats import adds_nothing
+from metajudge.store.rows import decode, encode
+from metajudge.types import Failure, SignalValue, Status, TokenUsage
+from metajudge.types.assessment import GuaranteedThreshold
+from tests.pages.filled_store import made_agent, made_assessment, made_judgment
+
+JUDGMENT = made_judgment(1)
+RESULT = made_assessment(JUDGMENT, 1, decision=None, probability=None, calibrated=False)
+TIMEOUT = Failure(kind=FailureKind.TIMEOUT, message="no reply within 60.1 s")
+FAILED = RESULT.model_copy(
+    update={"status": Status.UNSCORED, "final_score": None, "accepted": None, "failure": TIMEOUT}
+)
+
+
+def by(policy, result=RESULT):
+    decision = made_assessment(JUDGMENT, 1).decision.model_copy(update={"policy": policy})
+    return result.model_copy(update={"decision": decision})
+
+
+def calibrated(name, probability, result=RESULT):
+    return result.model_copy(update={"calibration": name, "probability": probability, "calibrated": True})
+
+
+async def save(store, *assessments, run="run-1"):
+    """One after the other; the key is that of the result, or of what was decided on it."""
+    for one in assessments:
+        key = f"key {one.calibration} {None if one.decision is None else one.decision.policy}"
+        await store.save_assessment(key, JUDGMENT, one, run)
+
+
+async def kept(store):
+    """(the newest row, how many older ones)"""
+    found = await store.show(JUDGMENT.id)
+    (newest,) = await store.newest_assessments()
+    assert found["assessments_total"] == 1
+    return newest[1], found["history_total"]
+
+
+class TestWhatCounts:
+    async def test_a_policy_that_is_used_again_is_the_one_shown(self, store) -> None:
+        await save(store, RESULT, by("x"), by("y"), by("x"))
+        assert await kept(store) == (by("x"), 3)
+        page = await store.ask(partial(page_of_assessments, wanted=AssessmentFilter(), limit=5))
+        assert [(line.number, line.action) for line in page.lines] == [(4, by("x").decision.action)]
+
+    async def test_a_calibration_that_is_used_again_is_the_one_shown(self, store) -> None:
+        await save(store, RESULT, calibrated("one", 0.8), calibrated("two", 0.4), calibrated("one", 0.8))
+        assert await kept(store) == (calibrated("one", 0.8), 3)
+
+    async def test_vetting_without_a_policy_takes_no_decision_back(self, store) -> None:
+        await save(store, RESULT, by("x"), RESULT)
+        assert await kept(store) == (by("x"), 1)
+
+    async def test_a_decision_does_not_stand_once_the_result_is_another(self, store) -> None:
+        await save(store, FAILED, by("x", FAILED), RESULT)
+        assert await kept(store) == (RESULT, 2)
+
+    async def test_other_evidence_is_another_result_also_when_it_comes_back(self, store) -> None:
+        signals = {"peers": SignalValue(value=1.0, state="agree")}
+        other = RESULT.model_copy(update={"signals": signals})
+        await store.save_assessment("one", JUDGMENT, RESULT, "r")
+        await store.save_assessment("two", JUDGMENT, other, "r")
+        await store.save_assessment("one", JUDGMENT, RESULT, "r")
+        assert await kept(store) == (RESULT, 2)
+
+
+class TestNothingNew:
+    async def test_a_failure_that_fails_in_the_same_way_leaves_one_row(self, store) -> None:
+        again = FAILED.model_copy(update={"failure": TIMEOUT.model_copy(update={"message": "no reply within 59.8 s"})})
+        await save(store, FAILED, again, FAILED, again, FAILED)
+        assert await kept(store) == (FAILED, 0)
+
+    async def test_a_retry_with_another_outcome_is_history(self, store) -> None:
+        refused = FAILED.model_copy(update={"failure": Failure(kind=FailureKind.REFUSED, message="no")})
+        await save(store, FAILED, refused, FAILED, RESULT)
+        assert await kept(store) == (RESULT, 3)
+
+    async def test_the_same_after_reopening_leaves_one_row(self, store, reopen) -> None:
+        await save(store, FAILED, by("x", FAILED))
+        await store.close()
+        again = await reopen()
+        await save(again, FAILED, by("x", FAILED))
+        assert await kept(again) == (by("x", FAILED), 1)
+        found = await again.find_assessments(["key None None", "key None x"])
+        assert found == {"key None None": FAILED, "key None x": by("x", FAILED)}
+        await again.close()
+
+    async def test_the_first_under_a_key_is_kept_whatever_it_says(self, store, reopen) -> None:
+        await store.save_assessment("one", JUDGMENT, RESULT, "r")
+        await store.close()
+        again = await reopen()  # which keys there are is not known yet
+        await again.save_assessment("two", JUDGMENT, RESULT, "r")
+        assert set(await again.find_assessments(["one", "two"])) == {"one", "two"}
+        await again.close()
+
+    async def test_many_at_once_leave_a_result_and_a_decision(self, store) -> None:
+        await asyncio.gather(*(save(store, RESULT, by("x")) for _ in range(20)))
+        assert await kept(store) == (by("x"), 1)
+        assert (await store.show(JUDGMENT.id))["history"][0]["payload"].get("decision") is None
+
+    async def test_replicas_that_save_the_same_at_once_leave_one_row(self, postgres_url) -> None:
+        replicas = [await open_store(postgres_url) for _ in range(3)]
+        for turn in range(10):  # judgments that are new: the race is for the first row
+            judgment = made_judgment(turn)
+            said = made_assessment(judgment, turn, decision=None)
+            done = [
+                one.save_assessment("key " + judgment.id, judgment, said, "r") for one in replicas for _ in range(4)
+            ]
+            await asyncio.gather(*done)
+            found = await replicas[0].show(judgment.id)
+            assert (found["assessments_total"], found["history_total"]) == (1, 0)
+        for one in replicas:
+            await one.close()
+
+    async def test_what_a_killed_process_left_in_its_log_is_compared_too(self, tmp_path) -> None:
+        store = await open_store(tmp_path / "s.duckdb")
+        await save(store, FAILED, by("x", FAILED))
+        await store.show("none")  # commits
+        write = store._assessment_write("key None None", JUDGMENT, FAILED, "r", again=False)
+        replayed = [decode(encode(write)), decode(encode(write))]
+        await store._writer.run(lambda: store._journal.commit(replayed, store._journal.committed_segment()))
+        assert await kept(store) == (by("x", FAILED), 1)
+        await store.close()
+
+    async def test_more_rows_than_are_held_in_memory_are_searched(self, tmp_path, monkeypatch) -> None:
+        store = await open_store(tmp_path / "s.duckdb")
+        await save(store, RESULT, by("x"), by("y"))
+        monkeypatch.setattr("metajudge.store.keyed_reads.MAX_KEYS", 1)
+        await save(store, by("x"), by("x"))
+        assert await kept(store) == (by("x"), 3)
+        await store.close()
+
+
+class TestComparison:
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {"calls": 0, "cached_calls": 3, "cost_usd": None},
+            {"usage": TokenUsage(input_tokens=5)},
+            {"agents": tuple(one.model_copy(update={"latency_s": 9.0, "calls": 0}) for one in RESULT.agents)},
+        ],
+    )
+    def test_what_it_cost_says_nothing_new(self, changes) -> None:
+        assert adds_nothing(RESULT.model_copy(update=changes), RESULT)
+        assert adds_nothing(RESULT.model_copy(update=changes), by("x"))
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {"final_score": 4.9},
+            {"accepted": True},
+            {"seed": 3},
+            {"metajudge_version": "9"},
+            {"agents": (made_agent("strict", "fox-2", (2.0, 3.0, 4.0, 5.0)), *RESULT.agents[1:])},
+            {"agents": RESULT.agents[:2]},
+        ],
+    )
+    def test_anything_that_was_said_does(self, changes) -> None:
+        assert not adds_nothing(RESULT.model_copy(update=changes), RESULT)
+        assert not adds_nothing(RESULT.model_copy(update=changes), by("x"))
+
+    def test_a_decision_a_probability_and_another_guarantee_are_news(self) -> None:
+        promised = GuaranteedThreshold(threshold=0.8, target=0.9, delta=0.1)
+        assert not adds_nothing(by("x"), RESULT)
+        assert not adds_nothing(calibrated("one", 0.8), RESULT)
+        assert not adds_nothing(calibrated("one", 0.8), calibrated("one", 0.7))
+        assert not adds_nothing(
+            calibrated("one", 0.8).model_copy(update={"guarantee": promised}), calibrated("one", 0.8)
+        )
+        assert not adds_nothing(calibrated("one", 0.8), by("x", calibrated("one", 0.8)))
+
+    def test_a_result_is_known_again_under_a_guarantee_that_turned_its_outcome(self) -> None:
+        promised = GuaranteedThreshold(threshold=0.8, target=0.9, delta=0.1)
+        turned = calibrated("one", None).model_copy(
+            update={"guarantee": promised, "status": Status.UNSCORED, "accepted": None, "failure": TIMEOUT}
+        )
+        assert adds_nothing(RESULT, turned)
+        assert not adds_nothing(RESULT.model_copy(update={"final_score": 1.5}), turned)
