@@ -1,12 +1,27 @@
 """The command line: arguments in, engine called, text or JSON out."""
 
+import os
+import signal
 import sys
+from types import FrameType
 
 
 def main() -> None:
     """Runs ``metajudge`` and exits with its code; see :mod:`metajudge.exit_codes`."""
-    try:
-        from metajudge.cli.boundary import guarded
-    except KeyboardInterrupt:
-        sys.exit(130)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _interrupt)
+    from metajudge.cli.boundary import guarded
+
     sys.exit(guarded(sys.argv[1:]))
+
+
+def _interrupt(_number: int, frame: FrameType | None) -> None:
+    """Raises KeyboardInterrupt, except inside an import: there the process ends at once with code 130.
+
+    An exception in the middle of an import leaves half-made modules behind, and extension modules crash on them.
+    """
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            os._exit(130)
+        frame = frame.f_back
+    raise KeyboardInterrupt
