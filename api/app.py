@@ -11,9 +11,9 @@ from fastapi import Depends, FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 
 from metajudge import __version__
-from metajudge.engine import Engine
 from metajudge.errors import MetajudgeError, StoreError
 from metajudge.types.location import PostgresUrl
+from metajudge.vetting.engine import Engine
 
 from .admission import Admission
 from .authorization import authorize

@@ -19,7 +19,7 @@ from fastapi import HTTPException
 from pydantic import BaseModel, Field
 
 from metajudge.errors import MetajudgeError
-from metajudge.runs import Job, RunEnd, Stop, run_all
+from metajudge.runs.loop import Job, RunEnd, Stop, run_all
 from metajudge.types import Assessment, Judgment
 
 from .ledger import JobRow, Ledger

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from metajudge.panel_file import PanelConfig
+from metajudge.panels.config import PanelConfig
 from metajudge.types.location import StoreLocation
 
 from .keys import ApiKey

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from metajudge.engine import Engine
 from metajudge.errors import ConfigurationError
-from metajudge.panel_file import PanelConfig
-from metajudge.policies import check_panels
+from metajudge.panels.config import PanelConfig
 from metajudge.rubric import BUILTIN_RUBRICS, load_rubric
+from metajudge.rubric.yaml_documents import looks_like_path
 from metajudge.strategies import Panel, StrategyName, Vetter
 from metajudge.types import AgentResult, Assessment, Judgment
-from metajudge.yaml_documents import looks_like_path
+from metajudge.vetting.engine import Engine
+from metajudge.vetting.policies import check_panels
 
 from .rubrics import Rubrics
 from .tracing import traced

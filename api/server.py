@@ -12,11 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from metajudge.assembly import key_lookup
 from metajudge.concurrency import YOUNG_OBJECTS
 from metajudge.errors import ConfigurationError, MetajudgeError
 from metajudge.installation import install_command
-from metajudge.panel_file import PanelConfig
+from metajudge.panels.building import key_lookup
+from metajudge.panels.config import PanelConfig
 from metajudge.providers.spec import parse_agent_spec
 from metajudge.settings import Settings
 from metajudge.store.owner import announce, withdraw
@@ -175,7 +175,7 @@ def app() -> "FastAPI":
     Raises:
         ConfigurationError: as for :func:`run`.
     """
-    from metajudge.panel_file import load_panel_file
+    from metajudge.panels.config import load_panel_file
 
     from .app import create_app
     from .config import load_service_file

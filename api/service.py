@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from metajudge.engine import Engine
+from metajudge.vetting.engine import Engine
 
 from .admission import Admission
 from .computing import Computing

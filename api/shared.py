@@ -4,10 +4,10 @@ import asyncio
 import contextlib
 from contextlib import AsyncExitStack
 
-from metajudge.engine import Engine
 from metajudge.errors import ConfigurationError, MetajudgeError
 from metajudge.installation import install_command
 from metajudge.store.protocol import Store
+from metajudge.vetting.engine import Engine
 
 from .metrics import Metrics
 from .options import ServiceOptions

@@ -19,7 +19,7 @@ import psycopg
 from fastapi import HTTPException
 
 from metajudge.errors import MetajudgeError, StoreUnavailableError
-from metajudge.runs import Job, RunEnd, Stop, run_all
+from metajudge.runs.loop import Job, RunEnd, Stop, run_all
 from metajudge.store.gathered_reads import GatheredReads
 from metajudge.store.postgres_store import PostgresStore
 from metajudge.types import Assessment, Judgment

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from metajudge import __version__
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.evidence.index import EvidenceIndex
-from metajudge.panel_file import AgentConfig, PanelConfig
+from metajudge.panels.config import AgentConfig, PanelConfig
 from metajudge.providers.spec import parse_agent_spec
 from metajudge.readers import JudgmentSource, Reject
 from metajudge.scoring.formulas import check_threshold

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from metajudge.agents.parse import ReplyProblemsError, parse_reply
-from metajudge.judging.case_replies import parse_case_reply
+from metajudge.cases.replies import parse_case_reply
 from metajudge.judging.grading import parse_grading_reply
 from metajudge.judging.ranking_replies import parse_ranking_reply
 from metajudge.judging.replies import MARKS, parse_pairwise_reply

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from metajudge.errors import ConfigurationError
-from metajudge.panel_file import AgentConfig, Discussion, PanelConfig, Rounds, Route, Strategy
+from metajudge.panels.config import AgentConfig, Discussion, PanelConfig, Rounds, Route, Strategy
 
 PUBLISHED = "published"
 """The name under which the grid of the paper is known."""

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metajudge.engine import Engine
-from metajudge.panel_file import PanelConfig
+from metajudge.panels.config import PanelConfig
 from metajudge.report import Absent
-from metajudge.runs import RunEnd, Stop
+from metajudge.runs.loop import RunEnd, Stop
 from metajudge.types import Assessment, Judgment
+from metajudge.vetting.engine import Engine
 
 from .findings import Threshold
 from .grid import PlannedRow

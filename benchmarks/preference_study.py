@@ -34,12 +34,12 @@ from numpy.typing import NDArray
 from metajudge.calibration.fit import fit_calibration, out_of_fold
 from metajudge.calibration.guarantee import Guarantee, guaranteed_threshold
 from metajudge.calibration.table import SignalTable, build_table
-from metajudge.engine import Engine
 from metajudge.errors import InputError
 from metajudge.preferences import ExportRequest, Selection, export
 from metajudge.readers import open_judgments
 from metajudge.stats.intervals import wilson
 from metajudge.types import Assessment, GuaranteedThreshold, Judgment
+from metajudge.vetting.engine import Engine
 
 SIGNALS = "order,strength,peers,rationale"
 PARTS = 3

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from metajudge.blocking import vet
     from metajudge.decision import Decision, Policy, load_policy
-    from metajudge.engine import Engine
     from metajudge.errors import MetajudgeError
-    from metajudge.frames import from_dataset, from_pandas, to_dataset, to_pandas
     from metajudge.readers import open_judgments
+    from metajudge.readers.frames import from_dataset, from_pandas, to_dataset, to_pandas
     from metajudge.rubric import Rubric, load_rubric
     from metajudge.types import Assessment, Item, Judgment
+    from metajudge.vetting.engine import Engine
 
 __version__ = "0.1.0"
 
@@ -37,19 +37,19 @@ __all__ = [
 _HOMES = {
     "Assessment": "metajudge.types",
     "Decision": "metajudge.decision",
-    "Engine": "metajudge.engine",
+    "Engine": "metajudge.vetting.engine",
     "Item": "metajudge.types",
     "Judgment": "metajudge.types",
     "MetajudgeError": "metajudge.errors",
     "Policy": "metajudge.decision",
     "Rubric": "metajudge.rubric",
-    "from_dataset": "metajudge.frames",
-    "from_pandas": "metajudge.frames",
+    "from_dataset": "metajudge.readers.frames",
+    "from_pandas": "metajudge.readers.frames",
     "load_policy": "metajudge.decision",
     "load_rubric": "metajudge.rubric",
     "open_judgments": "metajudge.readers",
-    "to_dataset": "metajudge.frames",
-    "to_pandas": "metajudge.frames",
+    "to_dataset": "metajudge.readers.frames",
+    "to_pandas": "metajudge.readers.frames",
     "vet": "metajudge.blocking",
 }
 

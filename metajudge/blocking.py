@@ -5,11 +5,11 @@ import threading
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from metajudge.engine import Agents, Engine
 from metajudge.errors import BudgetExceeded
 from metajudge.readers.in_memory import JudgmentLike
-from metajudge.runs import RunEnd
+from metajudge.runs.loop import RunEnd
 from metajudge.types import Assessment, Judgment
+from metajudge.vetting.engine import Agents, Engine
 
 T = TypeVar("T")
 
@@ -18,12 +18,12 @@ def vet(judgments: JudgmentLike | Iterable[JudgmentLike], agents: Agents = (), *
     """Vets one judgment or several; returns an :class:`Assessment`, or a list in the same order.
 
     Works in notebooks, too. Inside an ``async`` function it would keep the event loop waiting: use
-    :class:`~metajudge.engine.Engine` there.
+    :class:`~metajudge.vetting.engine.Engine` there.
 
     Args:
         judgments: :class:`Judgment` objects or plain data of the same shape.
-        agents: as for :class:`~metajudge.engine.Engine`; none weighs free evidence alone.
-        options: as for :class:`~metajudge.engine.Engine`.
+        agents: as for :class:`~metajudge.vetting.engine.Engine`; none weighs free evidence alone.
+        options: as for :class:`~metajudge.vetting.engine.Engine`.
 
     Raises:
         InputError: data that is no judgment; the message names its place and the fields at fault.

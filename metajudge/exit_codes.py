@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from metajudge.errors import BadLineError, BatchPendingError, BudgetExceeded, UserError
-from metajudge.runs import RunEnd
+from metajudge.runs.loop import RunEnd
 
 EPILOG = (
     "Exit codes: 0 done, 1 not done in full, 2 usage, 3 budget spent, 4 batches pending, 5 a bar was missed, "

@@ -5,12 +5,12 @@ import json
 
 import pytest
 
-from metajudge.engine import Engine
 from metajudge.errors import ConfigurationError
-from metajudge.panel_file import panel_config
+from metajudge.panels.config import panel_config
 from metajudge.providers.batch_queue import BatchSettings
 from metajudge.providers.shared_budget import open_budget
-from metajudge.runs import RunEnd, Stop
+from metajudge.runs.loop import RunEnd, Stop
+from metajudge.vetting.engine import Engine
 from tests.doubles.batch_server import BatchServer
 from tests.doubles.judgments import judgment
 from tests.doubles.llm_server import score_answer

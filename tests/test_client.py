@@ -14,7 +14,7 @@ import pytest
 import metajudge.client as client_module
 from metajudge.client import AsyncClient, Client, ServiceError, ServiceUnreachableError, UnfinishedJobError
 from metajudge.errors import ConfigurationError
-from metajudge.panel_file import panel_config
+from metajudge.panels.config import panel_config
 from metajudge.rubric import load_rubric
 from metajudge.types import Status
 from tests.api.conftest import running

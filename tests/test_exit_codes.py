@@ -6,11 +6,9 @@ from pathlib import Path
 import pytest
 import typer
 
+from metajudge.cases.run import CaseSummary
 from metajudge.cli.app import app
-from metajudge.cli.case_run import CaseSummary
 from metajudge.cli.clash_run import ClashSummary
-from metajudge.cli.judge_run import JudgeSummary
-from metajudge.cli.peers_run import PeersSummary
 from metajudge.errors import (
     BadLineError,
     BatchPendingError,
@@ -23,9 +21,11 @@ from metajudge.errors import (
     UnprovenError,
 )
 from metajudge.exit_codes import EPILOG, ExitCode, RunCounts, exit_code, exit_code_of
-from metajudge.runs import RunEnd
-from metajudge.summary import VetSummary
+from metajudge.judging.run import JudgeSummary
+from metajudge.peers.run import PeersSummary
+from metajudge.runs.loop import RunEnd
 from metajudge.types import AgentResult, Assessment, Failure, Status
+from metajudge.vetting.summary import VetSummary
 
 CLI = Path(__file__).parents[1] / "metajudge" / "cli"
 DOCS = Path(__file__).parents[1] / "docs" / "exit-codes.md"

@@ -7,15 +7,15 @@ import orjson
 import pytest
 
 from metajudge import Engine
-from metajudge.assembly import build_vetter
 from metajudge.errors import ConfigurationError
-from metajudge.estimate import estimate_run
-from metajudge.panel_file import panel_config
+from metajudge.panels.building import build_vetter
+from metajudge.panels.config import panel_config
 from metajudge.providers.model import request_key
 from metajudge.providers.openai_chat import first_dialect, request_body
 from metajudge.providers.stack import Resources
 from metajudge.rubric import load_rubric
-from metajudge.runs import RunEnd
+from metajudge.runs.estimate import estimate_run
+from metajudge.runs.loop import RunEnd
 from metajudge.store import open_store
 from metajudge.types import Status
 from tests.doubles.judgments import CRITERIA, judgment

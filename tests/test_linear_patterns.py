@@ -22,8 +22,8 @@ import pytest
 
 import metajudge
 from metajudge.agents import ReplyProblemsError
+from metajudge.cases.quotes import is_quoted
 from metajudge.evidence.text_verdict import read_text_verdict
-from metajudge.judging.case_quotes import is_quoted
 from metajudge.judging.identity import hide_identities
 from metajudge.judging.replies import parse_pairwise_reply, stated_marks
 from metajudge.prompts.fences import neutralise
@@ -60,7 +60,7 @@ BOUNDED = {
 
 MADE = {
     "api/authorization.py": "paths of our own routes",
-    "metajudge/judging/clash_showing.py": "one letter and digits, against candidates' ids",
+    "metajudge/clash/showing.py": "one letter and digits, against candidates' ids",
     "metajudge/cli/clash_setup.py": "a name on the command line against the pattern of ids",
     "metajudge/evidence/text_verdict.py": "WORK: read_text_verdict",
     "metajudge/judging/identity.py": "WORK: hide_identities",

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from metajudge.judging.case import as_text
+from metajudge.cases.case import as_text
 from metajudge.reviews import HumanDecision, Outcome, Review, ReviewState
 from metajudge.store.protocol import AuditEntry
 from metajudge.types import AgentResult, AnyVerdict, Assessment, Grade, Judgment, Pairwise, Ranking, digest

@@ -8,18 +8,18 @@ from fastapi import APIRouter, HTTPException, Request
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from metajudge.agents import Agent
-from metajudge.case_records import keep_result, review_of
-from metajudge.clash_reviews import PANEL, review_of_clash, wants_person
-from metajudge.clash_run import run_clash
+from metajudge.cases.case import Case
+from metajudge.cases.judge import CaseJudge
+from metajudge.cases.panel import CasePanel
+from metajudge.cases.records import keep_result, review_of
+from metajudge.cases.result import CaseResult
+from metajudge.clash.clash import Clash, Judge
+from metajudge.clash.record import ClashRecord
+from metajudge.clash.reviews import PANEL, review_of_clash, wants_person
+from metajudge.clash.run import run_clash
 from metajudge.concurrency import all_of
 from metajudge.decision import DEFAULT_CASE_POLICY, case_rubric
 from metajudge.errors import ConfigurationError
-from metajudge.judging.case import Case
-from metajudge.judging.case_judge import CaseJudge
-from metajudge.judging.case_panel import CasePanel
-from metajudge.judging.case_result import CaseResult
-from metajudge.judging.clash import Clash, Judge
-from metajudge.judging.clash_record import ClashRecord
 from metajudge.judging.grading import GradingJudge
 from metajudge.judging.pairwise import PairwiseJudge, orders_of
 from metajudge.judging.records import judgment_of

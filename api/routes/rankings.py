@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from metajudge.errors import ConfigurationError
 from metajudge.peers import Ballot, Options, PeerFindings
-from metajudge.ranking import Rule, TieOption, UnrankedOption, as_data, count_ballots, rule_options
+from metajudge.voting.options import Rule, TieOption, UnrankedOption, as_data, count_ballots, rule_options
 
 from ..deps import ServiceDep
 from ..encoding import plain_json

@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from metajudge.clash.first_shown import first_shown
+from metajudge.clash.record import ClashRecord
+from metajudge.clash.tally import why_no_unanimity
 from metajudge.errors import InputError
 from metajudge.judging.blinding_report import blinding_totals
-from metajudge.judging.clash_record import ClashRecord
-from metajudge.judging.first_shown import first_shown
-from metajudge.judging.tally import why_no_unanimity
 from metajudge.stats.stability import ThirdRun
 
 from ..figure import Figures, to_json

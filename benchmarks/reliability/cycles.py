@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
-from metajudge.judging.clash_record import ClashRecord
+from metajudge.clash.record import ClashRecord
 from metajudge.stats.stability import (
     RankStability,
     WinnerStability,

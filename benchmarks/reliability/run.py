@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from metajudge.clash.clash import Clash, Place, evaluate, unchanged
+from metajudge.clash.record import ClashRecord
 from metajudge.errors import ConfigurationError, InputError
-from metajudge.judging.clash import Clash, Place, evaluate, unchanged
-from metajudge.judging.clash_record import ClashRecord
-from metajudge.runs import Job, RunEnd, Stop, run_all
+from metajudge.runs.loop import Job, RunEnd, Stop, run_all
 from metajudge.stats.stability import ThirdRun
 from metajudge.types import Item
 

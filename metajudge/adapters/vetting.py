@@ -10,15 +10,15 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from metajudge.client import AsyncClient
-from metajudge.engine import Engine
 from metajudge.errors import ConfigurationError, StoreLockedError
-from metajudge.panel_file import PanelConfig, load_panel_file
+from metajudge.panels.config import PanelConfig, load_panel_file
+from metajudge.rubric.yaml_documents import looks_like_path
 from metajudge.settings import Settings
 from metajudge.store import open_store
 from metajudge.store.protocol import Store
 from metajudge.types import Assessment, Judgment
 from metajudge.types.location import StoreLocation, store_location
-from metajudge.yaml_documents import looks_like_path
+from metajudge.vetting.engine import Engine
 
 ENGINE_OPTIONS = (
     *("rubric", "strategy", "threshold", "seed", "store", "calibration", "allow_other_calibration", "policy"),
@@ -52,7 +52,7 @@ class Vetting:
     thus never taken for a verdict that failed.
 
     Args:
-        agents: as for :class:`~metajudge.engine.Engine`.
+        agents: as for :class:`~metajudge.vetting.engine.Engine`.
         config: a panel file.
         store_wait_s: seconds to wait for a store that is in use; not at all for one that a service owns.
         service: URL of a running `metajudge serve`, in place of agents. Its key is METAJUDGE_API_KEY, or in the

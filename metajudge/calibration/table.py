@@ -21,7 +21,7 @@ from metajudge.evidence.format import length_ratio, rationale_words
 from metajudge.evidence.games import Bools, GameCollector, GameRows, Games, Indices
 from metajudge.evidence.rationale import rationale_agreement
 from metajudge.evidence.rewards import Preference, RewardScore, margin_scales, reward_columns, reward_margins
-from metajudge.families import family_of
+from metajudge.providers.families import family_of
 from metajudge.types import Grade, Judgment, Pairwise, text_digest
 
 SignalGroup = Literal["order", "strength", "peers", "rewards", "rationale", "format", "agents"]
@@ -216,8 +216,8 @@ def build_table(
         rewards: reward models' scores, for the signal ``rewards``.
         agent_scores: agents' scores, for the signal ``agents``.
         families: judge -> family. Given, peers of a judge's own family are no evidence; a judge that is not named is
-            of the family its name shows (:func:`metajudge.families.family_of`). None: all other judges are peers, and
-            families only share one voice where reliability is measured.
+            of the family its name shows (:func:`~metajudge.providers.families.family_of`). None: all other judges are
+            peers, and families only share one voice where reliability is measured.
 
     Raises:
         InputError: an unknown signal, a signal without its data, one id with two contents, a judgment twice.

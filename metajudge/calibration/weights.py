@@ -15,7 +15,7 @@ from metajudge.calibration.folds import question_folds
 from metajudge.calibration.quality import Figure, auc, log_losses
 from metajudge.calibration.table import SPREAD, SignalTable
 from metajudge.errors import ConfigurationError, InputError
-from metajudge.families import family_of
+from metajudge.providers.families import family_of
 from metajudge.providers.spec import parse_agent_spec
 from metajudge.stats.bootstrap import bootstrap_mean
 

@@ -291,8 +291,8 @@ def _check_outputs(scores: Path | None, records: Path | None, json_out: Path | N
 
 def _ask(work: Any, plan: Any, options: dict[str, Any]) -> list[Any]:
     from metajudge.cli.loop import run, say, stop_on_interrupt
-    from metajudge.engine import Engine
-    from metajudge.runs import RunEnd, Stop
+    from metajudge.runs.loop import RunEnd, Stop
+    from metajudge.vetting.engine import Engine
 
     runner: Any = import_module("metajudge.benchmarks.grid_run")
     done = dict.fromkeys((id(row) for row in plan.rows), 0)
@@ -316,7 +316,7 @@ def _ask(work: Any, plan: Any, options: dict[str, Any]) -> list[Any]:
 
 
 def _print_prices(work: Any, plan: Any) -> None:
-    from metajudge.estimate import estimate_run
+    from metajudge.runs.estimate import estimate_run
 
     if not plan.rows:
         typer.echo("Dry run: no agents are given, so nothing would be asked and nothing paid.")
@@ -393,7 +393,7 @@ def _counts(results: list[Any], bad_lines: int) -> Any:
     """What the exit code depends on, over all configurations that were asked; says how to go on where one stopped."""
     from metajudge.errors import FailureKind
     from metajudge.exit_codes import RunCounts
-    from metajudge.runs import RunEnd
+    from metajudge.runs.loop import RunEnd
 
     ends = {result.end for result in results}
     # The first of these that happened is what the user can do something about.

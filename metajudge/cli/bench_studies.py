@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from metajudge.output_files import written_to
+from metajudge.runs.output_files import written_to
 from metajudge.types.location import StoreLocation
 
 if TYPE_CHECKING:
     from metajudge.exit_codes import RunCounts
-    from metajudge.panel_file import PanelConfig
+    from metajudge.panels.config import PanelConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,10 +153,10 @@ def _asked_alone(panel: "PanelConfig") -> "PanelConfig":
 async def _run_panel(
     options: PanelOptions, panel: Any, criteria: Any, protocol: Any, items: list[Any], earlier: list[Any]
 ) -> Any:
+    from metajudge.clash.clash import Clash, Judge
     from metajudge.cli.loop import say, stop_on_interrupt
-    from metajudge.engine import Engine
-    from metajudge.judging.clash import Clash, Judge
-    from metajudge.runs import RunEnd, Stop
+    from metajudge.runs.loop import RunEnd, Stop
+    from metajudge.vetting.engine import Engine
 
     running: Any = import_module("metajudge.benchmarks.reliability.run")
     stop = Stop()

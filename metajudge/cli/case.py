@@ -72,14 +72,14 @@ def case(
 
     Exit code 1 also says that the webhook could not be delivered.
     """
-    from metajudge.cli.case_files import read_cases
+    from metajudge.cases.panel import CasePanel
+    from metajudge.cases.reading import read_cases
+    from metajudge.cases.run import CaseSummary
     from metajudge.cli.case_report import print_estimate, print_report
-    from metajudge.cli.case_run import CaseSummary
-    from metajudge.cli.judge_run import write_lines
     from metajudge.decision import DEFAULT_CASE_POLICY
     from metajudge.errors import ConfigurationError
     from metajudge.exit_codes import exit_code
-    from metajudge.judging.case_panel import CasePanel
+    from metajudge.judging.run import write_lines
 
     if not 0 <= audit_share <= 1:
         raise ConfigurationError(f"the audited share must lie in 0..1, not {audit_share:g}; .05 audits one in twenty")
@@ -113,7 +113,7 @@ def case(
 def _policy(name: str, store: StoreLocation) -> tuple[Any, Any]:
     """A policy's file, or by name the version in force in the store, whether its file is still there or not."""
     from metajudge.decision import case_rubric, load_policy
-    from metajudge.yaml_documents import looks_like_path
+    from metajudge.rubric.yaml_documents import looks_like_path
 
     if looks_like_path(name) or not store.exists():
         chosen = load_policy(name)
@@ -148,8 +148,8 @@ def _judges(config: Path | None, judges: list[str] | None, seed: int | None) -> 
 def _webhook(url: str | None) -> Any:
     if url is None:
         return None
+    from metajudge.cases.webhook import Webhook
     from metajudge.settings import Settings
-    from metajudge.webhook import Webhook
 
     settings = Settings.load()
     return Webhook.at(url, settings.webhook_secret, allow_private=settings.webhook_private)
@@ -168,14 +168,14 @@ async def _run(
     budget_usd: float | None,
     opening: dict[str, Any],
 ) -> None:
-    from metajudge.cli.case_run import case_judges, judge_cases
-    from metajudge.cli.case_webhook import send_all
-    from metajudge.cli.judge_run import JudgmentFile
-    from metajudge.cli.progress import Progress
+    from metajudge.cases.delivery import send_all
+    from metajudge.cases.panel import CasePanel
+    from metajudge.cases.run import case_judges, judge_cases
     from metajudge.decision import check_rubric
-    from metajudge.engine import Engine
-    from metajudge.judging.case_panel import CasePanel
-    from metajudge.runs import RunEnd, Stop
+    from metajudge.judging.run import JudgmentFile
+    from metajudge.runs.loop import RunEnd, Stop
+    from metajudge.runs.progress import Progress
+    from metajudge.vetting.engine import Engine
 
     stop = Stop()
     engine = Engine(

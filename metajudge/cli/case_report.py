@@ -7,14 +7,14 @@ from typing import Any
 import typer
 from rich.console import Console
 
-from metajudge.cli.case_files import CaseInput
-from metajudge.cli.case_run import CaseSummary
+from metajudge.cases.reading import CaseInput
+from metajudge.cases.result import CaseResult, StageResult
+from metajudge.cases.run import CaseSummary
 from metajudge.decision import Policy
-from metajudge.judging.case_result import CaseResult, StageResult
-from metajudge.panel_file import PanelConfig
+from metajudge.panels.config import PanelConfig
 from metajudge.readers.lines import Reject
 from metajudge.rubric import Rubric
-from metajudge.runs import RunEnd
+from metajudge.runs.loop import RunEnd
 
 MOST_SHOWN = 20
 """Cases printed one by one; the file or the store holds all."""
@@ -98,7 +98,7 @@ def print_estimate(panel: PanelConfig, policy: Policy, rubric: Rubric, found: Ca
     """Prints what a run would take."""
     import orjson
 
-    from metajudge.estimate import estimate_cases
+    from metajudge.runs.estimate import estimate_cases
 
     estimate = estimate_cases(panel, policy, rubric, found.cases)
     if as_json:

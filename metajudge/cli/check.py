@@ -29,10 +29,10 @@ def check(
 
 
 async def _check(panel: Any) -> list[dict[str, Any]]:
-    from metajudge.engine import Engine
     from metajudge.errors import ConfigurationError
     from metajudge.providers.prices import find_price
     from metajudge.providers.spec import parse_agent_spec
+    from metajudge.vetting.engine import Engine
 
     if not panel.agents:
         raise ConfigurationError("nothing to check: give --agent PROVIDER:MODEL or a --config with agents")

@@ -7,13 +7,13 @@ from typing import Any
 import orjson
 import typer
 
+from metajudge.clash.record import ClashRecord, JudgeVote
+from metajudge.clash.standings import Average, CandidateStanding, standings
 from metajudge.cli.clash_run import ClashSummary
 from metajudge.judging.blinding_report import HiddenName, LeftName
-from metajudge.judging.clash_record import ClashRecord, JudgeVote
-from metajudge.judging.standings import Average, CandidateStanding, standings
 from metajudge.report import Absent, Cell, Column, Report, ScatterChart, ScatterPoint, Section, Table
 from metajudge.report.text import table_to_text
-from metajudge.runs import RunEnd
+from metajudge.runs.loop import RunEnd
 from metajudge.types import Ranking
 
 PARETO = {"front": "on the front", "dominated": "dominated", "not_comparable": "not comparable"}

@@ -9,19 +9,19 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from metajudge.clash_run import Outcome, run_clash
-from metajudge.cli.clash_files import AttemptFile, Questions
+from metajudge.clash.files import AttemptFile, Questions
+from metajudge.clash.first_shown import FirstShown, first_shown
+from metajudge.clash.record import ClashRecord
+from metajudge.clash.run import Outcome, run_clash
 from metajudge.cli.clash_setup import Settings, build_clash, notices_of
 from metajudge.cli.loop import say, stop_on_interrupt
-from metajudge.cli.progress import Progress
-from metajudge.engine import Engine
 from metajudge.exit_codes import RunCounts
 from metajudge.judging.blinding_report import BlindingTotals, blinding_totals
-from metajudge.judging.clash_record import ClashRecord
-from metajudge.judging.first_shown import FirstShown, first_shown
-from metajudge.runs import RunEnd, Stop
+from metajudge.runs.loop import RunEnd, Stop
+from metajudge.runs.progress import Progress
 from metajudge.types import Usage
 from metajudge.types.location import StoreLocation
+from metajudge.vetting.engine import Engine
 
 
 @dataclass(slots=True)

@@ -5,17 +5,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from metajudge.clash.clash import Clash, Judge
 from metajudge.cli.options import panel_from
-from metajudge.engine import Engine
 from metajudge.errors import ConfigurationError
-from metajudge.families import family_of
 from metajudge.judging.answers import Candidate
 from metajudge.judging.blinding import identifying_names
-from metajudge.judging.clash import Clash, Judge
-from metajudge.panel_file import AgentConfig, PanelConfig
+from metajudge.panels.config import AgentConfig, PanelConfig
+from metajudge.providers.families import family_of
 from metajudge.providers.model import Model, Parameters
 from metajudge.providers.spec import AgentSpec, parse_agent_spec
 from metajudge.types import ID_PATTERN, Item
+from metajudge.vetting.engine import Engine
 
 _NOT_IN_IDS = re.compile(r"[^A-Za-z0-9_.-]+")
 

@@ -9,7 +9,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from metajudge.demo import Demonstration, Share, Vetted
+    from metajudge.vetting.demo import Demonstration, Share, Vetted
 
 WIDTH = 80
 BAR = 20
@@ -21,7 +21,7 @@ def demo(
     ] = None,
 ) -> None:
     """Show what vetting does: 96 recorded judgments, vetted by free evidence. No key, no network, nothing written."""
-    from metajudge.demo import demonstrate, save_sample
+    from metajudge.vetting.demo import demonstrate, save_sample
 
     if save is not None:
         save_sample(save)

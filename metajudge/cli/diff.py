@@ -30,9 +30,9 @@ def diff(
     Differences are second minus first, with a 95 % interval from resampled items; where every item has one judgment,
     McNemar's exact test says whether the share kept differs. Exit codes: 0 compared, 2 nothing to compare.
     """
-    from metajudge.cli.diff_comparison import compare
     from metajudge.cli.diff_sides import labelled_judgments, load_side
     from metajudge.cli.loop import run
+    from metajudge.vetting.comparison import compare
 
     where, known = store_path(store), labelled_judgments(labels or [], reading)
 

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from metajudge.cli.diff_comparison import Side
 from metajudge.cli.inputs import Reading
 from metajudge.errors import InputError
 from metajudge.preferences.assessment_lines import read_assessments
 from metajudge.store import RunRecord, Store, open_store
 from metajudge.types import Assessment, Judgment
 from metajudge.types.location import StoreLocation
+from metajudge.vetting.comparison import Side
 
 PAGE = 1000
 NEWEST_RUNS = 1000

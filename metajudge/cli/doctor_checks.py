@@ -13,7 +13,7 @@ from typing import Literal
 
 from metajudge.errors import ConfigurationError, MetajudgeError, StoreError, StoreLockedError
 from metajudge.installation import NAMESAKE, PACKAGE, install_command, namesake
-from metajudge.panel_file import PanelConfig, load_panel_file
+from metajudge.panels.config import PanelConfig, load_panel_file
 from metajudge.providers.local_files import DEMO_MARK, find_model_file, installed_models, is_demo
 from metajudge.providers.spec import LOCAL, PROVIDERS, parse_agent_spec
 from metajudge.settings import Settings
@@ -103,7 +103,7 @@ def load_panel(path: Path | None) -> tuple[PanelConfig | None, list[Check]]:
     """The panel file, built without sending anything, and what is wrong with it."""
     if path is None:
         return None, [Check("panel", "note", "no panel file named (--config FILE); `metajudge init` writes one")]
-    from metajudge.assembly import build_vetter
+    from metajudge.panels.building import build_vetter
     from metajudge.providers.stack import Resources
 
     panel = None

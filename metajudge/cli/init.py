@@ -25,7 +25,7 @@ def init(
 
     Without a terminal the flags must say it: --agent SPEC for each meta-judge, or --strategy signals for none.
     """
-    from metajudge.panel_file import load_panel_file
+    from metajudge.panels.config import load_panel_file
 
     if path.is_dir():
         raise ConfigurationError(f"{path} is a folder: name a file, for instance {path / 'panel.toml'}")
@@ -96,7 +96,7 @@ def _listed(text: str) -> list[str]:
 
 
 def _default_strategy(agents: int) -> str:
-    from metajudge.panel_file import PanelConfig
+    from metajudge.panels.config import PanelConfig
 
     return PanelConfig.strategy_for(agents)
 
@@ -111,7 +111,7 @@ def _check_agents(agents: list[str]) -> None:
 
 
 def _check_panel(data: dict[str, Any]) -> None:
-    from metajudge.panel_file import panel_config
+    from metajudge.panels.config import panel_config
 
     panel_config(data, source="panel")
 
@@ -168,7 +168,7 @@ def panel_text(
 
 
 def _agents_text(agents: list[str]) -> list[str]:
-    from metajudge.panel_file import PanelConfig, with_flags
+    from metajudge.panels.config import PanelConfig, with_flags
 
     lines = ["# One table an agent: PROVIDER:MODEL[@BASE_URL], a name and a weight (of the weighted average)."]
     for one in with_flags(PanelConfig(), agents).agents if agents else ():

@@ -9,7 +9,7 @@ from metajudge.cli.options import JsonOption
 from metajudge.exit_codes import RunCounts, exit_code
 
 if TYPE_CHECKING:
-    from metajudge.inspection import Inspection
+    from metajudge.readers.inspection import Inspection
 
 
 def inspect(
@@ -35,7 +35,7 @@ def inspect(
     said (see the problems); with --strict also where single records cannot be read.
     """
     from metajudge.cli.inspect_report import print_report, to_json
-    from metajudge.inspection import inspect_input
+    from metajudge.readers.inspection import inspect_input
 
     given = [*(maps or ()), *([f"judge:={judge}"] if judge else [])]
     mapping = mapping_of(given, values)

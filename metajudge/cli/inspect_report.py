@@ -5,7 +5,7 @@ from typing import Any
 
 import typer
 
-from metajudge.inspection import Inspection
+from metajudge.readers.inspection import Inspection
 from metajudge.readers.mapping import quoted
 from metajudge.types import Judgment
 

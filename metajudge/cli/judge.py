@@ -109,8 +109,8 @@ def judge(
 
     Exit code 1: some judge could not be asked.
     """
-    from metajudge.cli.judge_run import JudgeSummary, write_lines
     from metajudge.exit_codes import exit_code
+    from metajudge.judging.run import JudgeSummary, write_lines
     from metajudge.report.files import check_apart
 
     panel = _judges(config, judge, seed)
@@ -191,10 +191,10 @@ async def _run(
     combined: Path | None,
     rule: CombiningRule,
 ) -> None:
-    from metajudge.cli.judge_run import JudgmentFile, PairedGames, judge_items
-    from metajudge.cli.progress import Progress
-    from metajudge.engine import Engine
-    from metajudge.runs import RunEnd, Stop
+    from metajudge.judging.run import JudgmentFile, PairedGames, judge_items
+    from metajudge.runs.loop import RunEnd, Stop
+    from metajudge.runs.progress import Progress
+    from metajudge.vetting.engine import Engine
 
     stop = Stop()
     shown = source.responses if grade else source.items * (2 if orders is Orders.BOTH else 1)
@@ -229,7 +229,7 @@ def _print_estimate(
 ) -> None:
     import orjson
 
-    from metajudge.estimate import estimate_judging
+    from metajudge.runs.estimate import estimate_judging
 
     estimate = estimate_judging(panel, source, orders.value, grade=grade, with_reference=with_reference)
     if as_json:

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from rich.console import Console
 from rich.table import Table
 
-from metajudge.cli.judge_run import JudgeSummary
-from metajudge.runs import RunEnd
+from metajudge.judging.run import JudgeSummary
+from metajudge.runs.loop import RunEnd
 
 
 def print_report(summary: JudgeSummary) -> None:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from metajudge.cli.boundary import leave_at_once
 from metajudge.concurrency import YOUNG_OBJECTS
-from metajudge.runs import RunEnd
+from metajudge.runs.loop import RunEnd
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from metajudge.cli.boundary import keeps_state_in
-from metajudge.panel_file import PanelConfig, load_panel_file, with_flags
+from metajudge.panels.config import PanelConfig, load_panel_file, with_flags
 from metajudge.types.location import StoreLocation, store_location
 
 if TYPE_CHECKING:

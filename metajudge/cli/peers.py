@@ -164,10 +164,10 @@ async def _ask(
 ) -> tuple[Any, dict[str, str], int]:
     """Asks what is still to be asked; all ballots in the file, their provenance, and the exit code."""
     from metajudge.cli.peers_report import summary_lines
-    from metajudge.cli.peers_run import PeersProgress, PeersRun
-    from metajudge.engine import Engine
     from metajudge.exit_codes import exit_code
-    from metajudge.runs import RunEnd, Stop
+    from metajudge.peers.run import PeersProgress, PeersRun
+    from metajudge.runs.loop import RunEnd, Stop
+    from metajudge.vetting.engine import Engine
 
     stop = Stop()
     engine = Engine(
@@ -187,7 +187,7 @@ async def _ask(
 
 
 def _print_estimate(panel: Any, questions: Any) -> None:
-    from metajudge.cli.peers_estimate import estimate_peers
+    from metajudge.peers.estimate import estimate_peers
 
     estimate = estimate_peers(panel, questions[0])
     cost = "unknown" if estimate.cost_usd is None else f"${estimate.cost_usd:.4f}"

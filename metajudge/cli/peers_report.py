@@ -29,10 +29,10 @@ from metajudge.report import (
     Table,
 )
 from metajudge.report.text import table_to_text
-from metajudge.runs import RunEnd
+from metajudge.runs.loop import RunEnd
 
 if TYPE_CHECKING:
-    from metajudge.cli.peers_run import PeersSummary
+    from metajudge.peers.run import PeersSummary
 
 
 def report_of(findings: PeerFindings) -> Report:

@@ -116,7 +116,7 @@ def _existing(store: str | None) -> StoreLocation:
 
 
 async def _simulated(path: StoreLocation, policy: Any, other: Any, examples: int) -> Any:
-    from metajudge.cli.policy_simulation import simulate_cases, simulate_verdicts
+    from metajudge.feedback.simulation import simulate_cases, simulate_verdicts
     from metajudge.store import open_store
 
     store = await open_store(path)

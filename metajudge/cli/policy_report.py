@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from metajudge.cli.policy_simulation import Simulation
 from metajudge.decision import CasePlan, Policy
+from metajudge.feedback.simulation import Simulation
 
 
 def policy_lines(policy: Policy) -> Iterator[str]:

@@ -7,7 +7,7 @@ import typer
 
 from metajudge.cli.inputs import AS_THEY_ARE, Reading, keep_mapping, reads_judgments
 from metajudge.cli.options import JsonOption, refuse_bad_lines
-from metajudge.ranking import Rule, TieOption, UnrankedOption
+from metajudge.voting.options import Rule, TieOption, UnrankedOption
 
 
 @reads_judgments
@@ -54,8 +54,8 @@ def rank(
     """
     from metajudge.errors import UnprovenError
     from metajudge.exit_codes import ExitCode
-    from metajudge.ranking import as_data, count_ballots, rule_options
     from metajudge.readers.ballots import read_ballots
+    from metajudge.voting.options import as_data, count_ballots, rule_options
 
     options = rule_options(rule, ties, unranked, max_optima, time_limit, prior, flags=True)
     file = read_ballots(ballots, reading.mapping)

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
-from metajudge.ranking import warnings_of
 from metajudge.readers.ballots import BallotFile
 from metajudge.report.document import Cell, Column, Table
 from metajudge.report.text import table_to_text
 from metajudge.voting import BradleyTerry, Consensus, Kemeny, PlackettLuce, Profile
+from metajudge.voting.options import warnings_of
 
 SHOWN = 5
 """Equally good orders printed; of long ones only the first."""

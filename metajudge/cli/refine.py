@@ -70,9 +70,9 @@ async def _refine(model: str, notes: Any, name: str, scenario: str | None, store
     from dataclasses import replace
 
     from metajudge.cli.loop import say
-    from metajudge.engine import Engine
     from metajudge.judging.rubric_refining import PARAMETERS, refine_rubric
-    from metajudge.panel_file import PanelConfig, with_flags
+    from metajudge.panels.config import PanelConfig, with_flags
+    from metajudge.vetting.engine import Engine
 
     panel = with_flags(PanelConfig(strategy="single"), [model])
     async with Engine(panel=panel, store=store, command="refine", notify=say, budget_usd=usd) as engine:

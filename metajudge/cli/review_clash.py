@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-from metajudge.clash_reviews import clash_of, outcome_of, panel_verdict
+from metajudge.clash.record import ClashRecord
+from metajudge.clash.reviews import clash_of, outcome_of, panel_verdict
+from metajudge.clash.showing import blind_texts, labels_of, ranking_by_label
 from metajudge.cli.clash_report import verdict_lines
 from metajudge.errors import InputError
-from metajudge.judging.clash_record import ClashRecord
-from metajudge.judging.clash_showing import blind_texts, labels_of, ranking_by_label
 from metajudge.reviews import HumanDecision, Outcome, Review, ReviewState
 from metajudge.reviews.deciding import decision_from
 

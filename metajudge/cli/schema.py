@@ -26,9 +26,9 @@ def schema(record: Annotated[Record, typer.Argument(help="Which record.")]) -> N
 
     from pydantic import BaseModel
 
+    from metajudge.cases.case import Case
+    from metajudge.cases.result import CaseResult
     from metajudge.decision import Policy
-    from metajudge.judging.case import Case
-    from metajudge.judging.case_result import CaseResult
     from metajudge.types import Assessment, Judgment
 
     models: dict[Record, type[BaseModel]] = {

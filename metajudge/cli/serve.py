@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from metajudge.cli.options import AgentOption, StoreOption, panel_from
-from metajudge.panel_file import PanelConfig
+from metajudge.panels.config import PanelConfig
 
 
 def serve(

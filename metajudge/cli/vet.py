@@ -45,7 +45,7 @@ from metajudge.cli.sending import (
 from metajudge.types.location import StoreLocation
 
 if TYPE_CHECKING:
-    from metajudge.cli.label_count import LabelCount
+    from metajudge.vetting.label_count import LabelCount
 
 STARTED = time.monotonic()
 
@@ -212,12 +212,12 @@ async def _vet(
     keep_failures: bool,
     options: dict[str, Any],
 ) -> "tuple[Any, LabelCount]":
-    from metajudge.assessment_file import AssessmentFile
-    from metajudge.cli.label_count import LabelCount
-    from metajudge.cli.progress import Progress
-    from metajudge.engine import Engine
-    from metajudge.runs import RunEnd, Stop
-    from metajudge.summary import VetSummary
+    from metajudge.runs.loop import RunEnd, Stop
+    from metajudge.runs.progress import Progress
+    from metajudge.vetting.assessment_file import AssessmentFile
+    from metajudge.vetting.engine import Engine
+    from metajudge.vetting.label_count import LabelCount
+    from metajudge.vetting.summary import VetSummary
 
     stop, labels, summary = Stop(), LabelCount(), VetSummary()
     engine = Engine(panel=panel, store=store, command="vet", notify=say, **options)
@@ -257,7 +257,7 @@ def _total(source: Any) -> int:
 def _print_estimate(panel: Any, source: Any, as_json: bool) -> None:
     import orjson
 
-    from metajudge.estimate import estimate_run
+    from metajudge.runs.estimate import estimate_run
 
     estimate = estimate_run(panel, source)
     if as_json:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from metajudge.errors import ConfigurationError
-from metajudge.panel_file import PanelConfig
+from metajudge.panels.config import PanelConfig
 from metajudge.readers import JudgmentSource
-from metajudge.summary import VetSummary
+from metajudge.vetting.summary import VetSummary
 
 Spread = tuple[int, int | None, str | None, tuple[float | None, int | None, int | None]]
 """Calls in flight, workers, the cluster's address, and the budget in dollars, calls and tokens."""
@@ -79,10 +79,10 @@ class _Progress:
 
 
 def _report(summary: VetSummary, out: Path, panel: PanelConfig, rejects: Path, as_json: bool) -> None:
-    from metajudge.cli.label_count import LabelCount
     from metajudge.cli.loop import say
     from metajudge.cli.vet import print_json
     from metajudge.distributed.folder import ResultsFolder
+    from metajudge.vetting.label_count import LabelCount
 
     for notice in summary.notices:
         say(notice)

@@ -9,14 +9,14 @@ from rich.table import Table
 
 from metajudge.calibration.domain import MEANINGS
 from metajudge.calibration.promise import named
-from metajudge.cli.label_count import LabelCount
 from metajudge.cli.loop import HOW_TO_GO_ON
 from metajudge.cli.vet import filled
 from metajudge.errors import FailureKind
-from metajudge.panel_file import PanelConfig
+from metajudge.panels.config import PanelConfig
 from metajudge.providers.local_files import DEMO_MARK
 from metajudge.stats.clustered import ClusteredTally
-from metajudge.summary import NOT_COVERED, VetSummary
+from metajudge.vetting.label_count import LabelCount
+from metajudge.vetting.summary import NOT_COVERED, VetSummary
 
 NO_VERDICT = FailureKind.NO_VERDICT.value
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from metajudge.decision.interval import Range, exact
-from metajudge.rubric_model import Name, Weight
+from metajudge.rubric.model import Name, Weight
 
 _LARGEST_ODDS = 1e9
 """Probabilities nearer to 0 or 1 than this are moved here before their log-odds are taken."""

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from metajudge.decision.interval import UNIT, Interval, Piece, Range, exact, pieces
-from metajudge.rubric_model import Text
+from metajudge.rubric.model import Text
 from metajudge.types.decision import Action
 
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from metajudge.rubric_model import Number
+from metajudge.rubric.model import Number
 
 DECIMALS = 9
 """Numbers and bounds are compared after rounding to this many decimals."""

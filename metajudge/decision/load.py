@@ -14,8 +14,8 @@ from pydantic import BaseModel, ValidationError
 from metajudge.decision.policy import Policy, check_rubric
 from metajudge.errors import PolicyError, RubricError
 from metajudge.rubric import Rubric, load_rubric
-from metajudge.rubric_model import did_you_mean, name_list
-from metajudge.yaml_documents import looks_like_path, parse_yaml, problems_of, read_text
+from metajudge.rubric.model import did_you_mean, name_list
+from metajudge.rubric.yaml_documents import looks_like_path, parse_yaml, problems_of, read_text
 
 BUILTIN_POLICIES = ("verdict", "verdict_score", "risk_analysis")
 """The policies that come with metajudge; the first is the default for verdicts."""

@@ -10,7 +10,7 @@ from metajudge.decision.bands import Band, Outcome, problems
 from metajudge.decision.interval import Interval, Range, exact
 from metajudge.decision.profile import CasePlan
 from metajudge.errors import PolicyError
-from metajudge.rubric_model import Name, Rubric, Text, did_you_mean, name_list
+from metajudge.rubric.model import Name, Rubric, Text, did_you_mean, name_list
 from metajudge.types.decision import Basis
 from metajudge.types.digests import digest
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from metajudge.decision.interval import UNIT, Interval, pieces
-from metajudge.rubric_model import Name, Text, Weight, did_you_mean, name_list
+from metajudge.rubric.model import Name, Text, Weight, did_you_mean, name_list
 
 Step = Literal["archive", "quick_review", "go_on"]
 """What a gate says: put the case away, let a person look at once, or judge the remaining stages."""

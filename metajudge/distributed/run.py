@@ -12,23 +12,23 @@ from typing import Any
 
 import orjson
 
-from metajudge.assembly import build_vetter, endpoint_limits, key_lookup
 from metajudge.distributed.folder import Earlier, ResultsFolder
 from metajudge.distributed.journal import gather_journals
 from metajudge.distributed.work_list import write_work
 from metajudge.distributed.worker import COUNTS, VetWorker, WorkerPlan
 from metajudge.errors import ConfigurationError, FailureKind, MetajudgeError
 from metajudge.installation import install_command
-from metajudge.panel_file import PanelConfig
+from metajudge.panels.building import build_vetter, endpoint_limits, key_lookup
+from metajudge.panels.config import PanelConfig
 from metajudge.providers.limits import LimitSettings
 from metajudge.providers.model import Endpoint
 from metajudge.providers.stack import Resources
 from metajudge.readers import JudgmentSource
-from metajudge.runs import RunEnd
+from metajudge.runs.loop import RunEnd
 from metajudge.settings import Settings
 from metajudge.strategies import StrategyName, Vetter
-from metajudge.summary import VetSummary
 from metajudge.types import Judgment, Status, Usage
+from metajudge.vetting.summary import VetSummary
 
 SMALLEST_BATCH, LARGEST_BATCH = 16, 1_000
 BATCHES_A_WORKER = 16

@@ -11,12 +11,12 @@ from typing import Any
 import orjson
 import pyarrow as pa
 
-from metajudge.assembly import build_vetter, key_lookup
 from metajudge.distributed.folder import ResultsFolder, row_of
 from metajudge.distributed.journal import CallJournals, read_journal, replies_of, write_calls
 from metajudge.distributed.shared_budget import RemoteBudget
 from metajudge.errors import BudgetExceeded
-from metajudge.panel_file import PanelConfig
+from metajudge.panels.building import build_vetter, key_lookup
+from metajudge.panels.config import PanelConfig
 from metajudge.providers.limits import LimitSettings
 from metajudge.providers.model import Endpoint
 from metajudge.providers.notices import Notices
@@ -24,8 +24,8 @@ from metajudge.providers.retry import RetryPolicy
 from metajudge.providers.stack import Resources
 from metajudge.settings import Settings
 from metajudge.strategies import Vetter
-from metajudge.summary import VetSummary
 from metajudge.types import Judgment, Usage, digest
+from metajudge.vetting.summary import VetSummary
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from metajudge.clash.record import CandidateAnswer
 from metajudge.concurrency import all_of
 from metajudge.errors import FailureKind, ProviderError
-from metajudge.judging.clash_record import CandidateAnswer
 from metajudge.judging.exchange import Spent
 from metajudge.providers.model import Message, Model, ModelRequest, Parameters
 from metajudge.providers.wrapper import CallAttempt

@@ -24,7 +24,7 @@ class KnownName:
 
     Attributes:
         parts: as they follow each other, lower case.
-        family: whose name it is; the families of :mod:`metajudge.families`, and some more.
+        family: whose name it is; the families of :mod:`metajudge.providers.families`, and some more.
         kind: of a model (``family``) or of its maker.
     """
 

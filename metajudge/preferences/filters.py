@@ -7,7 +7,7 @@ import duckdb
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from metajudge.errors import ConfigurationError, InputError
-from metajudge.rubric_model import did_you_mean, name_list
+from metajudge.rubric.model import did_you_mean, name_list
 from metajudge.types.decision import Action
 
 SHORTEST_PANEL: Final = 8

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from metajudge.errors import InputError, OutputError
-from metajudge.output_files import FULL
 from metajudge.report.document import Report
 from metajudge.report.html import to_html
 from metajudge.report.markdown import to_markdown
+from metajudge.runs.output_files import FULL
 
 
 def to_json(report: Report) -> str:

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from metajudge.errors import InputError
 from metajudge.reviews.review import HumanDecision, Outcome, Review, reviewer_name
-from metajudge.rubric_model import did_you_mean, name_list
+from metajudge.rubric.model import did_you_mean, name_list
 from metajudge.types import AnyVerdict, Judgment, parse_verdict
 
 

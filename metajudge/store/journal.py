@@ -8,7 +8,7 @@ from typing import Final
 
 import duckdb
 
-from metajudge.compact_map import CompactMap
+from metajudge.store.compact_map import CompactMap
 from metajudge.store.keyed_reads import pairs
 from metajudge.store.lookups import key_hash
 from metajudge.store.repeats import Subject, sifted, subject_of

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from metajudge.compact_map import CompactMap
+from metajudge.store.compact_map import CompactMap
 from metajudge.types import Assessment, Reply
 
 MAX_KEYS: Final = 20_000_000

@@ -8,9 +8,9 @@ from typing import Literal
 from metajudge.agents import Agent
 from metajudge.calibration.cascade import CascadePlan
 from metajudge.errors import ConfigurationError
-from metajudge.families import FamilyPolicy
 from metajudge.prompts import judge, meta_judge
 from metajudge.prompts.templates import prompts_digest
+from metajudge.providers.families import FamilyPolicy
 from metajudge.scoring.formulas import check_threshold, quorum_of
 from metajudge.types import digest
 

@@ -9,7 +9,7 @@ import httpx2
 import pytest
 import uvicorn
 
-from metajudge.panel_file import panel_config
+from metajudge.panels.config import panel_config
 from tests.api.nouns import KEY
 from tests.doubles.llm_server import LLMServer, score_answer
 

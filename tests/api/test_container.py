@@ -12,7 +12,7 @@ import yaml
 from typer.main import get_command
 
 from metajudge.cli.app import app
-from metajudge.panel_file import load_panel_file
+from metajudge.panels.config import load_panel_file
 from metajudge.settings import PROVIDERS
 
 ROOT = Path(__file__).parents[2]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from metajudge.panel_file import panel_config
+from metajudge.panels.config import panel_config
 from tests.doubles.llm_server import score_answer
 
 EXAMPLES = 25

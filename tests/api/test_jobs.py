@@ -10,7 +10,7 @@ from collections import Counter
 
 import pytest
 
-from metajudge.panel_file import panel_config
+from metajudge.panels.config import panel_config
 from tests.api.conftest import app_module, running
 from tests.api.service_process import process
 from tests.doubles.crowds import crowd

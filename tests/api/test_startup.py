@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from metajudge.cli.app import app
 from metajudge.errors import ConfigurationError
-from metajudge.panel_file import panel_config
+from metajudge.panels.config import panel_config
 from metajudge.settings import Settings
 from tests.api.service_process import process
 

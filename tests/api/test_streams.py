@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from metajudge.panel_file import panel_config
+from metajudge.panels.config import panel_config
 from tests.doubles.judgments import judgment
 from tests.doubles.llm_server import score_answer
 

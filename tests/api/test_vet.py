@@ -4,7 +4,7 @@ import pytest
 
 from metajudge.calibration.fit import fit_calibration
 from metajudge.calibration.table import build_table
-from metajudge.panel_file import panel_config
+from metajudge.panels.config import panel_config
 from metajudge.types import Assessment
 from tests.doubles.crowds import crowd
 from tests.doubles.judgments import judgment

@@ -8,12 +8,12 @@ from metajudge.benchmarks.grid import Grid, load_grid, plan_grid
 from metajudge.benchmarks.grid_run import run_grid
 from metajudge.benchmarks.score_lines import score_lines
 
-from metajudge.engine import Engine
 from metajudge.errors import ConfigurationError
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.report.html import to_html
 from metajudge.rubric import load_rubric
-from metajudge.runs import RunEnd
+from metajudge.runs.loop import RunEnd
+from metajudge.vetting.engine import Engine
 from tests.doubles.judgments import reply
 
 GRID = """

@@ -9,8 +9,8 @@ from metajudge.benchmarks.reliability.clash_records import evaluations_of, read_
 from metajudge.benchmarks.reliability.report import report_of
 from metajudge.benchmarks.reliability.run import Protocol, run_panel
 
+from metajudge.clash.clash import Clash, Judge
 from metajudge.errors import ConfigurationError, InputError
-from metajudge.judging.clash import Clash, Judge
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.report.html import to_html
 from tests.doubles.reliability import fond_of, pair, ranking

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from metajudge.engine import Engine
+from metajudge.vetting.engine import Engine
 from tests.doubles.judgments import judgment
 
 service = importlib.import_module("metajudge.benchmarks.service")

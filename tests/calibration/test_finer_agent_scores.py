@@ -13,7 +13,7 @@ from metajudge.calibration.fit import fit_calibration
 from metajudge.calibration.table import build_table
 from metajudge.calibration.weights import fit_weights
 from metajudge.errors import InputError
-from metajudge.panel_file import panel_config
+from metajudge.panels.config import panel_config
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.rubric import load_rubric
 from metajudge.strategies import Panel, StrategyName, Vetter

@@ -12,7 +12,7 @@ from metajudge.calibration.folds import question_folds
 from metajudge.calibration.table import build_table
 from metajudge.calibration.weights import _fitted, fit_weights, to_toml
 from metajudge.errors import InputError
-from metajudge.panel_file import panel_config
+from metajudge.panels.config import panel_config
 from metajudge.types import Item, Judgment, Pairwise
 
 NOISE = {"a": 0.3, "b": 2.0, "c": 2.0}

@@ -17,10 +17,10 @@ FULL = Path("/dev/full")
 
 BROKEN_COMMAND = """
 import sys
-import metajudge.summary
+import metajudge.vetting.summary
 def fails(self):
     raise ZeroDivisionError("a fault of ours")
-metajudge.summary.VetSummary.to_json = fails
+metajudge.vetting.summary.VetSummary.to_json = fails
 from metajudge.cli import main
 sys.argv[0] = "metajudge"
 main()

@@ -9,10 +9,10 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from metajudge.clash.record import ClashRecord, recount
 from metajudge.cli.clash import clash
 from metajudge.cli.vet import vet
 from metajudge.errors import ConfigurationError, InputError
-from metajudge.judging.clash_record import ClashRecord, recount
 from metajudge.readers import open_judgments
 from tests.doubles.llm_server import LLMServer, requested_schema, score_answer
 from tests.doubles.ranking import criteria_answer, shown_in

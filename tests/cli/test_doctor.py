@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from metajudge.cli import doctor_checks as checks
-from metajudge.panel_file import panel_config
+from metajudge.panels.config import panel_config
 from metajudge.settings import Settings
 from metajudge.store import RunRecord, open_store
 from tests.doubles.llm_server import LLMServer

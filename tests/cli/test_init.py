@@ -11,7 +11,7 @@ import pytest
 
 from metajudge.cli.init import panel_text
 from metajudge.errors import ConfigurationError, RubricError
-from metajudge.panel_file import load_panel_file, panel_config
+from metajudge.panels.config import load_panel_file, panel_config
 
 
 def test_every_choice_survives_writing_and_reading():

@@ -9,9 +9,9 @@ import time
 import pytest
 from typer.testing import CliRunner
 
-from metajudge.clash_reviews import review_of_clash
+from metajudge.clash.clash import Clash, Judge, evaluate
+from metajudge.clash.reviews import review_of_clash
 from metajudge.cli.review import app
-from metajudge.judging.clash import Clash, Judge, evaluate
 from metajudge.reviews import Review
 from metajudge.store import open_store
 from metajudge.types import Item

@@ -2,8 +2,8 @@
 
 import json
 
-from metajudge.judging.case import Case
-from metajudge.judging.case_judge import CaseJudge
+from metajudge.cases.case import Case
+from metajudge.cases.judge import CaseJudge
 from metajudge.providers.scripted import ScriptedModel
 
 RELEVANCE = {

@@ -8,14 +8,14 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from metajudge.clash_run import run_clash
+from metajudge.clash.clash import Clash, Judge
+from metajudge.clash.record import ClashRecord
+from metajudge.clash.run import run_clash
 from metajudge.cli import bench as bench_cli
 from metajudge.cli.clash import clash
 from metajudge.cli.peers import peers
-from metajudge.engine import Engine
-from metajudge.judging.clash import Clash, Judge
-from metajudge.judging.clash_record import ClashRecord
 from metajudge.types import Item
+from metajudge.vetting.engine import Engine
 from tests.api.conftest import app_module, panel_of, running
 from tests.doubles.llm_server import LLMServer, requested_schema
 from tests.doubles.ranking import shown_in

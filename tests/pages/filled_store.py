@@ -3,10 +3,10 @@
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
+from metajudge.clash.record import CandidateAnswer, ClashRecord, JudgeVote, Score
+from metajudge.clash.tally import Voter, tally
 from metajudge.errors import FailureKind
-from metajudge.judging.clash_record import CandidateAnswer, ClashRecord, JudgeVote, Score
 from metajudge.judging.criteria import GENERIC, CriteriaSet
-from metajudge.judging.tally import Voter, tally
 from metajudge.reviews import PolicyUsed, Review
 from metajudge.reviews.opening import review_of
 from metajudge.store import RunRecord, open_store

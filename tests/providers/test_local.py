@@ -9,13 +9,13 @@ import time
 
 import pytest
 
-from metajudge.engine import Engine
 from metajudge.errors import ConfigurationError, FailureKind
-from metajudge.panel_file import panel_config
+from metajudge.panels.config import panel_config
 from metajudge.providers import local_server
 from metajudge.providers.prices import find_price
 from metajudge.providers.spec import parse_agent_spec
 from metajudge.types import Usage
+from metajudge.vetting.engine import Engine
 from tests.doubles.fake_llama import gguf, install_fake
 from tests.doubles.judgments import judgment
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from metajudge.inspection import inspect_input
 from metajudge.readers import open_judgments, parse_map
 from metajudge.readers.conversations import exchange, text_of
+from metajudge.readers.inspection import inspect_input
 from metajudge.readers.lines import BadLine, Reject
 from metajudge.types import Judgment
 

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import pytest
 
 from metajudge.errors import InputError
-from metajudge.frames import from_dataset, from_pandas, to_dataset, to_pandas
 from metajudge.readers import open_judgments
+from metajudge.readers.frames import from_dataset, from_pandas, to_dataset, to_pandas
 from metajudge.types import Judgment
 
 pandas = pytest.importorskip("pandas", reason="pip install 'metajudge-vet[inputs]'")
@@ -112,7 +112,7 @@ def test_assessments_become_a_tidy_frame() -> None:
 
 
 def test_neither_pandas_nor_datasets_is_loaded_by_the_import() -> None:
-    code = "import sys, metajudge.frames; print([m for m in ('pandas', 'datasets', 'pyarrow') if m in sys.modules])"
+    code = "import sys, metajudge.readers.frames; print([m for m in ('pandas', 'datasets', 'pyarrow') if m in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert found.strip() == "[]"
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from metajudge.errors import InputError
-from metajudge.inspection import inspect_input
 from metajudge.readers import Reject, open_judgments, parse_map
+from metajudge.readers.inspection import inspect_input
 
 HEADER = "id,model_a,model_b,prompt,response_a,response_b,winner_model_a,winner_model_b,winner_tie\n"
 ROWS = {

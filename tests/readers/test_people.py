@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from metajudge.cli.app import app
 from metajudge.errors import InputError
-from metajudge.inspection import inspect_input
 from metajudge.readers import open_judgments, parse_map
+from metajudge.readers.inspection import inspect_input
 
 TRACE = {"id": "t1", "timestamp": "2026-05-29", "project_id": "p", "input": "Why?", "output": "Because."}
 

@@ -3,9 +3,9 @@
 import pytest
 
 from metajudge.agents import Agent
-from metajudge.assembly import build_vetter
 from metajudge.errors import ConfigurationError, FailureKind
-from metajudge.panel_file import panel_config
+from metajudge.panels.building import build_vetter
+from metajudge.panels.config import panel_config
 from metajudge.providers.notices import Notices
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.providers.stack import Resources

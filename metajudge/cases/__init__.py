@@ -1,0 +1,1 @@
+"""Cases: staged documents that are scored, decided and recorded."""

@@ -1,0 +1,77 @@
+"""Sends the decisions of a run to a webhook, each once."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from metajudge.cases.result import CaseResult
+from metajudge.cases.webhook import Webhook
+from metajudge.store.protocol import Store
+from metajudge.types import digest
+
+KIND = "webhook"
+"""What deliveries are called in the store's audit log; their subject is the idempotency key."""
+
+GIVE_UP_AFTER = 3
+"""So many failed deliveries in a row end the sending: the rest is left for the next run."""
+
+
+def event_of(result: CaseResult) -> dict[str, Any]:
+    """What is sent: the decision with its numbers and digests; no text of the case, no text of a judge."""
+    return {
+        "version": 1,
+        "event": "case.decided",
+        "case_id": result.case_id,
+        "type": result.type,
+        "action": result.action,
+        "gate": result.decision.gate,
+        "reasoning": result.reasoning,
+        "overall_quality_score": result.overall_quality_score,
+        "overall_confidence": result.overall_confidence,
+        "policy": result.decision.policy,
+        "policy_digest": result.decision.policy_digest,
+        "rubric_digest": result.metadata.rubric_digest,
+        "case_digest": result.metadata.case_digest,
+    }
+
+
+async def send_all(
+    hook: Webhook, results: Sequence[CaseResult], store: Store | None, say: Callable[[str], None]
+) -> dict[str, int]:
+    """Sends every decision that the store does not record as delivered; counts what came of it."""
+    counts = {"delivered": 0, "known": 0, "failed": 0}
+    failed_in_a_row = 0
+    for result in results:
+        event = event_of(result)
+        key = digest([hook.url, event])
+        if store is not None and await _delivered(store, key):
+            counts["known"] += 1
+            continue
+        if failed_in_a_row >= GIVE_UP_AFTER:
+            counts["failed"] += 1
+            continue
+        delivery = await hook.send(event, key, clock=time.time)
+        if store is not None:
+            record = {
+                "case_id": result.case_id,
+                "action": result.action,
+                "host": urlsplit(hook.url).hostname,
+                "delivered": delivery.delivered,
+                "attempts": delivery.attempts,
+                "status": delivery.status,
+                "reason": delivery.reason,
+            }
+            await store.audit_log.append(KIND, key, record, now=time.time())
+        counts["delivered" if delivery.delivered else "failed"] += 1
+        failed_in_a_row = 0 if delivery.delivered else failed_in_a_row + 1
+        if not delivery.delivered:
+            say(f"webhook: {result.case_id}: {delivery.reason} ({delivery.attempts} attempts)")
+    if failed_in_a_row >= GIVE_UP_AFTER:
+        say(f"webhook: {GIVE_UP_AFTER} deliveries failed in a row; the same command sends what is left")
+    return counts
+
+
+async def _delivered(store: Store, key: str) -> bool:
+    entries = await store.audit_log.entries(KIND, key, limit=1)
+    return bool(entries) and entries[-1].payload["delivered"] is True

@@ -1,0 +1,99 @@
+"""A case judge: one model that scores the stages of cases."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from metajudge.cases.case import Case, CaseStage
+from metajudge.cases.quotes import is_quoted
+from metajudge.cases.replies import CriterionReply, case_schema, parse_case_reply
+from metajudge.cases.result import CriterionResult, JudgeReply, Quote
+from metajudge.cases.scoring import weighted_score
+from metajudge.decision import StagePlan
+from metajudge.judging.exchange import Answer, ask
+from metajudge.prompts.case import render_case_stage, render_case_system
+from metajudge.prompts.fences import neutralise
+from metajudge.providers.model import Message, Model, ModelRequest, Parameters
+from metajudge.rubric import Rubric
+from metajudge.types import TokenUsage
+
+
+@dataclass(frozen=True, slots=True)
+class CaseJudge:
+    """One model that scores stages; ``name`` is what it is called in records."""
+
+    name: str
+    model: Model
+    parameters: Parameters = field(default_factory=Parameters)
+
+    async def score(
+        self, case: Case, stage: CaseStage, plan: StagePlan, rubric: Rubric, weights: Mapping[str, float]
+    ) -> JudgeReply:
+        """Scores one stage; a model's failure ends in the reply, typed.
+
+        Args:
+            rubric: with the stage's criteria alone.
+
+        Raises:
+            BudgetExceeded: the run's budget is spent.
+        """
+        request = self.request(case, stage, plan, rubric)
+        answer = await ask(self.model, request, lambda text: parse_case_reply(text, rubric), asked=self.name)
+        criteria = None
+        if answer.value is not None:
+            criteria = {name: _checked(reply, stage) for name, reply in answer.value.items()}
+        return self._reply(answer, criteria, weights)
+
+    def request(self, case: Case, stage: CaseStage, plan: StagePlan, rubric: Rubric) -> ModelRequest:
+        """The first request :meth:`score` sends: the same bytes for the same stage."""
+        system = render_case_system(rubric, plan.title)
+        text = render_case_stage(case.type, stage.name, stage.context_text, stage.output_text)
+        return ModelRequest(system, (Message("user", text),), case_schema(rubric), self.parameters)
+
+    def _reply(
+        self,
+        answer: Answer[dict[str, CriterionReply]],
+        criteria: dict[str, CriterionResult] | None,
+        weights: Mapping[str, float],
+    ) -> JudgeReply:
+        spent = answer.spent
+        scores = {} if criteria is None else {name: result.score for name, result in criteria.items()}
+        return JudgeReply(
+            judge=self.name,
+            model=self.model.name,
+            criteria=criteria,
+            weighted_score=weighted_score(scores, weights),
+            failure=answer.failure,
+            calls=spent.calls,
+            cached_calls=spent.cached_calls,
+            cost_usd=spent.cost_usd,
+            usage=TokenUsage(
+                input_tokens=spent.usage.input_tokens,
+                cached_tokens=spent.usage.cached_tokens,
+                cache_write_tokens=spent.usage.cache_write_tokens,
+                output_tokens=spent.usage.output_tokens,
+            ),
+            latency_s=round(spent.latency_s, 6),
+            request_digest=answer.key,
+            reported_model=answer.reported_model,
+        )
+
+
+def _checked(reply: CriterionReply, stage: CaseStage) -> CriterionResult:
+    """A criterion's reply with every quote looked up, in the text as it is and as the judge saw it."""
+    output, context = stage.output_text, stage.context_text or ""
+    outputs, contexts = (output, neutralise(output)), (context, neutralise(context))
+    quotes = [
+        Quote(
+            quote=quote,
+            in_output=any(is_quoted(quote, text) for text in outputs),
+            in_context=any(is_quoted(quote, text) for text in contexts),
+        )
+        for quote in reply.evidence
+    ]
+    return CriterionResult(
+        score=reply.score,
+        confidence=reply.confidence,
+        comment=reply.comment,
+        evidence=tuple(quotes),
+        weaknesses=reply.weaknesses,
+    )

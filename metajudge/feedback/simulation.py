@@ -1,0 +1,140 @@
+"""What a policy would decide on what a store keeps."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from metajudge.cases.records import KIND
+from metajudge.cases.scoring import mean_scores, overall_of_numbers
+from metajudge.decision import Decision, Policy, decide_adjusted, decide_verdict
+from metajudge.errors import InputError
+from metajudge.rubric import BUILTIN_RUBRICS, load_rubric
+from metajudge.store.protocol import Store
+from metajudge.types import Assessment
+
+PAGE = 1000
+NONE = "undecided"
+"""What stands for the decision where none was made before."""
+
+
+@dataclass(slots=True)
+class Simulation:
+    """Decisions before and after.
+
+    Attributes:
+        total: records decided on.
+        transitions: (before, after) -> count; before is ``undecided`` where no decision was recorded.
+        examples: (before, after) -> a few ids with the numbers.
+        skipped: reason -> records this policy does not decide on.
+        missing: of those decided, how many lacked a number.
+    """
+
+    subject: str
+    total: int = 0
+    changed: int = 0
+    missing: int = 0
+    transitions: Counter[tuple[str, str]] = field(default_factory=Counter)
+    examples: dict[tuple[str, str], list[dict[str, Any]]] = field(default_factory=dict)
+    skipped: Counter[str] = field(default_factory=Counter)
+
+    def add(self, name: str, before: str, after: Decision, most: int) -> None:
+        """Counts one record."""
+        pair = (before, after.action.value)
+        self.total += 1
+        self.changed += before != after.action.value
+        self.missing += bool(after.inputs.absent)
+        self.transitions[pair] += 1
+        shown = self.examples.setdefault(pair, [])
+        if len(shown) < most:
+            inputs = after.inputs
+            shown.append(
+                {"id": name, "value": inputs.value, "confidence": inputs.confidence, "why": after.justification}
+            )
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, transitions sorted."""
+        return {
+            "subject": self.subject,
+            "total": self.total,
+            "changed": self.changed,
+            "missing_a_number": self.missing,
+            "transitions": [
+                {"before": before, "after": after, "count": count, "examples": self.examples[before, after]}
+                for (before, after), count in sorted(self.transitions.items())
+            ],
+            "skipped": dict(sorted(self.skipped.items())),
+        }
+
+
+async def simulate_verdicts(store: Store, policy: Policy, other: Policy | None, examples: int) -> Simulation:
+    """Decides on the newest assessment of every judgment by every panel."""
+    found = Simulation("verdicts")
+    after = 0
+    while page := await store.newest_assessments(after, PAGE):
+        after = page[-1][0]
+        for _, assessment in page:
+            try:
+                decision = decide_verdict(policy, assessment, _weights(assessment))
+                before = _before(assessment, other)
+            except InputError as error:
+                found.skipped[str(error)] += 1
+                continue
+            found.add(f"{assessment.judgment_id} ({assessment.judge})", before, decision, examples)
+    return found
+
+
+async def simulate_cases(store: Store, policy: Policy, other: Policy | None, examples: int) -> Simulation:
+    """Decides on the newest record of every judged case; weights and rules are the policy's own."""
+    found = Simulation("cases")
+    newest = {entry.subject: entry.payload for entry in await store.audit_log.entries(KIND)}
+    for name, record in newest.items():
+        try:
+            decision = decide_record(policy, record)
+            before = record["decision"]["action"] if other is None else decide_record(other, record).action.value
+        except InputError as error:
+            found.skipped[str(error)] += 1
+            continue
+        found.add(name, before, decision, examples)
+    return found
+
+
+def decide_record(policy: Policy, record: Mapping[str, Any]) -> Decision:
+    """What a policy would decide on a judged case's recorded numbers.
+
+    Raises:
+        InputError: the policy cannot judge such a case: other criteria, no profile for its type, ended at a gate.
+    """
+    plan = policy.cases
+    if plan is None:
+        raise InputError(f"policy {policy.name!r} is for verdicts")
+    if record["decision"]["gate"] is not None:
+        raise InputError("the gate ended the case: there are no scores to decide on")
+    profile = plan.profile_for(record["type"])
+    if profile is None:
+        raise InputError(f"no weight profile for type {record['type']!r}")
+    stages = record["stages"]
+    for stage in plan.stages:
+        if stage.name not in stages:
+            raise InputError(f"no stage {stage.name!r}")
+        scored = stages[stage.name]["criteria"]
+        lacking = [name for name in stage.criteria if name not in scored]
+        if lacking and stages[stage.name]["failure"] is None:
+            raise InputError(f"stage {stage.name!r} was not scored on {', '.join(lacking)}")
+    score, confidence = overall_of_numbers(plan, profile, stages)
+    scores = ({name: one["score"] for name, one in stages[stage.name]["criteria"].items()} for stage in plan.stages)
+    return decide_adjusted(policy, score, confidence, mean_scores(scores), profile.weights)
+
+
+def _weights(assessment: Assessment) -> Mapping[str, float]:
+    """Criterion weights of a built-in rubric, where it is still the one the judgment was vetted by; else none."""
+    if assessment.rubric not in BUILTIN_RUBRICS:
+        return {}
+    rubric = load_rubric(assessment.rubric)
+    return rubric.score_weights if rubric.digest == assessment.rubric_digest else {}
+
+
+def _before(assessment: Assessment, other: Policy | None) -> str:
+    if other is not None:
+        return decide_verdict(other, assessment, _weights(assessment)).action.value
+    return NONE if assessment.decision is None else assessment.decision.action.value

@@ -1,0 +1,1 @@
+"""Panels: the panel file, and the agents built from it."""

@@ -1,0 +1,256 @@
+"""From a panel as configured to a panel that can be asked."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from metajudge.agents import Agent
+from metajudge.calibration.agent_scores import scoring_model
+from metajudge.calibration.cascade import CascadePlan, load_cascade_plan
+from metajudge.errors import ConfigurationError
+from metajudge.panels.config import AgentConfig, PanelConfig, Route, Weights
+from metajudge.providers.limits import LimitSettings
+from metajudge.providers.model import Endpoint, Model, Parameters
+from metajudge.providers.notices import NO_LOGPROBS, not_sent
+from metajudge.providers.prices import FlatPrice
+from metajudge.providers.spec import AgentSpec, check_provider, parse_agent_spec
+from metajudge.providers.stack import Resources, build_model, wrap_model
+from metajudge.rubric import Rubric, load_rubric
+from metajudge.settings import Settings
+from metajudge.strategies import Panel, StrategyName, Vetter
+from metajudge.types import digest
+
+
+def build_vetter(
+    config: PanelConfig,
+    resources: Resources,
+    *,
+    early_exit: bool,
+    models: Mapping[str, Model] | None = None,
+) -> Vetter:
+    """Builds the default panel and one for each route.
+
+    Args:
+        early_exit: what to do where the configuration leaves it open.
+        models: agent name -> a model to ask in place of the configured provider.
+
+    Raises:
+        ConfigurationError: agents, weights, threshold or keys that make no sense together.
+        RubricError: an unknown or malformed rubric.
+    """
+    return _Assembly(config, resources, early_exit, models or {}).vetter()
+
+
+def endpoint_limits(config: PanelConfig, concurrency: int) -> dict[Endpoint, LimitSettings]:
+    """The limits of a panel file by endpoint; its keys are providers' names or base URLs.
+
+    Raises:
+        ConfigurationError: a key that is neither.
+    """
+    found: dict[Endpoint, LimitSettings] = {}
+    for where, limits in config.limits.items():
+        settings = LimitSettings(concurrency, limits.concurrency, limits.requests_per_minute, limits.tokens_per_minute)
+        if where.startswith(("http://", "https://")):
+            for protocol in ("openai", "anthropic"):
+                found[parse_agent_spec(f"{protocol}:any@{where}").endpoint] = settings
+        else:
+            check_provider(where, f"limits.{where}")
+            found[parse_agent_spec(f"{where}:any").endpoint] = settings
+    return found
+
+
+def key_lookup(config: PanelConfig, settings: Settings) -> Callable[[AgentSpec], str | None]:
+    """Finds an agent's key: in the variable its ``api_key_env`` names, else by its provider."""
+    own = {parse_agent_spec(a.spec()).name: a.api_key_env for a in _all_agents(config) if a.api_key_env}
+
+    def key_for(spec: AgentSpec) -> str | None:
+        variable = own.get(spec.name)
+        return settings.key_for(spec) if variable is None else settings.key_in(variable, spec)
+
+    return key_for
+
+
+def build_answering_model(agent: AgentConfig, resources: Resources) -> Model:
+    """A model that answers freely, as a stream; see :func:`~metajudge.providers.streaming.build_streaming_model`."""
+    from metajudge.providers.streaming import build_streaming_model
+
+    price = None if agent.price is None else FlatPrice.of(agent.price.input, agent.price.output)
+    return build_streaming_model(parse_agent_spec(agent.spec()), resources=resources, price=price)
+
+
+def _all_agents(config: PanelConfig) -> tuple[AgentConfig, ...]:
+    summariser = config.discussion.summariser
+    if summariser is None:
+        return config.agents
+    named = summariser if summariser.name else summariser.model_copy(update={"name": "summariser"})
+    return (*config.agents, named)
+
+
+def _other_agents(plan: CascadePlan, asked: Mapping[str, Agent]) -> list[str]:
+    """In what the agents differ from those that a plan's curves were fitted on."""
+    found = []
+    for name, agent in asked.items():
+        model = scoring_model(agent.model.name, agent.scoring == "expected", agent.samples)
+        if plan.agents.get(name, model) != model:
+            found.append(f"{name} was {plan.agents[name]}, here it is {model}")
+    digests = {agent.rubric.digest for agent in asked.values()}
+    together = digests.pop() if len(digests) == 1 else digest(sorted(digests))
+    if plan.rubrics and together not in plan.rubrics:
+        found.append("another rubric")
+    scale = next(iter(asked.values())).rubric.scale
+    if (scale.low, scale.high) != plan.scale:
+        found.append(f"another scale ({plan.scale[0]:g}..{plan.scale[1]:g})")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Assembly:
+    config: PanelConfig
+    resources: Resources
+    early_exit: bool
+    models: Mapping[str, Model]
+
+    def vetter(self) -> Vetter:
+        load_rubric(self.config.rubric, self.config.weights)  # a wrong name is an error even where nobody uses it
+        built = {name: self._model(agent, name) for name, agent in self._named_agents().items()}
+        default = self._panel(None, Route(), built)
+        routes = {category: self._panel(category, route, built) for category, route in self.config.routes.items()}
+        return Vetter(default, routes, self.config.seed, self.resources.notices.say)
+
+    def _named_agents(self) -> dict[str, AgentConfig]:
+        """Agents by name, the summariser included."""
+        agents: dict[str, AgentConfig] = {}
+        for agent in _all_agents(self.config):
+            name = self._name(agent)
+            if name in agents:
+                raise ConfigurationError(
+                    f"agent {name} is given more than once: name the agents apart with NAME=PROVIDER:MODEL"
+                )
+            agents[name] = agent
+        return agents
+
+    def _name(self, agent: AgentConfig) -> str:
+        if agent.name is not None and agent.name in self.models:
+            return agent.name
+        return parse_agent_spec(agent.spec()).name
+
+    def _model(self, agent: AgentConfig, name: str) -> Model:
+        price = None if agent.price is None else FlatPrice.of(agent.price.input, agent.price.output)
+        if name in self.models:
+            return wrap_model(self.models[name], resources=self.resources, price=price)
+        spec = parse_agent_spec(agent.spec())
+        return build_model(spec, resources=self.resources, price=price)
+
+    def _panel(self, category: str | None, route: Route, built: Mapping[str, Model]) -> Panel:
+        config = self.config
+        chosen = self._chosen(category, route)
+        strategy = self._strategy(route, len(chosen))
+        if strategy is StrategyName.SIGNALS:
+            chosen = []
+        agents = tuple(self._agent(agent, route, built) for agent in chosen)
+        discussing = strategy is StrategyName.PANEL_DISCUSSION
+        others = _all_agents(config)[len(config.agents) :] if discussing else ()
+        summarisers = [self._agent(agent, route, built) for agent in others]
+        threshold = config.threshold if route.threshold is None else route.threshold
+        plan = self._plan(agents) if strategy is StrategyName.CASCADE else None
+        if plan is not None:
+            agents = tuple(agent for agent in agents if any(agent.name in stage.agents for stage in plan.stages))
+            threshold = plan.threshold
+        scale = agents[0].rubric.scale if agents else None
+        return Panel(
+            agents=agents,
+            strategy=strategy,
+            threshold=threshold,
+            rubric=(route.rubric or config.rubric) if agents and strategy is not StrategyName.REJUDGE else None,
+            scale=(1.0, 5.0) if scale is None else (scale.low, scale.high),
+            quorum=route.quorum or config.quorum,
+            early_exit=self.early_exit if config.early_exit is None else config.early_exit,
+            rounds=config.discussion.rounds,
+            aggregate=config.discussion.aggregate,
+            summariser=summarisers[0] if summarisers else None,
+            average_votes=config.average_votes,
+            families=config.families,
+            cascade=plan,
+            route=category,
+        )
+
+    def _plan(self, agents: tuple[Agent, ...]) -> CascadePlan:
+        """The plan of a cascade, checked against the agents that are there."""
+        given = self.config.cascade
+        if given is None:
+            raise ConfigurationError(
+                "strategy cascade needs a plan: make one with `metajudge calibrate cascade`, and name it in the panel "
+                "file ([cascade] plan = FILE)"
+            )
+        plan = load_cascade_plan(Path(given.plan)).with_band(given.band)
+        names = {name for stage in plan.stages for name in stage.agents}
+        here = {agent.name: agent for agent in agents}
+        if missing := sorted(names - set(here)):
+            there = ", ".join(here) or "none"
+            raise ConfigurationError(
+                f"{given.plan}: its stages ask {', '.join(missing)}, and the panel's agents are {there}"
+            )
+        asked = {name: here[name] for name in sorted(names)}
+        if (problems := _other_agents(plan, asked)) and not given.allow_other_agents:
+            raise ConfigurationError(
+                f"{given.plan} was fitted on something else: {'; '.join(problems)}. Fit one for these agents with "
+                "`metajudge calibrate cascade`, or set allow_other_agents = true on purpose"
+            )
+        return plan
+
+    def _strategy(self, route: Route, agents: int) -> StrategyName:
+        """As the route or the panel says; else by the number of agents."""
+        given = route.strategy or self.config.strategy
+        if given == "majority_vote" and route.strategy is None and route.agents is not None and agents == 1:
+            return StrategyName.SINGLE  # a route may leave one agent of a voting panel
+        return StrategyName(given or self.config.strategy_for(agents))
+
+    def _chosen(self, category: str | None, route: Route) -> list[AgentConfig]:
+        by_name = {self._name(agent): agent for agent in self.config.agents}
+        unknown = [name for name in (*(route.agents or ()), *(route.agent_weights or ())) if name not in by_name]
+        if unknown:
+            there = ", ".join(by_name) or "none"
+            raise ConfigurationError(f"routes.{category}: no agent is named {', '.join(unknown)}; there are: {there}")
+        return list(self.config.agents) if route.agents is None else [by_name[name] for name in route.agents]
+
+    def _agent(self, agent: AgentConfig, route: Route, built: Mapping[str, Model]) -> Agent:
+        name = self._name(agent)
+        weights = (route.agent_weights or {}).get(name, agent.weight)
+        self._say_what_is_dropped(agent, name, built[name])
+        return Agent(
+            name=name,
+            model=built[name],
+            rubric=self._rubric(agent, route),
+            role=agent.role,
+            weight=weights,
+            parameters=self._parameters(agent),
+            explanations_first=agent.explanations_first,
+            scoring=agent.score,
+            samples=agent.samples,
+        )
+
+    def _say_what_is_dropped(self, agent: AgentConfig, name: str, model: Model) -> None:
+        if agent.score == "expected" and model.endpoint.protocol == "anthropic":
+            self.resources.notices.say(not_sent(model.name, "logprobs", NO_LOGPROBS))
+        if agent.samples > 1 and agent.temperature == 0:
+            self.resources.notices.say(
+                f"agent {name}: samples = {agent.samples} at temperature 0 asks for one answer {agent.samples} times; "
+                "leave temperature out, or raise it"
+            )
+
+    def _rubric(self, agent: AgentConfig, route: Route) -> Rubric:
+        """The agent's own rubric, else the route's, else the panel's; weights likewise."""
+        name = agent.rubric or route.rubric or self.config.rubric
+        weights: Weights | None = agent.weights or route.weights or self.config.weights
+        return load_rubric(name, weights)
+
+    def _parameters(self, agent: AgentConfig) -> Parameters:
+        return Parameters(
+            temperature=agent.temperature,
+            top_p=agent.top_p,
+            max_tokens=agent.max_tokens,
+            seed=self.config.seed if agent.seed is None else agent.seed,
+            effort=agent.effort,
+            headers=tuple(sorted(agent.headers.items())),
+            timeout_s=agent.timeout_s,
+        )

@@ -1,0 +1,235 @@
+"""Panel files: which agents, which strategy, which limits, in TOML; and the same from flags.
+
+A panel file holds no secrets: a key is named by the environment variable that holds it.
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, ValidationError, field_validator
+
+from metajudge.errors import ConfigurationError
+from metajudge.providers.families import FamilyPolicy
+
+Weights = str | dict[str, float]
+Rounds = Literal["independent_first", "sequential"]
+Strategy = Literal["single", "weighted_average", "majority_vote", "panel_discussion", "rejudge", "cascade", "signals"]
+
+
+_SECRET = re.compile(r"(authorization|api[-_]?key|cookie)$", re.IGNORECASE)
+"""Names of headers that carry a secret, such as Authorization, Proxy-Authorization, x-api-key, api-key, Cookie."""
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Price(_Table):
+    """US dollars a million tokens, for models the price list does not know."""
+
+    input: Annotated[float, Field(ge=0)]
+    output: Annotated[float, Field(ge=0)]
+    cached_input: Annotated[float, Field(ge=0)] | None = None
+
+
+class AgentConfig(_Table):
+    """One agent of a panel file; ``model`` is ``PROVIDER:MODEL[@BASE_URL]``."""
+
+    model: str
+    name: str | None = None
+    role: str | None = None
+    weight: PositiveFloat = 1.0
+    rubric: str | None = None
+    weights: Weights | None = None
+    explanations_first: bool = True
+    score: Literal["reported", "expected"] = "reported"
+    samples: Annotated[int, Field(ge=1, le=100)] = 1
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    top_p: Annotated[float, Field(gt=0, le=1)] | None = None
+    max_tokens: PositiveInt | None = None
+    seed: int | None = None
+    effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = None
+    headers: dict[str, str] = Field(default_factory=dict)
+    timeout_s: PositiveFloat = 120.0
+    api_key_env: str | None = None
+    price: Price | None = None
+
+    @field_validator("headers")
+    @classmethod
+    def _no_secrets(cls, headers: dict[str, str]) -> dict[str, str]:
+        secret = sorted(name for name in headers if _SECRET.search(name))
+        if secret:
+            raise ValueError(
+                f"{', '.join(secret)} would hold a secret, and panel files, which are recorded, hold none: put the "
+                "key into the provider's environment variable, or name another variable with api_key_env"
+            )
+        return headers
+
+    def spec(self) -> str:
+        """The agent as it would be given on the command line."""
+        return self.model if self.name is None else f"{self.name}={self.model}"
+
+
+class Discussion(_Table):
+    """How a panel discussion runs."""
+
+    rounds: Rounds = "independent_first"
+    aggregate: Literal["majority", "average"] = "majority"
+    summariser: AgentConfig | None = None
+
+
+class CascadeConfig(_Table):
+    """Which plan a cascade follows (a file of ``metajudge calibrate cascade``), perhaps with another band of doubt."""
+
+    plan: str
+    band: tuple[float, float] | None = None
+    allow_other_agents: bool = False
+
+
+class Route(_Table):
+    """What differs for items of one category; agents are named, not defined anew."""
+
+    strategy: Strategy | None = None
+    threshold: float | None = None
+    rubric: str | None = None
+    weights: Weights | None = None
+    agents: tuple[str, ...] | None = None
+    agent_weights: dict[str, PositiveFloat] | None = None
+    quorum: PositiveInt | None = None
+
+
+class EndpointLimits(_Table):
+    """Limits shared by all agents that ask one endpoint (a provider's name or a base URL)."""
+
+    concurrency: PositiveInt | None = None
+    requests_per_minute: PositiveFloat | None = None
+    tokens_per_minute: PositiveFloat | None = None
+
+
+class Retry(_Table):
+    """Bounds of trying a failed call again: HTTP requests for one call, and seconds from the first to the last."""
+
+    attempts: PositiveInt = 6
+    total_s: PositiveFloat = 120.0
+
+
+class PanelConfig(_Table):
+    """A panel as configured, before any model is built.
+
+    ``strategy`` None chooses by the number of agents: signals for none, single for one, else majority_vote.
+    ``early_exit`` None leaves it to the use: on for files, off for the service.
+    """
+
+    agents: tuple[AgentConfig, ...] = ()
+    strategy: Strategy | None = None
+    threshold: float = 4.5
+    rubric: str = "short"
+    weights: Weights | None = None
+    quorum: PositiveInt | None = None
+    early_exit: bool | None = None
+    average_votes: bool = False
+    families: FamilyPolicy = "warn"
+    seed: int | None = None
+    discussion: Discussion = Discussion()
+    cascade: CascadeConfig | None = None
+    routes: dict[str, Route] = Field(default_factory=dict)
+    limits: dict[str, EndpointLimits] = Field(default_factory=dict)
+    retry: Retry = Retry()
+
+    @property
+    def chosen_strategy(self) -> Strategy:
+        """The strategy in force for the default panel."""
+        return self.strategy or self.strategy_for(len(self.agents))
+
+    @staticmethod
+    def strategy_for(agents: int) -> Strategy:
+        """What is done with so many agents where nothing is said."""
+        if agents == 0:
+            return "signals"
+        return "single" if agents == 1 else "majority_vote"
+
+
+def load_panel_file(path: Path) -> PanelConfig:
+    """Reads a panel file; rubric files in it are relative to it.
+
+    Raises:
+        ConfigurationError: with the file, the place in it, what was found and what is accepted.
+    """
+    try:
+        data = tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise ConfigurationError(f"{path}: no such panel file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{path}: cannot be read as UTF-8 text: {error}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigurationError(f"{path}: not valid TOML: {error}") from None
+    config = panel_config(data, source=str(path))
+    return _with_rubric_paths(config, path.parent)
+
+
+def panel_config(data: Mapping[str, Any], source: str = "panel") -> PanelConfig:
+    """Checks plain data (of a TOML file, of a request) as a panel."""
+    try:
+        return PanelConfig.model_validate(data)
+    except ValidationError as error:
+        raise ConfigurationError("\n".join(f"{source}: {line}" for line in _lines(error))) from None
+
+
+def with_flags(config: PanelConfig, agents: Sequence[str] = (), **flags: Any) -> PanelConfig:
+    """A panel with command-line flags laid over it: given agents replace the file's, other flags win where set."""
+    given = {name: value for name, value in flags.items() if value is not None}
+    if agents:
+        given["agents"] = tuple(_agent_from_flag(text) for text in agents)
+    return panel_config({**config.model_dump(), **given}, source="command line") if given else config
+
+
+def _agent_from_flag(text: str) -> dict[str, Any]:
+    head, sign, rest = text.partition("=")
+    named = bool(sign) and ":" not in head
+    return {"name": head, "model": rest} if named else {"model": text}
+
+
+def _with_rubric_paths(config: PanelConfig, folder: Path) -> PanelConfig:
+    def resolved(name: str | None) -> str | None:
+        return str(folder / name) if name is not None and name.endswith((".yaml", ".yml")) else name
+
+    def agent(one: AgentConfig) -> AgentConfig:
+        return one.model_copy(update={"rubric": resolved(one.rubric)})
+
+    summariser = config.discussion.summariser
+    discussion = config.discussion
+    if summariser is not None:
+        discussion = discussion.model_copy(update={"summariser": agent(summariser)})
+    routes = {
+        name: route.model_copy(update={"rubric": resolved(route.rubric)}) for name, route in config.routes.items()
+    }
+    cascade = config.cascade
+    if cascade is not None:
+        cascade = cascade.model_copy(update={"plan": str(folder / cascade.plan)})
+    agents = tuple(agent(one) for one in config.agents)
+    return config.model_copy(
+        update={
+            "rubric": resolved(config.rubric),
+            "agents": agents,
+            "discussion": discussion,
+            "routes": routes,
+            "cascade": cascade,
+        }
+    )
+
+
+def _lines(error: ValidationError) -> list[str]:
+    lines = []
+    for found in error.errors(include_url=False, include_context=False):
+        where = ".".join(str(part) for part in found["loc"]) or "the file"
+        message = found["msg"].removeprefix("Value error, ")
+        if found["type"] == "extra_forbidden":
+            message = "no such setting"
+        value = repr(found.get("input"))
+        private = found["type"] == "extra_forbidden" or "headers" in found["loc"]  # may be a secret
+        shown = f" (found {value})" if len(value) <= 60 and not private else ""
+        lines.append(f"{where}: {message}{shown}")
+    return lines

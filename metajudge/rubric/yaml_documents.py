@@ -1,0 +1,130 @@
+"""YAML files that people write: read strictly, with errors that say what to change and where."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from metajudge.errors import UserError
+from metajudge.rubric.model import brief, did_you_mean, name_list
+
+MAX_BYTES = 1_000_000
+"""The longest file that is read."""
+
+SUFFIXES = (".yaml", ".yml", ".json")
+
+
+def looks_like_path(text: str) -> bool:
+    """Whether a text names a file rather than something built in."""
+    return "/" in text or "\\" in text or text.lower().endswith(SUFFIXES)
+
+
+def read_text(path: Path, what: str, error: type[UserError]) -> str:
+    """The text of a UTF-8 file of at most a megabyte; ``what`` it holds goes into errors."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as found:
+        reason = found.strerror if isinstance(found, OSError) and found.strerror else str(found)
+        raise error(f"{path}: cannot read the {what}: {reason}") from None
+    if len(content) > MAX_BYTES:
+        raise error(f"{path}: more than {MAX_BYTES:,} bytes; this is hardly a {what}")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as found:
+        raise error(f"{path}: not UTF-8 (byte {found.start}); save the file as UTF-8") from None
+
+
+def parse_yaml(text: str, source: str, what: str, error: type[UserError]) -> dict[str, Any]:
+    """A YAML (or JSON) document that is a mapping, without keys given twice.
+
+    Args:
+        source: what to call it in messages, e.g. its path.
+        what: what it holds, in words such as ``rubric is a mapping with name, title, ...``.
+        error: the class of the errors raised.
+    """
+    # Imported here: YAML is needed only once a document is read. Safe loading builds no Python objects.
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
+    try:
+        node = loader.get_single_node()
+        if node is None:
+            raise error(f"{source}: the file is empty; a {what}")
+        for problem in _duplicate_keys(node):
+            raise error(f"{source}: {problem}")
+        data = loader.construct_document(node)
+    except yaml.YAMLError as found:
+        raise error(f"{source}: not valid YAML: {' '.join(str(found).split())}") from None
+    except (RecursionError, ValueError) as found:  # ValueError: a date such as 2024-99-99
+        raise error(f"{source}: not valid YAML: {found}") from None
+    finally:
+        loader.dispose()
+    if not isinstance(data, dict):
+        raise error(f"{source}: a {what} (found {brief(data)})")
+    return data
+
+
+def problems_of(error: ValidationError, known_fields: Callable[[tuple[int | str, ...]], list[str]]) -> list[str]:
+    """Every problem once, in words; a list is not called too short where its entries are what is wrong."""
+    found = error.errors(include_url=False)
+    above = {details["loc"][:end] for details in found for end in range(len(details["loc"]))}
+    told = [details for details in found if details["type"] != "too_short" or details["loc"] not in above]
+    return list(dict.fromkeys(describe(details, known_fields) for details in told))
+
+
+def describe(details: ErrorDetails, known_fields: Callable[[tuple[int | str, ...]], list[str]]) -> str:
+    """One problem that pydantic found: path, what is accepted, what was found.
+
+    Args:
+        known_fields: from the path of an unknown field to the fields there are at that place.
+    """
+    path = path_of(details["loc"])
+    kind, found = details["type"], details["input"]
+    if kind == "missing":
+        parent, _, field = path.rpartition(".")
+        return f"{parent or 'top level'}: required field {field!r} is missing"
+    if kind == "extra_forbidden":
+        field = path.rpartition(".")[2]
+        known = known_fields(details["loc"])
+        return f"{path}: unknown field; accepted: {name_list(known)}{did_you_mean(field, known)}"
+    message = details["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    if hasattr(type(found), "model_fields") or (isinstance(found, dict) and kind == "value_error"):
+        return f"{path}: {message}" if path else message  # a check of the whole, which names the place itself
+    return f"{path}: {message} (found {brief(found)})"
+
+
+def path_of(loc: tuple[int | str, ...]) -> str:
+    """A place inside a document: ``criteria[0].levels``."""
+    path = ""
+    for part in loc:
+        if isinstance(part, int):
+            path += f"[{part}]"
+        elif part != "[key]":
+            path += f".{part}" if path else str(part)
+    return path
+
+
+def _duplicate_keys(root: Any) -> Iterator[str]:
+    """Problems with keys that YAML would let a later one overwrite silently."""
+    waiting, visited = [root], set()
+    while waiting:
+        node = waiting.pop()
+        if id(node) in visited:  # an alias
+            continue
+        visited.add(id(node))
+        if node.id == "sequence":
+            waiting.extend(node.value)
+        elif node.id == "mapping":
+            first_lines: dict[tuple[str, str], int] = {}
+            for key, value in node.value:
+                waiting.append(value)
+                if key.id != "scalar":
+                    continue
+                line, name = key.start_mark.line + 1, (key.tag, key.value)
+                if name in first_lines:
+                    first = first_lines[name]
+                    yield f"line {line}: key {key.value!r} was already given on line {first}; keep one of them"
+                first_lines[name] = line

@@ -1,0 +1,1 @@
+"""What every run shares: the resumable loop, totals, outputs, progress, estimates."""

@@ -1,0 +1,75 @@
+"""Progress on standard error: a live line on a terminal, a plain line now and then elsewhere."""
+
+import sys
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from metajudge.vetting.summary import VetSummary
+
+if TYPE_CHECKING:
+    from metajudge.vetting.engine import Engine
+
+LIVE_EVERY_S = 0.2
+PLAIN_EVERY_S = 10.0
+
+
+class Progress:
+    """Shows rate, spend, failures and the time left while a run goes on.
+
+    Args:
+        total: judgments to come, None where unknown.
+    """
+
+    def __init__(self, summary: VetSummary, engine: "Engine", total: int | None) -> None:
+        self._summary = summary
+        self._engine = engine
+        self._total = total
+        self._started = self._shown = time.monotonic()
+        self._live: Any = None
+
+    def __enter__(self) -> "Progress":
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.live import Live
+
+            self._live = Live(self.line(), console=Console(stderr=True), refresh_per_second=5, transient=True)
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def update(self) -> None:
+        """Refreshes the display if it is time to."""
+        now = time.monotonic()
+        if now - self._shown < (LIVE_EVERY_S if self._live is not None else PLAIN_EVERY_S):
+            return
+        self._shown = now
+        if self._live is not None:
+            self._live.update(self.line())
+        else:
+            print(self.line(), file=sys.stderr)  # noqa: T201
+
+    def line(self) -> str:
+        """The state of the run in one line."""
+        summary, meter = self._summary, self._engine.meter
+        elapsed = max(time.monotonic() - self._started, 1e-9)
+        rate = summary.judgments / elapsed
+        parts = [f"{summary.judgments}{'' if self._total is None else f'/{self._total}'} judgments", f"{rate:.1f}/s"]
+        parts.append(f"{meter.sent} calls")
+        parts.append(f"${meter.cost_usd:.4f}{' + unpriced' if meter.unpriced else ''}")
+        bad = summary.unscored + summary.failed
+        if bad or meter.failures:
+            parts.append(f"{bad} without a score, {sum(meter.failures.values())} failed calls")
+        if self._total is not None and rate > 0:
+            parts.append(f"{_duration((self._total - summary.judgments) / rate)} left")
+        return ", ".join(parts)
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}" if minutes >= 60 else f"{minutes}:{rest:02}"

@@ -1,0 +1,169 @@
+"""Vetting one judgment: choose the panel, ask it, and say what came of it with full provenance."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Protocol
+
+from metajudge import __version__
+from metajudge.concurrency import off_the_loop
+from metajudge.errors import ConfigurationError, FailureKind
+from metajudge.providers.families import Kinship, kinships
+from metajudge.strategies.cascade import cascade
+from metajudge.strategies.discussion import discuss
+from metajudge.strategies.independent import ask_independently
+from metajudge.strategies.outcome import Outcome
+from metajudge.strategies.panel import Panel, StrategyName
+from metajudge.strategies.rejudge import rejudge
+from metajudge.types import AgentResult, Assessment, Failure, Judgment, Status, TokenUsage, digest
+
+
+class Evidence(Protocol):
+    """Weighs what is known about a judgment without asking a model."""
+
+    def outcome(self, panel: Panel, judgment: Judgment) -> Outcome: ...
+
+
+STRATEGIES: dict[StrategyName, Callable[..., Awaitable[Outcome]]] = {
+    StrategyName.SINGLE: ask_independently,
+    StrategyName.WEIGHTED_AVERAGE: ask_independently,
+    StrategyName.MAJORITY_VOTE: ask_independently,
+    StrategyName.PANEL_DISCUSSION: discuss,
+    StrategyName.REJUDGE: rejudge,
+    StrategyName.CASCADE: cascade,
+}
+"""The strategies that ask models."""
+
+
+def _unheard(_sentence: str) -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Vetter:
+    """A default panel and the panels of particular item categories.
+
+    Attributes:
+        default: vets every judgment that no route takes.
+        routes: item category -> panel.
+        seed: recorded with every assessment.
+        notice: told what the user should hear, for instance that an agent is of the judge's family.
+    """
+
+    default: Panel
+    routes: Mapping[str, Panel] = field(default_factory=dict)
+    seed: int | None = None
+    notice: Callable[[str], None] = field(default=_unheard, compare=False, repr=False)
+
+    def panel_for(self, judgment: Judgment) -> Panel:
+        """The panel of the item's category, or the default one."""
+        return self.routes.get(judgment.item.category or "", self.default)
+
+    def key(self, judgment: Judgment) -> str:
+        """Identity of this vetting: the judgment as vetted, and everything about the panel that could change it."""
+        panel = self.panel_for(judgment)
+        parts: list[Any] = [judgment.id, judgment.vetting_digest, panel.digest, self.seed]
+        if panel.families == "forbid":  # depends on who wrote the responses, which is no part of the digest
+            parts.append([str(one) for one in _kin(panel, judgment)])
+        return digest(parts)
+
+    async def vet(
+        self,
+        judgment: Judgment,
+        *,
+        retry: bool = False,
+        evidence: Evidence | None = None,
+        heard: Callable[[AgentResult], None] | None = None,
+    ) -> Assessment:
+        """Vets one judgment; every failure of a model ends in the assessment, typed.
+
+        Args:
+            judgment: may lack a verdict; then it is ``failed`` with kind ``no_verdict``.
+            retry: an earlier vetting ended without a decision; useless stored replies are asked for anew.
+            evidence: weighs free evidence; required by strategy ``signals``.
+            heard: told what each agent said, as it comes.
+
+        Raises:
+            BudgetExceeded: the run's budget is spent; the judgment is not assessed.
+        """
+        panel = self.panel_for(judgment)
+        return self._assessment(panel, judgment, await self._outcome(panel, judgment, retry, evidence, heard))
+
+    async def _outcome(
+        self,
+        panel: Panel,
+        judgment: Judgment,
+        retry: bool,
+        evidence: Evidence | None,
+        heard: Callable[[AgentResult], None] | None,
+    ) -> Outcome:
+        if judgment.verdict is None:
+            message = f"the judge gave no verdict: {judgment.no_verdict}"
+            return Outcome(Status.FAILED, failure=Failure(kind=FailureKind.NO_VERDICT, message=message))
+        if panel.strategy is StrategyName.SIGNALS:
+            if evidence is None:
+                raise ConfigurationError("strategy signals needs the judgments around this one as evidence")
+            return await off_the_loop(partial(evidence.outcome, panel, judgment), len(judgment.rationale))
+        if kin := _kin(panel, judgment):
+            if panel.families == "forbid":
+                return _forbidden(kin)
+            for one in kin:
+                self.notice(f"{one}: models favour their own family's work; --families forbid leaves such cases out")
+        told = {} if heard is None else {"heard": heard}
+        return await STRATEGIES[panel.strategy](panel, judgment, retry=retry, **told)
+
+    def _assessment(self, panel: Panel, judgment: Judgment, outcome: Outcome) -> Assessment:
+        took = [*outcome.agents, *((outcome.summariser,) if outcome.summariser else ())]
+        return Assessment(
+            judgment_id=judgment.id,
+            item_id=judgment.item.id,
+            judge=judgment.judge,
+            status=outcome.status,
+            final_score=outcome.final_score,
+            score_bounds=outcome.score_bounds,
+            accepted=outcome.accepted,
+            renormalised=outcome.renormalised,
+            failure=outcome.failure,
+            agents=outcome.agents,
+            summariser=outcome.summariser,
+            signals=outcome.signals,
+            cascade=outcome.cascade,
+            strategy=panel.strategy.value,
+            threshold=panel.threshold,
+            category=judgment.item.category,
+            route=panel.route,
+            rubric=panel.rubric,
+            rubric_digest=panel.rubric_digest,
+            prompt_digest=panel.prompt_digest,
+            panel_digest=panel.digest,
+            judgment_digest=judgment.digest,
+            seed=self.seed,
+            calls=sum(result.calls for result in took),
+            cached_calls=sum(result.cached_calls for result in took),
+            cost_usd=_total_cost(took),
+            usage=_total_usage(took),
+            metajudge_version=__version__,
+        )
+
+
+def _kin(panel: Panel, judgment: Judgment) -> list[Kinship]:
+    if panel.families == "ignore":
+        return []
+    members = ((agent.name, agent.model.name) for agent in panel.members)
+    return kinships(members, judgment.judge, (judgment.item.models or {}).values())
+
+
+def _forbidden(kin: list[Kinship]) -> Outcome:
+    reasons = "; ".join(str(one) for one in kin)
+    message = f"{reasons}: the panel forbids it (families); choose other agents, or allow it with --families warn"
+    return Outcome(Status.FAILED, failure=Failure(kind=FailureKind.NO_EVIDENCE, message=message))
+
+
+def _total_cost(results: list[AgentResult]) -> float | None:
+    costs = [result.cost_usd for result in results]
+    return None if None in costs else sum(cost for cost in costs if cost is not None)
+
+
+def _total_usage(results: list[AgentResult]) -> TokenUsage:
+    totals = {name: sum(getattr(r.usage, name) for r in results) for name in TokenUsage.model_fields}
+    return TokenUsage(**totals)

@@ -1,0 +1,1 @@
+"""Vetting: the engine, post-processing of assessments, policies in force, the summary."""

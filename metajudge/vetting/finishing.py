@@ -1,0 +1,266 @@
+"""What is laid over an assessment once it is vetted: a probability, a policy's decision, a review by people."""
+
+import json
+import time
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from metajudge.concurrency import off_the_loop
+from metajudge.errors import ConfigurationError
+from metajudge.readers import JudgmentSource
+from metajudge.store.protocol import Store
+from metajudge.strategies import Vetter
+from metajudge.types import Assessment, Judgment, digest
+from metajudge.vetting.summary import VetSummary
+
+if TYPE_CHECKING:
+    from metajudge.calibration.calibration import Calibration
+    from metajudge.decision import Policy
+    from metajudge.evidence.rewards import RewardScore
+    from metajudge.reviews import Review
+    from metajudge.vetting.probability import Probabilities
+
+CALIBRATION = "calibration"
+"""What calibrations are called in the store's audit log; their subject is the digest."""
+
+REVIEWS_AT_ONCE = 200
+"""Reviews are queued in the store in groups of so many, and at the end of a run."""
+
+
+class Completion:
+    """Lays calibration and policy over what vetting found, which stays in the store as it was, under its own key.
+
+    Args:
+        calibration: or its file.
+        allow_other: whether judges, agents, rubrics or prompts may differ from those the calibration was fitted on.
+        policy: as given; which version is in force is known once :meth:`start` has a store to ask.
+        audit_share, reviewers: see :func:`metajudge.reviews.opening.review_of`.
+
+    Attributes:
+        policy: in force, once started.
+        opened: reviews queued so far that were not there before.
+
+    Raises:
+        ConfigurationError: an audited share outside [0, 1], or no reviewer.
+    """
+
+    def __init__(
+        self,
+        calibration: "str | Path | Calibration | None",
+        allow_other: bool,
+        policy: "str | Path | Policy | None",
+        *,
+        audit_share: float = 0.0,
+        reviewers: int = 1,
+    ) -> None:
+        self.calibration = _loaded(calibration)
+        self.policy: Policy | None = None
+        self.opened = 0
+        self._allow_other = allow_other
+        self._given = policy
+        self._audit_share = audit_share
+        self._reviewers = reviewers
+        self._waiting: list[Review] = []
+        self._store: Store | None = None
+        self._run_id = ""
+        self._seed = 0
+        if not 0 <= audit_share <= 1:
+            raise ConfigurationError(
+                f"the audited share must lie in 0..1, not {audit_share:g}; .05 audits one in twenty"
+            )
+        if reviewers < 1:
+            raise ConfigurationError(f"a review needs at least one reviewer, not {reviewers}")
+        if (audit_share or reviewers > 1) and policy is None:
+            raise ConfigurationError("reviews are opened by a policy: give one (--policy NAME)")
+
+    @property
+    def active(self) -> bool:
+        """Whether there is anything to lay over assessments."""
+        return self.calibration is not None or self.policy is not None
+
+    @property
+    def needs_every_score(self) -> bool:
+        """Whether agents may not be spared: one that was not asked has no score to decide on."""
+        reads_agents = self.calibration is not None and "agents" in self.calibration.identity.signals
+        return reads_agents or self._given is not None
+
+    async def start(self, store: Store | None, run_id: str, vetter: Vetter, say: Callable[[str], None]) -> None:
+        """Finds the version of the policy in force and checks that it fits the panels.
+
+        Raises:
+            PolicyError: no such policy.
+            ConfigurationError: one for other panels, or for cases.
+        """
+        self._store, self._run_id, self._seed = store, run_id, vetter.seed or 0
+        await self._keep_calibration()
+        if self._given is None:
+            return
+        from metajudge.vetting.policies import policy_in_force
+
+        self.policy = await policy_in_force(self._given, store)
+        self.check(self.policy, vetter, say)
+
+    async def _keep_calibration(self) -> None:
+        """Keeps the calibration's content, once per digest, so that probabilities can be explained without its file."""
+        if self._store is None or self.calibration is None:
+            return
+        name = self.calibration.digest
+        if not await self._store.audit_log.entries(CALIBRATION, name, limit=1):
+            await self._store.audit_log.append(
+                CALIBRATION, name, json.loads(self.calibration.to_json()), now=time.time()
+            )
+
+    def check(self, policy: "Policy", vetter: Vetter, say: Callable[[str], None]) -> None:
+        """Checks that a policy can decide on what panels find; says where it will have nothing to decide on."""
+        from metajudge.vetting.policies import check_panels
+
+        check_panels(policy, (vetter.default, *vetter.routes.values()))
+        if policy.basis == "probability" and self.calibration is None:
+            say(
+                f"policy {policy.name!r} decides on probabilities, and without a calibration there are none: all is "
+                f"{policy.missing.value.action} (give --calibration, or a policy over scores such as verdict_score)"
+            )
+
+    def config(self) -> dict[str, Any]:
+        """What a run's record says about it."""
+        found: dict[str, Any] = {}
+        if self.calibration is not None:
+            found["calibration"] = self.calibration.digest
+        if self.policy is not None:
+            found["policy"] = {"name": self.policy.name, "digest": self.policy.digest}
+            found["audit_share"] = self._audit_share
+        return found
+
+    def describe(self, summary: VetSummary) -> None:
+        """Notes in a run's summary what is laid over its assessments."""
+        if self.calibration is not None:
+            summary.calibrated = True
+            summary.guarantees = self.calibration.meanings
+        if self.policy is not None:
+            summary.policy = f"{self.policy.name} {self.policy.digest}"
+
+    def evidence_of(
+        self,
+        source: JudgmentSource | Sequence[Judgment],
+        vetter: Vetter,
+        rewards: "Iterable[RewardScore] | None",
+    ) -> "Probabilities | None":
+        """The calibration's evidence from all judgments of a source; see :meth:`evidence`."""
+        if not isinstance(source, JudgmentSource):
+            return self.evidence(source, vetter, rewards=rewards)
+        judges = source.judges
+        wanted = None if judges is None else lambda judgment: judgment.judge in judges
+        return self.evidence(source.all(), vetter, wanted=wanted, rewards=rewards)
+
+    def evidence(
+        self,
+        judgments: Iterable[Judgment],
+        vetter: Vetter,
+        *,
+        wanted: Callable[[Judgment], bool] | None = None,
+        rewards: "Iterable[RewardScore] | None" = None,
+        strict: bool = True,
+    ) -> "Probabilities | None":
+        """The calibration's evidence; None without one.
+
+        Raises:
+            InputError: the calibration is for something else, or a signal it reads is not there.
+        """
+        if self.calibration is None:
+            return None
+        from metajudge.vetting.probability import Probabilities
+
+        return Probabilities.build(
+            self.calibration,
+            judgments,
+            panels=(vetter.default, *vetter.routes.values()),
+            wanted=wanted,
+            rewards=rewards,
+            allow_other_identity=self._allow_other,
+            judges_must_be_known=strict,
+        )
+
+    async def evidence_around(
+        self, judgment: Judgment, around: Sequence[Judgment], vetter: Vetter
+    ) -> "Probabilities | None":
+        """The calibration's evidence for one judgment among others; see :meth:`evidence`."""
+        if self.calibration is None:
+            return None
+        wanted = partial(self.evidence, around, vetter, wanted=lambda one: one.id == judgment.id, strict=False)
+        return await off_the_loop(wanted, sum(len(one.rationale) for one in around))
+
+    async def complete(
+        self,
+        key: str,
+        judgment: Judgment,
+        assessment: Assessment,
+        probabilities: "Probabilities | None",
+        vetter: Vetter,
+        policy: "Policy | None" = None,
+    ) -> Assessment:
+        """Adds probability and decision and keeps them; a decision for people queues a review.
+
+        The result is saved each time, also under a policy that was used before, so that the newest row always holds
+        the last decision; the store leaves out what its newest row says already
+        (:mod:`metajudge.store.repeats`). Without calibration and policy nothing is saved here, and a decision that
+        was made earlier on the same result stands.
+
+        Args:
+            key: of the assessment as vetted.
+            policy: decides in place of the one in force.
+        """
+        policy = policy or self.policy
+        if probabilities is None and policy is None:
+            return assessment
+        completed, said = assessment, list[Any]()
+        if probabilities is not None:
+            completed = probabilities.complete(judgment, assessment)
+            said = [completed.calibration, completed.probability, completed.probability_marks, completed.accepted]
+            if probabilities.withheld(completed):  # an earlier version kept such a record with the promise on it
+                said.append("no guarantee")
+        if policy is not None:
+            from metajudge.vetting.policies import decided
+
+            completed = decided(policy, completed, vetter.panel_for(judgment))
+            said.append(None if completed.decision is None else completed.decision.model_dump(mode="json"))
+        if self._store is not None:
+            await self._store.save_assessment(digest([key, *said]), judgment, completed, self._run_id)
+            if policy is not None:
+                await self._queue(judgment, completed, vetter)
+        return completed
+
+    async def open_reviews(self) -> None:
+        """Puts what waits into the store's queue; what is there already stays as it is."""
+        waiting, self._waiting = self._waiting, []
+        if waiting and self._store is not None:
+            opened = await self._store.reviews.open(waiting)  # awaited first: += reads before it waits
+            self.opened += opened
+
+    async def _queue(self, judgment: Judgment, assessment: Assessment, vetter: Vetter) -> None:
+        from metajudge.reviews.opening import review_of
+        from metajudge.vetting.policies import weights_of
+
+        review = review_of(
+            judgment,
+            assessment,
+            now=time.time(),
+            criterion_weights=weights_of(vetter.panel_for(judgment)),
+            audit_share=self._audit_share,
+            seed=self._seed,
+            reviewers=self._reviewers,
+            scale=vetter.panel_for(judgment).scale,
+        )
+        if review is not None:
+            self._waiting.append(review)
+        if len(self._waiting) >= REVIEWS_AT_ONCE:
+            await self.open_reviews()
+
+
+def _loaded(given: "str | Path | Calibration | None") -> "Calibration | None":
+    if not isinstance(given, str | Path):
+        return given
+    from metajudge.calibration.calibration import load_calibration
+
+    return load_calibration(given)

@@ -1,0 +1,167 @@
+"""What a run over many judgments came to."""
+
+from collections import Counter
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from metajudge.calibration.domain import Mark, outside_domain
+from metajudge.errors import FailureKind
+from metajudge.exit_codes import ExitCode, RunCounts, exit_code
+from metajudge.runs.loop import RunEnd
+from metajudge.types import Assessment, Status, Usage
+from metajudge.vetting.explanation import Gathered, Reason, explain
+
+NOT_COVERED = "judge_not_covered"
+"""Why a guarantee does not cover a judgment: there is none for its judge."""
+
+
+@dataclass(slots=True)
+class VetSummary:
+    """Counts of one run, results taken over from an earlier one included.
+
+    Attributes:
+        judgments: judgments that reached a result; what a budget or an interruption left is not counted.
+        reused: assessments found in the store, for which nothing was asked.
+        accepted, rejected: of the assessed ones.
+        under_guarantee: judgments that a guaranteed threshold covers; ``kept_under_guarantee`` of them are accepted.
+        kept_without_guarantee: where there is a guarantee, the other accepted ones by reason: a mark that puts them
+            outside the calibration's domain, or ``judge_not_covered``. The score's own threshold kept them.
+        judges_without_guarantee: how many of these by the judges that no guarantee covers.
+        without_evidence: of the unscored ones, those about which there was no evidence although nobody failed.
+        calibrated: whether a calibration was applied; ``with_probability`` counts what it could speak about,
+            ``probability_marks`` what is to be known about these or why there is none, and ``guarantees`` says what
+            a guaranteed threshold in it promises.
+        policy: the policy that decided, with its digest; None for none. ``decisions`` counts its actions.
+        reviews: reviews that were queued for people and were not there before.
+        failures: unscored and failed judgments by kind; ``agent_failures``: single agents' failures by kind.
+        calls: HTTP requests sent in this run, retries and repairs included.
+        cached_calls: replies taken from the store instead.
+        cost_usd: None where a price or the usage was unknown.
+        known_cost_usd: the part of the cost that is known.
+        gathered: what explains the outcome; :attr:`reasons` puts it into words.
+        wall_s: seconds from the first request sent to the last assessment durable; None where none was sent.
+    """
+
+    run_id: str | None = None
+    end: RunEnd = RunEnd.FINISHED
+    judgments: int = 0
+    assessed: int = 0
+    unscored: int = 0
+    failed: int = 0
+    accepted: int = 0
+    rejected: int = 0
+    under_guarantee: int = 0
+    kept_under_guarantee: int = 0
+    kept_without_guarantee: Counter[str] = field(default_factory=Counter)
+    judges_without_guarantee: Counter[str] = field(default_factory=Counter)
+    without_evidence: int = 0
+    renormalised: int = 0
+    reused: int = 0
+    bad_lines: int = 0
+    duplicates: int = 0
+    calls: int = 0
+    cached_calls: int = 0
+    usage: Usage = field(default_factory=Usage)
+    cost_usd: float | None = 0.0
+    known_cost_usd: float = 0.0
+    failures: Counter[str] = field(default_factory=Counter)
+    agent_failures: Counter[str] = field(default_factory=Counter)
+    notices: list[str] = field(default_factory=list)
+    wall_s: float | None = None
+    total_s: float = 0.0
+    store: str | None = None
+    out: str | None = None
+    calibrated: bool = False
+    with_probability: int = 0
+    probability_marks: Counter[str] = field(default_factory=Counter)
+    reviews: int = 0
+    guarantees: list[str] = field(default_factory=list)
+    policy: str | None = None
+    decisions: Counter[str] = field(default_factory=Counter)
+    gathered: Gathered = field(default_factory=Gathered)
+
+    def add(self, assessment: Assessment, reused: bool) -> None:
+        """Counts one assessment."""
+        self.gathered.add(assessment)
+        self.judgments += 1
+        self.reused += reused
+        match assessment.status:
+            case Status.ASSESSED:
+                self.assessed += 1
+                self.accepted += assessment.accepted is True
+                self.rejected += assessment.accepted is False
+                self.renormalised += assessment.renormalised
+                if assessment.accepted and self.guarantees:
+                    self._count_kept(assessment)
+            case Status.UNSCORED:
+                self.unscored += 1
+                self.without_evidence += _nobody_failed(assessment)
+            case Status.FAILED:
+                self.failed += 1
+        self.under_guarantee += assessment.guarantee is not None
+        self.with_probability += assessment.probability is not None
+        self.probability_marks.update(assessment.probability_marks)
+        if assessment.decision is not None:
+            self.decisions[assessment.decision.action.value] += 1
+        if assessment.failure is not None:
+            self.failures[assessment.failure.kind.value] += 1
+        for result in assessment.agents:
+            if result.failure is not None:
+                self.agent_failures[result.failure.kind.value] += 1
+        if not reused:
+            self.cached_calls += assessment.cached_calls
+
+    def _count_kept(self, assessment: Assessment) -> None:
+        """Counts a kept judgment by what kept it: what no guarantee covers must not pass for guaranteed."""
+        if assessment.guarantee is not None:
+            self.kept_under_guarantee += 1
+            return
+        outside = outside_domain(assessment.probability_marks)
+        reason = next((mark for mark in outside if mark != Mark.OTHER_JUDGE), NOT_COVERED)
+        self.kept_without_guarantee[reason] += 1
+        if reason == NOT_COVERED:
+            self.judges_without_guarantee[assessment.judge] += 1
+
+    @property
+    def counts(self) -> RunCounts:
+        """What the exit code depends on."""
+        without_verdict = self.failures[FailureKind.NO_VERDICT]
+        return RunCounts(
+            end=self.end,
+            done=self.judgments,
+            failed=self.unscored + self.failed - without_verdict - self.without_evidence,
+            without_verdict=without_verdict,
+            bad_lines=self.bad_lines,
+        )
+
+    @property
+    def reasons(self) -> list[Reason]:
+        """Why nothing was kept or judgments have no score; see :func:`metajudge.vetting.explanation.explain`."""
+        return explain(self.gathered)
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """See :mod:`metajudge.exit_codes`."""
+        return exit_code(self.counts)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, as ``--json`` prints it and the store keeps it."""
+        data = asdict(replace(self, gathered=Gathered()))
+        del data["gathered"]
+        data["reasons"] = [asdict(reason) for reason in self.reasons]
+        data["end"] = self.end.value
+        data["failures"] = dict(sorted(self.failures.items()))
+        data["probability_marks"] = dict(sorted(self.probability_marks.items()))
+        data["kept_without_guarantee"] = dict(sorted(self.kept_without_guarantee.items()))
+        data["judges_without_guarantee"] = dict(sorted(self.judges_without_guarantee.items()))
+        data["decisions"] = dict(sorted(self.decisions.items()))
+        data["agent_failures"] = dict(sorted(self.agent_failures.items()))
+        for name in ("wall_s", "total_s", "known_cost_usd", "cost_usd"):
+            data[name] = None if data[name] is None else round(data[name], 6)
+        return data
+
+
+def _nobody_failed(assessment: Assessment) -> bool:
+    """Whether an unscored judgment is one because there was no evidence, and not because an agent failed."""
+    no_evidence = assessment.failure is not None and assessment.failure.kind is FailureKind.NO_EVIDENCE
+    return no_evidence and all(result.failure is None for result in assessment.agents)

@@ -1,0 +1,64 @@
+"""Panel files: what an agent may be given, and what is refused."""
+
+import pytest
+
+from metajudge.errors import ConfigurationError
+from metajudge.panels.config import load_panel_file, panel_config
+
+
+def one(**options):
+    return panel_config({"agents": [{"model": "openai:m", **options}]}).agents[0]
+
+
+class TestFinerScores:
+    def test_by_default_one_reported_point_counts(self):
+        assert (one().score, one().samples) == ("reported", 1)
+
+    def test_they_are_set_agent_by_agent_in_a_file(self, tmp_path):
+        path = tmp_path / "panel.toml"
+        path.write_text(
+            '[[agents]]\nmodel = "openai:m"\nscore = "expected"\n[[agents]]\nmodel = "openai:n"\nsamples = 5\n'
+        )
+        assert [(a.score, a.samples) for a in load_panel_file(path).agents] == [("expected", 1), ("reported", 5)]
+
+    @pytest.mark.parametrize(
+        ("options", "said"),
+        [
+            ({"score": "mean"}, r"agents\.0\.score: Input should be 'reported' or 'expected' \(found 'mean'\)"),
+            ({"samples": 0}, r"agents\.0\.samples: .* greater than or equal to 1"),
+            ({"samples": 101}, r"agents\.0\.samples: .* less than or equal to 100"),
+            ({"samples": 2.5}, r"agents\.0\.samples: .* integer"),
+        ],
+    )
+    def test_what_is_no_way_of_scoring_is_refused(self, options, said):
+        with pytest.raises(ConfigurationError, match=said):
+            one(**options)
+
+
+class TestHeaders:
+    @pytest.mark.parametrize(
+        "name",
+        [
+            *("Authorization", "authorization", "Proxy-Authorization", "x-api-key", "X-API-Key", "api-key", "api_key"),
+            *("x-goog-api-key", "Cookie", "Set-Cookie"),
+        ],
+    )
+    def test_secrets_are_refused_without_repeating_them(self, name):
+        with pytest.raises(ConfigurationError) as refused:
+            one(headers={name: "sk-TopSecret"})
+        assert f"{name} would hold a secret" in str(refused.value)
+        assert "api_key_env" in str(refused.value)
+        assert "TopSecret" not in str(refused.value)
+
+    def test_the_summariser_may_hold_none_either(self):
+        with pytest.raises(ConfigurationError, match=r"discussion\.summariser\.headers: .*cookie would hold a secret"):
+            panel_config({"discussion": {"summariser": {"model": "openai:m", "headers": {"cookie": "x"}}}})
+
+    def test_a_malformed_value_is_not_repeated_either(self):
+        with pytest.raises(ConfigurationError) as refused:
+            one(headers={"Authorization": ["sk-TopSecret"]})
+        assert "TopSecret" not in str(refused.value)
+
+    def test_other_headers_are_kept(self):
+        headers = {"x-team": "vetting", "anthropic-beta": "token-efficient-tools-2025-02-19", "x-keyword": "a"}
+        assert one(headers=headers).headers == headers

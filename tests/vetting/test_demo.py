@@ -1,0 +1,114 @@
+"""``metajudge demo``: what it prints is what vetting does, and it leaves nothing behind."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from metajudge import vet
+from metajudge.cli.app import app
+from metajudge.types import Judgment
+from metajudge.vetting.demo import demonstrate, sample_text
+
+ROOT = Path(__file__).parents[2]
+
+
+def demo(folder, *arguments, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "metajudge", "demo", *arguments],
+        cwd=folder,
+        env={"PATH": "/usr/bin:/bin", **environment},
+        capture_output=True,
+        timeout=120,
+    )
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("empty")
+    done = demo(folder, PYTHONIOENCODING="utf-8")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert list(folder.iterdir()) == [], "something was left behind"
+    return done.stdout.decode()
+
+
+def test_it_keeps_exactly_what_vetting_keeps():
+    judgments = [Judgment.model_validate_json(line) for line in sample_text().splitlines()]
+    vetted = vet(judgments)
+    kept = {one.judgment_id for one in vetted if one.accepted}
+    found = demonstrate()
+    assert (found.kept.n, found.kept.right) == (
+        len(kept),
+        sum(bool(one.correct) for one in judgments if one.id in kept),
+    )
+    assert found.discarded.n == sum(one.accepted is False for one in vetted)
+    scores = {one.judgment_id: one.final_score for one in vetted}
+    for example in (found.example_kept, found.example_discarded, *found.fooled):
+        assert round(example.score, 9) == scores[example.judgment.id]
+        assert example.kept == (example.judgment.id in kept)
+    assert found.example_kept.right
+    assert not found.example_discarded.right
+    assert not any(one.right for one in found.fooled)
+
+
+def test_intervals_are_by_question_and_not_by_judgment():
+    """93 verdicts of 16 questions are no 93 observations: Wilson over judgments would say 61.1 to 79.2."""
+    every = demonstrate().every
+    assert every.questions == 16
+    assert every.low < 0.55
+    assert every.high > 0.83
+
+
+def test_it_fits_a_terminal_and_says_what_fooled_it(shown):
+    lines = shown.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert "\033" not in shown
+    assert re.search(r"all verdicts +66 of 93 right +71\.0 % +█+░+ +\d", shown)
+    assert re.search(r"kept +36 of 40 right +90\.0 % +█+░+ +\d", shown)
+    assert "Fooled us  reasoning-3: 4 verdicts kept although wrong" in lines
+    assert "contradicts itself when the answers swap places" in shown
+
+
+def test_a_terminal_without_these_letters_gets_others(tmp_path):
+    done = demo(tmp_path, PYTHONIOENCODING="ascii")
+    assert done.returncode == 0, done.stderr
+    assert "##############......" in done.stdout.decode("ascii")
+
+
+def test_the_next_commands_work_as_printed(shown, tmp_path):
+    commands = [line.strip() for line in shown.splitlines() if line.startswith("  metajudge ")]
+    assert len(commands) == 3
+    for command in commands:
+        done = subprocess.run(
+            [sys.executable, "-m", *shlex.split(command)], cwd=tmp_path, capture_output=True, text=True, timeout=120
+        )
+        assert done.returncode == 0, f"{command}\n{done.stderr}"
+    assert (tmp_path / "sample.jsonl").read_text("utf-8") == sample_text()
+    again = subprocess.run(
+        [sys.executable, "-m", *shlex.split(commands[0])], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
+    assert again.returncode == 1
+    assert "sample.jsonl is there already and stays as it is" in again.stderr
+
+
+def test_readme_shows_its_real_output(shown):
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert f"```\n{shown.rstrip()}\n```" in readme
+
+
+def test_it_loads_no_engine_and_no_database():
+    code = (
+        "import sys; import metajudge.vetting.demo as d; d.demonstrate(); print([m for m in HEAVY if m in sys.modules])"
+    )
+    heavy = ["duckdb", "openai", "anthropic", "sklearn", "aiohttp", "metajudge.vetting.engine"]
+    done = subprocess.run(
+        [sys.executable, "-c", code.replace("HEAVY", str(heavy))], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_demo_is_the_first_command_of_the_list():
+    assert app.registered_commands[0].name == "demo"

@@ -1,0 +1,286 @@
+"""The engine: wiring, resuming, budgets, and what ends where."""
+
+import asyncio
+import random
+
+import pytest
+
+from metajudge import Engine, vet
+from metajudge.errors import BudgetExceeded, ConfigurationError, FailureKind, InputError, StoreLockedError
+from metajudge.panels.config import panel_config
+from metajudge.providers.scripted import ScriptedModel
+from metajudge.runs.loop import RunEnd, Stop
+from metajudge.types import Status
+from tests.doubles.judgments import judgment, reply
+from tests.doubles.llm_server import MIXED_FAULTS, LLMServer, score_answer
+
+ONE_TRY = panel_config({"retry": {"attempts": 1}})
+CROWD = [judgment(f"j{i}") for i in range(40)]
+
+
+def agents(server):
+    return [f"mini=openai:gpt-4o-mini@{server.url}", f"claude=anthropic:claude-sonnet-4-5@{server.url}"]
+
+
+def always(score):
+    return ScriptedModel(lambda _: reply(score), name="scripted")
+
+
+async def run(engine_agents, judgments=CROWD, **options):
+    results = {}
+    keep_failures = options.pop("keep_failures", False)
+    stop = options.pop("stop", None)
+    async with Engine(engine_agents, **options) as engine:
+        summary = await engine.vet_all(
+            judgments,
+            on_result=lambda index, _judgment, result: results.update({index: result}),
+            keep_failures=keep_failures,
+            stop=stop,
+        )
+    return summary, [results[index] for index in sorted(results)]
+
+
+class TestPython:
+    def test_vet_for_scripts(self):
+        assessment = vet(judgment(), [always(5)])
+        assert (assessment.accepted, assessment.final_score, assessment.calls) == (True, 5.0, 1)
+
+    def test_several_come_back_in_order(self):
+        found = vet(CROWD[:5], [always(5)])
+        assert [one.judgment_id for one in found] == [one.id for one in CROWD[:5]]
+
+    def test_plain_data_is_accepted(self):
+        assert vet(judgment().model_dump(mode="json"), [always(4)]).accepted is False
+
+    def test_without_models_evidence_is_weighed(self):
+        assert vet(judgment()).strategy == "signals"
+
+    async def test_the_engine_takes_plain_data_too(self):
+        everything = [one.model_dump(mode="json") for one in CROWD[:3]]
+        async with Engine() as engine:
+            one = await engine.vet(everything[0], others=everything[1:])
+            assert one == await engine.vet(CROWD[0], others=CROWD[1:3])
+            assert one.judgment_id == CROWD[0].id
+        _, results = await run([always(5)], everything)
+        assert [one.judgment_id for one in results] == [one["id"] for one in everything]
+
+    async def test_data_that_is_no_judgment_names_the_field_instead_of_an_attribute_error(self):
+        async with Engine() as engine:
+            with pytest.raises(InputError, match="the judgment is not valid: missing field 'item'"):
+                await engine.vet({"id": "j-1", "judge": "j", "verdict": "A>B"})
+            with pytest.raises(InputError, match="the judgment is a str"):
+                await engine.vet("A>B")
+            with pytest.raises(InputError, match="judgment 2 is not valid"):
+                await engine.vet_all([judgment(), {"id": "j-2"}])
+
+    async def test_an_engine_that_is_not_entered(self):
+        with pytest.raises(ConfigurationError, match="not open"):
+            await Engine([always(5)]).vet(judgment())
+
+    def test_two_models_of_one_name(self):
+        with pytest.raises(ConfigurationError, match="same name"):
+            Engine([always(5), always(5)])
+
+
+class TestBothProtocols:
+    async def test_a_panel_over_a_real_socket(self):
+        with LLMServer(answer=score_answer(5)) as server:
+            summary, found = await run(agents(server), concurrency=8)
+            assert server.count == summary.calls == 80
+            paths = {request.path for request in server.requests}
+        assert paths == {"/v1/chat/completions", "/v1/messages"}
+        assert all(one.accepted and one.strategy == "majority_vote" for one in found)
+        assert summary.cost_usd == pytest.approx(sum(one.cost_usd for one in found))
+        assert summary.wall_s > 0
+
+    async def test_concurrency_bounds_requests_in_flight_over_all_agents(self):
+        with LLMServer(answer=score_answer(5), latency_s=0.02) as server:
+            await run(agents(server), concurrency=6)
+            assert server.max_in_flight <= 6
+
+
+class TestResuming:
+    async def test_an_identical_second_run_asks_nothing(self, tmp_path):
+        with LLMServer(answer=score_answer(5)) as server:
+            first, before = await run(agents(server), store=tmp_path / "s.duckdb")
+            second, after = await run(agents(server), store=tmp_path / "s.duckdb")
+            assert server.count == first.calls == 80
+        assert (second.calls, second.reused, second.wall_s) == (0, 40, None)
+        assert before == after
+
+    async def test_another_threshold_is_another_question_answered_from_stored_replies(self, tmp_path):
+        with LLMServer(answer=score_answer(4)) as server:
+            first, _ = await run(agents(server), store=tmp_path / "s.duckdb")
+            second, found = await run(agents(server), store=tmp_path / "s.duckdb", threshold=3.5)
+            assert server.count == first.calls
+        assert (second.calls, second.cached_calls, second.accepted) == (0, 80, 40)
+        assert all(one.cost_usd == 0 for one in found)
+
+    async def test_failures_are_tried_again_unless_told_otherwise(self, tmp_path):
+        store = tmp_path / "s.duckdb"
+        with LLMServer(answer=lambda _: "I like it!") as server:
+            first, _ = await run(agents(server), CROWD[:3], store=store)
+            assert (first.unscored, first.calls) == (3, 12)
+            kept, _ = await run(agents(server), CROWD[:3], store=store, keep_failures=True)
+            assert (kept.unscored, kept.calls) == (3, 0)
+            url = server.url
+            server._answer = score_answer(5)
+            second, found = await run(agents(server), CROWD[:3], store=store)
+            assert server.url == url
+        assert (second.assessed, second.calls) == (3, 6)
+        assert all(one.status is Status.ASSESSED for one in found)
+
+    async def test_no_verdict_is_not_tried_again(self, tmp_path):
+        given = [judgment(verdict=None, no_verdict="empty")]
+        with LLMServer() as server:
+            for _ in range(2):
+                summary, found = await run(agents(server), given, store=tmp_path / "s.duckdb")
+                assert (summary.failed, found[0].failure.kind) == (1, FailureKind.NO_VERDICT)
+            assert server.count == 0
+
+    async def test_a_second_engine_on_the_file_is_told_so(self, tmp_path):
+        async with Engine([always(5)], store=tmp_path / "s.duckdb"):
+            with pytest.raises(StoreLockedError):
+                async with Engine([always(5)], store=tmp_path / "s.duckdb"):
+                    pass
+
+
+class TestFaults:
+    async def test_every_judgment_ends_once_and_every_request_is_counted(self, tmp_path):
+        generator = random.Random(3)
+        plan = [generator.choice(MIXED_FAULTS) if generator.random() < 0.2 else None for _ in range(2000)]
+        with LLMServer(answer=score_answer(5), faults=plan) as server:
+            summary, found = await run(agents(server), concurrency=16, store=tmp_path / "s.duckdb", seed=1)
+            assert summary.calls == server.count
+            assert len(server.injected) > 10
+        assert sorted(one.judgment_id for one in found) == sorted(one.id for one in CROWD)
+        assert summary.assessed + summary.unscored + summary.failed == 40
+        assert sum(one.calls for one in found) == summary.calls
+        for one in found:
+            assert (one.status is Status.ASSESSED) == (one.accepted is not None)
+            assert (one.failure is None) == (one.status is Status.ASSESSED)
+            for agent in one.agents:
+                assert [agent.score, agent.failure, agent.skipped].count(None) == 2
+
+    async def test_a_wrong_key_is_one_typed_failure_each_and_few_requests(self):
+        with LLMServer(faults=lambda _: "401") as server:
+            summary, found = await run([f"openai:m@{server.url}"], concurrency=4)
+            assert server.count == summary.calls <= 8
+        assert summary.failed == 40
+        assert {one.failure.kind for one in found} == {FailureKind.AUTH}
+
+    async def test_a_dead_url_is_a_typed_failure_and_no_call(self):
+        summary, found = await run(["openai:m@http://127.0.0.1:9"], CROWD[:3], panel=ONE_TRY)
+        assert (summary.failed, summary.calls) == (3, 0)
+        assert {one.failure.kind for one in found} == {FailureKind.CONNECTION}
+
+    async def test_one_bad_agent_does_not_harm_the_other(self):
+        with LLMServer(answer=score_answer(1)) as server:
+            names = [f"openai:good@{server.url}", "openai:dead@http://127.0.0.1:9"]
+            summary, found = await run(names, CROWD[:3], panel=ONE_TRY)
+        assert summary.assessed == 3
+        assert all(one.accepted is False and one.agents[1].failure for one in found)
+
+
+class TestBudget:
+    async def test_it_stops_within_one_call_and_goes_on_with_more(self, tmp_path):
+        with LLMServer(answer=score_answer(5)) as server:
+            whole, _ = await run(agents(server), concurrency=4)
+            share = whole.cost_usd / 2
+            first, some = await run(agents(server), concurrency=4, budget_usd=share, store=tmp_path / "s.duckdb")
+            assert first.end is RunEnd.BUDGET
+            assert first.exit_code == 3
+            assert 0 < first.cost_usd <= share
+            assert 0 < len(some) < 40
+            second, rest = await run(agents(server), concurrency=4, budget_usd=10, store=tmp_path / "s.duckdb")
+        assert second.end is RunEnd.FINISHED
+        assert len(rest) == 40
+        assert first.calls + second.calls == whole.calls
+
+    async def test_an_unknown_price_is_refused_before_anything_is_sent(self):
+        with LLMServer() as server:
+            with pytest.raises(ConfigurationError, match="price of nobody-knows"):
+                await run([f"openai:nobody-knows@{server.url}"], budget_usd=1.0)
+            assert server.count == 0
+
+    def test_a_script_is_told(self):
+        with LLMServer(answer=score_answer(5)) as server, pytest.raises(BudgetExceeded):
+            vet(CROWD, agents(server), budget_usd=0.0001)
+
+
+class TestStopping:
+    async def test_what_is_done_is_kept_and_the_next_run_goes_on(self, tmp_path):
+        stop = Stop()
+        with LLMServer(answer=score_answer(5), latency_s=0.02) as server:
+            asyncio.get_running_loop().call_later(0.15, stop.ask, RunEnd.INTERRUPTED)
+            first, some = await run(agents(server), concurrency=4, stop=stop, store=tmp_path / "s.duckdb")
+            assert first.end is RunEnd.INTERRUPTED
+            assert first.exit_code == 130
+            assert len(some) < 40
+            second, rest = await run(agents(server), concurrency=16, store=tmp_path / "s.duckdb")
+            assert server.count == first.calls + second.calls == 80
+        assert len(rest) == 40
+        assert second.reused == len(some)
+
+
+class TestConfiguration:
+    @pytest.mark.parametrize(
+        ("config", "message"),
+        [
+            ({"threshold": 6}, "outside the scale"),
+            ({"rubric": "shorts"}, "unknown rubric 'shorts'"),
+            (
+                {"agents": [{"model": "openai:a@http://127.0.0.1:9"}, {"model": "openai:a@http://127.0.0.1:9"}]},
+                "a is given more than once",
+            ),
+            ({"strategy": "majority_vote"}, "at least one agent"),
+            ({"routes": {"math": {"agents": ["nobody"]}}}, "no agent is named nobody"),
+            ({"routes": {"math": {"agent_weights": {"mispelt": 2.0}}}}, "no agent is named mispelt"),
+            ({"limits": {"nowhere": {"concurrency": 1}}}, "unknown provider 'nowhere'"),
+            ({"agents": [{"model": "openai:m"}]}, "OPENAI_API_KEY"),
+            ({"agents": [{"model": "openai:m", "api_key_env": "MY_OWN_KEY"}]}, "MY_OWN_KEY, which is not set"),
+        ],
+    )
+    async def test_what_makes_no_sense_is_refused_on_entering(self, config, message, monkeypatch, tmp_path):
+        monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+        monkeypatch.setenv("METAJUDGE_SETTINGS", str(tmp_path / "settings.toml"))
+        (tmp_path / "settings.toml").write_text("")
+        with pytest.raises(Exception, match=message):
+            async with Engine(panel=panel_config(config)):
+                pass
+
+    async def test_an_agents_own_key_variable(self, monkeypatch):
+        monkeypatch.setenv("MY_OWN_KEY", "sk-of-my-own")
+        with LLMServer(answer=score_answer(5)) as server:
+            config = panel_config({"agents": [{"model": f"openai:m@{server.url}", "api_key_env": "MY_OWN_KEY"}]})
+            await run([], CROWD[:1], panel=config)
+            assert server.requests[0].headers["authorization"] == "Bearer sk-of-my-own"
+
+    async def test_a_whole_panel_file_reaches_the_requests(self):
+        with LLMServer(answer=score_answer(5)) as server:
+            config = panel_config(
+                {
+                    "strategy": "panel_discussion",
+                    "seed": 11,
+                    "agents": [
+                        {"name": "ann", "model": f"openai:m@{server.url}", "role": "critic", "temperature": 0.2},
+                        {
+                            "name": "bob",
+                            "model": f"openai:m@{server.url}",
+                            "role": "expert",
+                            "headers": {"x-team": "blue"},
+                        },
+                    ],
+                    "discussion": {"rounds": "sequential", "summariser": {"model": f"anthropic:c@{server.url}"}},
+                    "routes": {"math": {"strategy": "single", "agents": ["ann"], "rubric": "baseline"}},
+                    "limits": {server.url: {"concurrency": 1}},
+                }
+            )
+            _, found = await run([], [judgment("a"), judgment("b", category="math")], panel=config)
+            bodies = server.bodies
+            assert server.max_in_flight == 1
+        assert [one.calls for one in found] == [3, 1]
+        assert found[0].summariser.agent == "summariser"
+        assert found[1].route == "math"
+        assert {body.get("temperature") for body in bodies if "seed" in body} == {0.2, None}
+        assert all(body["seed"] == 11 for body in bodies if "response_format" in body)

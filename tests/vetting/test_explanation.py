@@ -1,0 +1,159 @@
+"""Why a run kept nothing or gave no score, as its own results say."""
+
+import asyncio
+
+import pytest
+
+from metajudge.cli.vet import filled, words_of
+from metajudge.errors import FailureKind
+from metajudge.providers.scripted import ScriptedModel
+from metajudge.runs.loop import RunEnd
+from metajudge.types import AgentResult, Assessment, Failure, Judgment, Status
+from metajudge.vetting.engine import Engine
+from metajudge.vetting.explanation import MOST_MESSAGES, Gathered, explain
+from metajudge.vetting.summary import VetSummary
+from tests.doubles.judgments import judgment, reply
+
+
+def summary_of(judgments, *agents, **options):
+    async def run():
+        async with Engine(agents, **options) as engine:
+            return await engine.vet_all(judgments)
+
+    return asyncio.run(run())
+
+
+def codes(summary):
+    return [reason.code for reason in summary.reasons]
+
+
+def graded(name):
+    item = {"id": f"i-{name}", "question": "q", "responses": {"A": "a"}}
+    return Judgment.model_validate({"id": name, "judge": "x", "verdict": 7, "item": item})
+
+
+def paired(number, judge="x", order=("A", "B"), verdict="A>B", **more):
+    item = {"id": f"i{number}", "question": f"q{number}", "responses": {"A": "a", "B": "b"}}
+    name = f"{number}-{judge}-{''.join(order)}"
+    data = {"id": name, "judge": judge, "verdict": verdict, "item": item, "order": list(order), **more}
+    return Judgment.model_validate(data)
+
+
+class TestFreeEvidence:
+    def test_one_judge_in_one_order_cannot_reach_the_threshold_and_is_told_so(self):
+        (reason,) = summary_of([paired(n) for n in range(40)]).reasons
+        assert reason.code == "out_of_reach"
+        assert "one judge in one order reaches 3.49 at most" in reason.text
+        assert "a score above 4.5 is needed" in reason.text
+        assert "undecided, not doubtful" in reason.text
+        assert reason.next == "metajudge vet INPUT --agent openai:gpt-4o-mini"
+
+    def test_one_judge_in_both_orders_cannot_either(self):
+        (reason,) = summary_of([paired(n, order=o) for n in range(4) for o in (("A", "B"), ("B", "A"))]).reasons
+        assert "one judge in both orders reaches 4.27 at most" in reason.text
+        assert "undecided" not in reason.text, "both orders are evidence"
+
+    def test_within_reach_of_a_lower_threshold_it_is_not_said(self):
+        assert codes(summary_of([paired(n) for n in range(4)], threshold=3.2)) == ["undecided"]
+
+    def test_judgments_that_nobody_else_judged_are_not_called_doubtful(self):
+        kept = [paired(0, judge, order, "A>>B") for judge in "xyz" for order in (("A", "B"), ("B", "A"))]
+        summary = summary_of([*kept, paired(1), paired(2)])
+        (reason,) = summary.reasons
+        assert (summary.accepted, reason.code) == (6, "undecided")
+        assert "2 judgments of those discarded" in reason.text
+
+    def test_an_own_tie_or_a_contradiction_is_evidence(self):
+        kept = [paired(0, judge, order, "A>>B") for judge in "xyz" for order in (("A", "B"), ("B", "A"))]
+        tied, contradicted = paired(1, verdict="A=B"), paired(2, rationale="So B it is. My final verdict is: [[B>A]]")
+        assert codes(summary_of([*kept, tied, contradicted])) == []
+
+    def test_grades_have_no_score_because_nothing_compares_them_and_no_answer_is_blamed(self):
+        summary = summary_of([graded("a"), graded("b")])
+        (reason,) = summary.reasons
+        assert (reason.code, summary.exit_code) == ("nothing_to_compare", 0)
+        assert "No score for 2 judgments" in reason.text
+        assert "these are grades; no model was asked" in reason.text
+
+    def test_what_keeps_judgments_needs_no_explanation(self):
+        judges = [paired(n, judge, order) for n in range(3) for judge in "xyz" for order in (("A", "B"), ("B", "A"))]
+        assert summary_of(judges).reasons == []
+
+    def test_no_verdict_at_all(self):
+        empty = [
+            Judgment.model_validate({**paired(n).model_dump(), "verdict": None, "no_verdict": "cut"}) for n in (1, 2)
+        ]
+        (reason,) = summary_of(empty).reasons
+        assert (reason.code, reason.next) == ("no_verdicts", "metajudge inspect INPUT")
+
+
+def assessment(name="j", status=Status.ASSESSED, **more):
+    common = {"item_id": "i", "judge": "x", "strategy": "majority_vote", "threshold": 4.5, "panel_digest": "p"}
+    common |= {"judgment_digest": "d", "metajudge_version": "0"}
+    return Assessment(**{"judgment_id": name, "status": status, **common, **more})
+
+
+def gathered(*assessments):
+    found = Gathered()
+    for one in assessments:
+        found.add(one)
+    return found
+
+
+def unscored(name, message, kind=FailureKind.CONNECTION):
+    failure = Failure(kind=kind, message=message)
+    agents = tuple(AgentResult(agent=agent, model="m", weight=1, failure=failure) for agent in "ab")
+    return assessment(name, Status.UNSCORED, failure=failure, agents=agents)
+
+
+class TestAgents:
+    def test_the_most_frequent_failure_is_named_with_its_message(self):
+        found = gathered(*(unscored(f"{n}", "refused by host h") for n in range(7)), unscored("late", "late"))
+        (reason,) = explain(found)
+        assert "No score for 8 of 8 judgments because agents failed, most often of connection (14 times)" in reason.text
+        assert reason.text.endswith("refused by host h")
+        assert reason.next == "metajudge check AGENTS"
+
+    def test_messages_that_all_differ_do_not_fill_the_memory(self):
+        found = gathered(*(unscored(f"{n}", f"request {n}") for n in range(MOST_MESSAGES + 500)))
+        assert len(found.failures) <= MOST_MESSAGES + 1
+        assert explain(found)[0].code == "agents_failed"
+
+    def test_scores_below_the_threshold(self):
+        (reason,) = explain(gathered(*(assessment(f"j{n}", final_score=n, accepted=False) for n in (1.5, 3.9, 2))))
+        assert "highest score is 3.9, and only scores above 4.5" in reason.text
+        assert reason.next == "metajudge show j3.9"
+
+    def test_a_run_that_was_stopped_before_any_result_says_nothing(self):
+        assert explain(Gathered()) == []
+
+    @pytest.mark.parametrize(("score", "told"), [(4.0, True), (4.5, True), (3.0, False), (2.0, False)])
+    def test_rejudge_support_below_a_threshold_made_for_other_scores(self, score, told):
+        found = explain(gathered(assessment(strategy="rejudge", final_score=score, accepted=False)))
+        assert ("rejudge_support" in [reason.code for reason in found]) == told
+        if told:
+            assert "metajudge vet INPUT AGENTS --strategy rejudge --threshold 3" in [reason.next for reason in found]
+
+
+def test_a_policy_over_scores_on_votes_is_warned_of():
+    models = [ScriptedModel(lambda _, place=place: reply(3 + place), name=f"m{place}") for place in range(3)]
+    vote = summary_of([judgment("j")], *models, policy="verdict_score", strategy="majority_vote")
+    assert codes(vote) == ["below_threshold", "vote_under_score_policy"]
+    average = summary_of([judgment("j")], *models, policy="verdict_score", strategy="weighted_average")
+    assert "vote_under_score_policy" not in codes(average)
+
+
+def test_reasons_are_part_of_the_json():
+    summary = VetSummary(end=RunEnd.FINISHED)
+    for n in range(2):
+        summary.add(unscored(f"{n}", "no"), reused=False)
+    (reason,) = summary.to_json()["reasons"]
+    assert set(reason) == {"code", "text", "next"}
+    assert "gathered" not in summary.to_json()
+
+
+def test_a_suggested_command_has_the_users_words_and_never_a_databases_password():
+    words = words_of(["a b.jsonl"], None, ["openai:x"], "postgresql://u:secret@h/d")
+    assert filled("metajudge vet INPUT AGENTS", words) == "metajudge vet 'a b.jsonl' --agent openai:x"
+    assert filled("metajudge show j1", words) == "metajudge show j1"
+    assert filled("metajudge show j1", words_of(["a"], None, None, "s.duckdb")) == "metajudge show j1 --store s.duckdb"

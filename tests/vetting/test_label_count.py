@@ -1,0 +1,65 @@
+"""What labels say of what was kept: by question, and what a guarantee covers apart from what it does not."""
+
+import pytest
+
+from metajudge.calibration.domain import Mark
+from metajudge.cli.vet_report import _calibration_lines, _counts, _label_lines
+from metajudge.panels.config import PanelConfig
+from metajudge.stats.intervals import wilson
+from metajudge.types import GuaranteedThreshold
+from metajudge.vetting.label_count import LabelCount
+from metajudge.vetting.summary import VetSummary
+from tests.preferences.vetted import assessment, judgment
+
+PROMISED = GuaranteedThreshold(threshold=0.5, target=0.9, delta=0.1)
+
+
+def vetted(questions=20, copies=6):
+    """Copies of a judgment of every question, of which one in four is wrong; every second question is guaranteed."""
+    for number in range(questions):
+        for copy in range(copies):
+            said = judgment(number, id=f"{number}/{copy}", label="A>B" if number % 4 else "B>A")
+            marks = () if number % 2 else (Mark.ABSENT_SIGNAL.value,)
+            stamp = PROMISED if number % 2 else None
+            yield said, assessment(said, probability=0.9, probability_marks=marks, guarantee=stamp)
+
+
+@pytest.fixture
+def counted():
+    labels, summary = LabelCount(), VetSummary(guarantees=["a promise"], calibrated=True)
+    for said, found in vetted():
+        labels.add(said, found)
+        summary.add(found, reused=False)
+    return labels, summary
+
+
+def test_copies_of_one_question_do_not_make_the_interval_narrow(counted):
+    labels, _ = counted
+    independent, found = wilson(90, 120), labels.kept.proportion()
+    assert (found.successes, found.n, found.clusters) == (90, 120, 20)
+    assert found.high - found.low > 2 * (independent.high - independent.low)
+    (_, _, covered, other, *_) = _label_lines(labels, guaranteed=True)
+    assert covered.startswith(
+        "  kept under the guarantee   60 of 60 right, precision 100.0 % (72.2 to 100.0, 10 questions)"
+    )
+    assert "30 of 60 right" in other
+
+
+def test_what_the_guarantee_does_not_cover_has_a_row_of_its_own(counted):
+    _, summary = counted
+    table = _counts(summary, PanelConfig())
+    cells = list(zip(*(column.cells for column in table.columns), strict=True))
+    assert cells[0] == ("kept", "60", "under the guarantee")
+    assert cells[1][:2] == ("kept without it", "60")
+    assert "by the uncalibrated score above 4.5, no promise: 60 lack a signal" in cells[1][2]
+    assert "The guarantee covers 60 of 120 judgments." in _calibration_lines(summary)
+
+
+def test_plain_data_keep_their_old_names_and_say_intervals_by_question(counted):
+    labels, summary = counted
+    data = labels.to_json()
+    assert (data["all"], data["all_correct"], data["kept"], data["kept_correct"]) == (120, 90, 120, 90)
+    assert data["precision"]["kept_under_guarantee"]["clusters"] == 10
+    assert summary.to_json()["accepted"] == 120
+    assert summary.to_json()["kept_without_guarantee"] == {"absent_signal": 60}
+    assert LabelCount().to_json() is None

@@ -1,0 +1,300 @@
+"""Probabilities laid over assessments: the same as the calibration's own, and never a number out of nothing."""
+
+import asyncio
+
+import numpy as np
+import pytest
+
+from metajudge import Engine
+from metajudge.calibration.agent_scores import AgentScores
+from metajudge.calibration.calibration import load_calibration
+from metajudge.calibration.fit import fit_calibration
+from metajudge.calibration.guarantee import Guarantee, Procedure
+from metajudge.calibration.table import build_table
+from metajudge.errors import FailureKind, InputError
+from metajudge.providers.scripted import ScriptedModel
+from metajudge.types import GuaranteedThreshold, Status
+from metajudge.vetting.probability import Probabilities
+from tests.doubles.crowds import crowd
+from tests.doubles.judgments import judgment, reply
+
+FREE = ["order", "strength", "peers"]
+FITTED_ON = crowd(60)
+FRESH = crowd(20, seed=9, prefix="new")
+
+
+@pytest.fixture(scope="module")
+def calibration():
+    return fit_calibration(build_table(FITTED_ON, FREE), repeats=1)
+
+
+def opinion(request):
+    """A score that leans on the judged text alone, so that it is the same for the same judgment."""
+    return reply(3 + sum(map(ord, request.messages[-1].text)) % 3)
+
+
+def scripted(name="opinion", model="scripted"):
+    found = ScriptedModel(opinion, name=model)
+    found.agent = name
+    return found
+
+
+async def vetted(judgments, agents=(), **options):
+    results = {}
+    async with Engine(agents, **options) as engine:
+        summary = await engine.vet_all(
+            judgments, on_result=lambda _index, one, result: results.update({one.id: result})
+        )
+    return results, summary
+
+
+def guaranteed(calibration, threshold, judges=()):
+    guarantee = Guarantee(
+        threshold=threshold,
+        target=0.8,
+        delta=0.1,
+        questions=60,
+        kept=40,
+        errors=2,
+        precision=0.95,
+        lower=0.85,
+        coverage=0.66,
+        unit="one_per_question",
+        seed=0,
+        judges=judges,
+        procedure=Procedure(grid=(threshold,), starts=(0,), shares=(1.0,)),
+    )
+    return calibration.with_guarantee(guarantee)
+
+
+class TestProbabilities:
+    async def test_are_the_calibrations_own(self, calibration):
+        found, summary = await vetted(FRESH, calibration=calibration)
+        table = build_table(FRESH, FREE)
+        expected = np.ma.getdata(calibration.probabilities(table).probabilities)
+        assert [found[name].probability for name in table.judgment_ids] == pytest.approx(list(expected), abs=1e-9)
+        assert {one.calibration for one in found.values()} == {calibration.digest}
+        assert all(one.calibrated for one in found.values())
+        assert summary.with_probability == len(FRESH)
+
+    async def test_of_judgments_fitted_on_are_out_of_fold_and_say_so(self, calibration):
+        found, _ = await vetted(FITTED_ON, calibration=calibration)
+        stored = {name: p for one in calibration.provenance.questions.values() for name, p in one.items()}
+        assert {name: one.probability for name, one in found.items()} == stored
+        assert {one.probability_marks for one in found.values()} == {("seen_in_fit",)}
+
+    async def test_a_file_gives_the_same(self, calibration, tmp_path):
+        path = tmp_path / "calibration.json"
+        calibration.save(path)
+        by_path, _ = await vetted(FRESH[:12], calibration=path)
+        by_object, _ = await vetted(FRESH[:12], calibration=load_calibration(path))
+        assert by_path == by_object
+
+    async def test_one_judgment_is_weighed_among_the_others_given(self, calibration):
+        found, _ = await vetted(FRESH, calibration=calibration)
+        one = FRESH[0]
+        async with Engine(calibration=calibration) as engine:
+            together = await engine.vet(one, others=FRESH)
+            alone = await engine.vet(one)
+        assert together.probability == found[one.id].probability
+        assert alone.probability != together.probability
+
+    async def test_a_tie_has_none_and_says_why(self, calibration):
+        tie = judgment("tie", judge="owl", verdict="A=B")
+        found, _ = await vetted([*FRESH, tie], calibration=calibration)
+        assert (found["tie"].probability, found["tie"].probability_marks) == (None, ("undecided_verdict",))
+        assert found["tie"].calibrated is False
+
+    async def test_an_unknown_judge_among_known_ones_has_none(self, calibration):
+        other = judgment("other", judge="stork")
+        found, _ = await vetted([*FRESH, other], calibration=calibration)
+        assert (found["other"].probability, found["other"].probability_marks) == (None, ("other_judge",))
+
+    async def test_unknown_judges_alone_are_refused(self, calibration):
+        with pytest.raises(InputError, match="fitted on judgments by jay, owl, wren, and the input's are by stork"):
+            await vetted([judgment("other", judge="stork")], calibration=calibration)
+
+    async def test_unknown_judges_are_answered_where_that_is_allowed(self, calibration):
+        found, _ = await vetted(
+            [judgment("other", judge="stork")], calibration=calibration, allow_other_calibration=True
+        )
+        assert 0 < found["other"].probability < 1
+        assert "other_judge" in found["other"].probability_marks
+
+    async def test_without_a_calibration_nothing_is_said(self):
+        found, summary = await vetted(FRESH[:6])
+        assert {(one.probability, one.calibrated, one.calibration) for one in found.values()} == {(None, False, None)}
+        assert summary.calibrated is False
+
+
+@pytest.fixture(scope="module")
+def scored():
+    found, _ = asyncio.run(vetted(FITTED_ON, [scripted()]))
+    return fit_calibration(
+        build_table(FITTED_ON, [*FREE, "agents"], agent_scores=AgentScores.from_assessments(found.values())),
+        repeats=1,
+    )
+
+
+class TestAgentScores:
+    async def test_probability_follows_the_agents_score(self, scored):
+        found, _ = await vetted(FRESH, [scripted()], calibration=scored)
+        table = build_table(FRESH, [*FREE, "agents"], agent_scores=AgentScores.from_assessments(found.values()))
+        expected = np.ma.getdata(scored.probabilities(table).probabilities)
+        assert [found[name].probability for name in table.judgment_ids] == pytest.approx(list(expected), abs=1e-9)
+
+    async def test_early_exit_would_lose_scores_and_is_switched_off(self, scored):
+        async with Engine([scripted()], calibration=scored, early_exit=True) as engine:
+            assert engine.vetter.default.early_exit is False
+
+    async def test_other_agents_are_refused(self, scored):
+        with pytest.raises(InputError, match="its agents are scripted"):
+            await vetted(FRESH, [scripted(model="another")], calibration=scored)
+
+    async def test_another_rubric_is_refused(self, scored):
+        with pytest.raises(InputError, match="another rubric"):
+            await vetted(FRESH, [scripted()], calibration=scored, rubric="long")
+
+    async def test_a_failed_agent_gives_no_probability(self, scored):
+        mute = ScriptedModel(lambda _request: "no score at all", name="scripted")
+        found, _ = await vetted(FRESH[:6], [mute], calibration=scored)
+        assert {(one.probability, one.probability_marks) for one in found.values()} == {(None, ("no_agent_scores",))}
+
+
+class TestGuarantee:
+    async def test_the_guaranteed_threshold_decides(self, calibration):
+        sure = guaranteed(calibration, 0.7)
+        found, summary = await vetted(FRESH, calibration=sure)
+        assert {one.accepted for one in found.values()} == {True, False}
+        assert all(one.accepted == (one.probability >= 0.7) for one in found.values())
+        assert {one.guarantee.target for one in found.values()} == {0.8}
+        assert "at least 80 % of them are right, one judgment drawn per question" in summary.guarantees[0]
+        assert "Judgments by jay, owl and wren, taken together and not each judge alone" in summary.guarantees[0]
+        assert {one.guarantee.judges for one in found.values()} == {("jay", "owl", "wren")}
+
+    async def test_a_probability_at_the_threshold_is_kept(self):
+        exact = GuaranteedThreshold(threshold=0.3, target=0.8, delta=0.1)
+        assert exact.keeps(0.1 + 0.2)
+        assert not exact.keeps(0.3 - 2e-9)
+
+    async def test_what_has_no_probability_is_not_kept_under_a_guarantee(self, calibration):
+        tie = judgment("tie", judge="owl", verdict="A=B")
+        found, _ = await vetted([*FRESH, tie], calibration=guaranteed(calibration, 0.7))
+        assert (found["tie"].status, found["tie"].accepted) == (Status.UNSCORED, None)
+        assert found["tie"].failure.kind is FailureKind.NO_EVIDENCE
+
+    async def test_a_guarantee_for_other_judges_decides_nothing(self, calibration):
+        found, _ = await vetted(FRESH, calibration=guaranteed(calibration, 0.7, judges=("owl",)))
+        assert {one.judge for one in found.values() if one.guarantee is not None} == {"owl"}
+
+    async def test_a_question_seen_in_the_fit_is_never_stamped_as_guaranteed(self, calibration):
+        found, summary = await vetted(FITTED_ON[:60], calibration=guaranteed(calibration, 0.01))
+        plain, _ = await vetted(FITTED_ON[:60])
+        assert {one.probability_marks for one in found.values()} == {("seen_in_fit",)}
+        assert {one.guarantee for one in found.values()} == {None}
+        assert all(one.probability is not None for one in found.values())
+        assert {name: one.accepted for name, one in found.items()} == {n: one.accepted for n, one in plain.items()}
+        assert summary.kept_under_guarantee == 0
+        assert summary.kept_without_guarantee == {"seen_in_fit": summary.accepted}
+
+    async def test_a_judgment_made_again_on_a_question_of_the_fit_is_never_stamped(self, calibration):
+        again = [one.model_copy(update={"id": f"again-{one.id}"}) for one in FITTED_ON[:12]]
+        found, _ = await vetted(again, calibration=guaranteed(calibration, 0.01))
+        assert {one.guarantee for one in found.values()} == {None}
+        assert {one.probability_marks for one in found.values()} == {("question_seen_in_fit",)}
+
+    async def test_a_judges_file_without_its_peers_is_never_stamped(self, calibration):
+        alone = [one for one in FRESH if one.judge == "owl"]
+        found, summary = await vetted(alone, calibration=guaranteed(calibration, 0.01))
+        assert all("absent_signal" in one.probability_marks for one in found.values())
+        assert {one.guarantee for one in found.values()} == {None}
+        assert {one.status for one in found.values()} == {Status.ASSESSED}
+        assert summary.kept_under_guarantee == 0
+
+    async def test_an_unknown_category_is_never_stamped(self, calibration):
+        other = crowd(6, seed=9, prefix="odd", categories=("Poetry",))
+        found, _ = await vetted(other, calibration=guaranteed(calibration, 0.01))
+        assert all("unknown_category" in one.probability_marks for one in found.values())
+        assert {one.guarantee for one in found.values()} == {None}
+
+    async def test_an_unknown_judge_is_never_stamped_though_its_probability_is_allowed(self, calibration):
+        found, _ = await vetted(
+            [*FRESH, judgment("other", judge="stork")],
+            calibration=guaranteed(calibration, 0.01, judges=("owl", "stork")),
+            allow_other_calibration=True,
+        )
+        assert "other_judge" in found["other"].probability_marks
+        assert found["other"].guarantee is None
+
+    async def test_what_the_guarantee_does_not_cover_is_not_counted_as_kept_under_it(self, calibration):
+        sure = guaranteed(calibration, 0.7, judges=("owl",))
+        found, summary = await vetted(FRESH, calibration=sure)
+        kept = [one for one in found.values() if one.accepted]
+        assert summary.kept_under_guarantee == sum(one.judge == "owl" for one in kept) > 0
+        assert summary.kept_without_guarantee == {"judge_not_covered": sum(one.judge != "owl" for one in kept)}
+        assert set(summary.judges_without_guarantee) == {one.judge for one in kept} - {"owl"}
+        assert summary.kept_under_guarantee + summary.kept_without_guarantee.total() == summary.accepted
+        data = summary.to_json()
+        assert data["kept_under_guarantee"] == summary.kept_under_guarantee
+        assert data["kept_without_guarantee"] == dict(summary.kept_without_guarantee)
+
+    async def test_over_http_and_alone_a_judgment_outside_the_domain_carries_no_guarantee(self, calibration):
+        async with Engine(calibration=guaranteed(calibration, 0.01)) as engine:
+            alone = await engine.vet(FRESH[0])  # without its peers
+            among = await engine.vet(FRESH[0], others=FRESH)
+        assert (alone.guarantee, alone.probability_marks) == (None, ("absent_signal",))
+        assert among.guarantee is not None
+
+
+class TestStore:
+    async def test_a_promise_stamped_by_an_earlier_version_does_not_come_back_from_the_store(
+        self, calibration, tmp_path, monkeypatch
+    ):
+        store, sure = tmp_path / "metajudge.duckdb", guaranteed(calibration, 0.01)
+        with monkeypatch.context() as earlier:  # which withheld nothing
+            earlier.setattr("metajudge.calibration.calibration.outside_domain", lambda _marks: ())
+            earlier.setattr("metajudge.vetting.probability.outside_domain", lambda _marks: ())
+            stamped, _ = await vetted(FITTED_ON[:6], store=store, calibration=sure)
+        assert all(one.guarantee is not None for one in stamped.values())
+        await vetted(FITTED_ON[:6], store=store, calibration=sure)
+        async with Engine(store=store) as engine:
+            shown = await engine.store.show(FITTED_ON[0].id)
+        newest = max(shown["assessments"], key=lambda one: one["assessment_id"])
+        assert newest["payload"]["guarantee"] is None
+
+    async def test_a_calibration_asks_no_model_anew(self, calibration, tmp_path):
+        store = tmp_path / "metajudge.duckdb"
+        plain, _ = await vetted(FRESH[:12], [scripted()], store=store)
+        again = scripted()
+        found, summary = await vetted(FRESH[:12], [again], store=store, calibration=calibration)
+        assert (len(again.requests), summary.reused) == (0, 12)
+        assert {name: one.final_score for name, one in found.items()} == {n: o.final_score for n, o in plain.items()}
+        assert all(one.probability is not None for one in found.values())
+
+    async def test_without_it_the_plain_assessment_comes_back(self, calibration, tmp_path):
+        store = tmp_path / "metajudge.duckdb"
+        plain, _ = await vetted(FRESH[:12], [scripted()], store=store)
+        await vetted(FRESH[:12], [scripted()], store=store, calibration=calibration)
+        assert (await vetted(FRESH[:12], [scripted()], store=store))[0] == plain
+
+    async def test_the_store_shows_probability_and_calibration(self, calibration, tmp_path):
+        store = tmp_path / "metajudge.duckdb"
+        async with Engine(store=store, calibration=calibration) as engine:
+            await engine.vet_all(FRESH[:12])
+            shown = await engine.store.show(FRESH[0].id)
+        kept = [one["payload"] for one in shown["assessments"]]
+        assert calibration.digest in [one["calibration"] for one in kept]
+
+    async def test_the_same_run_twice_keeps_one_record(self, calibration, tmp_path):
+        store = tmp_path / "metajudge.duckdb"
+        for _ in range(2):
+            await vetted(FRESH[:12], [scripted()], store=store, calibration=calibration)
+        async with Engine(store=store) as engine:
+            shown = await engine.store.show(FRESH[0].id)
+        assert (shown["assessments_total"], shown["history_total"]) == (1, 1)  # with its probability; as vetted
+        assert shown["assessments"][0]["payload"]["calibration"] == calibration.digest
+
+
+def test_ids_given_twice_are_refused(calibration):
+    with pytest.raises(InputError, match="twice"):
+        Probabilities.build(calibration, [FRESH[0], FRESH[0]])
