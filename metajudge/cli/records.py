@@ -58,7 +58,8 @@ def forget(
 ) -> None:
     """Redact the texts of an item or a case; digests and numbers stay.
 
-    The texts of its judgments, verdicts and replies are redacted, too."""
+    The texts of its judgments, verdicts and replies are redacted, too.
+    """
     count = run(_forget(_existing(store), item))
     if count == 0:
         typer.echo(f"metajudge: the store keeps no text of an item {item!r}", err=True)

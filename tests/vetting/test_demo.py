@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from metajudge import vet
-from metajudge.cli.app import COMMANDS, app
+from metajudge.cli.app import COMMANDS
 from metajudge.types import Judgment
 from metajudge.vetting.demo import demonstrate, sample_text
 
