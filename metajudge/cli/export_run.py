@@ -186,6 +186,7 @@ class StageBar:
     ) -> None:
         self._over.set()
         self._thread.join()
+        self._connection = None
         if self._live:
             print("\r\033[K", end="", file=sys.stderr)  # noqa: T201
 
