@@ -240,15 +240,9 @@ class Jobs:
             payload = result.model_dump_json().encode()
             self._ledger.add_result(row.job_id, job.record.item, result.judgment_id, result.status.value, payload)
 
-        async def none_done(_keys: object) -> dict[str, Assessment]:
-            return {}  # items with a result are left out; the store knows the calls of all others
-
         end = await run_all(
             upload.without(done),
             work,
-            key=lambda one: str(one.item),
-            find_done=none_done,
-            keep=lambda _result: True,
             finished=finished,
             workers=self._limits.job_workers,
             stop=stop,

@@ -308,24 +308,18 @@ class SharedJobs:
         async def work(job: Job[Numbered, Assessment]) -> Assessment:
             judgment = job.record.judgment
             found = await self._panels.vet(judgment, choice, around.get(judgment.item.id, ()))
-            payload = found.model_dump_json().encode()
-            done[job.key] = (job.record.item, found.judgment_id, found.status.value, payload)
-            if not await results.get(job.key):
+            payload, key = found.model_dump_json().encode(), str(job.record.item)
+            done[key] = (job.record.item, found.judgment_id, found.status.value, payload)
+            if not await results.get(key):
                 stop.ask(RunEnd.INTERRUPTED)  # the job was cancelled or has failed
             return found
 
         def finished(_job: Job[Numbered, Assessment], result: Assessment, _reused: bool) -> None:
             self._metrics.assessed(result)
 
-        async def none_done(_keys: object) -> dict[str, Assessment]:
-            return {}  # items with a result are left out; the store knows the calls of all others
-
         return await run_all(
             items,
             work,
-            key=lambda one: str(one.item),
-            find_done=none_done,
-            keep=lambda _result: True,
             finished=finished,
             workers=self._limits.job_workers,
             stop=stop,

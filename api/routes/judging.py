@@ -13,10 +13,10 @@ from metajudge.cases.judge import CaseJudge
 from metajudge.cases.panel import CasePanel
 from metajudge.cases.records import keep_result, review_of
 from metajudge.cases.result import CaseResult
-from metajudge.clash.clash import Clash, Judge
-from metajudge.clash.record import ClashRecord
-from metajudge.clash.reviews import PANEL, review_of_clash, wants_person
-from metajudge.clash.run import run_clash
+from metajudge.clashes.clash import Clash, Judge
+from metajudge.clashes.record import ClashRecord
+from metajudge.clashes.reviews import PANEL, review_of_clash, wants_person
+from metajudge.clashes.run import run_clash
 from metajudge.concurrency import all_of
 from metajudge.decision import DEFAULT_CASE_POLICY, case_rubric
 from metajudge.errors import ConfigurationError

@@ -12,8 +12,8 @@ from metajudge.cases.judge import CaseJudge
 from metajudge.cases.panel import CasePanel
 from metajudge.cases.records import keep_result, review_of
 from metajudge.cases.result import CaseResult
-from metajudge.exit_codes import RunCounts
 from metajudge.judging.run import JudgmentFile
+from metajudge.runs.exit_codes import RunCounts
 from metajudge.runs.loop import Job, RunEnd, Stop, run_all
 from metajudge.types import Usage
 from metajudge.vetting.engine import Engine

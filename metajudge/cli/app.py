@@ -33,7 +33,7 @@ from metajudge.cli import (
     store,
     vet,
 )
-from metajudge.exit_codes import EPILOG
+from metajudge.runs.exit_codes import EPILOG
 
 app = typer.Typer(
     name="metajudge",

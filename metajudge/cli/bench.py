@@ -139,7 +139,7 @@ def bench(
     Without agents nothing is asked: accuracy of judges, and precision of what free evidence keeps. `agent_clash`
     recomputes a published study of a judge panel, `reliability` runs a panel of yours again and again.
     """
-    from metajudge.exit_codes import exit_code
+    from metajudge.runs.exit_codes import exit_code
 
     if name == "list":
         _print_list()
@@ -392,7 +392,7 @@ def _write(
 def _counts(results: list[Any], bad_lines: int) -> Any:
     """What the exit code depends on, over all configurations that were asked; says how to go on where one stopped."""
     from metajudge.errors import FailureKind
-    from metajudge.exit_codes import RunCounts
+    from metajudge.runs.exit_codes import RunCounts
     from metajudge.runs.loop import RunEnd
 
     ends = {result.end for result in results}

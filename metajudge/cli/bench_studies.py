@@ -12,8 +12,8 @@ from metajudge.runs.output_files import written_to
 from metajudge.types.location import StoreLocation
 
 if TYPE_CHECKING:
-    from metajudge.exit_codes import RunCounts
     from metajudge.panels.config import PanelConfig
+    from metajudge.runs.exit_codes import RunCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def reliability(options: PanelOptions, json_out: Path | None, reports: list[Path
     """
     from metajudge.cli.options import refuse_bad_lines
     from metajudge.errors import InputError
-    from metajudge.exit_codes import exit_code
+    from metajudge.runs.exit_codes import exit_code
 
     if options.data.is_dir():
         raise InputError(
@@ -153,7 +153,7 @@ def _asked_alone(panel: "PanelConfig") -> "PanelConfig":
 async def _run_panel(
     options: PanelOptions, panel: Any, criteria: Any, protocol: Any, items: list[Any], earlier: list[Any]
 ) -> Any:
-    from metajudge.clash.clash import Clash, Judge
+    from metajudge.clashes.clash import Clash, Judge
     from metajudge.cli.loop import say, stop_on_interrupt
     from metajudge.runs.loop import RunEnd, Stop
     from metajudge.vetting.engine import Engine
@@ -223,7 +223,7 @@ def _write_reliability(
 def _counts(done: Any, bad_lines: int) -> "RunCounts":
     """What the exit code depends on; says how to go on where the run stopped."""
     from metajudge.cli.loop import HOW_TO_GO_ON
-    from metajudge.exit_codes import RunCounts
+    from metajudge.runs.exit_codes import RunCounts
 
     if done.end in HOW_TO_GO_ON:
         typer.echo(HOW_TO_GO_ON[done.end])

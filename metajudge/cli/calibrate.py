@@ -9,7 +9,7 @@ import typer
 from metajudge.cli.calibrate_cascade import cascade
 from metajudge.cli.inputs import AS_THEY_ARE, Reading, reads_judgments
 from metajudge.cli.options import StoreOption, store_path
-from metajudge.exit_codes import ExitCode
+from metajudge.runs.exit_codes import ExitCode
 from metajudge.types.location import StoreLocation
 
 if TYPE_CHECKING:

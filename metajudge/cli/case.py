@@ -78,8 +78,8 @@ def case(
     from metajudge.cli.case_report import print_estimate, print_report
     from metajudge.decision import DEFAULT_CASE_POLICY
     from metajudge.errors import ConfigurationError
-    from metajudge.exit_codes import exit_code
     from metajudge.judging.run import write_lines
+    from metajudge.runs.exit_codes import exit_code
 
     if not 0 <= audit_share <= 1:
         raise ConfigurationError(f"the audited share must lie in 0..1, not {audit_share:g}; .05 audits one in twenty")

@@ -111,7 +111,7 @@ def clash(
 
     Exit code 1: some verdict, candidate or judge is missing.
     """
-    from metajudge.clash.files import check_outputs, open_questions
+    from metajudge.clashes.files import check_outputs, open_questions
     from metajudge.cli.clash_setup import Settings
     from metajudge.report.files import check_apart
 
@@ -160,7 +160,7 @@ def clash(
 
 
 def _print_estimate(settings: Any, questions: Any) -> None:
-    from metajudge.clash.estimate import estimate_clash
+    from metajudge.clashes.estimate import estimate_clash
 
     estimate = estimate_clash(settings, questions.items)
     cost = "unknown" if estimate.cost_usd is None else f"${estimate.cost_usd:.4f}"
@@ -185,7 +185,7 @@ async def _run(
     budget_usd: float | None,
 ) -> int:
     from metajudge.cli.clash_run import ClashSummary, hold
-    from metajudge.exit_codes import exit_code
+    from metajudge.runs.exit_codes import exit_code
 
     summary = ClashSummary(bad_lines=len(questions.rejects))
     records = await hold(
@@ -205,7 +205,7 @@ def _write(
     json_out: Path | None,
     reports: list[Path],
 ) -> None:
-    from metajudge.clash.files import write_judgments
+    from metajudge.clashes.files import write_judgments
     from metajudge.cli.clash_report import print_clash, report_of, summary_json
     from metajudge.report.files import write_report, write_text
 

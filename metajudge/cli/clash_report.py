@@ -7,8 +7,8 @@ from typing import Any
 import orjson
 import typer
 
-from metajudge.clash.record import ClashRecord, JudgeVote
-from metajudge.clash.standings import Average, CandidateStanding, standings
+from metajudge.clashes.record import ClashRecord, JudgeVote
+from metajudge.clashes.standings import Average, CandidateStanding, standings
 from metajudge.cli.clash_run import ClashSummary
 from metajudge.judging.blinding_report import HiddenName, LeftName
 from metajudge.report import Absent, Cell, Column, Report, ScatterChart, ScatterPoint, Section, Table

@@ -9,14 +9,14 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from metajudge.clash.files import AttemptFile, Questions
-from metajudge.clash.first_shown import FirstShown, first_shown
-from metajudge.clash.record import ClashRecord
-from metajudge.clash.run import Outcome, run_clash
+from metajudge.clashes.files import AttemptFile, Questions
+from metajudge.clashes.first_shown import FirstShown, first_shown
+from metajudge.clashes.record import ClashRecord
+from metajudge.clashes.run import Outcome, run_clash
 from metajudge.cli.clash_setup import Settings, build_clash, notices_of
 from metajudge.cli.loop import say, stop_on_interrupt
-from metajudge.exit_codes import RunCounts
 from metajudge.judging.blinding_report import BlindingTotals, blinding_totals
+from metajudge.runs.exit_codes import RunCounts
 from metajudge.runs.loop import RunEnd, Stop
 from metajudge.runs.progress import Progress
 from metajudge.types import Usage

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from metajudge.clash.clash import Clash, Judge
+from metajudge.clashes.clash import Clash, Judge
 from metajudge.cli.options import panel_from
 from metajudge.errors import ConfigurationError
 from metajudge.judging.answers import Candidate

@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from metajudge.cli.options import JsonOption, StoreOption, store_path
-from metajudge.exit_codes import ExitCode
+from metajudge.runs.exit_codes import ExitCode
 
 T = TypeVar("T")
 

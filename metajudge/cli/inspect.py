@@ -6,7 +6,7 @@ import typer
 
 from metajudge.cli.inputs import MapOption, MapValuesOption, PrefixIdsOption, mapping_of
 from metajudge.cli.options import JsonOption
-from metajudge.exit_codes import RunCounts, exit_code
+from metajudge.runs.exit_codes import RunCounts, exit_code
 
 if TYPE_CHECKING:
     from metajudge.readers.inspection import Inspection

@@ -109,9 +109,9 @@ def judge(
 
     Exit code 1: some judge could not be asked.
     """
-    from metajudge.exit_codes import exit_code
     from metajudge.judging.run import JudgeSummary, write_lines
     from metajudge.report.files import check_apart
+    from metajudge.runs.exit_codes import exit_code
 
     panel = _judges(config, judge, seed)
     if combined is not None and (grade or orders is not Orders.BOTH):

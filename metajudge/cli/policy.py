@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from metajudge.cli.options import JsonOption, store_path
-from metajudge.exit_codes import ExitCode
+from metajudge.runs.exit_codes import ExitCode
 from metajudge.types.location import StoreLocation
 
 app = typer.Typer(

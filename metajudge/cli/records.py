@@ -7,7 +7,7 @@ import typer
 
 from metajudge.cli.loop import run
 from metajudge.cli.options import JsonOption, StoreOption, store_path
-from metajudge.exit_codes import ExitCode
+from metajudge.runs.exit_codes import ExitCode
 from metajudge.types.location import StoreLocation
 
 

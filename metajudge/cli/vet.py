@@ -135,8 +135,8 @@ def vet(
     ] = None,
 ) -> None:
     """Vet judgments: score each one, and say which to keep."""
-    from metajudge.exit_codes import exit_code
     from metajudge.report.files import check_apart
+    from metajudge.runs.exit_codes import exit_code
 
     check_apart(inputs, [out])
     bars = parse_fail_under(fail_under)
@@ -226,7 +226,7 @@ async def _vet(
         await stack.enter_async_context(engine)
         stop_on_interrupt(stop, RunEnd.INTERRUPTED)
         file = stack.enter_context(AssessmentFile(out)) if out is not None else None
-        progress = stack.enter_context(Progress(summary, engine, _total(source)))
+        progress = stack.enter_context(Progress(summary, engine.meter, _total(source)))
 
         def on_result(index: int, judgment: Any, assessment: Any) -> None:
             labels.add(judgment, assessment)

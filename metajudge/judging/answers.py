@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from metajudge.clash.record import CandidateAnswer
+from metajudge.clashes.record import CandidateAnswer
 from metajudge.concurrency import all_of
 from metajudge.errors import FailureKind, ProviderError
 from metajudge.judging.exchange import Spent

@@ -14,12 +14,12 @@ from typing import Any
 import orjson
 
 from metajudge.errors import InputError, OutputError
-from metajudge.exit_codes import RunCounts
 from metajudge.judging.combining import Rule
 from metajudge.judging.grading import Grading, GradingJudge
 from metajudge.judging.pairwise import Game, Orders, PairwiseJudge, orders_of
 from metajudge.judging.records import combined_judgment, game_id, judgment_of
 from metajudge.readers.jsonl import to_line
+from metajudge.runs.exit_codes import RunCounts
 from metajudge.runs.loop import Job, RunEnd, Stop, run_all
 from metajudge.runs.output_files import let_go, written_to
 from metajudge.types import Item, Usage

@@ -144,12 +144,34 @@ class PanelConfig(_Table):
         """The strategy in force for the default panel."""
         return self.strategy or self.strategy_for(len(self.agents))
 
+    @property
+    def all_agents(self) -> tuple[AgentConfig, ...]:
+        """The agents and the summariser."""
+        summariser = self.discussion.summariser
+        if summariser is None:
+            return self.agents
+        return (*self.agents, summariser if summariser.name else summariser.model_copy(update={"name": "summariser"}))
+
     @staticmethod
     def strategy_for(agents: int) -> Strategy:
         """What is done with so many agents where nothing is said."""
         if agents == 0:
             return "signals"
         return "single" if agents == 1 else "majority_vote"
+
+
+_OF_VETTING = ("role", "rubric", "weights", "explanations_first", "score", "samples")
+"""Settings of an agent that other tasks than vetting do not use."""
+
+
+def unused_settings(agent: AgentConfig, *, weighted: bool = False) -> tuple[str, ...]:
+    """Names of the settings of an agent that a task other than vetting drops.
+
+    Args:
+        weighted: whether the task uses the agent's weight.
+    """
+    names = _OF_VETTING if weighted else (*_OF_VETTING, "weight")
+    return tuple(name for name in names if getattr(agent, name) != AgentConfig.model_fields[name].default)
 
 
 def load_panel_file(path: Path) -> PanelConfig:

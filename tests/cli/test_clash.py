@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from metajudge.clash.record import ClashRecord, recount
+from metajudge.clashes.record import ClashRecord, recount
 from metajudge.cli.clash import clash
 from metajudge.cli.vet import vet
 from metajudge.errors import ConfigurationError, InputError

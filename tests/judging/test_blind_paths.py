@@ -8,9 +8,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from metajudge.clash.clash import Clash, Judge
-from metajudge.clash.record import ClashRecord
-from metajudge.clash.run import run_clash
+from metajudge.clashes.clash import Clash, Judge
+from metajudge.clashes.record import ClashRecord
+from metajudge.clashes.run import run_clash
 from metajudge.cli import bench as bench_cli
 from metajudge.cli.clash import clash
 from metajudge.cli.peers import peers

@@ -3,8 +3,8 @@
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
-from metajudge.clash.record import CandidateAnswer, ClashRecord, JudgeVote, Score
-from metajudge.clash.tally import Voter, tally
+from metajudge.clashes.record import CandidateAnswer, ClashRecord, JudgeVote, Score
+from metajudge.clashes.tally import Voter, tally
 from metajudge.errors import FailureKind
 from metajudge.judging.criteria import GENERIC, CriteriaSet
 from metajudge.reviews import PolicyUsed, Review

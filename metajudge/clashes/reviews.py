@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import orjson
 from pydantic import ValidationError
 
-from metajudge.clash.record import ClashRecord
-from metajudge.clash.run import counting_records
+from metajudge.clashes.record import ClashRecord
+from metajudge.clashes.run import counting_records
 from metajudge.errors import InputError
 from metajudge.readers.reasons import reason_of
 from metajudge.reviews import Outcome, Review, ReviewOrigin

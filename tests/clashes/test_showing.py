@@ -2,9 +2,9 @@
 
 import pytest
 
-from metajudge.clash.clash import Clash, Judge, evaluate
-from metajudge.clash.record import ClashRecord
-from metajudge.clash.showing import blind_texts, labels_of, ranking_by_label
+from metajudge.clashes.clash import Clash, Judge, evaluate
+from metajudge.clashes.record import ClashRecord
+from metajudge.clashes.showing import blind_texts, labels_of, ranking_by_label
 from metajudge.errors import InputError
 from metajudge.types import Item, Ranking
 from tests.doubles.ranking import ranks_by

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from metajudge import __version__
-from metajudge.clash.record import CandidateAnswer, ClashRecord, JudgeVote, Role, Score, Status
-from metajudge.clash.tally import Tally, Voter, check_panel, tally
+from metajudge.clashes.record import CandidateAnswer, ClashRecord, JudgeVote, Role, Score, Status
+from metajudge.clashes.tally import Tally, Voter, check_panel, tally
 from metajudge.concurrency import all_of
 from metajudge.errors import ConfigurationError
 from metajudge.judging.answers import COPIES_APART, Candidate, copies, gather_answers

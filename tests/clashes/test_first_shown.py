@@ -5,9 +5,9 @@ from itertools import product
 
 import pytest
 
-from metajudge.clash.clash import Clash, Judge
-from metajudge.clash.first_shown import FEWEST, LEVEL, compared_with_chance, first_shown
-from metajudge.clash.run import run_clash
+from metajudge.clashes.clash import Clash, Judge
+from metajudge.clashes.first_shown import FEWEST, LEVEL, compared_with_chance, first_shown
+from metajudge.clashes.run import run_clash
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.types import Item
 from tests.doubles.ranking import ranks_by, reply, shown

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from metajudge.clash.estimate import estimate_clash
+from metajudge.clashes.estimate import estimate_clash
 from metajudge.cli.clash_setup import Settings
 from metajudge.errors import ConfigurationError
 from metajudge.types import Item

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
-from metajudge.clash.tally import Tally, Voter, tally, why_no_unanimity
+from metajudge.clashes.tally import Tally, Voter, tally, why_no_unanimity
 from metajudge.judging.blinding_report import BlindingReport
 from metajudge.judging.criteria import CriteriaSet
 from metajudge.types import Failure, Ranking, Verdict

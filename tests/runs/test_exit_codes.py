@@ -20,15 +20,15 @@ from metajudge.errors import (
     StoreLockedError,
     UnprovenError,
 )
-from metajudge.exit_codes import EPILOG, ExitCode, RunCounts, exit_code, exit_code_of
 from metajudge.judging.run import JudgeSummary
 from metajudge.peers.run import PeersSummary
+from metajudge.runs.exit_codes import EPILOG, ExitCode, RunCounts, exit_code, exit_code_of
 from metajudge.runs.loop import RunEnd
 from metajudge.types import AgentResult, Assessment, Failure, Status
 from metajudge.vetting.summary import VetSummary
 
-CLI = Path(__file__).parents[1] / "metajudge" / "cli"
-DOCS = Path(__file__).parents[1] / "docs" / "exit-codes.md"
+CLI = Path(__file__).parents[2] / "metajudge" / "cli"
+DOCS = Path(__file__).parents[2] / "docs" / "exit-codes.md"
 
 
 @pytest.mark.parametrize(

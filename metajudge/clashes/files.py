@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
-from metajudge.clash.record import ClashRecord
+from metajudge.clashes.record import ClashRecord
 from metajudge.errors import InputError
 from metajudge.judging.records import judgments_of_clash
 from metajudge.readers.items import open_items

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from metajudge.clash.clash import REPEATS_AT_MOST, Clash, Place, evaluate, prepare_prompts, unchanged
-from metajudge.clash.record import ClashRecord, attempt_that_counts
+from metajudge.clashes.clash import REPEATS_AT_MOST, Clash, Place, evaluate, prepare_prompts, unchanged
+from metajudge.clashes.record import ClashRecord, attempt_that_counts
 from metajudge.errors import ConfigurationError
 from metajudge.runs.loop import Job, RunEnd, Stop, run_all
-from metajudge.types import Item, digest
+from metajudge.types import Item
 
 ATTEMPTS = 3
 """Attempts at one evaluation, over all runs with one file."""
@@ -51,7 +51,7 @@ async def run_clash(
             repeats, for instance ``(3,)`` for a third run over chosen items.
         cycles: how often the answers are made anew; needs candidates.
         earlier: attempts of earlier runs, as :func:`on_record` was given them; see
-            :data:`~metajudge.clash.record.RETRY_RULE`.
+            :data:`~metajudge.clashes.record.RETRY_RULE`.
         attempts: at one evaluation, earlier ones included.
         workers: items in flight at most.
         on_record: told each record as it comes, with True for one of an earlier run.
@@ -92,24 +92,15 @@ async def run_clash(
         for record in records:
             on_record(record, settled.get(record.key) is record)
 
-    async def find_done(keys: Sequence[str]) -> Mapping[str, list[ClashRecord]]:
-        for key in keys:
-            await settle(waiting[key])
-        return {key: done for key in keys if (done := _whole(waiting[key], settled))}
-
-    waiting: dict[str, Round] = {}
-
-    def key_of(one: Round) -> str:
-        key = digest(one.keys)
-        waiting[key] = one
-        return key
+    async def settle_block(block: Sequence[Job[Round, list[ClashRecord]]]) -> list[list[ClashRecord] | None]:
+        for job in block:
+            await settle(job.record)
+        return [_whole(job.record, settled) or None for job in block]
 
     end = await run_all(
         rounds(items, clash, numbers, cycles),
         work,
-        key=key_of,
-        find_done=find_done,
-        keep=lambda _records: True,
+        settle=settle_block,
         finished=finished,
         workers=workers,
         stop=stop,

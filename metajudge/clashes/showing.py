@@ -4,7 +4,7 @@ import random
 import re
 from collections.abc import Mapping
 
-from metajudge.clash.record import ClashRecord
+from metajudge.clashes.record import ClashRecord
 from metajudge.errors import InputError
 from metajudge.judging.identity import hide_identities
 from metajudge.types import Ranking, digest

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import BaseModel, ConfigDict
 
-from metajudge.clash.record import ClashRecord
+from metajudge.clashes.record import ClashRecord
 
 LEVEL = 0.01
 """Of the test, shared among the judges of a run (Bonferroni)."""

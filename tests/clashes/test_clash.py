@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from metajudge.clash.clash import Clash, Judge, Place, evaluate, voter_name
-from metajudge.clash.record import ClashRecord, recount
-from metajudge.clash.reviews import wants_person
-from metajudge.clash.standings import standings
+from metajudge.clashes.clash import Clash, Judge, Place, evaluate, voter_name
+from metajudge.clashes.record import ClashRecord, recount
+from metajudge.clashes.reviews import wants_person
+from metajudge.clashes.standings import standings
 from metajudge.errors import ConfigurationError, FailureKind, ModelTimeoutError, RefusedError
 from metajudge.judging.answers import Candidate
 from metajudge.judging.blinding import blind

@@ -2,7 +2,7 @@
 
 import random
 
-from metajudge.clash.pareto import CandidateFigures, pareto_front
+from metajudge.clashes.pareto import CandidateFigures, pareto_front
 
 
 def front(*rows):

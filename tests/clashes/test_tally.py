@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from metajudge.clash.tally import Voter, tally
+from metajudge.clashes.tally import Voter, tally
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.types import Ranking
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from metajudge.clash.pareto import CandidateFigures, ParetoStanding, pareto_front
-from metajudge.clash.record import CandidateAnswer, ClashRecord
+from metajudge.clashes.pareto import CandidateFigures, ParetoStanding, pareto_front
+from metajudge.clashes.record import CandidateAnswer, ClashRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def standings(records: Sequence[ClashRecord]) -> list[CandidateStanding]:
     """Every candidate's standing, best quality first; equal ones by name.
 
     Args:
-        records: those that count, see :func:`metajudge.clash.run.counting_records`.
+        records: those that count, see :func:`metajudge.clashes.run.counting_records`.
     """
     names = sorted({one.name for record in records for one in record.candidates})
     figures = {name: _figures(name, records) for name in names}
