@@ -134,7 +134,7 @@ def bench(
         typer.Option(help="reliability: append every attempt, and go on from those there.", metavar="OUT.jsonl"),
     ] = None,
 ) -> None:
-    """Measure judges, and what is kept of their judgments, against true labels.
+    """Measure judges, and vetting of their judgments, on true labels.
 
     Without agents nothing is asked: accuracy of judges, and precision of what free evidence keeps. `agent_clash`
     recomputes a published study of a judge panel, `reliability` runs a panel of yours again and again.

@@ -21,7 +21,7 @@ def init(
     seed: Annotated[int | None, typer.Option(help="Sent to models that take one, and recorded.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file where it is there.")] = False,
 ) -> None:
-    """Write a commented panel file for `--config`: asks what the flags leave open, on a terminal.
+    """Write a commented panel file for --config; asks what the flags leave open, on a terminal.
 
     Without a terminal the flags must say it: --agent SPEC for each meta-judge, or --strategy signals for none.
     """

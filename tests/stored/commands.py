@@ -23,7 +23,7 @@ from unittest import mock
 import httpx2
 
 from metajudge.cli import main
-from metajudge.panel_file import load_panel_file
+from metajudge.panels.config import load_panel_file
 from tests.api.conftest import app_module, running
 from tests.doubles.cases import ANALYSIS, RELEVANCE
 from tests.doubles.cases import reply as case_reply

@@ -7,17 +7,17 @@ import importlib
 
 import pytest
 
-from metajudge.assembly import build_vetter
+from metajudge.panels.building import build_vetter
 from metajudge.decision import load_policy
 from metajudge.decision.load import case_rubric
 from metajudge.judging.blinding import blind
-from metajudge.judging.case_judge import CaseJudge
-from metajudge.judging.clash import Candidate, Clash, Judge, Place
+from metajudge.cases.judge import CaseJudge
+from metajudge.clashes.clash import Candidate, Clash, Judge, Place
 from metajudge.judging.criteria import GENERIC, criteria_request
 from metajudge.judging.grading import GradingJudge
 from metajudge.judging.pairwise import PairwiseJudge
 from metajudge.judging.ranking import ranking_request
-from metajudge.panel_file import panel_config
+from metajudge.panels.config import panel_config
 from metajudge.peers.protocol import Peer, answer_key, ballot_key
 from metajudge.peers.questions import Question
 from metajudge.prompts import case, criteria, grading, judge, meta_judge, ranking, refining

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from metajudge import Judgment, vet
-from metajudge.panel_file import load_panel_file
+from metajudge.panels.config import load_panel_file
 from tests.doubles.llm_server import LLMServer
 from tests.stored.commands import COMMANDS, DATA, STORE, inside, records, requests, results, run, service, unpack
 
