@@ -3,13 +3,13 @@
 import json
 
 import pytest
-from tests.test_webhook import Receiver
 from typer.testing import CliRunner
 
 from metajudge.cli.app import app
 from metajudge.errors import BadLineError, ConfigurationError, InputError, PolicyError, StoreError
 from tests.doubles.cases import RELEVANCE, by_stage, flood
 from tests.doubles.llm_server import LLMServer
+from tests.doubles.webhook_receiver import Receiver
 
 
 @pytest.fixture
