@@ -30,8 +30,8 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from metajudge import __version__
 from metajudge.errors import ConfigurationError
+from metajudge.installation import __version__
 
 MIN_SECRET = 16
 """Characters a secret needs at least."""
