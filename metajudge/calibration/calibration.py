@@ -1,15 +1,13 @@
 """A calibration: from signals to the probability that a judgment is correct, as a file of plain numbers."""
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from metajudge.calibration.design import Bools, Design, Floats, Indices
 from metajudge.calibration.domain import Mark, outside_domain
@@ -271,22 +269,6 @@ class Calibration(_Frozen):
                 marks[row].append(Mark.OTHER_JUDGE)
         return Predictions(np.ma.MaskedArray(values, mask=~found), tuple(tuple(said) for said in marks))
 
-    def save(self, path: Path | str) -> None:
-        """Writes the calibration as JSON; the same calibration gives the same bytes.
-
-        Raises:
-            InputError: the file cannot be written.
-        """
-        target = Path(path)
-        part = target.with_name(f".{target.name}.{os.getpid()}.part")
-        try:
-            part.write_bytes(self.to_json())
-            part.replace(target)
-        except OSError as error:
-            raise InputError(f"cannot write {target}: {error.strerror or error}") from error
-        finally:
-            part.unlink(missing_ok=True)
-
     def to_json(self) -> bytes:
         return orjson.dumps(
             self.model_dump(mode="json"), option=orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
@@ -327,35 +309,6 @@ class Calibration(_Frozen):
                 f"this calibration is for something else: {'; '.join(problems)}. Fit one for these data with "
                 "`metajudge calibrate fit`, or apply it all the same with --allow-other-calibration"
             )
-
-
-def load_calibration(path: Path | str) -> Calibration:
-    """Reads a calibration.
-
-    Raises:
-        InputError: the file is missing, no calibration, or one of another version.
-    """
-    try:
-        data = orjson.loads(Path(path).read_bytes())
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    except orjson.JSONDecodeError as error:
-        raise InputError(f"{path} is no calibration: not valid JSON ({error})") from None
-    identity = data.get("identity") if isinstance(data, dict) else None
-    if not isinstance(identity, dict) or "version" not in identity:
-        raise InputError(f"{path} is no calibration: make one with `metajudge calibrate fit ... --out {path}`")
-    if identity["version"] != CALIBRATION_VERSION:
-        raise InputError(
-            f"{path} is a calibration of version {identity['version']!r}, this metajudge reads version "
-            f"{CALIBRATION_VERSION}: fit it again with `metajudge calibrate fit`"
-        )
-    try:
-        return Calibration.model_validate(data)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        what = first["msg"].removeprefix("Value error, ")
-        raise InputError(f"{path} is a damaged calibration: {where}: {what}; fit it again") from None
 
 
 def category_at(category: str, depth: str) -> str:

@@ -6,12 +6,11 @@ fit is in :mod:`metajudge.calibration.cascade_fit`.
 """
 
 import math
-from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from metajudge.errors import ConfigurationError, InputError
+from metajudge.errors import ConfigurationError
 from metajudge.types import digest
 
 Probability = Annotated[float, Field(ge=0, le=1)]
@@ -124,22 +123,3 @@ class CascadePlan(_Frozen):
         except ValidationError as error:
             said = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
             raise ConfigurationError(f"cascade.band: {said}") from None
-
-
-def load_cascade_plan(path: Path) -> CascadePlan:
-    """Reads a plan.
-
-    Raises:
-        InputError: no such file, or none of `metajudge calibrate cascade`.
-    """
-    try:
-        return CascadePlan.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise InputError(f"{path}: no plan of a cascade can be read: {error.strerror}") from None
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise InputError(
-            f"{path}: no plan of a cascade: {where + ': ' if where else ''}{first['msg']}. Make one with "
-            "`metajudge calibrate cascade`"
-        ) from None

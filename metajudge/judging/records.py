@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from metajudge import __version__
 from metajudge.clashes.record import ClashRecord, JudgeVote
+from metajudge.installation import __version__
 from metajudge.judging.combining import Rule, combine
 from metajudge.judging.grading import Grading
 from metajudge.judging.grading import templates_digest as grading_digest

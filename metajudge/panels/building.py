@@ -6,7 +6,7 @@ from pathlib import Path
 
 from metajudge.agents import Agent
 from metajudge.calibration.agent_scores import scoring_model
-from metajudge.calibration.cascade import CascadePlan, load_cascade_plan
+from metajudge.calibration.cascade import CascadePlan
 from metajudge.errors import ConfigurationError
 from metajudge.panels.config import AgentConfig, PanelConfig, Route, Weights
 from metajudge.providers.limits import LimitSettings
@@ -204,6 +204,8 @@ class _Assembly:
                 "strategy cascade needs a plan: make one with `metajudge calibrate cascade`, and name it in the panel "
                 "file ([cascade] plan = FILE)"
             )
+        from metajudge.calibration.files import load_cascade_plan  # with NumPy, which other panels do without
+
         plan = load_cascade_plan(Path(given.plan)).with_band(given.band)
         names = {name for stage in plan.stages for name in stage.agents}
         here = {agent.name: agent for agent in agents}

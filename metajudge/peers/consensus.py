@@ -1,5 +1,6 @@
 """What evaluators agree on: by question and over all questions, with and without a model's own ballot."""
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -104,7 +105,13 @@ def apply_rule(name: str, profile: "Profile") -> "Consensus":
     from metajudge import voting
 
     if name == "kemeny":
-        return voting.kemeny(profile, unranked="ignore", max_optima=LISTED_OPTIMA, time_limit=TIME_LIMIT_S)
+        return voting.kemeny(
+            profile,
+            unranked="ignore",
+            max_optima=LISTED_OPTIMA,
+            time_limit=TIME_LIMIT_S,
+            clock=time.monotonic,
+        )
     if name == "plurality":
         return voting.plurality(profile)
     if name == "agreement_weighted_borda" and len(profile.places) > MOST_WEIGHTED:

@@ -261,6 +261,6 @@ class Completion:
 def _loaded(given: "str | Path | Calibration | None") -> "Calibration | None":
     if not isinstance(given, str | Path):
         return given
-    from metajudge.calibration.calibration import load_calibration
+    from metajudge.calibration.files import load_calibration
 
     return load_calibration(given)

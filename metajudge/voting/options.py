@@ -3,6 +3,7 @@
 Light to import: what counts is loaded where it is used.
 """
 
+import time
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -139,7 +140,8 @@ def count_ballots(
     from metajudge import voting
 
     profile = voting.read_profile(rankings, candidates, weights)
-    result: Consensus = getattr(voting, rule)(profile, **options)
+    clock = {"clock": time.monotonic} if rule is Rule.KEMENY else {}
+    result: Consensus = getattr(voting, rule)(profile, **options, **clock)
     return result, profile
 
 

@@ -1,5 +1,6 @@
 """All orders of least cost as the paths of a layered graph: its nodes are the sets that come first."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -10,6 +11,9 @@ from metajudge.voting.ballots import Bools, Ints
 
 Counts: TypeAlias = NDArray[Any]
 """Whole numbers: int64 where they fit, else Python's own."""
+
+TimeLeft: TypeAlias = Callable[[], float]
+"""Gives the seconds that are left for a proof."""
 
 
 _FEW_EDGES = 64
