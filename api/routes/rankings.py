@@ -64,7 +64,7 @@ async def peers(running: ServiceDep, body: PeersRequest) -> PeerFindings:
 
 
 def _ranked(body: RankRequest) -> dict[str, Any]:
-    from metajudge.readers.ballots import BallotFile, FileBallot
+    from metajudge.readers.ballot_file import BallotFile, FileBallot
 
     limit = SEARCH_S if body.rule is Rule.KEMENY else None
     options = rule_options(body.rule, body.ties, body.unranked, None, limit, body.prior)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from metajudge.readers.ballots import BallotFile
+from metajudge.readers.ballot_file import BallotFile
 from metajudge.report.document import Cell, Column, Table
 from metajudge.report.text import table_to_text
 from metajudge.voting import BradleyTerry, Consensus, Kemeny, PlackettLuce, Profile

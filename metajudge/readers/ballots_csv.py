@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from metajudge.errors import InputError
-from metajudge.readers.ballots import (
+from metajudge.readers.ballot_file import (
     QUESTIONS,
     VOTERS,
     BallotFile,

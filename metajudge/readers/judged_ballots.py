@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from metajudge.errors import InputError
-from metajudge.readers.ballots import BallotFile, FileBallot, Groups
+from metajudge.readers.ballot_file import BallotFile, FileBallot, Groups
 from metajudge.readers.containers import Container, container_of
 from metajudge.readers.detect import Shape, shape_of
 from metajudge.readers.lines import Line, Reject, Source, read_lines

@@ -12,7 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from metajudge.errors import InputError
-from metajudge.readers.ballots import BallotFile, FileBallot, Groups, text_lines
+from metajudge.readers.ballot_file import BallotFile, FileBallot, Groups, text_lines
 from metajudge.readers.lines import Reject, Source
 
 _NAME = re.compile(r"#\s*ALTERNATIVE NAME (\d+):(.*)")

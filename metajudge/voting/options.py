@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from metajudge.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from metajudge.readers.ballots import BallotFile
+    from metajudge.readers.ballot_file import BallotFile
     from metajudge.voting import Consensus, Profile
     from metajudge.voting.ballots import Ballots, Weight
 

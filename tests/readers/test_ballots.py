@@ -4,7 +4,8 @@ from fractions import Fraction
 import pytest
 
 from metajudge.errors import InputError
-from metajudge.readers.ballots import ranking_from_text, read_ballots, weight_of
+from metajudge.readers.ballot_file import ranking_from_text, weight_of
+from metajudge.readers.ballots import read_ballots
 
 PREFLIB = """# FILE NAME: 00001-00000001.toc
 # DATA TYPE: toc
