@@ -53,8 +53,8 @@ def rank(
     Exit code 1: the time limit came before the proof.
     """
     from metajudge.errors import UnprovenError
-    from metajudge.runs.exit_codes import ExitCode
     from metajudge.readers.ranking_files import read_ranking_file
+    from metajudge.runs.exit_codes import ExitCode
     from metajudge.voting.options import as_data, count_ballots, rule_options
 
     options = rule_options(rule, ties, unranked, max_optima, time_limit, prior, flags=True)
