@@ -35,7 +35,7 @@ from metajudge.cli.sending import (
 from metajudge.decision import DEFAULT_CASE_POLICY, Policy, case_rubric, load_policy
 from metajudge.errors import ConfigurationError
 from metajudge.feedback.in_force import policy_in_force
-from metajudge.judging.run import JudgmentFile, write_lines
+from metajudge.runs.outputs import OrderedFile, write_lines
 from metajudge.rubric.yaml_documents import looks_like_path
 from metajudge.runs.exit_codes import exit_code
 from metajudge.runs.loop import RunEnd, Stop
@@ -120,7 +120,7 @@ def case(
         async with contextlib.AsyncExitStack() as stack:
             await stack.enter_async_context(session)
             stop_on_interrupt(stop, RunEnd.INTERRUPTED)
-            file = stack.enter_context(JudgmentFile(out)) if out is not None else None
+            file = stack.enter_context(OrderedFile(out)) if out is not None else None
             progress = stack.enter_context(Progress(totals, session.meter, len(found.cases)))
 
             def on_result(index: int, result: CaseResult) -> None:
