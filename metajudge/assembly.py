@@ -9,6 +9,7 @@ from metajudge.calibration.agent_scores import scoring_model
 from metajudge.calibration.cascade import CascadePlan, load_cascade_plan
 from metajudge.errors import ConfigurationError
 from metajudge.panel_file import AgentConfig, PanelConfig, Route, Weights
+from metajudge.prompts.versions import check_version
 from metajudge.providers.limits import LimitSettings
 from metajudge.providers.model import Endpoint, Model, Parameters
 from metajudge.providers.notices import NO_LOGPROBS, not_sent
@@ -112,6 +113,7 @@ class _Assembly:
 
     def vetter(self) -> Vetter:
         load_rubric(self.config.rubric, self.config.weights)  # a wrong name is an error even where nobody uses it
+        check_version(self.config.prompt_version)
         built = {name: self._model(agent, name) for name, agent in self._named_agents().items()}
         default = self._panel(None, Route(), built)
         routes = {category: self._panel(category, route, built) for category, route in self.config.routes.items()}
@@ -227,6 +229,7 @@ class _Assembly:
             explanations_first=agent.explanations_first,
             scoring=agent.score,
             samples=agent.samples,
+            prompt_version=self.config.prompt_version,
         )
 
     def _say_what_is_dropped(self, agent: AgentConfig, name: str, model: Model) -> None:

@@ -1,7 +1,8 @@
 """What a run would take, without sending anything: calls, tokens, dollars."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import islice
 from typing import Any
 
 from metajudge.agents import Agent
@@ -12,14 +13,16 @@ from metajudge.judging.case_judge import CaseJudge
 from metajudge.judging.grading import GradingJudge
 from metajudge.judging.pairwise import Order, Orders, PairwiseJudge, orders_of
 from metajudge.panel_file import AgentConfig, PanelConfig
+from metajudge.prompts.versions import FIRST
 from metajudge.providers.model import ModelRequest
 from metajudge.providers.prices import FlatPrice, Price, find_price
 from metajudge.providers.spec import parse_agent_spec
 from metajudge.providers.stack import Resources
 from metajudge.rubric import Rubric
+from metajudge.store.protocol import Store
 from metajudge.strategies import Panel, StrategyName
 from metajudge.strategies.rejudge import judge_of
-from metajudge.types import Item, Judgment, Usage
+from metajudge.types import Item, Judgment, Status, Usage
 
 CHARACTERS_PER_TOKEN = 4.0
 """English text; code and most other languages take more tokens."""
@@ -30,13 +33,16 @@ EXPLANATION_TOKENS = 60
 CRITERION_TOKENS = 120
 """Assumed output for one criterion of a case: comment, quotes, weaknesses, score, confidence."""
 
+KEYS_AT_ONCE = 1_000
+"""Assessments looked for in one query."""
+
 REASONING_TOKENS = 500
 """Assumed output for one comparison of two responses: an answer of the judge's own, and what it finds."""
 
 
 @dataclass(slots=True)
 class Estimate:
-    """An upper estimate: every agent is asked, every first reply is usable, nothing is stored or cached.
+    """An upper estimate: every agent is asked, every first reply is usable, and no reply is stored.
 
     Attributes:
         cost_usd: None where a price is unknown; ``unpriced`` names the agents.
@@ -55,22 +61,60 @@ class Estimate:
         return {"dry_run": True, **asdict(self)}
 
 
-def estimate_run(config: PanelConfig, judgments: Iterable[Judgment]) -> Estimate:
+@dataclass(slots=True)
+class VettingEstimate(Estimate):
+    """An estimate of vetting, for what is not stored yet.
+
+    Attributes:
+        prompt_version: of the panel's prompt set.
+        stored: judgments that need no call, because the store has their assessment under this very panel.
+    """
+
+    prompt_version: int = FIRST
+    stored: int = 0
+
+
+async def stored_keys(config: PanelConfig, judgments: Iterable[Judgment], store: Store) -> set[str]:
+    """The keys of those judgments that the store has an assessment of under this very panel, prompt set included.
+
+    Args:
+        config: with ``early_exit`` set as the run will set it.
+
+    Raises:
+        ConfigurationError: as for :func:`estimate_run`.
+    """
+    vetter = build_vetter(config, Resources(key_for=lambda _spec: "not-sent"), early_exit=False)
+    keys, found = map(vetter.key, judgments), set[str]()
+    while some := list(islice(keys, KEYS_AT_ONCE)):
+        done = await store.find_assessments(some)
+        found |= {key for key, one in done.items() if one.status is Status.ASSESSED}
+    return found
+
+
+def estimate_run(config: PanelConfig, judgments: Iterable[Judgment], stored: Collection[str] = ()) -> VettingEstimate:
     """Renders every prompt and adds up.
+
+    Args:
+        stored: keys of assessments that need not be made again, see :func:`stored_keys`.
 
     Raises:
         ConfigurationError: agents, weights or threshold that make no sense together (no key is needed).
     """
     vetter = build_vetter(config, Resources(key_for=lambda _spec: "not-sent"), early_exit=False)
     prices = _prices(config)
-    estimate = Estimate(unpriced=sorted(name for name, price in prices.items() if price is None))
+    unpriced = sorted(name for name, price in prices.items() if price is None)
+    estimate = VettingEstimate(prompt_version=config.prompt_version, unpriced=unpriced)
     for judgment in judgments:
         estimate.judgments += 1
+        if stored and vetter.key(judgment) in stored:
+            estimate.stored += 1
+            continue
         if judgment.verdict is None:
             estimate.without_verdict += 1
             continue
         _add_panel(estimate, vetter.panel_for(judgment), judgment, prices)
-    return _priced(estimate)
+    _priced(estimate)
+    return estimate
 
 
 def estimate_judging(
