@@ -11,6 +11,7 @@ from metajudge.errors import ConfigurationError, FailureKind, ProviderError
 from metajudge.prompts import meta_judge as prompts
 from metajudge.prompts.fences import neutralise
 from metajudge.prompts.meta_judge import Statement
+from metajudge.prompts.versions import FIRST
 from metajudge.providers.model import Message, Model, ModelRequest, OutputSchema, Parameters
 from metajudge.providers.wrapper import CallAttempt
 from metajudge.rubric import Rubric
@@ -30,6 +31,7 @@ class Agent:
             returns them, in place of the reported point (:mod:`metajudge.agents.expected`).
         samples: how often the agent is asked about each judgment; the draws' mean is its score
             (:func:`metajudge.agents.finer.mean_of_draws`).
+        prompt_version: of the prompt set that everything this agent is told is taken from.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Agent:
     explanations_first: bool = True
     scoring: Scoring = "reported"
     samples: int = 1
+    prompt_version: int = FIRST
     system: str = field(init=False, repr=False)
     schema: OutputSchema = field(init=False, repr=False)
 
@@ -55,7 +58,9 @@ class Agent:
             raise ConfigurationError(
                 f"agent {self.name!r}: samples must be a whole number from 1 to {MAX_SAMPLES}, not {self.samples}"
             )
-        system = prompts.render_system(self.rubric, role=self.role, explanations_first=self.explanations_first)
+        system = prompts.render_system(
+            self.rubric, role=self.role, explanations_first=self.explanations_first, version=self.prompt_version
+        )
         schema = output_schema(self.rubric, explanations_first=self.explanations_first)
         object.__setattr__(self, "system", system)
         object.__setattr__(self, "schema", schema)
@@ -92,10 +97,10 @@ class Agent:
 
         Further draws differ in the draw's index and, where there is a seed, in the seed, which goes up by one.
         """
-        text = prompts.render_judgment(judgment)
+        text = prompts.render_judgment(judgment, version=self.prompt_version)
         if earlier:
             render = prompts.render_summary if summarise else prompts.render_discussion
-            text += "\n\n" + render(earlier, self.rubric)
+            text += "\n\n" + render(earlier, self.rubric, version=self.prompt_version)
         expected = self.scoring == "expected"
         return ModelRequest(self.system, (Message("user", text),), self.schema, self.parameters, logprobs=expected)
 
@@ -127,7 +132,8 @@ class _Exchange:
             try:
                 return self._scored(await self._scores(self.request))
             except ReplyProblemsError as found:
-                repair = Message("user", prompts.render_repair(found.problems))
+                asked = prompts.render_repair(found.problems, version=self.agent.prompt_version)
+                repair = Message("user", asked)
             bad = Message("assistant", neutralise(self.last.text).strip() or "(empty reply)")
             first = self.request
             again = ModelRequest(

@@ -48,6 +48,7 @@ def panel_from(
     seed: int | None = None,
     early_exit: bool | None = None,
     families: str | None = None,
+    prompt_version: int | None = None,
 ) -> PanelConfig:
     """The panel file, if any, with the flags laid over it."""
     base = PanelConfig() if config is None else load_panel_file(config)
@@ -60,6 +61,7 @@ def panel_from(
         seed=seed,
         early_exit=early_exit,
         families=families,
+        prompt_version=prompt_version,
     )
 
 

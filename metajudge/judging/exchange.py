@@ -8,6 +8,7 @@ from metajudge.agents import ReplyProblemsError
 from metajudge.errors import FailureKind, ProviderError
 from metajudge.prompts.fences import neutralise
 from metajudge.prompts.meta_judge import render_repair
+from metajudge.prompts.versions import FIRST
 from metajudge.providers.model import Message, Model, ModelRequest
 from metajudge.providers.wrapper import CallAttempt
 from metajudge.types import Failure, Reply, Usage
@@ -72,6 +73,7 @@ async def ask(
     asked: str,
     retry: bool = False,
     repair: bool = True,
+    prompt_version: int = FIRST,
 ) -> Answer[T]:
     """Asks once, and once more where the reply cannot be read.
 
@@ -80,6 +82,7 @@ async def ask(
         asked: who is asked, for messages.
         retry: an earlier attempt failed: a stored reply that cannot be used is asked for anew.
         repair: whether a reply that cannot be read is asked to be corrected.
+        prompt_version: of the prompt set that the request to correct it is taken from.
 
     Raises:
         BudgetExceeded: the run's budget is spent.
@@ -93,7 +96,7 @@ async def ask(
         except ReplyProblemsError as found:
             if not repair:
                 raise
-            answer.value = await exchange.attempt(_repair(first, answer.text, found.problems))
+            answer.value = await exchange.attempt(_repair(first, answer.text, found.problems, prompt_version))
     except ReplyProblemsError as found:
         answer.failure = _unusable(exchange.last, found, asked, request.parameters.max_tokens, answer.replies)
     except _Refusal as refusal:
@@ -145,9 +148,9 @@ class _Refusal(Exception):  # noqa: N818 - control flow within one exchange
     """The model declined."""
 
 
-def _repair(first: ModelRequest, reply: str, problems: list[str]) -> ModelRequest:
+def _repair(first: ModelRequest, reply: str, problems: list[str], version: int) -> ModelRequest:
     bad = Message("assistant", neutralise(reply).strip() or "(empty reply)")
-    messages = (*first.messages, bad, Message("user", render_repair(problems)))
+    messages = (*first.messages, bad, Message("user", render_repair(problems, version=version)))
     return ModelRequest(first.system, messages, first.schema, first.parameters, first.draw)
 
 

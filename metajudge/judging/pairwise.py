@@ -9,6 +9,7 @@ from metajudge.judging.exchange import Spent, ask
 from metajudge.judging.replies import SCHEMA, PairwiseReply, parse_pairwise_reply, stated_marks
 from metajudge.prompts.judge import LABELS, TEMPLATES, render_pairwise, render_pairwise_system
 from metajudge.prompts.templates import prompts_digest
+from metajudge.prompts.versions import FIRST
 from metajudge.providers.model import Message, Model, ModelRequest, Parameters
 from metajudge.types import Failure, Item, Pairwise, parse_verdict
 
@@ -62,6 +63,7 @@ class PairwiseJudge:
         name: what the judge is called in records.
         with_reference: whether it sees an item's reference answer.
         hide_identities: whether names that tell who wrote a response are hidden where the item names its models.
+        prompt_version: of the prompt set.
     """
 
     name: str
@@ -69,6 +71,7 @@ class PairwiseJudge:
     parameters: Parameters = field(default_factory=Parameters)
     with_reference: bool = False
     hide_identities: bool = True
+    prompt_version: int = FIRST
 
     async def compare(self, item: Item, order: Order, *, retry: bool = False) -> Game:
         """Judges a pair in one order; a model's failure ends in the game, typed.
@@ -85,7 +88,14 @@ class PairwiseJudge:
 
             shown, blinding = await blinded_item(item)
         request = self.request(shown, order)
-        answer = await ask(self.model, request, parse_pairwise_reply, asked=self.name, retry=retry)
+        answer = await ask(
+            self.model,
+            request,
+            parse_pairwise_reply,
+            asked=self.name,
+            retry=retry,
+            prompt_version=self.prompt_version,
+        )
         game = Game(
             item=item,
             judge=self.name,
@@ -109,8 +119,9 @@ class PairwiseJudge:
 
     def request(self, item: Item, order: Order) -> ModelRequest:
         """The first request :meth:`compare` sends: the same bytes for the same question, texts and order."""
-        text = render_pairwise(item, order, with_reference=self.with_reference)
-        return ModelRequest(render_pairwise_system(), (Message("user", text),), SCHEMA, self.parameters)
+        version = self.prompt_version
+        text = render_pairwise(item, order, with_reference=self.with_reference, version=version)
+        return ModelRequest(render_pairwise_system(version), (Message("user", text),), SCHEMA, self.parameters)
 
 
 def orders_of(item: Item, orders: Orders = "both", pair: Order | None = None) -> tuple[Order, ...]:

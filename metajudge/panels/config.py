@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, V
 
 from metajudge.errors import ConfigurationError
 from metajudge.providers.families import FamilyPolicy
+from metajudge.prompts.versions import FIRST
 
 Weights = str | dict[str, float]
 Rounds = Literal["independent_first", "sequential"]
@@ -121,12 +122,15 @@ class PanelConfig(_Table):
 
     ``strategy`` None chooses by the number of agents: signals for none, single for one, else majority_vote.
     ``early_exit`` None leaves it to the use: on for files, off for the service.
+    ``prompt_version`` is the version of the prompt set. A panel that names none stays with the first one, so that a
+    command finds what it stored before newer sets were published.
     """
 
     agents: tuple[AgentConfig, ...] = ()
     strategy: Strategy | None = None
     threshold: float = 4.5
     rubric: str = "short"
+    prompt_version: PositiveInt = FIRST
     weights: Weights | None = None
     quorum: PositiveInt | None = None
     early_exit: bool | None = None

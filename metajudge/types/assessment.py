@@ -217,6 +217,11 @@ class Assessment(_Frozen):
     rubric: str | None = None
     rubric_digest: str | None = None
     prompt_digest: str | None = Field(default=None, description="Digest of the prompt templates.")
+    prompt_version: int | None = Field(
+        default=None,
+        description="Version of the prompt set; null where no model was asked, and in records stored before sets had "
+        "versions, which used version 1.",
+    )
     panel_digest: str
     judgment_digest: str
     seed: int | None = None
