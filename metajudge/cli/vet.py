@@ -7,15 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from metajudge.cli.fail_under import (
-    FAIL_UNDER_HELP,
-    FAIL_UNDER_METAVAR,
-    Reached,
-    check_labels,
-    of_vetting,
-    parse_fail_under,
-    tell_missed,
-)
+from metajudge.cli.fail_under import FailUnderOption, parse_fail_under, tell_missed
 from metajudge.cli.inputs import MapOption, MapValuesOption, PrefixIdsOption, open_inputs
 from metajudge.cli.loop import run, say, stop_on_interrupt
 from metajudge.cli.options import (
@@ -43,6 +35,7 @@ from metajudge.cli.sending import (
     budget_of,
 )
 from metajudge.types.location import StoreLocation
+from metajudge.vetting.bars import Reached, check_labels, reached_by
 
 if TYPE_CHECKING:
     from metajudge.vetting.label_count import LabelCount
@@ -123,9 +116,7 @@ def vet(
     map_values: MapValuesOption = None,
     prefix_ids: PrefixIdsOption = False,
     strict: StrictOption = False,
-    fail_under: Annotated[
-        list[str] | None, typer.Option("--fail-under", help=FAIL_UNDER_HELP, metavar=FAIL_UNDER_METAVAR)
-    ] = None,
+    fail_under: FailUnderOption = None,
     as_json: JsonOption = False,
     dry_run: Annotated[
         bool,
@@ -205,7 +196,7 @@ def vet(
     source.write_rejects(rejects)
     summary.store, summary.out = str(where), None if out is None else str(out)
     summary.total_s = time.monotonic() - STARTED
-    reached = of_vetting(bars, summary, labels)
+    reached = reached_by(bars, summary, labels)
     words = words_of(inputs, config, agent, store)
     if as_json:
         print_json(summary, labels, rejects, reached, words)
