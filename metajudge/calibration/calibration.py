@@ -1,6 +1,5 @@
 """A calibration: from signals to the probability that a judgment is correct, as a file of plain numbers."""
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -22,6 +21,7 @@ from metajudge.calibration.quality import Quality
 from metajudge.calibration.table import EvidenceScales, SignalGroup, SignalTable
 from metajudge.errors import InputError
 from metajudge.evidence.consensus import Reliability
+from metajudge.files.replacing import replacing
 from metajudge.types import text_digest
 
 CALIBRATION_VERSION = 1
@@ -278,14 +278,11 @@ class Calibration(_Frozen):
             InputError: the file cannot be written.
         """
         target = Path(path)
-        part = target.with_name(f".{target.name}.{os.getpid()}.part")
         try:
-            part.write_bytes(self.to_json())
-            part.replace(target)
+            with replacing(target) as part:
+                part.write_bytes(self.to_json())
         except OSError as error:
             raise InputError(f"cannot write {target}: {error.strerror or error}") from error
-        finally:
-            part.unlink(missing_ok=True)
 
     def to_json(self) -> bytes:
         return orjson.dumps(

@@ -1,15 +1,11 @@
 """Output files on a disk that may be full: which file it was, and what to do, in place of a bare ``OSError``."""
 
-import errno
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 from metajudge.errors import OutputError
-
-FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
-"""No room on the disk, no quota left, the file may not grow, the device failed."""
 
 
 @contextmanager

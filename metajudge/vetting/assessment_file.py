@@ -6,6 +6,7 @@ from pathlib import Path
 from types import TracebackType
 
 from metajudge.errors import InputError, OutputError
+from metajudge.files.replacing import replacing
 from metajudge.runs.output_files import let_go, written_to
 from metajudge.types import Assessment
 
@@ -64,9 +65,7 @@ class AssessmentFile:
 
     def _rewrite(self, ordered: list[int]) -> None:
         lines = self._file
-        sorted_path = self.partial.with_name(self.partial.name + ".sorted")
-        with sorted_path.open("wb") as target:
+        with replacing(self.partial) as part, part.open("wb") as target:
             for position in ordered:
                 lines.seek(self._offsets[position])
                 target.write(lines.readline())
-        os.replace(sorted_path, self.partial)
