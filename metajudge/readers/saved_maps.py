@@ -21,13 +21,13 @@ import json
 import os
 import tomllib
 from collections.abc import Mapping
-from contextlib import suppress
 from fnmatch import fnmatch
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from metajudge.errors import ConfigurationError
+from metajudge.files.replacing import replacing
 from metajudge.readers.mapping import FieldMap
 
 FILE_NAME = "metajudge-inputs.toml"
@@ -66,15 +66,11 @@ def save_map(path: Path | str, mapping: FieldMap) -> Path:
     target = Path.cwd() / FILE_NAME
     maps = dict(_load(target))
     maps[_key(Path(path), target.parent)] = mapping
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        part.write_text(_HEAD + "".join(_toml(name, one) for name, one in maps.items()), encoding="utf-8")
-        part.replace(target)
+        with replacing(target) as part:
+            part.write_text(_HEAD + "".join(_toml(name, one) for name, one in maps.items()), encoding="utf-8")
     except OSError as error:
         raise ConfigurationError(f"cannot write {target}: {error.strerror or error}") from error
-    finally:
-        with suppress(OSError):  # a folder that cannot be written holds no part either
-            part.unlink(missing_ok=True)
     return target
 
 

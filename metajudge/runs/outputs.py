@@ -21,9 +21,6 @@ from metajudge.readers.reasons import reason_of
 
 R = TypeVar("R", bound=BaseModel)
 
-FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
-"""No room on the disk, no quota left, the file may not grow, the device failed."""
-
 
 @contextmanager
 def written_to(path: Path) -> Iterator[None]:
