@@ -12,7 +12,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
+
+from metajudge.types.frozen import Frozen
 
 from ..keys import Scope
 
@@ -20,7 +22,7 @@ SESSION_S = 12 * 3600.0
 """How long a session lasts."""
 
 
-class Session(BaseModel):
+class Session(Frozen):
     """Who looks at the pages, and how they want to see them.
 
     Attributes:
@@ -30,8 +32,6 @@ class Session(BaseModel):
         blind: cases are shown without judge, verdict and scores until they are decided.
         plain: judged texts are shown as they are written, not as formatted Markdown; the default.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     nonce: str
     expires_at: float

@@ -4,9 +4,9 @@ import json
 from dataclasses import dataclass, field, replace
 
 from metajudge.agents import ReplyProblemsError
+from metajudge.agents.exchange import Spent, ask
 from metajudge.agents.parse import load_object
 from metajudge.judging.blinding_report import BlindingReport
-from metajudge.judging.exchange import Spent, ask
 from metajudge.prompts.grading import TEMPLATES, render_grading, render_grading_system
 from metajudge.prompts.templates import prompts_digest
 from metajudge.providers.model import Message, Model, ModelRequest, OutputSchema, Parameters

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from metajudge.agents.exchange import Spent, ask
 from metajudge.errors import FailureKind
 from metajudge.judging.blinding_report import BlindingReport
-from metajudge.judging.exchange import Spent, ask
 from metajudge.judging.replies import SCHEMA, PairwiseReply, parse_pairwise_reply, stated_marks
 from metajudge.prompts.judge import LABELS, TEMPLATES, render_pairwise, render_pairwise_system
 from metajudge.prompts.templates import prompts_digest

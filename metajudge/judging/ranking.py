@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from metajudge.agents.exchange import Spent, ask
 from metajudge.judging.blinding import Blinding, blind, unblind
 from metajudge.judging.criteria import Criterion, shown_criteria
-from metajudge.judging.exchange import Spent, ask
 from metajudge.judging.ranking_replies import CriterionGrade, RankingReply, parse_ranking_reply, ranking_schema
 from metajudge.prompts.ranking import TEMPLATES, render_ranking, render_ranking_system
 from metajudge.prompts.templates import prompts_digest

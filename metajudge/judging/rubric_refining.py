@@ -14,9 +14,9 @@ import yaml
 from pydantic import ValidationError
 
 from metajudge.agents import ReplyProblemsError
+from metajudge.agents.exchange import Answer, ask
 from metajudge.agents.parse import load_object
 from metajudge.errors import RubricError
-from metajudge.judging.exchange import Answer, ask
 from metajudge.prompts.refining import TEMPLATES, render_refining, render_refining_system
 from metajudge.prompts.templates import prompts_digest
 from metajudge.providers.model import Message, Model, ModelRequest, OutputSchema, Parameters

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from metajudge import __version__
+from metajudge.agents.exchange import ask
 from metajudge.errors import FailureKind
 from metajudge.judging.answers import COPIES_APART, answer_request, copies
 from metajudge.judging.blinding import blind
 from metajudge.judging.blinding_report import RULE, BlindingReport
-from metajudge.judging.exchange import ask
 from metajudge.judging.identity import Blinded, hide_identities_aside
 from metajudge.judging.ranking import JudgeRanking, rank_responses, ranking_request, templates_digest
 from metajudge.peers.answers import PeerAnswer

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from metajudge.voting.ballots import Bools, Floats, Ints
+from metajudge.stats.arrays import Bools, Floats, Ints
 from metajudge.voting.linear_order.paths import Paths, Step
 
 MOST_CANDIDATES = 63
