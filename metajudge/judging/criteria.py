@@ -15,6 +15,7 @@ from pydantic import Field
 from metajudge.agents import ReplyProblemsError
 from metajudge.agents.exchange import Spent, ask
 from metajudge.agents.parse import load_object
+from metajudge.agents.schema import object_schema
 from metajudge.errors import ConfigurationError
 from metajudge.prompts.criteria import TEMPLATES, render_criteria, render_criteria_system
 from metajudge.prompts.ranking import ShownCriterion
@@ -129,15 +130,9 @@ def shown_criteria(criteria: Sequence[Criterion]) -> list[ShownCriterion]:
 
 
 def _schema() -> OutputSchema:
-    properties: dict[str, Any] = {
-        "text": {"type": "string"},
-        "weight": {"type": "integer", "enum": list(WEIGHTS)},
-    }
-    one = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+    one = object_schema({"text": {"type": "string"}, "weight": {"type": "integer", "enum": list(WEIGHTS)}})
     slots = {name: one if place < FEWEST else {"anyOf": [one, {"type": "null"}]} for place, name in enumerate(_SLOTS)}
-    return OutputSchema(
-        "criteria", {"type": "object", "properties": slots, "required": list(slots), "additionalProperties": False}
-    )
+    return OutputSchema("criteria", object_schema(slots))
 
 
 _SLOTS = tuple(f"c{number}" for number in range(1, MOST + 1))
