@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from metajudge.exit_codes import RunCounts
 
 from metajudge.errors import FailureKind
-from metajudge.exit_codes import RunCounts
 from metajudge.panels.config import PanelConfig
 from metajudge.providers.batch_queue import BatchSettings
 from metajudge.providers.budget import Budget

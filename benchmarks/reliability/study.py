@@ -7,13 +7,14 @@ from pathlib import Path
 
 from metajudge.clash.clash import Clash, Judge
 from metajudge.clash.record import ClashRecord
-from metajudge.errors import ConfigurationError
 from metajudge.exit_codes import RunCounts
+from metajudge.runs.output_files import written_to
+
+from metajudge.errors import ConfigurationError
 from metajudge.panels.config import PanelConfig
 from metajudge.readers import Reject
 from metajudge.readers.preferences import read_preferences
 from metajudge.runs.loop import Stop
-from metajudge.runs.output_files import written_to
 from metajudge.types import Item
 from metajudge.types.location import StoreLocation
 from metajudge.vetting.engine import Engine

@@ -35,10 +35,10 @@ from metajudge.cli.sending import (
 from metajudge.decision import DEFAULT_CASE_POLICY, Policy, case_rubric, load_policy
 from metajudge.errors import ConfigurationError
 from metajudge.feedback.in_force import policy_in_force
-from metajudge.runs.outputs import OrderedFile, write_lines
 from metajudge.rubric.yaml_documents import looks_like_path
 from metajudge.runs.exit_codes import exit_code
 from metajudge.runs.loop import RunEnd, Stop
+from metajudge.runs.outputs import OrderedFile, write_lines
 from metajudge.runs.progress import Progress
 from metajudge.session import Session
 from metajudge.settings import Settings

@@ -261,8 +261,8 @@ def _total(source: Any) -> int:
 async def _stored_keys(panel: Any, source: Any, where: StoreLocation) -> set[str]:
     """What need not be asked again; nothing where there is no store, or it cannot be read now."""
     from metajudge.errors import StoreError
-    from metajudge.vetting.estimate import stored_keys
     from metajudge.store import open_store
+    from metajudge.vetting.estimate import stored_keys
 
     if not where.exists():
         return set()

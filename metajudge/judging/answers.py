@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from metajudge.agents.exchange import Spent
 from metajudge.clashes.record import CandidateAnswer
 from metajudge.concurrency import all_of
 from metajudge.errors import FailureKind, ProviderError
-from metajudge.judging.exchange import Spent
 from metajudge.providers.model import Message, Model, ModelRequest, Parameters
 from metajudge.providers.wrapper import CallAttempt
 from metajudge.types import Failure, Item, Reply, Usage, text_digest, valid_text

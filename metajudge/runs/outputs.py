@@ -3,7 +3,6 @@
 A disk that is full is told with the file's name and what to do, in place of a bare ``OSError``.
 """
 
-import errno
 import os
 from array import array
 from collections.abc import Iterable, Iterator, Mapping

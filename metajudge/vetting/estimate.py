@@ -16,7 +16,6 @@ from metajudge.strategies import Panel, StrategyName
 from metajudge.strategies.rejudge import judge_of
 from metajudge.types import Judgment, Status
 
-
 KEYS_AT_ONCE = 1_000
 """Assessments looked up in one query."""
 
