@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from metajudge.agents.exchange import Spent
-from metajudge.clashes.record import CandidateAnswer, ClashRecord, JudgeVote, Role, Score, Status
+from metajudge.clashes.record import ClashRecord, JudgeVote, Role, Score, Status
 from metajudge.clashes.tally import Tally, Voter, check_panel, tally
 from metajudge.concurrency import all_of
 from metajudge.errors import ConfigurationError
 from metajudge.installation import __version__
-from metajudge.judging.answers import COPIES_APART, Candidate, copies, gather_answers
+from metajudge.judging.answers import COPIES_APART, Candidate, CandidateAnswer, copies, gather_answers
 from metajudge.judging.blinding import blind
 from metajudge.judging.blinding_report import RULE
 from metajudge.judging.criteria import (

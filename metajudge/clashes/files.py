@@ -10,9 +10,9 @@ from typing import Any
 
 from pydantic import ValidationError, model_validator
 
+from metajudge.clashes.judgments import judgments_of_clash
 from metajudge.clashes.record import ClashRecord
 from metajudge.errors import InputError
-from metajudge.judging.records import judgments_of_clash
 from metajudge.readers.items import open_items
 from metajudge.readers.jsonl import write_jsonl
 from metajudge.readers.lines import Line, Reject, Source, read_lines

@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import Field, ValidationInfo, field_validator
 
 from metajudge.clashes.tally import Tally, Voter, tally, why_no_unanimity
+from metajudge.judging.answers import CandidateAnswer
 from metajudge.judging.blinding_report import BlindingReport
 from metajudge.judging.criteria import CriteriaSet
 from metajudge.types import Failure, Ranking, Verdict
@@ -22,40 +23,6 @@ RETRY_RULE = (
 
 Status = Literal["ok", "tie", "no_verdict", "error"]
 Role = Literal["panel", "voter", "observer"]
-
-
-class CandidateAnswer(Finite):
-    """One candidate's answer, or why there is none.
-
-    Attributes:
-        name: what the candidate is called in verdicts; never shown to a judge.
-        source: ``generated`` in this evaluation, or ``given``.
-        text: may be empty (a model may answer nothing); None where it failed.
-        hidden_names: names in the text that were hidden from the judges; the record's ``blinding`` says where.
-        finish: why generation ended; ``length`` means that the answer was cut.
-        cost_usd: None where unknown; 0 for given answers, which cost nothing here.
-        latency_s: None for given answers.
-        first_token_s: seconds to the first piece of text; None with the reason in ``first_token_absent``.
-    """
-
-    name: str
-    model: str | None = None
-    endpoint: str | None = None
-    reported_model: str | None = None
-    source: Literal["generated", "given"]
-    text: str | None
-    text_digest: str | None
-    hidden_names: tuple[str, ...] = ()
-    finish: str | None = None
-    failure: Failure | None = None
-    replied: bool = True
-    cost_usd: float | None = 0.0
-    latency_s: float | None = None
-    first_token_s: float | None = None
-    first_token_absent: str | None = None
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    request_digest: str | None = None
 
 
 class Score(Finite):
