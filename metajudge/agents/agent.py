@@ -91,9 +91,7 @@ class Agent:
         def read(text: str) -> dict[str, CriterionScore]:
             return parse_reply(text, self.rubric)
 
-        answer = await ask(
-            self.model, request, read, asked=self.name, retry=retry, prompt_version=self.prompt_version
-        )
+        answer = await ask(self.model, request, read, asked=self.name, retry=retry, prompt_version=self.prompt_version)
         return _result(self, answer)
 
     def request(

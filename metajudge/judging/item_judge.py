@@ -106,8 +106,6 @@ class ItemJudge:
 
             shown, blinding = await blinded_item(item)
         request = request_of(shown)
-        answer = await ask(
-            self.model, request, read, asked=self.name, retry=retry, prompt_version=self.prompt_version
-        )
+        answer = await ask(self.model, request, read, asked=self.name, retry=retry, prompt_version=self.prompt_version)
         fields = reply_fields(self.name, self.model, request, answer) | {"item": item, "blinding": blinding}
         return answer, fields if answer.value is None else fields | {"text": answer.value.reasoning}

@@ -3,11 +3,11 @@
 import json
 
 import pytest
-from metajudge.panel_file import load_panel_file
 from typer.testing import CliRunner
 
 from metajudge.cli.app import app
 from metajudge.errors import ConfigurationError
+from metajudge.panels.config import load_panel_file
 from metajudge.readers import write_jsonl
 from tests.doubles.judgments import judgment
 from tests.doubles.llm_server import LLMServer, score_answer

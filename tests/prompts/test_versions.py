@@ -3,11 +3,11 @@
 import json
 
 import pytest
-from metajudge.assembly import build_vetter
-from metajudge.panel_file import PanelConfig, panel_config
 
 from metajudge import Engine
 from metajudge.errors import ConfigurationError
+from metajudge.panels.building import build_vetter
+from metajudge.panels.config import PanelConfig, panel_config
 from metajudge.prompts import judge, meta_judge
 from metajudge.prompts.templates import prompts_digest, render, template_names
 from metajudge.prompts.versions import check_version, prompt_sets
