@@ -64,7 +64,7 @@ async def peers(running: ServiceDep, body: PeersRequest) -> PeerFindings:
 
 
 def _ranked(body: RankRequest) -> dict[str, Any]:
-    from metajudge.readers.ballots import BallotFile, FileBallot
+    from metajudge.readers.rankings import FileBallot, RankingFile
 
     limit = SEARCH_S if body.rule is Rule.KEMENY else None
     options = rule_options(body.rule, body.ties, body.unranked, None, limit, body.prior)
@@ -78,7 +78,7 @@ def _ranked(body: RankRequest) -> dict[str, Any]:
         for line, (ranking, weight) in enumerate(rows, 1)
     )
     names = None if body.candidates is None else tuple(body.candidates)
-    return as_data(result, profile, BallotFile("request", "jsonl", names, ballots, ()), options)
+    return as_data(result, profile, RankingFile("request", "jsonl", names, ballots, ()), options)
 
 
 def _analysed(body: PeersRequest) -> PeerFindings:

@@ -8,11 +8,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import ValidationError, model_validator
 
+from metajudge.clashes.judgments import judgments_of_clash
 from metajudge.clashes.record import ClashRecord
 from metajudge.errors import InputError
-from metajudge.judging.records import judgments_of_clash
 from metajudge.readers.items import open_items
 from metajudge.readers.jsonl import write_jsonl
 from metajudge.readers.lines import Line, Reject, Source, read_lines
@@ -20,6 +20,7 @@ from metajudge.readers.reasons import reason_of
 from metajudge.report.files import check_report_path, check_writable
 from metajudge.runs.outputs import let_go, written_to
 from metajudge.types import Item, text_digest
+from metajudge.types.frozen import Frozen
 
 UNANSWERED = "unanswered"
 """The id of the placeholder response in an item whose candidates have yet to answer."""
@@ -36,10 +37,8 @@ class Questions:
     from_file: bool = False
 
 
-class _Prompt(BaseModel):
+class _Prompt(Frozen):
     """A line of a file of prompts; what an item's line holds besides is left to it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str
     question: str

@@ -29,7 +29,7 @@ def inspect(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Say which format a file has, guess which column is what, show some records as they would be read, and count.
+    """Say which format a file has and which column is what; show some records as they would be read, and count.
 
     No model is asked; only --save keeps anything. Exit code 1: the file cannot be read as judgments before something is
     said (see the problems); with --strict also where single records cannot be read.

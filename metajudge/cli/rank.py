@@ -53,12 +53,12 @@ def rank(
     Exit code 1: the time limit came before the proof.
     """
     from metajudge.errors import UnprovenError
-    from metajudge.readers.ballots import read_ballots
+    from metajudge.readers.ranking_files import read_ranking_file
     from metajudge.runs.exit_codes import ExitCode
     from metajudge.voting.options import as_data, count_ballots, rule_options
 
     options = rule_options(rule, ties, unranked, max_optima, time_limit, prior, flags=True)
-    file = read_ballots(ballots, reading.mapping)
+    file = read_ranking_file(ballots, reading.mapping)
     if reading.mapping is not None:
         keep_mapping([str(ballots)], {str(ballots): "mapped"}, reading.mapping)
     refuse_bad_lines(file.rejects, reading.strict)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from metajudge.readers.ballots import BallotFile
+from metajudge.readers.rankings import RankingFile
 from metajudge.report.document import Cell, Column, Table
 from metajudge.report.text import table_to_text
 from metajudge.voting import BradleyTerry, Consensus, Kemeny, PlackettLuce, Profile
@@ -26,7 +26,7 @@ _SCORES = {
 }
 
 
-def as_text(result: Consensus, profile: Profile, file: BallotFile, options: dict[str, Any]) -> str:
+def as_text(result: Consensus, profile: Profile, file: RankingFile, options: dict[str, Any]) -> str:
     """The result for people: one table, then what to know about it."""
     weight = float(profile.total_weight)
     ballots = f"{len(file.ballots)} ballot{'s' * (len(file.ballots) != 1)}" + (

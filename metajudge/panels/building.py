@@ -6,9 +6,10 @@ from pathlib import Path
 
 from metajudge.agents import Agent
 from metajudge.calibration.agent_scores import scoring_model
-from metajudge.calibration.cascade import CascadePlan, load_cascade_plan
+from metajudge.calibration.cascade import CascadePlan
 from metajudge.errors import ConfigurationError
 from metajudge.panels.config import AgentConfig, PanelConfig, Route, Weights
+from metajudge.prompts.versions import check_version
 from metajudge.providers.limits import LimitSettings
 from metajudge.providers.model import Endpoint, Model, Parameters
 from metajudge.providers.notices import NO_LOGPROBS, not_sent
@@ -147,6 +148,7 @@ class _Assembly:
         built = {
             name: build_agent_model(agent, self.resources, self.models) for name, agent in self._named_agents().items()
         }
+        check_version(self.config.prompt_version)
         default = self._panel(None, Route(), built)
         routes = {category: self._panel(category, route, built) for category, route in self.config.routes.items()}
         return Vetter(default, routes, self.config.seed, self.resources.notices.say)
@@ -204,6 +206,8 @@ class _Assembly:
                 "strategy cascade needs a plan: make one with `metajudge calibrate cascade`, and name it in the panel "
                 "file ([cascade] plan = FILE)"
             )
+        from metajudge.calibration.files import load_cascade_plan  # with NumPy, which other panels do without
+
         plan = load_cascade_plan(Path(given.plan)).with_band(given.band)
         names = {name for stage in plan.stages for name in stage.agents}
         here = {agent.name: agent for agent in agents}
@@ -249,6 +253,7 @@ class _Assembly:
             explanations_first=agent.explanations_first,
             scoring=agent.score,
             samples=agent.samples,
+            prompt_version=self.config.prompt_version,
         )
 
     def _say_what_is_dropped(self, agent: AgentConfig, name: str, model: Model) -> None:

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from metajudge import __version__
 from metajudge.errors import InputError
+from metajudge.installation import __version__
 from metajudge.judging.blinding import identifying_names
 from metajudge.judging.blinding_report import BlindingTotals, blinding_totals
 from metajudge.judging.ranking import templates_digest

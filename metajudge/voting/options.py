@@ -3,6 +3,7 @@
 Light to import: what counts is loaded where it is used.
 """
 
+import time
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from metajudge.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from metajudge.readers.ballots import BallotFile
+    from metajudge.readers.rankings import RankingFile
     from metajudge.voting import Consensus, Profile
     from metajudge.voting.ballots import Ballots, Weight
 
@@ -139,11 +140,12 @@ def count_ballots(
     from metajudge import voting
 
     profile = voting.read_profile(rankings, candidates, weights)
-    result: Consensus = getattr(voting, rule)(profile, **options)
+    clock = {"clock": time.monotonic} if rule is Rule.KEMENY else {}
+    result: Consensus = getattr(voting, rule)(profile, **options, **clock)
     return result, profile
 
 
-def as_data(result: "Consensus", profile: "Profile", file: "BallotFile", options: dict[str, Any]) -> dict[str, Any]:
+def as_data(result: "Consensus", profile: "Profile", file: "RankingFile", options: dict[str, Any]) -> dict[str, Any]:
     """A result as plain data, with what is to be known about it."""
     from metajudge.voting import BradleyTerry, Kemeny, PlackettLuce, RankedPairs, WeightedBorda
 
@@ -188,7 +190,7 @@ def as_data(result: "Consensus", profile: "Profile", file: "BallotFile", options
     return data
 
 
-def warnings_of(result: "Consensus", profile: "Profile", file: "BallotFile", options: dict[str, Any]) -> Iterator[str]:
+def warnings_of(result: "Consensus", profile: "Profile", file: "RankingFile", options: dict[str, Any]) -> Iterator[str]:
     """What is to be known about a result, a sentence each."""
     from metajudge.voting import BradleyTerry, Kemeny, PlackettLuce, RankedPairs, WeightedBorda
 

@@ -6,8 +6,9 @@ import numpy as np
 import orjson
 import pytest
 
-from metajudge.calibration.calibration import Predictions, in_domain, load_calibration
+from metajudge.calibration.calibration import Predictions, in_domain
 from metajudge.calibration.domain import Mark
+from metajudge.calibration.files import load_calibration, save_calibration
 from metajudge.calibration.fit import fit_calibration, judge_groups, out_of_fold
 from metajudge.calibration.guarantee import guaranteed_threshold
 from metajudge.calibration.quality import log_losses
@@ -64,10 +65,10 @@ def test_models_are_compared_and_the_best_is_taken(fitted):
 
 
 def test_saved_and_read_again_it_gives_the_same_probabilities_and_the_same_bytes(fitted, fresh, tmp_path):
-    fitted.save(tmp_path / "cal.json")
+    save_calibration(fitted, tmp_path / "cal.json")
     again = load_calibration(tmp_path / "cal.json")
     assert np.array_equal(values(again.probabilities(fresh)), values(fitted.probabilities(fresh)))
-    again.save(tmp_path / "again.json")
+    save_calibration(again, tmp_path / "again.json")
     assert (tmp_path / "cal.json").read_bytes() == (tmp_path / "again.json").read_bytes()
 
 

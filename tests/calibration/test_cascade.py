@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from metajudge.calibration.cascade import CascadePlan, CascadeStage, load_cascade_plan
+from metajudge.calibration.cascade import CascadePlan, CascadeStage
 from metajudge.calibration.cascade_fit import (
     StagedScores,
     choose_band,
@@ -16,6 +16,7 @@ from metajudge.calibration.cascade_fit import (
     run_cascade,
 )
 from metajudge.calibration.cascade_scores import staged_scores
+from metajudge.calibration.files import load_cascade_plan
 from metajudge.errors import InputError
 from metajudge.types import Assessment
 from tests.doubles.judgments import judgment

@@ -146,7 +146,19 @@ def test_every_command_ends_its_help_with_the_table(name, command):
 
 @pytest.mark.parametrize(
     "name",
-    ["vet", "judge", "clash", "case", "peers", "bench", "rank", "inspect", "calibrate fit", "export preferences"],
+    [
+        "vet",
+        "judge",
+        "clash",
+        "case",
+        "peers",
+        "bench judgebench",
+        "bench reliability",
+        "rank",
+        "inspect",
+        "calibrate fit",
+        "export preferences",
+    ],
 )
 def test_what_reads_lines_takes_strict(name):
     command = dict(commands(app))[name]

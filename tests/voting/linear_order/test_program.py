@@ -1,5 +1,4 @@
 import math
-import time
 from fractions import Fraction
 
 import numpy as np
@@ -49,7 +48,7 @@ def test_without_time_the_best_order_comes_with_a_bound_below_it():
     source = np.random.default_rng(1)
     lead = source.integers(-4, 5, (30, 30))
     excess = np.maximum(lead - lead.T, 0).astype(float)
-    stopped = solve(excess, 1, deadline=time.monotonic() - 1)
+    stopped = solve(excess, 1, lambda: -1.0)
     proven = solve(excess, 1)
     assert not stopped.proven
     assert stopped.bound <= proven.cost <= stopped.cost

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from metajudge.errors import InputError
-from metajudge.readers.ballots import BallotFile, FileBallot, Groups
 from metajudge.readers.containers import Container, container_of
 from metajudge.readers.detect import Shape, shape_of
 from metajudge.readers.lines import Line, Reject, Source, read_lines
 from metajudge.readers.mapping import FieldMap
+from metajudge.readers.rankings import FileBallot, Groups, RankingFile
 from metajudge.readers.saved_maps import saved_map
 from metajudge.readers.source import open_judgments
 from metajudge.types import AnyVerdict, Grade, Judgment, Pairwise
@@ -52,7 +52,7 @@ def are_slots(ids: tuple[str, ...]) -> bool:
     return any(placed) or all(_LETTERED.fullmatch(name) is not None for name in ids)
 
 
-def read_judged_ballots(source: Source, mapping: FieldMap | None = None) -> BallotFile:
+def read_judged_rankings(source: Source, mapping: FieldMap | None = None) -> RankingFile:
     """Reads every verdict as a ballot on models; what is no ballot is left out with its reason.
 
     Where no judgment names its models, the responses' ids are the candidates, if they name any (see :func:`are_slots`)
@@ -101,7 +101,7 @@ class _Found:
     def reject(self, judgment: Judgment, number: int, reason: str) -> None:
         self.rejects.append(Reject(self.name, number, f"{judgment.id}: {reason}", str(judgment.verdict)))
 
-    def file(self) -> BallotFile:
+    def file(self) -> RankingFile:
         ballots = self.named
         if not ballots and not self.slots and self._recur():
             ballots = [ballot for _, ballot in self.by_id]
@@ -112,7 +112,7 @@ class _Found:
         if not ballots and self.slots:
             raise InputError(_nobody(self.name, self.slots))
         rejects = sorted(self.rejects, key=lambda one: one.line)
-        return BallotFile(self.name, "judgments", None, tuple(ballots), tuple(rejects))
+        return RankingFile(self.name, "judgments", None, tuple(ballots), tuple(rejects))
 
     def _recur(self) -> bool:
         """Whether some response id stands in several items, as a candidate's name does."""

@@ -4,7 +4,8 @@ from fractions import Fraction
 import pytest
 
 from metajudge.errors import InputError
-from metajudge.readers.ballots import ranking_from_text, read_ballots, weight_of
+from metajudge.readers.ranking_files import read_ranking_file
+from metajudge.readers.rankings import ranking_from_text, weight_of
 
 PREFLIB = """# FILE NAME: 00001-00000001.toc
 # DATA TYPE: toc
@@ -25,7 +26,7 @@ def written(tmp_path, name, text):
 
 
 def rankings(path):
-    found = read_ballots(path)
+    found = read_ranking_file(path)
     assert not found.rejects, found.rejects[0]
     return [ballot.ranking for ballot in found.ballots]
 
@@ -37,7 +38,7 @@ def test_a_bare_list_a_line_is_a_ballot_as_the_python_functions_take_it(tmp_path
 
 def test_lines_among_bare_lists_that_hold_no_ballot_are_left_out_with_their_reason(tmp_path):
     lines = ['["a", "b"]', '["b", "b"]', '{"ranking": ["a"]}', "[]", '["a"', '["a", 1]']
-    found = read_ballots(written(tmp_path, "bare.jsonl", "\n".join(lines)))
+    found = read_ranking_file(written(tmp_path, "bare.jsonl", "\n".join(lines)))
     assert [ballot.line for ballot in found.ballots] == [1]
     reasons = [str(reject) for reject in found.rejects]
     for reason, words in zip(reasons, ["'b' twice", "is no list", "is empty", "not JSON", "holds 1"], strict=True):
@@ -52,7 +53,7 @@ def test_jsonl_lists_groups_text_weights_and_voters(tmp_path):
         "",
         '{"verdict": "a>>b"}',
     ]
-    found = read_ballots(written(tmp_path, "b.jsonl", "\n".join(lines)))
+    found = read_ranking_file(written(tmp_path, "b.jsonl", "\n".join(lines)))
     assert found.format == "jsonl"
     assert found.candidates is None
     assert [ballot.ranking for ballot in found.ballots] == [
@@ -83,7 +84,7 @@ def test_bad_lines_are_left_out_with_reasons_not_guessed(tmp_path):
         '{"winner": "a"}',
         '{"ranking": "a > > b"}',
     ]
-    found = read_ballots(written(tmp_path, "b.jsonl", "\n".join(lines)))
+    found = read_ranking_file(written(tmp_path, "b.jsonl", "\n".join(lines)))
     assert len(found.ballots) == 1
     reasons = [reject.reason for reject in found.rejects]
     assert [reject.line for reject in found.rejects] == list(range(2, 14))
@@ -96,13 +97,13 @@ def test_bad_lines_are_left_out_with_reasons_not_guessed(tmp_path):
 def test_csv_with_a_ranking_a_row(tmp_path):
     path = written(tmp_path, "b.csv", "voter,weight,ranking\nx,2,b > a=c\ny,,a>b\n")
     assert rankings(path) == [(("b",), ("a", "c")), (("a",), ("b",))]
-    assert [ballot.weight for ballot in read_ballots(path).ballots] == [2, 1]
+    assert [ballot.weight for ballot in read_ranking_file(path).ballots] == [2, 1]
 
 
 def test_csv_with_a_column_a_candidate_has_lower_ranks_first_and_empty_cells_unranked(tmp_path):
     path = written(tmp_path, "b.csv", "judge,a,b,c\nx,2,1,10\ny,1,1,\nz,,,3\n")
     assert rankings(path) == [(("b",), ("a",), ("c",)), (("a", "b"),), (("c",),)]
-    assert read_ballots(path).candidates == ("a", "b", "c")
+    assert read_ranking_file(path).candidates == ("a", "b", "c")
 
 
 def test_csv_with_a_place_a_row(tmp_path):
@@ -132,11 +133,11 @@ def test_tsv_and_gzip_and_a_byte_order_mark(tmp_path):
 )
 def test_csv_that_holds_no_ballot_says_why(tmp_path, text, message):
     with pytest.raises(InputError, match=message):
-        read_ballots(written(tmp_path, "b.csv", text))
+        read_ranking_file(written(tmp_path, "b.csv", text))
 
 
 def test_preflib_names_counts_ties_and_commas_in_names(tmp_path):
-    found = read_ballots(written(tmp_path, "x.toc", PREFLIB))
+    found = read_ranking_file(written(tmp_path, "x.toc", PREFLIB))
     assert not found.rejects
     assert found.format == "preflib"
     assert found.candidates == ("Apple pie", "Bread, with salt", "Cake")
@@ -148,9 +149,9 @@ def test_preflib_names_counts_ties_and_commas_in_names(tmp_path):
 
 
 def test_preflib_is_known_by_its_content_and_in_its_former_format(tmp_path):
-    assert read_ballots(written(tmp_path, "x.txt", PREFLIB)).format == "preflib"
+    assert read_ranking_file(written(tmp_path, "x.txt", PREFLIB)).format == "preflib"
     former = "3\n1,Apple\n2,Bread\n3,Cake\n5,5,2\n3,1,{2,3}\n2,3\n"
-    found = read_ballots(written(tmp_path, "x.toi", former))
+    found = read_ranking_file(written(tmp_path, "x.toi", former))
     assert [ballot.ranking for ballot in found.ballots] == [(("Apple",), ("Bread", "Cake")), (("Cake",),)]
 
 
@@ -168,7 +169,7 @@ def test_preflib_is_known_by_its_content_and_in_its_former_format(tmp_path):
     ],
 )
 def test_preflib_orders_that_contradict_the_file_are_rejected(tmp_path, old, new, message):
-    found = read_ballots(written(tmp_path, "x.txt", PREFLIB.replace(old, new)))
+    found = read_ranking_file(written(tmp_path, "x.txt", PREFLIB.replace(old, new)))
     assert message in found.rejects[0].reason
 
 
@@ -184,16 +185,16 @@ def test_preflib_orders_that_contradict_the_file_are_rejected(tmp_path, old, new
 )
 def test_preflib_that_cannot_be_read(tmp_path, text, message):
     with pytest.raises(InputError, match=message):
-        read_ballots(written(tmp_path, "x.soc", text))
+        read_ranking_file(written(tmp_path, "x.soc", text))
 
 
 def test_files_that_are_no_text(tmp_path):
     with pytest.raises(InputError, match="cannot read"):
-        read_ballots(tmp_path / "missing.csv")
+        read_ranking_file(tmp_path / "missing.csv")
     path = tmp_path / "x.csv"
     path.write_bytes(b"voter,ranking\nx,caf\xe9 > b\n")
     with pytest.raises(InputError, match="not UTF-8"):
-        read_ballots(path)
+        read_ranking_file(path)
 
 
 def test_weights_are_exact():

@@ -1,32 +1,24 @@
-"""Ballots in: files of rankings as JSONL, CSV or PrefLib, recognised by what they hold."""
+"""Ballots of files: their rankings as data and as text, and files that hold one ranking a line."""
 
 import io
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from metajudge.errors import InputError
-from metajudge.readers.lines import Reject, Source, open_bytes, read_lines
-
-if TYPE_CHECKING:
-    from metajudge.readers.mapping import FieldMap
+from metajudge.readers.lines import Line, Reject, Source, open_bytes, read_lines
+from metajudge.readers.reader import each, split
 
 Groups: TypeAlias = tuple[tuple[str, ...], ...]
 Format: TypeAlias = Literal["jsonl", "csv", "preflib", "judgments"]
-
-PREFLIB_SUFFIXES = (".soc", ".soi", ".toc", ".toi")
 
 VOTERS = ("voter", "evaluator", "judge", "ballot")
 """Fields and columns that may name the voter."""
 
 QUESTIONS = ("question_id", "question", "item")
 """Fields and columns that may name the question a ballot is about."""
-
-_LONGEST_RANKING = 1 << 20
-"""Bytes of a first line that is looked at as a bare ranking."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +41,7 @@ class FileBallot:
 
 
 @dataclass(frozen=True, slots=True)
-class BallotFile:
+class RankingFile:
     """What a file of ballots holds.
 
     Attributes:
@@ -68,104 +60,30 @@ class BallotFile:
     rejects: tuple[Reject, ...]
 
 
-def read_ballots(path: Path | str, mapping: "FieldMap | None" = None) -> BallotFile:
-    """Reads a file of rankings, plain or gzip.
-
-    - JSONL: objects with ``ranking`` (or ``verdict``): a list of candidates or of groups of tied ones, or text such as
-      ``"B > A = C"``; optionally ``weight``, a voter and a question. Or the bare list, one a line.
-    - CSV (or TSV): a column ``ranking`` with such text; or columns ``candidate`` and ``rank`` with a voter, a row a
-      place; or a column a candidate, with ranks in the cells (empty: not ranked). Optionally ``weight``, a voter and a
-      question.
-    - PrefLib: ``.soc``, ``.soi``, ``.toc``, ``.toi``, in its present or its former format.
-    - Judgments in any format that :func:`metajudge.readers.open_judgments` reads: each verdict ranks the models that
-      wrote the responses; see :func:`metajudge.readers.judged_ballots.read_judged_ballots`.
-
-    Args:
-        path: the file.
-        mapping: which column of a table of judgments is what.
-
-    Raises:
-        InputError: the file cannot be read, is none of these, or holds no ballot; or it holds judgments that do not
-            say which models wrote the responses.
-    """
-    from metajudge.readers.ballots_csv import read_csv_ballots
-    from metajudge.readers.judged_ballots import holds_judgments, read_judged_ballots
-    from metajudge.readers.preflib import read_preflib
-
-    source = Source(Path(path), str(path))
-    readers: dict[Format, Callable[[Source], BallotFile]] = {
-        "jsonl": read_json_ballots,
-        "csv": read_csv_ballots,
-        "preflib": read_preflib,
-    }
-    suffix = Path(source.name.removesuffix(".gz")).suffix
-    if mapping is None and suffix not in PREFLIB_SUFFIXES and _holds_bare_rankings(source):
-        found = read_bare_rankings(source)
-    elif suffix not in PREFLIB_SUFFIXES and (mapping is not None or holds_judgments(source)):
-        found = read_judged_ballots(source, mapping)
-    else:
-        found = readers[_format_of(source)](source)
-    if not found.ballots:
-        why = f": {found.rejects[0]}" if found.rejects else " (it is empty)"
-        raise InputError(f"{source.name} holds no ballot{why}")
-    return found
+def ranking_file(
+    source: Source,
+    form: Format,
+    rows: Iterable[Line | Reject],
+    read: Callable[[Line], FileBallot],
+    candidates: tuple[str, ...] | None = None,
+) -> RankingFile:
+    """A file of which every row is a ballot; ``read`` raises :class:`InputError` where one is none."""
+    ballots, rejects = split(each(source, rows, read))
+    return RankingFile(source.name, form, candidates, tuple(ballots), tuple(rejects))
 
 
-def _format_of(source: Source) -> Format:
-    if Path(source.name.removesuffix(".gz")).suffix in PREFLIB_SUFFIXES:
-        return "preflib"
-    with open_bytes(source) as stream:
-        head = stream.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()
-    if head.startswith(b"{"):
-        return "jsonl"
-    return "preflib" if head.startswith(b"#") else "csv"
+def read_ranking_lines(source: Source) -> RankingFile:
+    """Reads one object a line; see :func:`metajudge.readers.ranking_files.read_ranking_file`."""
+    return ranking_file(source, "jsonl", read_lines(source), lambda line: _json_ballot(line.data, line.number))
 
 
-def read_json_ballots(source: Source) -> BallotFile:
-    """Reads one object a line; see :func:`read_ballots`."""
-    ballots: list[FileBallot] = []
-    rejects: list[Reject] = []
-    for line in read_lines(source):
-        if isinstance(line, Reject):
-            rejects.append(line)
-            continue
-        try:
-            ballots.append(_json_ballot(line.data, line.number))
-        except InputError as error:
-            rejects.append(source.reject(line.number, str(error), line.raw))
-    return BallotFile(source.name, "jsonl", None, tuple(ballots), tuple(rejects))
+def read_bare_rankings(source: Source) -> RankingFile:
+    """Reads one list a line, as :func:`metajudge.voting.kemeny` takes them."""
+    texts = (Line(number, text.encode(), {}) for number, text in enumerate(text_lines(source), start=1) if text.strip())
+    return ranking_file(source, "jsonl", texts, lambda line: _bare_ballot(line.raw, line.number))
 
 
-def _holds_bare_rankings(source: Source) -> bool:
-    """Whether the first line is a JSON list of names or of groups of them."""
-    if source.path.is_dir():
-        return False
-    with open_bytes(source) as stream:
-        head = stream.readline(_LONGEST_RANKING).removeprefix(b"\xef\xbb\xbf").strip()
-    if not head.startswith(b"["):
-        return False
-    try:
-        entries = json.loads(head)
-    except (ValueError, RecursionError):
-        return False
-    return all(isinstance(name, str) for entry in entries for name in (entry if isinstance(entry, list) else [entry]))
-
-
-def read_bare_rankings(source: Source) -> BallotFile:
-    """Reads one list a line, as :func:`metajudge.voting.kemeny` takes them; see :func:`read_ballots`."""
-    ballots: list[FileBallot] = []
-    rejects: list[Reject] = []
-    for number, line in enumerate(text_lines(source), start=1):
-        if not line.strip():
-            continue
-        try:
-            ballots.append(_bare_ballot(line, number))
-        except InputError as error:
-            rejects.append(source.reject(number, str(error), line.encode()))
-    return BallotFile(source.name, "jsonl", None, tuple(ballots), tuple(rejects))
-
-
-def _bare_ballot(line: str, number: int) -> FileBallot:
+def _bare_ballot(line: bytes, number: int) -> FileBallot:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
