@@ -10,7 +10,7 @@ from metajudge.providers.scripted import ScriptedModel
 from metajudge.runs.loop import RunEnd, Stop
 from metajudge.session import Session
 from metajudge.store import open_store
-from tests.doubles.judging import item, prefers, shown_texts, verdict
+from tests.doubles.judging import item, prefers, verdict
 
 ITEMS = [item(f"i{number}") for number in range(3)]
 
