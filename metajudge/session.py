@@ -192,6 +192,7 @@ class Session:
         Raises:
             ConfigurationError: no agent, two of one name, no key, no price under a budget, or a session not open.
         """
+        resources = self.resources
         configs = list(self.config.agents) if agents is None else [self._configured(one) for one in agents]
         found: dict[str, Respondent] = {}
         for config in configs:
@@ -202,9 +203,9 @@ class Session:
                 )
             dropped = unused_settings(config, weighted=weighted)
             if dropped:
-                self._notices.say(f"agent {name}: {', '.join(dropped)} not used: only vetting uses this")
+                self._notices.say(f"agent {name}: {', '.join(dropped)} dropped: only vetting uses such settings")
             self._keys.register(config)
-            model = build_agent_model(config, self.resources, self.objects, streaming=streaming)
+            model = build_agent_model(config, resources, self.objects, streaming=streaming)
             parameters = parameters_of(config, self.config.seed)
             found[name] = Respondent(name, model, parameters, config.weight, dropped)
         return list(found.values())
