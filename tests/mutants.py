@@ -72,7 +72,9 @@ def places(tree: ast.Module) -> Iterator[ast.AST]:
         if _fault(node) is not None:
             yield node
         for name, value in ast.iter_fields(node):
-            if name in ("annotation", "returns", "decorator_list", "bases", "keywords") and not isinstance(node, ast.Call):
+            if name in ("annotation", "returns", "decorator_list", "bases", "keywords") and not isinstance(
+                node, ast.Call
+            ):
                 continue
             for child in value if isinstance(value, list) else [value]:
                 if isinstance(child, ast.AST):
@@ -106,11 +108,12 @@ def _fault(node: ast.AST) -> str | None:
 
 
 def _is_text(node: ast.BinOp) -> bool:
-    return any(isinstance(one, ast.JoinedStr) or _is_none(one, str) for one in (node.left, node.right))
+    texts = (ast.Constant, ast.JoinedStr)
+    return any(isinstance(one, texts) and isinstance(getattr(one, "value", ""), str) for one in (node.left, node.right))
 
 
-def _is_none(node: ast.expr, kind: type = type(None)) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, kind)
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def planted(source: str, number: int) -> tuple[ast.Module, str]:
