@@ -23,7 +23,7 @@ from metajudge.providers.spec import AgentSpec
 from metajudge.providers.stack import Resources
 from metajudge.runs.loop import RunEnd, Stop
 from metajudge.runs.totals import RunTotals
-from metajudge.settings import Settings
+from metajudge.settings import DEFAULT_STORE, Settings
 from metajudge.store.protocol import RunRecord, Store
 from metajudge.types.location import PostgresUrl, StoreLocation
 
@@ -113,6 +113,14 @@ class Session:
         self._opened: Resources | None = None
         self._recorded = False
         self._finished = False
+
+    @classmethod
+    def for_estimate(cls, panel: PanelConfig) -> Self:
+        """A session whose models only render requests, for estimates: it needs no key and is not opened."""
+        session = cls(panel=panel)
+        session._keys = AgentKeys(panel, Settings(DEFAULT_STORE, Path()))
+        session._opened = Resources(key_for=lambda _spec: "not-sent", notices=session._notices)
+        return session
 
     async def __aenter__(self) -> Self:
         try:

@@ -12,9 +12,9 @@ from metajudge.cases.judge import CaseJudge
 from metajudge.cases.panel import CasePanel
 from metajudge.cases.records import keep_result, review_of
 from metajudge.cases.result import CaseResult
-from metajudge.judging.run import JudgmentFile
 from metajudge.runs.exit_codes import RunCounts
 from metajudge.runs.loop import Job, RunEnd, Stop, run_all
+from metajudge.runs.outputs import OrderedFile
 from metajudge.types import Usage
 from metajudge.vetting.engine import Engine
 
@@ -98,7 +98,7 @@ async def judge_cases(
     panel: CasePanel,
     cases: Sequence[Case],
     *,
-    file: JudgmentFile | None,
+    file: OrderedFile | None,
     summary: CaseSummary,
     workers: int,
     progress: Callable[[], None],

@@ -18,7 +18,7 @@ from metajudge.readers.jsonl import write_jsonl
 from metajudge.readers.lines import Line, Reject, Source, read_lines
 from metajudge.readers.reasons import reason_of
 from metajudge.report.files import check_report_path, check_writable
-from metajudge.runs.output_files import let_go, written_to
+from metajudge.runs.outputs import let_go, written_to
 from metajudge.types import Item, text_digest
 
 UNANSWERED = "unanswered"

@@ -316,7 +316,7 @@ def _ask(work: Any, plan: Any, options: dict[str, Any]) -> list[Any]:
 
 
 def _print_prices(work: Any, plan: Any) -> None:
-    from metajudge.runs.estimate import estimate_run
+    from metajudge.vetting.estimate import estimate_vetting
 
     if not plan.rows:
         typer.echo("Dry run: no agents are given, so nothing would be asked and nothing paid.")
@@ -324,7 +324,7 @@ def _print_prices(work: Any, plan: Any) -> None:
     judgments = work.decided()
     calls, tokens_in, tokens_out, dollars, unknown = 0, 0, 0, 0.0, set()
     for row in plan.rows:
-        found = estimate_run(row.panel, judgments[row.judge])
+        found = estimate_vetting(row.panel, judgments[row.judge])
         cost = "unknown" if found.cost_usd is None else f"${found.cost_usd:.2f}"
         typer.echo(f"  {row.name:<45} {found.judgments:>6} judgments {found.calls:>6} calls  {cost:>10}")
         calls, tokens_in, tokens_out = (

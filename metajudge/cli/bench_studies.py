@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from metajudge.runs.output_files import written_to
+from metajudge.runs.outputs import written_to
 from metajudge.types.location import StoreLocation
 
 if TYPE_CHECKING:

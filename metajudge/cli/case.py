@@ -78,8 +78,8 @@ def case(
     from metajudge.cli.case_report import print_estimate, print_report
     from metajudge.decision import DEFAULT_CASE_POLICY
     from metajudge.errors import ConfigurationError
-    from metajudge.judging.run import write_lines
     from metajudge.runs.exit_codes import exit_code
+    from metajudge.runs.outputs import write_lines
 
     if not 0 <= audit_share <= 1:
         raise ConfigurationError(f"the audited share must lie in 0..1, not {audit_share:g}; .05 audits one in twenty")
@@ -172,8 +172,8 @@ async def _run(
     from metajudge.cases.panel import CasePanel
     from metajudge.cases.run import case_judges, judge_cases
     from metajudge.decision import check_rubric
-    from metajudge.judging.run import JudgmentFile
     from metajudge.runs.loop import RunEnd, Stop
+    from metajudge.runs.outputs import OrderedFile
     from metajudge.runs.progress import Progress
     from metajudge.vetting.engine import Engine
 
@@ -186,7 +186,7 @@ async def _run(
         stop_on_interrupt(stop, RunEnd.INTERRUPTED)
         policy = await engine.policy_in_force(policy_name)
         check_rubric(policy, rubric)
-        file = stack.enter_context(JudgmentFile(out)) if out is not None else None
+        file = stack.enter_context(OrderedFile(out)) if out is not None else None
         progress = stack.enter_context(Progress(summary, engine, len(cases)))
         await judge_cases(
             engine,

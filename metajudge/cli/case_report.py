@@ -2,9 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import typer
 from rich.console import Console
 
 from metajudge.cases.reading import CaseInput
@@ -96,22 +94,12 @@ def _next(summary: CaseSummary) -> list[str]:
 
 def print_estimate(panel: PanelConfig, policy: Policy, rubric: Rubric, found: CaseInput, as_json: bool) -> None:
     """Prints what a run would take."""
-    import orjson
-
-    from metajudge.runs.estimate import estimate_cases
+    from metajudge.cases.estimate import estimate_cases
+    from metajudge.cli.estimates import print_estimate as print_it
 
     estimate = estimate_cases(panel, policy, rubric, found.cases)
-    if as_json:
-        data: dict[str, Any] = {"cases": len(found.cases), **estimate.to_json()}
-        typer.echo(orjson.dumps(data).decode())
-        return
-    cost = "unknown" if estimate.cost_usd is None else f"${estimate.cost_usd:.4f}"
-    typer.echo(
-        f"Dry run, nothing sent: {counted_cases(len(found.cases))}, at most {estimate.calls} calls, about "
-        f"{estimate.input_tokens:,} input and {estimate.output_tokens:,} output tokens, cost {cost}"
-    )
-    if estimate.unpriced:
-        typer.echo(f"No price is known for {', '.join(estimate.unpriced)}: give a price in a panel file.")
+    work = f"{counted_cases(len(found.cases))}, at most {estimate.calls} calls"
+    print_it(estimate, work, as_json, {"cases": len(found.cases)})
 
 
 def counted_cases(count: int) -> str:

@@ -109,9 +109,10 @@ def judge(
 
     Exit code 1: some judge could not be asked.
     """
-    from metajudge.judging.run import JudgeSummary, write_lines
+    from metajudge.judging.run import JudgeSummary
     from metajudge.report.files import check_apart
     from metajudge.runs.exit_codes import exit_code
+    from metajudge.runs.outputs import write_lines
 
     panel = _judges(config, judge, seed)
     if combined is not None and (grade or orders is not Orders.BOTH):
@@ -191,8 +192,9 @@ async def _run(
     combined: Path | None,
     rule: CombiningRule,
 ) -> None:
-    from metajudge.judging.run import JudgmentFile, PairedGames, judge_items
+    from metajudge.judging.run import PairedGames, judge_items
     from metajudge.runs.loop import RunEnd, Stop
+    from metajudge.runs.outputs import OrderedFile
     from metajudge.runs.progress import Progress
     from metajudge.vetting.engine import Engine
 
@@ -203,11 +205,11 @@ async def _run(
     async with contextlib.AsyncExitStack() as stack:
         await stack.enter_async_context(engine)
         stop_on_interrupt(stop, RunEnd.INTERRUPTED)
-        file = stack.enter_context(JudgmentFile(out))
+        file = stack.enter_context(OrderedFile(out))
         paired = None
         if combined is not None:
             summary.combined = 0
-            paired = PairedGames(stack.enter_context(JudgmentFile(combined)), rule.value, summary)
+            paired = PairedGames(stack.enter_context(OrderedFile(combined)), rule.value, summary)
         progress = stack.enter_context(Progress(summary, engine, total))
         await judge_items(
             engine,
@@ -229,7 +231,7 @@ def _print_estimate(
 ) -> None:
     import orjson
 
-    from metajudge.runs.estimate import estimate_judging
+    from metajudge.judging.estimate import estimate_judging
 
     estimate = estimate_judging(panel, source, orders.value, grade=grade, with_reference=with_reference)
     if as_json:

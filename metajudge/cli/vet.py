@@ -213,8 +213,8 @@ async def _vet(
     options: dict[str, Any],
 ) -> "tuple[Any, LabelCount]":
     from metajudge.runs.loop import RunEnd, Stop
+    from metajudge.runs.outputs import OrderedFile
     from metajudge.runs.progress import Progress
-    from metajudge.vetting.assessment_file import AssessmentFile
     from metajudge.vetting.engine import Engine
     from metajudge.vetting.label_count import LabelCount
     from metajudge.vetting.summary import VetSummary
@@ -225,13 +225,13 @@ async def _vet(
     async with contextlib.AsyncExitStack() as stack:
         await stack.enter_async_context(engine)
         stop_on_interrupt(stop, RunEnd.INTERRUPTED)
-        file = stack.enter_context(AssessmentFile(out)) if out is not None else None
+        file = stack.enter_context(OrderedFile(out)) if out is not None else None
         progress = stack.enter_context(Progress(summary, engine.meter, _total(source)))
 
         def on_result(index: int, judgment: Any, assessment: Any) -> None:
             labels.add(judgment, assessment)
             if file is not None:
-                file.write(index, assessment)
+                file.write(index, assessment.model_dump_json().encode() + b"\n")
             progress.update()
 
         await engine.vet_all(
@@ -257,9 +257,9 @@ def _total(source: Any) -> int:
 def _print_estimate(panel: Any, source: Any, as_json: bool) -> None:
     import orjson
 
-    from metajudge.runs.estimate import estimate_run
+    from metajudge.vetting.estimate import estimate_vetting
 
-    estimate = estimate_run(panel, source)
+    estimate = estimate_vetting(panel, source)
     if as_json:
         typer.echo(orjson.dumps(estimate.to_json()).decode())
         return

@@ -1,19 +1,11 @@
 """One run of ``metajudge judge``: every judge compares every pair in every order, and each game becomes a record."""
 
-import heapq
-import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from types import TracebackType
 from typing import Any
 
-import orjson
-
-from metajudge.errors import InputError, OutputError
 from metajudge.judging.combining import Rule
 from metajudge.judging.grading import Grading, GradingJudge
 from metajudge.judging.pairwise import Game, Orders, PairwiseJudge, orders_of
@@ -21,7 +13,7 @@ from metajudge.judging.records import combined_judgment, game_id, judgment_of
 from metajudge.readers.jsonl import to_line
 from metajudge.runs.exit_codes import RunCounts
 from metajudge.runs.loop import Job, RunEnd, Stop, run_all
-from metajudge.runs.output_files import let_go, written_to
+from metajudge.runs.outputs import OrderedFile
 from metajudge.types import Item, Usage
 from metajudge.vetting.engine import Engine
 
@@ -145,7 +137,7 @@ class Assignment:
 class PairedGames:
     """Gathers the games of each judge and pair, and writes the verdict they make together, in input order."""
 
-    def __init__(self, file: "JudgmentFile", rule: Rule, summary: JudgeSummary) -> None:
+    def __init__(self, file: "OrderedFile", rule: Rule, summary: JudgeSummary) -> None:
         self._file, self._rule, self._summary = file, rule, summary
         self._waiting: dict[int, Game | None] = {}
 
@@ -166,63 +158,12 @@ class PairedGames:
         self._file.write(index // 2, line)
 
 
-class JudgmentFile:
-    """Writes records in input order as soon as all before them are done; the file appears complete at the end.
-
-    Lines go to ``PATH.partial``. On leaving the context (also after an error or an interruption) what waits for
-    an earlier record is written too, and the file takes its place.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.partial = path.with_name(path.name + ".partial")
-        self._waiting: list[tuple[int, bytes]] = []
-        self._next = 0
-        if path.is_dir():
-            raise InputError(f"{path} is a folder: name a file for the judgments")
-        try:
-            self._file = self.partial.open("wb")
-        except OSError as error:
-            raise InputError(f"{path}: cannot be written: {error.strerror}; choose another --out") from None
-
-    def write(self, index: int, line: bytes) -> None:
-        """Adds what came of the ``index``-th game; nothing (``b""``) where it has no record."""
-        heapq.heappush(self._waiting, (index, line))
-        with written_to(self.path):
-            while self._waiting and self._waiting[0][0] == self._next:
-                self._file.write(heapq.heappop(self._waiting)[1])
-                self._next += 1
-
-    def __enter__(self) -> "JudgmentFile":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if isinstance(error, OutputError):
-            let_go(self._file)
-            return
-        try:
-            with written_to(self.path):
-                self._finish()
-        except OutputError:
-            let_go(self._file)
-            if error is None:
-                raise
-
-    def _finish(self) -> None:
-        while self._waiting:
-            self._file.write(heapq.heappop(self._waiting)[1])
-        self._file.close()
-        os.replace(self.partial, self.path)
-
-
 async def judge_items(
     engine: Engine,
     items: Iterable[Item],
     *,
     orders: Orders,
-    file: JudgmentFile,
+    file: OrderedFile,
     summary: JudgeSummary,
     workers: int,
     progress: Callable[[], None],
@@ -290,18 +231,6 @@ def assignments(
             shown = ((name,) for name in item.responses) if isinstance(judge, GradingJudge) else orders_of(item, orders)
             for order in shown:
                 yield Assignment(item, judge, order)
-
-
-def write_lines(path: Path, records: Iterable[dict[str, Any]]) -> int:
-    """Writes plain data as JSONL; where there is none, no file is left there, not even one of an earlier run."""
-    lines = [orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE) for record in records]
-    if lines:
-        with written_to(path):
-            path.write_bytes(b"".join(lines))
-    else:
-        with suppress(FileNotFoundError):
-            path.unlink()
-    return len(lines)
 
 
 def _account(summary: JudgeSummary, engine: Engine, ended_at: float | None) -> None:

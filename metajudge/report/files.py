@@ -8,7 +8,7 @@ from metajudge.errors import InputError, OutputError
 from metajudge.report.document import Report
 from metajudge.report.html import to_html
 from metajudge.report.markdown import to_markdown
-from metajudge.runs.output_files import FULL
+from metajudge.runs.outputs import FULL
 
 
 def to_json(report: Report) -> str:
