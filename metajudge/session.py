@@ -55,7 +55,9 @@ class Respondent:
     @property
     def notice(self) -> str | None:
         """What the user is told about dropped settings; None where none were dropped."""
-        return f"agent {self.name}: {', '.join(self.dropped)} not used: only vetting uses this" if self.dropped else None
+        return (
+            f"agent {self.name}: {', '.join(self.dropped)} not used: only vetting uses this" if self.dropped else None
+        )
 
 
 class Session:

@@ -13,16 +13,17 @@ from metajudge.cases.judge import CaseJudge
 from metajudge.cases.panel import CasePanel
 from metajudge.cases.records import keep_result, review_of
 from metajudge.cases.result import CaseResult
-from metajudge.clashes.clash import Clash, Judge
 from metajudge.clashes.record import ClashRecord
-from metajudge.clashes.reviews import PANEL, review_of_clash, wants_person
-from metajudge.clashes.run import run_clash
+from metajudge.clashes.reviews import PANEL, open_review
+from metajudge.clashes.run import clash_item
+from metajudge.clashes.setup import ClashSettings
 from metajudge.concurrency import all_of
 from metajudge.decision import DEFAULT_CASE_POLICY, case_rubric
 from metajudge.errors import ConfigurationError
 from metajudge.judging.grading import GradingJudge
 from metajudge.judging.pairwise import PairwiseJudge, orders_of
 from metajudge.judging.records import judgment_of
+from metajudge.session import Respondent
 from metajudge.types import Failure, Item, Judgment
 
 from ..audit import Action
@@ -136,15 +137,18 @@ async def clash(request: Request, running: ServiceDep, changes: ChangesDep, body
 
     What the judges were divided on is queued for people, side by side on the clash page; the same record once.
     """
-    judges = tuple(Judge(a.name, a.model, a.parameters, weight=a.weight) for a in _agents(running, body.panel))
-    asked = Clash(judges=judges, seed=body.seed, ties=body.ties, quorum=body.quorum, with_reference=body.with_reference)
-    outcome = await running.admission.work(request, lambda: run_clash([body.item], asked, workers=1))
-    record = outcome.records[0]
-    store = running.engine.store
-    if store is not None and wants_person(record):
-        review = review_of_clash(record, now=time.time())
-        if await store.reviews.open([review]):
-            await changes.note(Action.REVIEW_OPEN, PANEL, new=1, reviews=[review.review_id])
+    settings = ClashSettings(
+        judges=_respondents(running, body.panel),
+        given=True,
+        seed=body.seed,
+        ties=body.ties,
+        quorum=body.quorum,
+        with_reference=body.with_reference,
+    )
+    record = await running.admission.work(request, lambda: clash_item(running.engine, body.item, settings))
+    review = await open_review(running.engine.store, record)
+    if review is not None:
+        await changes.note(Action.REVIEW_OPEN, PANEL, new=1, reviews=[review.review_id])
     return record
 
 
@@ -171,3 +175,12 @@ def _agents(running: Service, panel: str | None) -> tuple[Agent, ...]:
     if not agents:
         raise ConfigurationError("this panel asks no model: choose a panel with agents")
     return agents
+
+
+def _respondents(running: Service, panel: str | None) -> list[Respondent]:
+    """A panel's agents as judges."""
+    _agents(running, panel)
+    configs = running.panels.configs
+    config = configs[panel or next(iter(configs))]
+    seeded = [one if one.seed is not None else one.model_copy(update={"seed": config.seed}) for one in config.agents]
+    return running.engine.models(seeded, weighted=True)

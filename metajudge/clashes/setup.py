@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from pydantic import ValidationError
 
-from metajudge.clashes.clash import Clash, Judge
+from metajudge.clashes.clash import REPEATS_AT_MOST, Clash, Judge
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.judging.answers import Candidate
 from metajudge.judging.blinding import identifying_names
@@ -14,6 +14,7 @@ from metajudge.judging.criteria import PARAMETERS, Criterion
 from metajudge.panels.config import AgentConfig
 from metajudge.providers.families import family_of
 from metajudge.providers.model import Model, Parameters
+from metajudge.providers.prices import Price, find_price
 from metajudge.providers.spec import parse_agent_spec
 from metajudge.readers.questions import Question, as_question
 from metajudge.readers.reasons import reason_of
@@ -117,24 +118,41 @@ class ClashSettings:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A candidate's name, and the model behind it as far as it is known without asking."""
+    """A candidate's name, and the model behind it as far as it is known without asking.
+
+    Attributes:
+        price: None where it is unknown.
+    """
 
     name: str
     endpoint: str
     model: str
     provider: str | None = None
+    price: Price | None = None
 
     @classmethod
     def of(cls, agent: str | Model) -> "Identity":
         if isinstance(agent, str):
             spec = parse_agent_spec(agent)
-            return cls(candidate_name(spec.name), str(spec.endpoint), spec.model, spec.provider)
+            return cls(candidate_name(spec.name), str(spec.endpoint), spec.model, spec.provider, find_price(spec))
         return cls(candidate_name(agent.name), str(agent.endpoint), agent.name)
 
 
 def candidate_name(name: str) -> str:
     """A model's name as a response id: ``meta/llama-3:70b`` becomes ``meta-llama-3-70b``."""
     return name if re.fullmatch(ID_PATTERN, name) else _NOT_IN_IDS.sub("-", name).strip("-") or "candidate"
+
+
+def repeat_numbers(given: int | Sequence[int]) -> list[int]:
+    """The repeats asked for: so many from 1 on, or those named.
+
+    Raises:
+        ConfigurationError: none, or a number out of range.
+    """
+    numbers = list(range(1, given + 1)) if isinstance(given, int) else sorted(set(given))
+    if not numbers or numbers[0] < 1 or numbers[-1] > REPEATS_AT_MOST:
+        raise ConfigurationError(f"repeats are 1 to {REPEATS_AT_MOST}, not {given}")
+    return numbers
 
 
 def build_clash(session: Session, settings: ClashSettings, items: Sequence[Item]) -> Clash:
@@ -255,9 +273,7 @@ def _observers(session: Session, settings: ClashSettings, items: Sequence[Item])
     if not (settings.observers or settings.voters):
         return ()
     responses = {name for item in items for name in item.responses}
-    judges = (
-        Judge(candidate_name(one.name), one.model, one.parameters) for one in session.models(settings.candidates)
-    )
+    judges = (Judge(candidate_name(one.name), one.model, one.parameters) for one in session.models(settings.candidates))
     return tuple(
         replace(judge, own=judge.name if settings.answering or judge.name in responses else None) for judge in judges
     )
