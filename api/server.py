@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from metajudge.concurrency import YOUNG_OBJECTS
 from metajudge.errors import ConfigurationError, MetajudgeError
 from metajudge.installation import install_command
-from metajudge.panels.building import key_lookup
+from metajudge.panels.building import AgentKeys
 from metajudge.panels.config import PanelConfig
 from metajudge.providers.spec import parse_agent_spec
 from metajudge.settings import Settings
@@ -66,7 +66,8 @@ def run(
         raise ConfigurationError(f"the service needs extra packages ({error.name}): {install_command('api')}") from None
     from .config import is_service_file, load_service_file
     from .hosts import allowed_names
-    from .options import Limits, ServiceOptions
+    from .limits import Limits
+    from .options import ServiceOptions
 
     services = [path for path in files if is_service_file(path)]
     if len(services) > 1:
@@ -179,7 +180,8 @@ def app() -> "FastAPI":
 
     from .app import create_app
     from .config import load_service_file
-    from .options import Limits, ServiceOptions
+    from .limits import Limits
+    from .options import ServiceOptions
 
     settings = Settings.load()
     named = os.environ.get("METAJUDGE_CONFIG")
@@ -298,7 +300,7 @@ def check_provider_keys(panels: Iterable[PanelConfig], settings: Settings) -> No
     if settings.webhook_secret is not None and is_placeholder(settings.webhook_secret):
         raise ConfigurationError("METAJUDGE_WEBHOOK_SECRET is a placeholder: put the real secret there")
     for panel in panels:
-        key_for = key_lookup(panel, settings)
+        key_for = AgentKeys(panel, settings)
         for agent in panel.agents:
             spec = parse_agent_spec(agent.spec())
             try:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from metajudge.errors import FailureKind
-from metajudge.exit_codes import RunCounts
 from metajudge.panels.config import PanelConfig
 from metajudge.providers.batch_queue import BatchSettings
 from metajudge.providers.budget import Budget
 from metajudge.report import Absent
+from metajudge.runs.exit_codes import RunCounts
 from metajudge.runs.loop import RunEnd, Stop
 from metajudge.types import Assessment, Judgment
 from metajudge.types.location import StoreLocation

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from metajudge.runs.estimate import estimate_run
+from metajudge.vetting.estimate import estimate_vetting
 
 if TYPE_CHECKING:
     from .bench import Bench
@@ -16,7 +16,7 @@ def price_lines(bench: "Bench", plan: "Plan") -> Iterator[str]:
         yield "Dry run: no agents are given, so nothing would be asked and nothing paid."
         return
     judgments = bench.decided()
-    found = [(row.name, estimate_run(row.panel, judgments[row.judge])) for row in plan.rows]
+    found = [(row.name, estimate_vetting(row.panel, judgments[row.judge])) for row in plan.rows]
     for name, one in found:
         cost = "unknown" if one.cost_usd is None else f"${one.cost_usd:.2f}"
         yield f"  {name:<45} {one.judgments:>6} judgments {one.calls:>6} calls  {cost:>10}"

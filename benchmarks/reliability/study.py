@@ -5,15 +5,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from metajudge.clash.clash import Clash, Judge
-from metajudge.clash.record import ClashRecord
+from metajudge.clashes.clash import Clash, Judge
+from metajudge.clashes.record import ClashRecord
 from metajudge.errors import ConfigurationError
-from metajudge.exit_codes import RunCounts
 from metajudge.panels.config import PanelConfig
 from metajudge.readers import Reject
 from metajudge.readers.preferences import read_preferences
+from metajudge.runs.exit_codes import RunCounts
 from metajudge.runs.loop import Stop
-from metajudge.runs.output_files import written_to
+from metajudge.runs.outputs import written_to
 from metajudge.types import Item
 from metajudge.types.location import StoreLocation
 from metajudge.vetting.engine import Engine
@@ -106,7 +106,7 @@ class Study:
         """Asks the panel; every attempt is appended to ``records``, and those already there are not made again.
 
         Args:
-            records: JSONL of :class:`~metajudge.clash.record.ClashRecord`; None to keep none.
+            records: JSONL of :class:`~metajudge.clashes.record.ClashRecord`; None to keep none.
             store: of the calls.
             concurrency: evaluations in flight at most.
             budget_usd: dollars that may be spent; None for no limit.

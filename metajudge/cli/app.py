@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 from typer.main import get_group
 
 from metajudge import __version__
-from metajudge.exit_codes import EPILOG
+from metajudge.runs.exit_codes import EPILOG
 
 if TYPE_CHECKING:
     from typer._click import Command, Context, HelpFormatter

@@ -26,10 +26,10 @@ from metajudge.cli.options import (
 )
 from metajudge.cli.outputs import Outputs, say_written
 from metajudge.cli.sending import Sending
-from metajudge.exit_codes import exit_code
 from metajudge.panels.config import PanelConfig
 from metajudge.report.files import write_text
 from metajudge.report.text import table_to_text
+from metajudge.runs.exit_codes import exit_code
 
 app = typer.Typer(help="Measure judges, and vetting of their judgments, on true labels.", no_args_is_help=True)
 

@@ -21,8 +21,8 @@ from metajudge.cli.options import (
 from metajudge.cli.outputs import Outputs
 from metajudge.cli.sending import BudgetUsdOption
 from metajudge.errors import InputError
-from metajudge.exit_codes import exit_code
 from metajudge.report.text import table_to_text
+from metajudge.runs.exit_codes import exit_code
 
 
 @takes("outputs", Outputs)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from metajudge.calibration.calibration import load_calibration
+from metajudge.calibration.files import load_calibration, save_calibration
 from metajudge.calibration.fit import check_fittable, fit_calibration
 from metajudge.calibration.folds import question_split
 from metajudge.calibration.guarantee import Guarantee, guaranteed_threshold
@@ -23,9 +23,9 @@ from metajudge.cli.inputs import AS_THEY_ARE, Reading, reads_judgments
 from metajudge.cli.options import ResamplingSeedOption, StoreOption
 from metajudge.cli.stored import with_store
 from metajudge.errors import InputError
-from metajudge.exit_codes import ExitCode
 from metajudge.feedback.labels import ReviewLabels, review_labels
 from metajudge.report.files import check_apart, check_writable, write_text
+from metajudge.runs.exit_codes import ExitCode
 from metajudge.store import Store
 from metajudge.types import Judgment
 from metajudge.vetting.labelled import LabelledRecords, threshold_rows
@@ -118,7 +118,7 @@ def fit(
     if share is not None:
         table = table.select(question_split(table.questions, share, seed) == 0)
     calibration = fit_calibration(table, pooled=pooled, seed=seed, folds=folds, selection=selection)
-    calibration.save(out)
+    save_calibration(calibration, out)
     for line in fit_lines(calibration):
         typer.echo(line)
     typer.echo(f"Written: {out}")
@@ -209,7 +209,7 @@ def threshold(
         typer.echo(found.meaning())
         raise typer.Exit(ExitCode.INCOMPLETE)
     typer.echo(found.meaning(fitted.identity.judges))
-    fitted.with_guarantee(found).save(out or calibration)
+    save_calibration(fitted.with_guarantee(found), out or calibration)
     typer.echo(f"Written: {out or calibration}")
 
 

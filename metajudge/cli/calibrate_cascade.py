@@ -6,10 +6,11 @@ from typing import Annotated
 
 import typer
 
-from metajudge.calibration.agent_scores import AgentScores, read_assessments
+from metajudge.calibration.agent_scores import AgentScores
 from metajudge.calibration.cascade import CascadePlan
 from metajudge.calibration.cascade_fit import plan_cascade
 from metajudge.calibration.cascade_scores import staged_scores
+from metajudge.calibration.files import read_assessments
 from metajudge.cli.inputs import AS_THEY_ARE, Reading, reads_judgments
 from metajudge.cli.options import ResamplingSeedOption
 from metajudge.errors import InputError

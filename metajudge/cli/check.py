@@ -6,7 +6,7 @@ import typer
 
 from metajudge.cli.loop import run
 from metajudge.cli.options import AgentOption, ConfigOption, JsonOption, echo_json, panel_from
-from metajudge.exit_codes import ExitCode
+from metajudge.runs.exit_codes import ExitCode
 from metajudge.vetting.agent_check import AgentCheck, check_agents
 
 

@@ -9,7 +9,7 @@ import typer
 from metajudge.cli.loop import run
 from metajudge.cli.options import JsonOption, StoreOption, echo_json, store_path
 from metajudge.errors import MetajudgeError
-from metajudge.exit_codes import ExitCode
+from metajudge.runs.exit_codes import ExitCode
 from metajudge.settings import Settings
 from metajudge.vetting import readiness as checks
 

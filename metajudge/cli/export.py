@@ -9,8 +9,8 @@ from metajudge.cli.export_run import ExportSource, request_of, run_export
 from metajudge.cli.inputs import AS_THEY_ARE, Reading, reads_judgments
 from metajudge.cli.options import JsonOption, StoreOption, echo_json
 from metajudge.errors import ConfigurationError
-from metajudge.exit_codes import ExitCode
 from metajudge.preferences import check as check_folder
+from metajudge.runs.exit_codes import ExitCode
 
 app = typer.Typer(
     help="Write preference datasets from vetted verdicts, and check them.", no_args_is_help=True, rich_markup_mode=None

@@ -18,11 +18,11 @@ from metajudge.cli.feedback_report import (
 )
 from metajudge.cli.options import JsonOption, ResamplingSeedOption, StoreOption, echo_json
 from metajudge.cli.stored import with_store
-from metajudge.exit_codes import ExitCode
 from metajudge.feedback.advice import Advice
 from metajudge.feedback.cases import Direction
 from metajudge.feedback.loop import FeedbackLoop, Report
 from metajudge.feedback.proposals import Activation, Proposal
+from metajudge.runs.exit_codes import ExitCode
 
 T = TypeVar("T")
 

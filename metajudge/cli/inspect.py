@@ -8,9 +8,9 @@ from metajudge.cli.inputs import MapOption, MapValuesOption, PrefixIdsOption, ma
 from metajudge.cli.inspect_report import print_report, to_json
 from metajudge.cli.options import JsonOption, echo_json
 from metajudge.errors import InputError
-from metajudge.exit_codes import RunCounts, exit_code
 from metajudge.readers.inspection import Inspection, inspect_input
 from metajudge.readers.saved_maps import save_map
+from metajudge.runs.exit_codes import RunCounts, exit_code
 
 
 def inspect(

@@ -90,6 +90,7 @@ def panel_from(
     seed: int | None = None,
     early_exit: bool | None = None,
     families: str | None = None,
+    prompt_version: int | None = None,
 ) -> PanelConfig:
     """The panel of the file, if any, changed by the flags that are given."""
     base = PanelConfig() if config is None else load_panel_file(config)
@@ -102,6 +103,7 @@ def panel_from(
         seed=seed,
         early_exit=early_exit,
         families=families,
+        prompt_version=prompt_version,
     )
 
 

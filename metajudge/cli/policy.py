@@ -9,8 +9,8 @@ from metajudge.cli.options import JsonOption, echo_json
 from metajudge.cli.policy_report import policy_lines, simulation_lines
 from metajudge.cli.stored import with_store
 from metajudge.decision import Policy, list_policies, load_policy
-from metajudge.exit_codes import ExitCode
 from metajudge.feedback.simulation import Simulation, simulate_cases, simulate_verdicts
+from metajudge.runs.exit_codes import ExitCode
 from metajudge.store import Store
 
 app = typer.Typer(

@@ -9,7 +9,7 @@ import typer
 
 from metajudge.cli.options import JsonOption, StoreOption, echo_json
 from metajudge.cli.stored import with_store
-from metajudge.exit_codes import ExitCode
+from metajudge.runs.exit_codes import ExitCode
 
 
 def show(

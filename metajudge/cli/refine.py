@@ -8,12 +8,11 @@ from typing import Annotated
 import typer
 
 from metajudge import __version__
+from metajudge.agents.exchange import Answer
 from metajudge.cli.loop import run, say
 from metajudge.cli.options import StoreOption, store_path
 from metajudge.cli.sending import BudgetUsdOption
 from metajudge.errors import ConfigurationError, RubricError
-from metajudge.exit_codes import ExitCode
-from metajudge.judging.exchange import Answer
 from metajudge.judging.rubric_refining import (
     Notes,
     read_notes,
@@ -24,6 +23,7 @@ from metajudge.judging.rubric_refining import (
 )
 from metajudge.panels.config import PanelConfig, with_flags
 from metajudge.rubric import Rubric
+from metajudge.runs.exit_codes import ExitCode
 from metajudge.types.digests import text_digest
 from metajudge.types.location import StoreLocation
 from metajudge.vetting.engine import Engine

@@ -7,14 +7,12 @@ from typing import Annotated
 
 import typer
 
-from metajudge.clash.deciding import clash_decision, clash_row, panel_said
-from metajudge.clash.reviews import clash_of, is_clash
+from metajudge.clashes.reviews import clash_decision, clash_of, clash_row, is_clash, panel_said
 from metajudge.cli.loop import say
 from metajudge.cli.options import JsonOption, StoreOption, echo_json
 from metajudge.cli.review_report import agreement_data, print_review, print_stats
 from metajudge.cli.stored import with_store
 from metajudge.errors import ReviewError
-from metajudge.exit_codes import ExitCode
 from metajudge.feedback.loop import FeedbackLoop
 from metajudge.feedback.proposals import Proposal
 from metajudge.reviews import Review, ReviewState, ReviewStatus
@@ -22,6 +20,7 @@ from metajudge.reviews.agreement import reviewer_agreement
 from metajudge.reviews.deciding import decision_from
 from metajudge.reviews.files import export_row, read_decisions, write_rows
 from metajudge.reviews.queue import Page, ReviewFilter
+from metajudge.runs.exit_codes import ExitCode
 from metajudge.store import Store
 from metajudge.types import Judgment
 

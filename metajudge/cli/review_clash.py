@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from metajudge.clash.reviews import clash_of
-from metajudge.clash.showing import blind_texts, labels_of
+from metajudge.clashes.reviews import clash_of
+from metajudge.clashes.showing import blind_texts, labels_of
 from metajudge.cli.clash_report import verdict_lines
 from metajudge.reviews import ReviewState
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from rich.console import Console
 
-from metajudge.clash.reviews import is_clash
+from metajudge.clashes.reviews import is_clash
 from metajudge.cli.review_clash import print_clash_review
 from metajudge.reviews import ReviewState, ReviewStatus
 from metajudge.reviews.agreement import ReviewerAgreement

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from metajudge.errors import ConfigurationError
 from metajudge.panels.config import PanelConfig, panel_config, with_flags
+from metajudge.prompts.versions import prompt_sets
 from metajudge.providers.spec import parse_agent_spec
 from metajudge.rubric import load_rubric
 
@@ -68,6 +69,10 @@ def panel_text(
         "",
         "# short, long, binary, baseline, or a YAML file relative to this one; `metajudge rubric show NAME` prints it.",
         f"rubric = {_string(rubric)}",
+        "",
+        "# The version of the prompt set. Another one asks everything anew; `metajudge vet --dry-run` with",
+        "# `--prompt-version N` prices it.",
+        f"prompt_version = {max(prompt_sets())}",
         "",
         "# Sent to models that take one, and recorded with every result.",
         f"seed = {seed}" if seed is not None else "# seed = 7",

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from metajudge.calibration.agent_scores import AgentScores
 from metajudge.calibration.calibration import Calibration, Predictions, in_domain
 from metajudge.calibration.domain import MEANINGS
+from metajudge.calibration.files import read_agent_scores
 from metajudge.calibration.table import SignalTable, build_table
 from metajudge.errors import InputError
 from metajudge.evidence.rewards import RewardScore
@@ -64,7 +64,7 @@ class LabelledRecords:
             signals,
             report=None if wanted is None else lambda judgment: judgment.judge in wanted,
             rewards=self._rewards() if "rewards" in signals else None,
-            agent_scores=AgentScores.read(self.agent_scores)
+            agent_scores=read_agent_scores(self.agent_scores)
             if self.agent_scores is not None and "agents" in signals
             else None,
         )

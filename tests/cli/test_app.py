@@ -12,7 +12,7 @@ import typer
 from typer.testing import CliRunner
 
 from metajudge.cli.app import COMMANDS, app
-from metajudge.exit_codes import EPILOG
+from metajudge.runs.exit_codes import EPILOG
 
 TREE = typer.main.get_command(app)
 GROUPS = ["Vet and measure", "Produce verdicts", "Decide and review", "Data", "Set-up"]
