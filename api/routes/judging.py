@@ -1,6 +1,5 @@
 """Producing verdicts: judges on an item, a clash of responses, cases."""
 
-import time
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, HTTPException, Request
@@ -9,10 +8,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from metajudge.cases.case import Case
 from metajudge.cases.result import CaseResult
 from metajudge.cases.run import judge_case
-from metajudge.clashes.clash import Clash, Judge
 from metajudge.clashes.record import ClashRecord
-from metajudge.clashes.reviews import PANEL, review_of_clash, wants_person
-from metajudge.clashes.run import run_clash
+from metajudge.clashes.reviews import PANEL, open_review
+from metajudge.clashes.run import clash_item
+from metajudge.clashes.setup import ClashSettings
 from metajudge.concurrency import all_of
 from metajudge.decision import DEFAULT_CASE_POLICY
 from metajudge.judging.grading import GradingJudge
@@ -129,17 +128,18 @@ async def clash(request: Request, running: ServiceDep, changes: ChangesDep, body
 
     What the judges were divided on is queued for people, side by side on the clash page; the same record once.
     """
-    judges = tuple(
-        Judge(a.name, a.model, a.parameters, weight=a.weight) for a in running.panels.respondents(body.panel)
+    settings = ClashSettings(
+        judges=running.panels.respondents(body.panel),
+        given=True,
+        seed=body.seed,
+        ties=body.ties,
+        quorum=body.quorum,
+        with_reference=body.with_reference,
     )
-    asked = Clash(judges=judges, seed=body.seed, ties=body.ties, quorum=body.quorum, with_reference=body.with_reference)
-    outcome = await running.admission.work(request, lambda: run_clash([body.item], asked, workers=1))
-    record = outcome.records[0]
-    store = running.engine.store
-    if store is not None and wants_person(record):
-        review = review_of_clash(record, now=time.time())
-        if await store.reviews.open([review]):
-            await changes.note(Action.REVIEW_OPEN, PANEL, new=1, reviews=[review.review_id])
+    record = await running.admission.work(request, lambda: clash_item(running.engine, body.item, settings))
+    review = await open_review(running.engine.store, record)
+    if review is not None:
+        await changes.note(Action.REVIEW_OPEN, PANEL, new=1, reviews=[review.review_id])
     return record
 
 
