@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from metajudge.cli.loop import HOW_TO_GO_ON, run_stoppable, say
+from metajudge.cli.loop import run_stoppable, say
 from metajudge.cli.options import (
     ConcurrencyOption,
     ConfigOption,
@@ -114,8 +114,8 @@ def reliability(
     if records is not None:
         typer.echo(f"Written: {records} (every attempt; the same command continues from it)")
     counts = studying.counts_of(done, len(study.pairs.rejects))
-    if counts.end in HOW_TO_GO_ON:
-        typer.echo(HOW_TO_GO_ON[counts.end])
+    if counts.end.next_step is not None:
+        typer.echo(counts.end.next_step)
     raise typer.Exit(exit_code(counts, strict=strict))
 
 

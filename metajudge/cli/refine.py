@@ -14,6 +14,7 @@ from metajudge.cli.options import StoreOption, store_path
 from metajudge.cli.sending import BudgetUsdOption
 from metajudge.errors import ConfigurationError, RubricError
 from metajudge.judging.rubric_refining import (
+    PARAMETERS,
     Notes,
     read_notes,
     refine_rubric,
@@ -21,12 +22,11 @@ from metajudge.judging.rubric_refining import (
     rubric_yaml,
     templates_digest,
 )
-from metajudge.panels.config import PanelConfig, with_flags
 from metajudge.rubric import Rubric
 from metajudge.runs.exit_codes import ExitCode
+from metajudge.runs.loop import RunEnd
+from metajudge.session import Session
 from metajudge.types.digests import text_digest
-from metajudge.types.location import StoreLocation
-from metajudge.vetting.engine import Engine
 
 
 def refine(
@@ -50,12 +50,13 @@ def refine(
         raise ConfigurationError(f"{out} is there already and stays as it is: name another file, or give --force")
     chosen = name or rubric_name(str(file))
     _check_name(chosen)
-    answer, asked = run(_refine(model, notes, chosen, scenario, store_path(store), budget_usd))
-    if answer.value is None:
-        failure = answer.failure
-        why = "" if failure is None else f" ({failure.kind.value}): {failure.message}"
-        typer.echo(f"metajudge: no rubric{why}", err=True)
+    session = Session([model], store=store_path(store), budget_usd=budget_usd, notify=say, command="refine")
+    answer = run(_refine(session, notes, chosen, scenario))
+    if answer.failure is not None or answer.value is None:
+        assert answer.failure is not None, "there is a rubric, or why there is none"
+        typer.echo(f"metajudge: no rubric ({answer.failure.kind.value}): {answer.failure.message}", err=True)
         raise typer.Exit(ExitCode.INCOMPLETE)
+    asked = session.config.agents[0].model
     _deliver(answer.value, _provenance(file.name, text_digest(text), asked, answer, scenario), out)
     cost = "an unknown cost" if answer.spent.cost_usd is None else f"${answer.spent.cost_usd:.4f}"
     criteria = len(answer.value.criteria)
@@ -79,17 +80,14 @@ def _check_name(name: str) -> None:
         raise RubricError(f"{name!r} is no name of a rubric: lower-case letters, digits and _, a letter first (--name)")
 
 
-async def _refine(
-    model: str, notes: Notes, name: str, scenario: str | None, store: StoreLocation, usd: float | None
-) -> tuple[Answer[Rubric], str]:
-    panel = with_flags(PanelConfig(strategy="single"), [model])
-    async with Engine(panel=panel, store=store, command="refine", notify=say, budget_usd=usd) as engine:
-        agent = engine.vetter.default.agents[0]
-        answer = await refine_rubric(agent.model, notes, name=name, scenario=scenario)
-        status = "failed" if answer.failure is not None else "finished"
+async def _refine(session: Session, notes: Notes, name: str, scenario: str | None) -> Answer[Rubric]:
+    async with session:
+        (writer,) = session.models()
+        answer = await refine_rubric(writer.model, notes, name=name, scenario=scenario, parameters=PARAMETERS)
         criteria = 0 if answer.value is None else len(answer.value.criteria)
-        await engine.finish(status, {"calls": engine.meter.sent, "criteria": criteria})
-    return answer, str(panel.agents[0].model)
+        end = RunEnd.FINISHED if answer.failure is None else RunEnd.FAILED
+        await session.finish(end.value, {"calls": session.meter.sent, "criteria": criteria})
+    return answer
 
 
 def _provenance(source: str, digest: str, asked: str, answer: Answer[Rubric], scenario: str | None) -> list[str]:
