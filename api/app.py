@@ -84,9 +84,9 @@ def create_app(
         dependencies=[Depends(authorize)],  # of every route, whatever else it asks for
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
         separate_input_output_schemas=False,
-        docs_url=None,  # they would load scripts from elsewhere; see routes/document.py
+        docs_url=None,  # they would load scripts from elsewhere; see pages/document.py
         redoc_url=None,
-        openapi_url=None,  # made where nobody waits for it; see there, too
+        openapi_url=None,  # made where nobody waits for it; see routes/document.py
     )
     for router in ROUTERS:
         app.include_router(router)

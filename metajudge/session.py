@@ -28,6 +28,8 @@ from metajudge.store.protocol import RunRecord, Store
 from metajudge.types.location import PostgresUrl, StoreLocation
 
 if TYPE_CHECKING:
+    from metajudge.decision import Policy
+    from metajudge.feedback.in_force import PoliciesInForce
     from metajudge.providers.batch_queue import BatchQueue, BatchSettings
 
 Agents = Sequence[str | Model]
@@ -55,9 +57,9 @@ class Respondent:
     @property
     def notice(self) -> str | None:
         """What the user is told about dropped settings; None where none were dropped."""
-        return (
-            f"agent {self.name}: {', '.join(self.dropped)} not used: only vetting uses this" if self.dropped else None
-        )
+        if not self.dropped:
+            return None
+        return f"agent {self.name}: {', '.join(self.dropped)} dropped: only vetting uses such settings"
 
 
 class Session:
@@ -76,6 +78,9 @@ class Session:
         settings: where keys come from; read from the environment by default.
         notify: receives each notice (a dropped setting, an unknown price) once.
         command: recorded with the run.
+
+    Attributes:
+        say: passes a sentence to ``notify``.
 
     Raises:
         ConfigurationError: on entering, see :mod:`metajudge.errors`.
@@ -111,8 +116,9 @@ class Session:
         self._batch = batch
         self._batches: BatchQueue | None = None
         self._notices = Notices(notify)
-        self._notify = notify or (lambda _sentence: None)
+        self.say = notify or (lambda _sentence: None)
         self._opened: Resources | None = None
+        self._policies: PoliciesInForce | None = None
         self._recorded = False
         self._finished = False
 
@@ -205,11 +211,11 @@ class Session:
                     f"agent {one.name} is given more than once: name the agents apart with NAME=PROVIDER:MODEL"
                 )
             if one.notice is not None:
-                self.say(one.notice)
+                self.note(one.notice)
             found[one.name] = one
         return list(found.values())
 
-    def say(self, notice: str) -> None:
+    def note(self, notice: str) -> None:
         """Adds a notice, once."""
         self._notices.say(notice)
 
@@ -220,6 +226,21 @@ class Session:
     def output_mode(self, spec: AgentSpec) -> str:
         """How a model is asked for structured output, as found out so far: json_schema, json_object or text."""
         return "unknown" if self._opened is None else self._opened.output_mode(spec)
+
+    async def policy_in_force(self, given: "str | Path | Policy") -> "Policy":
+        """A policy as given, or by its name: the version last activated in the store; its content is kept there.
+
+        Raises:
+            PolicyError: no such policy, or a file that is not one.
+        """
+        from metajudge.feedback.in_force import PoliciesInForce, policy_in_force
+        from metajudge.rubric.yaml_documents import looks_like_path
+
+        if self._store is None or not isinstance(given, str) or looks_like_path(given):
+            return await policy_in_force(given, self._store)
+        if self._policies is None:
+            self._policies = PoliciesInForce(self._store)
+        return await self._policies.named(given)
 
     @asynccontextmanager
     async def recording(self, totals: RunTotals, stop: Stop | None = None) -> AsyncIterator[None]:
@@ -279,7 +300,7 @@ class Session:
         if self._batch is not None:
             from metajudge.providers.batch_queue import BatchQueue
 
-            self._batches = resources.batches = BatchQueue(self._batch, self._notify)
+            self._batches = resources.batches = BatchQueue(self._batch, self.say)
         self._opened = resources
         config = {"panel": self.config.model_dump(mode="json"), **await self._prepare()}
         if self._store is not None:

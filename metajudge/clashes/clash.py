@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from metajudge.clashes.record import CandidateAnswer, ClashRecord, JudgeVote, Role, Score, Status
+from metajudge.agents.exchange import Spent
+from metajudge.clashes.record import ClashRecord, JudgeVote, Role, Score, Status
 from metajudge.clashes.tally import Tally, Voter, check_panel, tally
 from metajudge.concurrency import all_of
 from metajudge.errors import ConfigurationError
 from metajudge.installation import __version__
-from metajudge.judging.answers import COPIES_APART, Candidate, copies, gather_answers
+from metajudge.judging.answers import COPIES_APART, Candidate, CandidateAnswer, copies, gather_answers
 from metajudge.judging.blinding import blind
 from metajudge.judging.blinding_report import RULE
 from metajudge.judging.criteria import (
@@ -26,7 +27,6 @@ from metajudge.judging.criteria import (
     shown_criteria,
 )
 from metajudge.judging.criteria import templates_digest as criteria_templates_digest
-from metajudge.judging.exchange import Spent
 from metajudge.judging.identity import Blinded, hide_identities_aside
 from metajudge.judging.identity import prepare as prepare_hiding
 from metajudge.judging.ranking import JudgeRanking, rank_responses, ranking_request, templates_digest

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from metajudge.clashes.judgments import judgments_of_clash
 from metajudge.clashes.record import ClashRecord
 from metajudge.errors import InputError
-from metajudge.judging.records import judgments_of_clash
 from metajudge.readers.items import open_items
 from metajudge.readers.jsonl import write_jsonl
 from metajudge.readers.lines import Reject

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from metajudge.clashes.pareto import CandidateFigures, ParetoStanding, pareto_front
-from metajudge.clashes.record import CandidateAnswer, ClashRecord
+from metajudge.clashes.record import ClashRecord
+from metajudge.judging.answers import CandidateAnswer
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ class Entry(NamedTuple):
 COMMANDS = (
     Entry("demo", "demo:demo", "Show what vetting does: 96 recorded judgments", VET),
     Entry("vet", "vet:vet", "Vet judgments: score each one, and say which to keep", VET),
-    Entry("bench", "bench:bench", "Measure judges, and vetting of their judgments, on true labels", VET),
+    Entry("bench", "bench:app", "Measure judges, and vetting of their judgments, on true labels", VET),
     Entry("calibrate", "calibrate:app", "Fit probabilities of being correct to labelled judgments", VET),
     Entry("diff", "diff:diff", "Compare two runs over the same judgments, paired", VET),
     Entry("inspect", "inspect:inspect", "Say which format a file has and which column is what", VET),

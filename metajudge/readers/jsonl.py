@@ -1,7 +1,6 @@
 """metajudge's own format: one judgment a line (``metajudge schema judgment`` prints its JSON Schema)."""
 
 import gzip
-import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -9,6 +8,7 @@ from typing import Any, BinaryIO, cast
 import orjson
 
 from metajudge.errors import InputError
+from metajudge.files.replacing import replacing
 from metajudge.readers.lines import Reject, Source, is_plain
 from metajudge.readers.reader import Found, each
 from metajudge.readers.tables import JsonLineTable, Table
@@ -56,15 +56,11 @@ def write_jsonl(path: Path | str, judgments: Iterable[Judgment]) -> int:
         InputError: the file cannot be written, or a judgment holds text or ``meta`` that JSON cannot.
     """
     target = Path(path)
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        with part.open("wb") as raw:
+        with replacing(target) as part, part.open("wb") as raw:
             count = _write(raw, judgments, packed=target.suffix == ".gz")
-        part.replace(target)
     except OSError as error:
         raise InputError(f"cannot write {target}: {error.strerror or error}") from error
-    finally:
-        part.unlink(missing_ok=True)
     return count
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from metajudge.errors import BadLineError, InputError
+from metajudge.files.replacing import replacing
 from metajudge.readers.detect import readers_of
 from metajudge.readers.jsonl import JudgmentLines, to_line
 from metajudge.readers.lines import Reject, Source, Span
@@ -207,18 +208,14 @@ class JudgmentSource:
         """
         count = 0
         target = Path(path)
-        part = target.with_name(f".{target.name}.{os.getpid()}.part")
         try:
             if not self._complete or self.rejects:
-                count = self._copy_rejects(part)
-            if count:
-                part.replace(target)
-            else:
+                with replacing(target) as part:
+                    count = self._copy_rejects(part)
+            if not count:
                 target.unlink(missing_ok=True)
         except OSError as error:
             raise InputError(f"cannot write {target}: {error.strerror or error}") from error
-        finally:
-            part.unlink(missing_ok=True)
         return count
 
     def _copy_rejects(self, path: Path) -> int:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from metajudge.panels.config import AgentConfig
 from metajudge.providers.model import ModelRequest
@@ -44,7 +44,7 @@ class Estimate:
     by_agent: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @classmethod
-    def at(cls, prices: Prices) -> "Estimate":
+    def at(cls, prices: Prices) -> Self:
         """An empty estimate that names the agents without a known price."""
         return cls(unpriced=sorted(name for name, price in prices.items() if price is None))
 

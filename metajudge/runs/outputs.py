@@ -3,7 +3,6 @@
 A disk that is full is told with the file's name and what to do, in place of a bare ``OSError``.
 """
 
-import errno
 import os
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,9 +19,6 @@ from metajudge.errors import InputError, OutputError
 from metajudge.readers.reasons import reason_of
 
 R = TypeVar("R", bound=BaseModel)
-
-FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
-"""No room on the disk, no quota left, the file may not grow, the device failed."""
 
 
 @contextmanager

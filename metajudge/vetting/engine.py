@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from metajudge.decision import Policy
     from metajudge.evidence.rewards import RewardScore
     from metajudge.providers.batch_queue import BatchSettings
-    from metajudge.vetting.policies import PoliciesInForce
 
 
 class Engine(Session):
@@ -105,7 +104,6 @@ class Engine(Session):
         )
         if self._finishing.needs_every_score:
             self.config = self.config.model_copy(update={"early_exit": False})
-        self._policies: PoliciesInForce | None = None
         self._vetter: Vetter | None = None
 
     @property
@@ -175,17 +173,6 @@ class Engine(Session):
         assessment = await self._finishing.complete(key, judgment, earlier, probabilities, vetter, policy)
         await self._finishing.open_reviews()
         return assessment
-
-    async def policy_in_force(self, given: "str | Path | Policy") -> "Policy":
-        """A policy as given, or by its name: the version last activated in the store; its content is kept there."""
-        from metajudge.rubric.yaml_documents import looks_like_path
-        from metajudge.vetting.policies import PoliciesInForce, policy_in_force
-
-        if self._store is None or not isinstance(given, str) or looks_like_path(given):
-            return await policy_in_force(given, self._store)
-        if self._policies is None:
-            self._policies = PoliciesInForce(self._store)
-        return await self._policies.named(given)
 
     async def vet_all(
         self,

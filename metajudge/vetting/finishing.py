@@ -97,7 +97,7 @@ class Completion:
         await self._keep_calibration()
         if self._given is None:
             return
-        from metajudge.vetting.policies import policy_in_force
+        from metajudge.feedback.in_force import policy_in_force
 
         self.policy = await policy_in_force(self._given, store)
         self.check(self.policy, vetter, say)

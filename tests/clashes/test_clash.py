@@ -5,13 +5,13 @@ import random
 import pytest
 
 from metajudge.clashes.clash import Clash, Judge, Place, evaluate, voter_name
+from metajudge.clashes.judgments import judgments_of_clash
 from metajudge.clashes.record import ClashRecord, recount
 from metajudge.clashes.reviews import wants_person
 from metajudge.clashes.standings import standings
 from metajudge.errors import ConfigurationError, FailureKind, ModelTimeoutError, RefusedError
 from metajudge.judging.answers import Candidate
 from metajudge.judging.blinding import blind
-from metajudge.judging.records import judgments_of_clash
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.types import Ranking, Reply
 from tests.doubles.ranking import fails, panel, question, ranks_by, reply, says, shown

@@ -97,7 +97,8 @@ def by_peers(server, models):
 def by_reliability(server, models):
     Path("pairs.jsonl").write_text(item(models).model_dump_json(exclude_none=True) + "\n")
     words = ("reliability", "--data", "pairs.jsonl", *judges(server), "--records", "r.jsonl", "--json", "f.json")
-    command(bench_cli.bench, "bench")(*words)
+    done = CliRunner().invoke(bench_cli.app, [str(word) for word in words])
+    assert done.exit_code == 0, done.output
     record = ClashRecord.model_validate_json(Path("r.jsonl").read_text().splitlines()[0])
     return record.blinding.model_dump()
 

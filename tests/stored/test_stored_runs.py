@@ -140,6 +140,12 @@ def test_an_engine_asks_nothing_for_what_the_command_vetted(stored):
     assert server.count == 0
 
 
+def test_a_dry_run_knows_what_is_stored(stored):
+    for name, count in (("vet_panel", 12), ("vet_policy", 12), ("vet_discussion", 4), ("vet_rejudge", 6)):
+        found = run(*COMMANDS[name], "--dry-run").json()
+        assert (found["judgments"], found["stored"], found["prompt_version"], found["calls"]) == (count, count, 1, 0)
+
+
 def _panels_of(judgment):
     rows = [row for name, rows in EXPECTED["results"].items() if name.startswith("vet") for row in rows]
     return {panel for one, panel, *_ in rows if one == judgment}

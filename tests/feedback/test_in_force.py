@@ -6,9 +6,9 @@ import pytest
 
 from metajudge.decision import load_policy
 from metajudge.errors import PolicyError
+from metajudge.feedback.in_force import FRESH_S, PoliciesInForce
 from metajudge.feedback.loop import ACTIVATION, POLICY
 from metajudge.store import open_store
-from metajudge.vetting.policies import FRESH_S, PoliciesInForce
 
 
 class Clock:

@@ -4,10 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
-from metajudge.agents import ReplyProblemsError
+from metajudge.agents.parse import ReplyProblemsError
 from metajudge.errors import FailureKind, ProviderError
 from metajudge.prompts.fences import neutralise
 from metajudge.prompts.meta_judge import render_repair
+from metajudge.prompts.versions import FIRST
 from metajudge.providers.model import Message, Model, ModelRequest
 from metajudge.providers.wrapper import CallAttempt
 from metajudge.types import Failure, Reply, Usage
@@ -49,7 +50,8 @@ class Answer(Generic[T]):
         replies: how many replies were needed or tried: 2 where the first one had to be repaired.
         cost_usd: what those replies cost when they were first given; None where unknown. Unlike ``spent``,
             the same whether they came from the store or not.
-        text: the last reply, as it came.
+        last: the last reply; None where none came.
+        text: its text, as it came.
         key: digest of the first request.
     """
 
@@ -59,9 +61,16 @@ class Answer(Generic[T]):
     replied: bool = True
     replies: int = 0
     cost_usd: float | None = 0.0
-    text: str = ""
-    reported_model: str | None = None
+    last: Reply | None = None
     spent: Spent = field(default_factory=Spent)
+
+    @property
+    def text(self) -> str:
+        return "" if self.last is None else self.last.text
+
+    @property
+    def reported_model(self) -> str | None:
+        return None if self.last is None else self.last.model
 
 
 async def ask(
@@ -72,6 +81,7 @@ async def ask(
     asked: str,
     retry: bool = False,
     repair: bool = True,
+    prompt_version: int = FIRST,
 ) -> Answer[T]:
     """Asks once, and once more where the reply cannot be read.
 
@@ -80,6 +90,7 @@ async def ask(
         asked: who is asked, for messages.
         retry: an earlier attempt failed: a stored reply that cannot be used is asked for anew.
         repair: whether a reply that cannot be read is asked to be corrected.
+        prompt_version: of the prompt set that the request to correct it is taken from.
 
     Raises:
         BudgetExceeded: the run's budget is spent.
@@ -93,9 +104,9 @@ async def ask(
         except ReplyProblemsError as found:
             if not repair:
                 raise
-            answer.value = await exchange.attempt(_repair(first, answer.text, found.problems))
+            answer.value = await exchange.attempt(_repair(first, answer.text, found.problems, prompt_version))
     except ReplyProblemsError as found:
-        answer.failure = _unusable(exchange.last, found, asked, request.parameters.max_tokens, answer.replies)
+        answer.failure = _unusable(answer.last, found, asked, request.parameters.max_tokens, answer.replies)
     except _Refusal as refusal:
         answer.failure = Failure(kind=FailureKind.REFUSED, message=f"{asked} declined to answer: {refusal}")
     except ProviderError as error:
@@ -113,22 +124,20 @@ class _Exchange(Generic[T]):
     read: Callable[[str], T]
     retry: bool
     answer: Answer[T]
-    last: Reply = field(init=False)
 
     async def attempt(self, request: ModelRequest) -> T:
         """One reply read; where a stored one is of no use and this is a retry, a fresh one."""
         try:
             return await self._reply(request)
         except (ReplyProblemsError, _Refusal):
-            if not (self.retry and self.last.cached):
+            if not (self.retry and self.answer.last is not None and self.answer.last.cached):
                 raise
         return await self._reply(replace(request, fresh=True))
 
     async def _reply(self, request: ModelRequest) -> T:
-        reply = self.last = await self.model.complete(request)
         answer, spent = self.answer, self.answer.spent
+        reply = answer.last = await self.model.complete(request)
         answer.replies += 1
-        answer.text, answer.reported_model = reply.text, reply.model
         answer.cost_usd = _sum(answer.cost_usd, reply.cost_usd)
         spent.calls += reply.attempts
         spent.cached_calls += reply.cached
@@ -145,14 +154,14 @@ class _Refusal(Exception):  # noqa: N818 - control flow within one exchange
     """The model declined."""
 
 
-def _repair(first: ModelRequest, reply: str, problems: list[str]) -> ModelRequest:
+def _repair(first: ModelRequest, reply: str, problems: list[str], version: int) -> ModelRequest:
     bad = Message("assistant", neutralise(reply).strip() or "(empty reply)")
-    messages = (*first.messages, bad, Message("user", render_repair(problems)))
-    return ModelRequest(first.system, messages, first.schema, first.parameters, first.draw)
+    messages = (*first.messages, bad, Message("user", render_repair(problems, version=version)))
+    return ModelRequest(first.system, messages, first.schema, first.parameters, first.draw, logprobs=first.logprobs)
 
 
-def _unusable(last: Reply, found: ReplyProblemsError, asked: str, limit: int | None, replies: int) -> Failure:
-    if last.finish == "length":
+def _unusable(last: Reply | None, found: ReplyProblemsError, asked: str, limit: int | None, replies: int) -> Failure:
+    if last is not None and last.finish == "length":
         where = "" if limit is None else f" = {limit}"
         repaired = ", and so was its repair" if replies > 1 else ""
         message = f"the reply was cut at max_tokens{where}{repaired}; raise max_tokens for {asked}"
