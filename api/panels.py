@@ -105,10 +105,13 @@ class Panels:
         Raises:
             ConfigurationError: an unknown panel, or one without agents.
         """
-        agents = self._config(panel or self._default).agents
-        if not agents:
+        config = self._config(panel or self._default)
+        if not config.agents:
             raise ConfigurationError("this panel asks no model: choose a panel with agents")
-        return self._engine.models(agents, weighted=True)
+        seeded = [
+            one if one.seed is not None else one.model_copy(update={"seed": config.seed}) for one in config.agents
+        ]
+        return self._engine.models(seeded, weighted=True)
 
     def _config(self, name: str) -> PanelConfig:
         if name not in self._panels:

@@ -79,9 +79,6 @@ class Session:
         notify: receives each notice (a dropped setting, an unknown price) once.
         command: recorded with the run.
 
-    Attributes:
-        say: passes a sentence to ``notify``.
-
     Raises:
         ConfigurationError: on entering, see :mod:`metajudge.errors`.
     """
@@ -116,7 +113,7 @@ class Session:
         self._batch = batch
         self._batches: BatchQueue | None = None
         self._notices = Notices(notify)
-        self.say = notify or (lambda _sentence: None)
+        self._notify = notify or (lambda _sentence: None)
         self._opened: Resources | None = None
         self._policies: PoliciesInForce | None = None
         self._recorded = False
@@ -211,11 +208,11 @@ class Session:
                     f"agent {one.name} is given more than once: name the agents apart with NAME=PROVIDER:MODEL"
                 )
             if one.notice is not None:
-                self.note(one.notice)
+                self.say(one.notice)
             found[one.name] = one
         return list(found.values())
 
-    def note(self, notice: str) -> None:
+    def say(self, notice: str) -> None:
         """Adds a notice, once."""
         self._notices.say(notice)
 
@@ -300,7 +297,7 @@ class Session:
         if self._batch is not None:
             from metajudge.providers.batch_queue import BatchQueue
 
-            self._batches = resources.batches = BatchQueue(self._batch, self.say)
+            self._batches = resources.batches = BatchQueue(self._batch, self._notify)
         self._opened = resources
         config = {"panel": self.config.model_dump(mode="json"), **await self._prepare()}
         if self._store is not None:
@@ -310,10 +307,11 @@ class Session:
     def _respondent(
         self, config: AgentConfig, objects: Mapping[str, Model], weighted: bool, streaming: bool
     ) -> Respondent:
+        resources = self.resources
         self._keys.register(config)
-        model = build_agent_model(config, self.resources, objects, streaming=streaming)
+        model = build_agent_model(config, resources, objects, streaming=streaming)
         parameters, dropped = parameters_of(config, self.config.seed), unused_settings(config, weighted=weighted)
-        return Respondent(agent_name(config, objects), model, parameters, config.weight, dropped)
+        return Respondent(agent_name(config, objects), model, parameters, config.weight if weighted else 1.0, dropped)
 
     def _leave_batches(self) -> None:
         if self._batches is not None:
