@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from metajudge.runs.output_files import written_to
+from metajudge.runs.outputs import written_to
 
 from metajudge.clashes.clash import Clash, Judge
 from metajudge.clashes.record import ClashRecord
