@@ -5,8 +5,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from metajudge.runs.outputs import written_to
-
 from metajudge.clashes.clash import Clash, Judge
 from metajudge.clashes.record import ClashRecord
 from metajudge.errors import ConfigurationError
@@ -15,6 +13,7 @@ from metajudge.readers import Reject
 from metajudge.readers.preferences import read_preferences
 from metajudge.runs.exit_codes import RunCounts
 from metajudge.runs.loop import Stop
+from metajudge.runs.outputs import written_to
 from metajudge.types import Item
 from metajudge.types.location import StoreLocation
 from metajudge.vetting.engine import Engine

@@ -20,7 +20,7 @@ from metajudge.errors import (
     StoreLockedError,
     UnprovenError,
 )
-from metajudge.judging.run import JudgeSummary
+from metajudge.judging.run import JudgeTotals
 from metajudge.peers.run import PeersSummary
 from metajudge.runs.exit_codes import EPILOG, ExitCode, RunCounts, exit_code, exit_code_of
 from metajudge.runs.loop import RunEnd
@@ -112,9 +112,9 @@ def test_of_a_vetting_run_only_what_failed_counts(assessment, code, strict):
 @pytest.mark.parametrize(
     ("summary", "code"),
     [
-        (JudgeSummary(items=2, failed=1), 1),
-        (JudgeSummary(items=2, unscored=1), 0),
-        (JudgeSummary(items=2, bad_lines=1), 0),
+        (JudgeTotals(items=2, failed=1), 1),
+        (JudgeTotals(items=2, without_verdict=1), 0),
+        (JudgeTotals(items=2, bad_lines=1), 0),
         (ClashSummary(prompts=2, incomplete=1), 1),
         (ClashSummary(prompts=2, bad_lines=1), 0),
         (PeersSummary(questions=2, failed=1), 1),
