@@ -233,15 +233,9 @@ class JobQueue(ABC):
                 stop.ask(RunEnd.INTERRUPTED)
             return found
 
-        async def none_done(_keys: object) -> dict[str, Assessment]:
-            return {}  # items with a result are left out; the store knows the calls of all others
-
         return await run_all(
             items,
             work,
-            key=lambda one: str(one.item),
-            find_done=none_done,
-            keep=lambda _result: True,
             finished=lambda _job, result, _reused: self._metrics.assessed(result),
             workers=self._limits.job_workers,
             stop=stop,

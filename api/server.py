@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from metajudge.concurrency import YOUNG_OBJECTS
 from metajudge.errors import ConfigurationError, MetajudgeError
 from metajudge.installation import install_command
-from metajudge.panels.building import key_lookup
+from metajudge.panels.building import AgentKeys
 from metajudge.panels.config import PanelConfig
 from metajudge.providers.spec import parse_agent_spec
 from metajudge.settings import Settings
@@ -298,7 +298,7 @@ def check_provider_keys(panels: Iterable[PanelConfig], settings: Settings) -> No
     if settings.webhook_secret is not None and is_placeholder(settings.webhook_secret):
         raise ConfigurationError("METAJUDGE_WEBHOOK_SECRET is a placeholder: put the real secret there")
     for panel in panels:
-        key_for = key_lookup(panel, settings)
+        key_for = AgentKeys(panel, settings)
         for agent in panel.agents:
             spec = parse_agent_spec(agent.spec())
             try:

@@ -35,7 +35,7 @@ from .selections import (
 )
 
 if TYPE_CHECKING:
-    from .calibrated import Calibrated
+    from .calibrated_scores import Calibrated
     from .grid_run import RowResult
 
 MANY_JUDGES = 12

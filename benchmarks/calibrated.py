@@ -1,119 +1,22 @@
-"""A calibration's probabilities for the judgments of a benchmark, and what is kept by them."""
+"""Applies a calibration file to the judgments of a benchmark."""
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from metajudge.calibration.agent_scores import AgentScores
-from metajudge.calibration.calibration import Calibration, load_calibration
-from metajudge.calibration.domain import MEANINGS, Mark, outside_domain
-from metajudge.calibration.promise import Promise
+from metajudge.calibration.files import load_calibration, read_agent_scores
 from metajudge.calibration.table import build_table
 from metajudge.readers.rewards import find_reward_scores, read_reward_scores
 from metajudge.types import text_digest
 
-from .findings import Threshold
-from .observations import Observation, Observations
-from .selections import COVERAGES, Score, Selection, keep_share
+from .calibrated_scores import Calibrated
 
 if TYPE_CHECKING:
     from .bench import Bench
     from .grid_run import RowResult
-
-SCORE_NAME = "calibrated probability"
-
-
-@dataclass(frozen=True, slots=True)
-class Calibrated:
-    """Probabilities by judgment.
-
-    Attributes:
-        probabilities: judgment id -> P(correct); judgments the calibration cannot speak about are not in it.
-        marks: judgment id -> what is to be known about its probability.
-    """
-
-    calibration: Calibration
-    digest: str
-    probabilities: Mapping[str, float]
-    marks: Mapping[str, tuple[Mark, ...]]
-
-    @property
-    def provenance(self) -> dict[str, str]:
-        """Which calibration, for the report's end."""
-        identity, made_from = self.calibration.identity, self.calibration.provenance
-        return {
-            "calibration": f"digest {self.digest}, signals {', '.join(identity.signals)}, fitted on {made_from.n} "
-            f"judgments of {len(made_from.questions)} questions by {', '.join(identity.judges)}"
-        }
-
-    def score(self, observations: Observations) -> Score:
-        """[n] probabilities of some observations; None where there is none."""
-        values = [self.probabilities.get(row.judgment_id) for row in observations.rows]
-        return Score(SCORE_NAME, values, probability=True)
-
-    def promise_of(self, row: Observation) -> Promise | None:
-        """The promise that covers a judgment; None without one, and outside the calibration's domain."""
-        return self.calibration.promise_for(row.judge, self.marks.get(row.judgment_id, ()))
-
-    def selections(self, observations: Observations, score: Score) -> list[Selection]:
-        """The rows at given coverage, and the guaranteed one where a guarantee is stored; none without a score."""
-        if not score.present.any():
-            return []
-        shares = [keep_share(score, share, "calibrated") for share in COVERAGES]
-        guaranteed = self._guaranteed(observations, score)
-        return [row for row in (*shares, guaranteed) if row is not None]
-
-    def notes(self, observations: Observations) -> tuple[str, ...]:
-        """How far the probabilities can be trusted, and what a guarantee means."""
-        counts = Counter(mark for row in observations.rows for mark in self.marks.get(row.judgment_id, ()))
-        said = [f"{count} of {len(observations)} judgments {MEANINGS[mark]}." for mark, count in sorted(counts.items())]
-        without = sum(row.judgment_id not in self.probabilities for row in observations.rows)
-        if without:
-            said.append(f"{without} of {len(observations)} judgments have no calibrated probability.")
-        if without == len(observations):
-            return tuple(said)
-        promised = [self.calibration.promise_for(judge, ()) is not None for judge in observations.judges]
-        if any(promised):
-            outside = sum(bool(outside_domain(self.marks.get(row.judgment_id, ()))) for row in observations.rows)
-            said += [
-                f"No guarantee covers {outside} of {len(observations)} judgments, which lie outside its domain."
-            ] * (outside > 0)
-            said += self._meanings(observations)
-        return tuple(said)
-
-    def _meanings(self, observations: Observations) -> list[str]:
-        """The guarantees that cover some of these judges, in words."""
-        judges = set(observations.judges)
-        told = zip(self.calibration.promises, self.calibration.meanings, strict=True)
-        return [meaning for promise, meaning in told if judges & set(promise.decides)]
-
-    def _guaranteed(self, observations: Observations, score: Score) -> Selection | None:
-        """The judgments that a guarantee covers, against its threshold; None where it covers none."""
-        promises = [self.promise_of(row) for row in observations.rows]
-        known = set(filter(None, promises))
-        if not known:
-            return None
-        kept = [
-            value is not None and promise is not None and promise.stamp().keeps(value)
-            for promise, value in zip(promises, score.values, strict=True)
-        ]
-        values = {one.threshold for one in known}
-        return Selection(
-            name=", ".join(sorted({one.label for one in known})),
-            kind="calibrated",
-            kept=np.array(kept, dtype=bool),
-            scored=score.present & np.array([one is not None for one in promises], dtype=bool),
-            threshold=Threshold(
-                value=values.pop() if len(values) == 1 else None,
-                origin="guaranteed, approximate"
-                if any(one.approximate for one in known)
-                else "guaranteed, set on labels of its own",
-            ),
-        )
 
 
 def load_calibrated(
@@ -166,6 +69,6 @@ def load_calibrated(
 
 def _agent_scores(results: "Sequence[RowResult]", path: Path | None) -> AgentScores | None:
     if path is not None:
-        return AgentScores.read(path)
+        return read_agent_scores(path)
     said = [assessment for result in results for assessment in result.assessments.values()]
     return AgentScores.from_assessments(said) if said else None

@@ -27,13 +27,13 @@ from typing import Any
 import numpy as np
 from scipy.special import logit
 
-from metajudge.calibration.design import Bools, Floats
 from metajudge.calibration.fit import fit_calibration, out_of_fold
 from metajudge.calibration.quality import auc, log_losses, precision_at
 from metajudge.calibration.table import SignalTable, build_table
 from metajudge.evidence.consensus import Column
 from metajudge.readers import open_judgments
 from metajudge.readers.rewards import find_reward_scores, read_reward_scores
+from metajudge.stats.arrays import Bools, Floats
 from metajudge.stats.bootstrap import bootstrap_precision
 from metajudge.types import Judgment
 

@@ -27,8 +27,6 @@ from pathlib import Path
 import numpy as np
 
 from metajudge.calibration.cascade_fit import (
-    Bools,
-    Floats,
     StagedScores,
     choose_band,
     fit_curve,
@@ -41,6 +39,7 @@ from metajudge.calibration.cascade_fit import (
 from metajudge.calibration.folds import question_folds
 from metajudge.judging.support import support
 from metajudge.readers import open_judgments
+from metajudge.stats.arrays import Bools, Floats
 from metajudge.types import Judgment, Pairwise, text_digest
 
 FOLDS = 5

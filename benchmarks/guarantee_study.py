@@ -38,7 +38,10 @@ from scipy.special import bdtr
 from threadpoolctl import threadpool_limits
 
 from metajudge.calibration.candidates import Candidate, Workbench
-from metajudge.calibration.design import BaseMatrix, Bools, Floats, Indices, varying_factors
+from metajudge.calibration.design import (
+    BaseMatrix,
+    varying_factors,
+)
 from metajudge.calibration.folds import question_folds
 from metajudge.calibration.guarantee import one_per_question
 from metajudge.calibration.procedures import (
@@ -50,6 +53,7 @@ from metajudge.calibration.procedures import (
 from metajudge.calibration.quality import log_losses
 from metajudge.calibration.table import SignalTable, build_table
 from metajudge.readers import open_judgments
+from metajudge.stats.arrays import Bools, Floats, Indices
 
 JUDGES = (
     "openrouter/inception/mercury",

@@ -32,9 +32,12 @@ from metajudge.peers import Ballot, Options, analyse
 from metajudge.peers.cautions import CautionKind
 from metajudge.peers.consensus import RULES, question_consensus
 from metajudge.peers.correlation import correlate
-from metajudge.peers.table import Floats, Indices, PeerTable
+from metajudge.peers.table import (
+    PeerTable,
+)
 from metajudge.report import Cell, Column, Measured, Table
 from metajudge.report.markdown import table_to_markdown
+from metajudge.stats.arrays import Floats, Indices
 
 MODELS = 6
 Noise = Literal["mallows", "plackett-luce"]

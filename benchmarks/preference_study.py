@@ -29,7 +29,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metajudge.calibration.fit import fit_calibration, out_of_fold
 from metajudge.calibration.guarantee import Guarantee, guaranteed_threshold
@@ -43,8 +42,6 @@ from metajudge.vetting.engine import Engine
 
 SIGNALS = "order,strength,peers,rationale"
 PARTS = 3
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .bench import Bench
-    from .calibrated import Calibrated
+    from .calibrated_scores import Calibrated
     from .grid_run import RowResult
 
 

@@ -6,13 +6,12 @@ if TYPE_CHECKING:
     from metajudge.blocking import vet
     from metajudge.decision import Decision, Policy, load_policy
     from metajudge.errors import MetajudgeError
+    from metajudge.installation import __version__
     from metajudge.readers import open_judgments
     from metajudge.readers.frames import from_dataset, from_pandas, to_dataset, to_pandas
     from metajudge.rubric import Rubric, load_rubric
     from metajudge.types import Assessment, Item, Judgment
     from metajudge.vetting.engine import Engine
-
-__version__ = "0.1.0"
 
 __all__ = [
     "Assessment",
@@ -43,6 +42,7 @@ _HOMES = {
     "MetajudgeError": "metajudge.errors",
     "Policy": "metajudge.decision",
     "Rubric": "metajudge.rubric",
+    "__version__": "metajudge.installation",
     "from_dataset": "metajudge.readers.frames",
     "from_pandas": "metajudge.readers.frames",
     "load_policy": "metajudge.decision",

@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 from metajudge.errors import BudgetExceeded
 from metajudge.readers.in_memory import JudgmentLike
 from metajudge.runs.loop import RunEnd
+from metajudge.session import Agents
 from metajudge.types import Assessment, Judgment
-from metajudge.vetting.engine import Agents, Engine
+from metajudge.vetting.engine import Engine
 
 T = TypeVar("T")
 

@@ -39,7 +39,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from metajudge.types.calls import Usage
+    from metajudge.types.usage import Usage
 
 
 class FailureKind(StrEnum):

@@ -1,9 +1,10 @@
-"""How this copy of metajudge was installed, and so what installs one of its extras."""
+"""Which metajudge this is, how this copy was installed, and so what installs one of its extras."""
 
 import json
-from importlib import metadata
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
+
+__version__ = "0.1.0"
 
 PACKAGE = "metajudge-vet"
 NAMESAKE = "metajudge"
@@ -32,6 +33,8 @@ def install_command(extra: str = "") -> str:
 
 def namesake() -> str | None:
     """The version of the other project that is installed beside this one, None where there is none."""
+    from importlib import metadata
+
     try:
         return metadata.version(NAMESAKE)
     except metadata.PackageNotFoundError:
@@ -40,6 +43,8 @@ def namesake() -> str | None:
 
 def _origin() -> tuple[str, bool | None] | None:
     """URL of this copy's source, and whether it is editable; the latter is None for what is no folder."""
+    from importlib import metadata
+
     try:
         said = json.loads(metadata.distribution(PACKAGE).read_text("direct_url.json") or "null")
     except (metadata.PackageNotFoundError, ValueError):

@@ -7,7 +7,6 @@ from importlib import metadata
 
 import pytest
 
-from metajudge import installation
 from metajudge.installation import install_command, namesake
 
 
@@ -22,7 +21,7 @@ def installed_from(tmp_path, monkeypatch):
         if direct_url is not None:
             (folder / "direct_url.json").write_text(json.dumps(direct_url))
         there = metadata.Distribution.at(folder)
-        monkeypatch.setattr(installation.metadata, "distribution", lambda _name: there)
+        monkeypatch.setattr(metadata, "distribution", lambda _name: there)
 
     return pretend
 

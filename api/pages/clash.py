@@ -6,7 +6,15 @@ from typing import Annotated
 
 from fastapi import APIRouter, File, Form, HTTPException, Query, Request, Response, UploadFile
 
-from metajudge.clash.reviews import PANEL, clash_of, is_clash, outcome_of, panel_verdict, read_clashes, review_of_clash
+from metajudge.clashes.reviews import (
+    PANEL,
+    clash_of,
+    is_clash,
+    outcome_of,
+    panel_verdict,
+    read_clashes,
+    review_of_clash,
+)
 from metajudge.errors import InputError, ReviewError
 from metajudge.reviews import HumanDecision, Outcome, ReviewState
 from metajudge.reviews.deciding import decision_from

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from metajudge.clash.record import CandidateAnswer, ClashRecord, JudgeVote
-from metajudge.clash.showing import blind_texts
+from metajudge.clashes.record import ClashRecord, JudgeVote
+from metajudge.clashes.showing import blind_texts
+from metajudge.judging.answers import CandidateAnswer
 from metajudge.types import Failure
 
 from .case_view import seeded_order, titles_of

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Form, Query, Request, Response
 
-from metajudge.clash.reviews import is_clash
+from metajudge.clashes.reviews import is_clash
 from metajudge.errors import InputError, ReviewError
 from metajudge.reviews import HumanDecision, Outcome, ReviewState
 from metajudge.reviews.deciding import decision_from

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from metajudge.clash.reviews import clash_of, is_clash
+from metajudge.clashes.reviews import clash_of, is_clash
 from metajudge.reviews import HumanDecision, Review, ReviewState, ReviewStatus
 from metajudge.reviews.queue import LEASE_S, ReviewFilter
 from metajudge.store.protocol import Store

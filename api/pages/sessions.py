@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from itsdangerous import BadData, Signer, URLSafeSerializer
-from pydantic import BaseModel, ConfigDict
+
+from metajudge.types.frozen import Frozen
 
 from ..keys import Scope
 
@@ -22,7 +23,7 @@ SESSION_S = 12 * 3600.0
 SIGNER: dict[str, Any] = {"digest_method": hashlib.sha256, "key_derivation": "hmac"}
 
 
-class Session(BaseModel):
+class Session(Frozen):
     """Who looks at the pages, and how they want to see them.
 
     Attributes:
@@ -32,8 +33,6 @@ class Session(BaseModel):
         blind: cases are shown without judge, verdict and scores until they are decided.
         plain: judged texts are shown as they are written, not as formatted Markdown; the default.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     nonce: str
     expires_at: float

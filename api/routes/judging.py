@@ -1,25 +1,19 @@
 """Producing verdicts: judges on an item, a clash of responses, cases."""
 
-import time
-from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, HTTPException, Request
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from metajudge.agents import Agent
 from metajudge.cases.case import Case
-from metajudge.cases.judge import CaseJudge
-from metajudge.cases.panel import CasePanel
-from metajudge.cases.records import keep_result, review_of
 from metajudge.cases.result import CaseResult
-from metajudge.clash.clash import Clash, Judge
-from metajudge.clash.record import ClashRecord
-from metajudge.clash.reviews import PANEL, review_of_clash, wants_person
-from metajudge.clash.run import run_clash
+from metajudge.cases.run import judge_case
+from metajudge.clashes.record import ClashRecord
+from metajudge.clashes.reviews import PANEL, open_review
+from metajudge.clashes.run import clash_item
+from metajudge.clashes.setup import ClashSettings
 from metajudge.concurrency import all_of
-from metajudge.decision import DEFAULT_CASE_POLICY, case_rubric
-from metajudge.errors import ConfigurationError
+from metajudge.decision import DEFAULT_CASE_POLICY
 from metajudge.judging.grading import GradingJudge
 from metajudge.judging.pairwise import PairwiseJudge, orders_of
 from metajudge.judging.records import judgment_of
@@ -28,10 +22,8 @@ from metajudge.types import Failure, Item, Judgment
 from ..audit import Action
 from ..deps import ChangesDep, ServiceDep
 from ..errors import RESPONSES
-from ..panels import Choice
 from ..rubrics import NAME
 from ..schemas import EXAMPLE_JUDGMENT
-from ..service import Service
 
 router = APIRouter(prefix="/v1", tags=["judging"], responses=RESPONSES)
 MOST_RESPONSES = 50
@@ -106,7 +98,7 @@ class CaseRequest(_Asked):
 @router.post("/judge", summary="Have judges compare or grade")
 async def judge(request: Request, running: ServiceDep, body: JudgeRequest) -> Judged:
     """Every agent of a panel judges the item: a pair in each order, the games kept apart."""
-    agents = _agents(running, body.panel)
+    agents = running.panels.respondents(body.panel)
     games: list[Any]
     if body.grade:
         graders = [GradingJudge(one.name, one.model, one.parameters, body.with_reference) for one in agents]
@@ -136,38 +128,29 @@ async def clash(request: Request, running: ServiceDep, changes: ChangesDep, body
 
     What the judges were divided on is queued for people, side by side on the clash page; the same record once.
     """
-    judges = tuple(Judge(a.name, a.model, a.parameters, weight=a.weight) for a in _agents(running, body.panel))
-    asked = Clash(judges=judges, seed=body.seed, ties=body.ties, quorum=body.quorum, with_reference=body.with_reference)
-    outcome = await running.admission.work(request, lambda: run_clash([body.item], asked, workers=1))
-    record = outcome.records[0]
-    store = running.engine.store
-    if store is not None and wants_person(record):
-        review = review_of_clash(record, now=time.time())
-        if await store.reviews.open([review]):
-            await changes.note(Action.REVIEW_OPEN, PANEL, new=1, reviews=[review.review_id])
+    settings = ClashSettings(
+        judges=running.panels.respondents(body.panel),
+        given=True,
+        seed=body.seed,
+        ties=body.ties,
+        quorum=body.quorum,
+        with_reference=body.with_reference,
+    )
+    record = await running.admission.work(request, lambda: clash_item(running.engine, body.item, settings))
+    review = await open_review(running.engine.store, record)
+    if review is not None:
+        await changes.note(Action.REVIEW_OPEN, PANEL, new=1, reviews=[review.review_id])
     return record
 
 
 @router.post("/cases", summary="Judge and decide a case")
 async def cases(request: Request, running: ServiceDep, changes: ChangesDep, body: CaseRequest) -> CaseResult:
     """Every stage is judged and decided by a policy; what it sends to people is queued for review."""
-    policy = await running.engine.policy_in_force(body.policy)
-    judges = [CaseJudge(one.name, one.model, one.parameters) for one in _agents(running, body.panel)]
-    panel = CasePanel(judges, policy, case_rubric(policy))
-    panel.check(body.case)
-    result = await running.admission.work(request, lambda: panel.judge(body.case, now=datetime.now(UTC)))
-    store = running.engine.store
-    if store is not None:
-        await keep_result(store, result)
-        review = review_of(result, body.case, policy, time.time())
-        if review is not None:
-            await store.reviews.open([review])
-        await changes.note(Action.CASE_DECIDE, result.case_id, action_taken=result.action, policy=policy.digest)
+    judges = running.panels.respondents(body.panel)
+    result = await running.admission.work(
+        request, lambda: judge_case(running.engine, body.case, policy=body.policy, judges=judges)
+    )
+    if running.engine.store is not None:
+        digest = result.decision.policy_digest
+        await changes.note(Action.CASE_DECIDE, result.case_id, action_taken=result.action, policy=digest)
     return result
-
-
-def _agents(running: Service, panel: str | None) -> tuple[Agent, ...]:
-    agents = running.panels.vetter(Choice(panel=panel)).default.agents
-    if not agents:
-        raise ConfigurationError("this panel asks no model: choose a panel with agents")
-    return agents

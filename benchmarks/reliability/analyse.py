@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from metajudge.clash.first_shown import first_shown
-from metajudge.clash.record import ClashRecord
-from metajudge.clash.tally import why_no_unanimity
+from metajudge.clashes.first_shown import first_shown
+from metajudge.clashes.record import ClashRecord
+from metajudge.clashes.tally import why_no_unanimity
 from metajudge.errors import InputError
 from metajudge.judging.blinding_report import blinding_totals
 from metajudge.stats.stability import ThirdRun

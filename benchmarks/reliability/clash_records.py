@@ -7,8 +7,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from metajudge.clash.record import ClashRecord, attempt_that_counts
-from metajudge.clash.tally import Voter
+from metajudge.clashes.record import ClashRecord, attempt_that_counts
+from metajudge.clashes.tally import Voter
 from metajudge.errors import InputError
 from metajudge.readers.lines import Line, Reject, Source, read_lines
 from metajudge.readers.reasons import reason_of
@@ -66,7 +66,7 @@ def read_clash_records(path: Path) -> list[ClashRecord]:
 def counted_attempts(records: Iterable[ClashRecord]) -> list[tuple[ClashRecord, float | None]]:
     """One record an evaluation, with the dollars of all its attempts.
 
-    The rule is the one stored in each record, see :func:`~metajudge.clash.record.attempt_that_counts`.
+    The rule is the one stored in each record, see :func:`~metajudge.clashes.record.attempt_that_counts`.
     """
     attempts: dict[tuple[str, int, int], list[ClashRecord]] = {}
     for record in records:

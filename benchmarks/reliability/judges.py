@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from statistics import fmean
 
-from metajudge.clash.tally import why_no_unanimity
+from metajudge.clashes.tally import why_no_unanimity
 from metajudge.providers.families import family_of
 from metajudge.stats.agreement import Agreement, fleiss_kappa, krippendorff_alpha, landis_koch
 from metajudge.stats.contingency import Table2x2, fisher_exact

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
-from metajudge.clash.record import ClashRecord
+from metajudge.clashes.record import ClashRecord
 from metajudge.stats.paired import mcnemar_exact
 
 from ..figure import Figure, Figures

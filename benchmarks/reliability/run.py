@@ -1,10 +1,10 @@
 """Running a panel over labelled pairs: full runs with fresh labels and draws, then a targeted third."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from metajudge.clash.clash import Clash, Place, evaluate, unchanged
-from metajudge.clash.record import ClashRecord
+from metajudge.clashes.clash import Clash, Place, evaluate, unchanged
+from metajudge.clashes.record import ClashRecord
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.runs.loop import Job, RunEnd, Stop, run_all
 from metajudge.stats.stability import ThirdRun
@@ -98,8 +98,6 @@ async def run_panel(
     found = PanelRun(list(earlier), RunEnd.FINISHED)
     stop = stop or Stop()
     last = {record.key: record for record in sorted(found.records, key=lambda record: record.attempt)}
-    standing: set[str] = set()
-    by_id = {item.id: item for item in items}
     _require_same(found.records, items, clash, protocol)
 
     async def work(job: Job[_Evaluation, ClashRecord]) -> ClashRecord:
@@ -113,21 +111,22 @@ async def run_panel(
             found.records.append(record)
             keep(record)
 
-    async def find_done(keys: Sequence[str]) -> Mapping[str, ClashRecord]:
-        there = [last[key] for key in keys if key in last]
-        for record in there:  # one whose judges read what is hidden today is judged anew
-            item = by_id[record.item_id]
-            if await unchanged(record, item, hiding(clash, item)):
-                standing.add(record.key)
-        return {record.key: record for record in there}
+    async def settle(block: Sequence[Job[_Evaluation, ClashRecord]]) -> list[ClashRecord | None]:
+        results: list[ClashRecord | None] = []
+        for job in block:
+            one, panel = job.record, hiding(clash, job.record.item)
+            job.key = protocol.place(one.run).key(one.item, panel)
+            earlier = job.earlier = last.get(job.key)
+            # A record whose judges read what is hidden today is judged anew.
+            stands = earlier is not None and earlier.everybody_asked and await unchanged(earlier, one.item, panel)
+            results.append(earlier if stands else None)
+        return results
 
     async def runs(evaluations: Iterable[_Evaluation]) -> RunEnd:
         return await run_all(
             evaluations,
             work,
-            key=lambda one: protocol.place(one.run).key(one.item, hiding(clash, one.item)),
-            find_done=find_done,
-            keep=lambda record: record.everybody_asked and record.key in standing,
+            settle=settle,
             finished=finished,
             workers=workers,
             stop=stop,

@@ -2,9 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-
-from pydantic import ValidationError
 
 from metajudge.errors import InputError
 from metajudge.types import Assessment
@@ -63,50 +60,8 @@ class AgentScores:
             prompts |= {assessment.prompt_digest} - {None}
         return cls(scores, agents, tuple(sorted(map(str, rubrics))), tuple(sorted(map(str, prompts))), spreads)
 
-    @classmethod
-    def read(cls, path: Path | str) -> "AgentScores":
-        """Reads a file of assessments, one a line, as ``metajudge vet --out`` writes it.
-
-        Raises:
-            InputError: a line is no assessment, or no agent gave a score anywhere in the file.
-        """
-        assessments = read_assessments(path)
-        found = cls.from_assessments(assessments)
-        if not any(found.scores.values()):
-            raise InputError(
-                f"{path} holds {len(assessments)} assessments and no agent's score: write it with "
-                "`metajudge vet ... --agent ... --no-early-exit --out FILE`"
-            )
-        return found
-
-
-def read_assessments(path: Path | str) -> list[Assessment]:
-    """A file of assessments, one a line, as ``metajudge vet --out`` writes it.
-
-    Raises:
-        InputError: a line is no assessment, or the file cannot be read.
-    """
-    found = []
-    try:
-        with Path(path).open("rb") as stream:
-            for number, line in enumerate(stream, 1):
-                if line.strip():
-                    found.append(_assessment(line, f"{path}:{number}"))
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    return found
-
 
 def scoring_model(model: str, expected: bool, samples: int) -> str:
     """A model as part of a calibration's identity: its finer scores are other evidence than its reported ones."""
     how = [*(["expected scores"] if expected else []), *([f"mean of {samples} draws"] if samples > 1 else [])]
     return f"{model} ({', '.join(how)})" if how else model
-
-
-def _assessment(line: bytes, where: str) -> Assessment:
-    try:
-        return Assessment.model_validate_json(line)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        at = ".".join(map(str, first["loc"]))
-        raise InputError(f"{where}: no assessment: {at + ': ' if at else ''}{first['msg']}") from None

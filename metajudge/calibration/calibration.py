@@ -3,14 +3,15 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
-from metajudge.calibration.design import Bools, Design, Floats, Indices
+from metajudge.calibration.design import (
+    Design,
+)
 from metajudge.calibration.domain import Mark, outside_domain
 from metajudge.calibration.fallback import draw_in
 from metajudge.calibration.guarantee import Guarantee
@@ -21,8 +22,9 @@ from metajudge.calibration.quality import Quality
 from metajudge.calibration.table import EvidenceScales, SignalGroup, SignalTable
 from metajudge.errors import InputError
 from metajudge.evidence.consensus import Reliability
-from metajudge.files.replacing import replacing
+from metajudge.stats.arrays import Bools, Floats, Indices
 from metajudge.types import text_digest
+from metajudge.types.frozen import Frozen
 
 CALIBRATION_VERSION = 1
 """Version of the file's format and of the definitions of its signals."""
@@ -31,11 +33,7 @@ CALIBRATION_VERSION = 1
 Depth: TypeAlias = Literal["full", "parent", "none"]
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Identity(_Frozen):
+class Identity(Frozen):
     """What a calibration is for; anything else is refused unless told to.
 
     Attributes:
@@ -55,7 +53,7 @@ class Identity(_Frozen):
     version: int = CALIBRATION_VERSION
 
 
-class Provenance(_Frozen):
+class Provenance(Frozen):
     """What a calibration was fitted on: never a ground for refusal.
 
     Attributes:
@@ -95,7 +93,7 @@ class Provenance(_Frozen):
         return {name: (known[name], places and places[at]) for at, name in enumerate(sorted(known))}
 
 
-class JudgeReliability(_Frozen):
+class JudgeReliability(Frozen):
     """See :class:`metajudge.evidence.consensus.Reliability`."""
 
     plain: float
@@ -103,7 +101,7 @@ class JudgeReliability(_Frozen):
     share: float
 
 
-class Level(_Frozen):
+class Level(Frozen):
     """A model that knows categories to some depth: ``full`` names, their ``parent`` (``A/B`` of ``A/B/C``), or none.
 
     The coarser ones answer for categories that were not fitted on, with log-odds drawn to ``centre`` by ``slope`` (see
@@ -134,14 +132,14 @@ class Level(_Frozen):
         return draw_in(self.model.probabilities(self.design.matrix(table, names)), self.slope, self.centre)
 
 
-class CandidateLoss(_Frozen):
+class CandidateLoss(Frozen):
     """Out-of-fold log loss of one of the models tried."""
 
     name: str
     log_loss: float
 
 
-class JudgeGroup(_Frozen):
+class JudgeGroup(Frozen):
     """Judges that share one fit.
 
     Attributes:
@@ -178,7 +176,7 @@ def in_domain(predicted: Predictions, approximate: bool) -> Bools:
     return np.asarray(np.array(inside, dtype=bool) & ~np.ma.getmaskarray(predicted.probabilities))
 
 
-class Calibration(_Frozen):
+class Calibration(Frozen):
     """P(judgment correct) from signals, with its identity, provenance and out-of-fold quality.
 
     ``quality`` holds the figures over all judges under ``""`` and those of each judge under its name; ``profiles`` and
@@ -271,19 +269,6 @@ class Calibration(_Frozen):
                 marks[row].append(Mark.OTHER_JUDGE)
         return Predictions(np.ma.MaskedArray(values, mask=~found), tuple(tuple(said) for said in marks))
 
-    def save(self, path: Path | str) -> None:
-        """Writes the calibration as JSON; the same calibration gives the same bytes.
-
-        Raises:
-            InputError: the file cannot be written.
-        """
-        target = Path(path)
-        try:
-            with replacing(target) as part:
-                part.write_bytes(self.to_json())
-        except OSError as error:
-            raise InputError(f"cannot write {target}: {error.strerror or error}") from error
-
     def to_json(self) -> bytes:
         return orjson.dumps(
             self.model_dump(mode="json"), option=orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
@@ -324,35 +309,6 @@ class Calibration(_Frozen):
                 f"this calibration is for something else: {'; '.join(problems)}. Fit one for these data with "
                 "`metajudge calibrate fit`, or apply it all the same with --allow-other-calibration"
             )
-
-
-def load_calibration(path: Path | str) -> Calibration:
-    """Reads a calibration.
-
-    Raises:
-        InputError: the file is missing, no calibration, or one of another version.
-    """
-    try:
-        data = orjson.loads(Path(path).read_bytes())
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    except orjson.JSONDecodeError as error:
-        raise InputError(f"{path} is no calibration: not valid JSON ({error})") from None
-    identity = data.get("identity") if isinstance(data, dict) else None
-    if not isinstance(identity, dict) or "version" not in identity:
-        raise InputError(f"{path} is no calibration: make one with `metajudge calibrate fit ... --out {path}`")
-    if identity["version"] != CALIBRATION_VERSION:
-        raise InputError(
-            f"{path} is a calibration of version {identity['version']!r}, this metajudge reads version "
-            f"{CALIBRATION_VERSION}: fit it again with `metajudge calibrate fit`"
-        )
-    try:
-        return Calibration.model_validate(data)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        what = first["msg"].removeprefix("Value error, ")
-        raise InputError(f"{path} is a damaged calibration: {where}: {what}; fit it again") from None
 
 
 def category_at(category: str, depth: str) -> str:

@@ -6,23 +6,19 @@ fit is in :mod:`metajudge.calibration.cascade_fit`.
 """
 
 import math
-from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
-from metajudge.errors import ConfigurationError, InputError
+from metajudge.errors import ConfigurationError
 from metajudge.types import digest
+from metajudge.types.frozen import Frozen
 
 Probability = Annotated[float, Field(ge=0, le=1)]
 Step = Literal["accept", "reject", "escalate"]
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class CascadeStage(_Frozen):
+class CascadeStage(Frozen):
     """One stage: its agents, and the curve from their mean score to a probability."""
 
     agents: Annotated[tuple[str, ...], Field(min_length=1)]
@@ -35,7 +31,7 @@ class CascadeStage(_Frozen):
         return round(1 / (1 + math.exp(-z)), 9)
 
 
-class CascadeProvenance(_Frozen):
+class CascadeProvenance(Frozen):
     """What a plan was fitted on, and what it came to there, out of fold.
 
     Attributes:
@@ -59,7 +55,7 @@ class CascadeProvenance(_Frozen):
     asked: tuple[int, ...]
 
 
-class CascadePlan(_Frozen):
+class CascadePlan(Frozen):
     """Stages, the band of doubt and the cut, as kept in a JSON file.
 
     Attributes:
@@ -124,22 +120,3 @@ class CascadePlan(_Frozen):
         except ValidationError as error:
             said = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
             raise ConfigurationError(f"cascade.band: {said}") from None
-
-
-def load_cascade_plan(path: Path) -> CascadePlan:
-    """Reads a plan.
-
-    Raises:
-        InputError: no such file, or none of `metajudge calibrate cascade`.
-    """
-    try:
-        return CascadePlan.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise InputError(f"{path}: no plan of a cascade can be read: {error.strerror}") from None
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise InputError(
-            f"{path}: no plan of a cascade: {where + ': ' if where else ''}{first['msg']}. Make one with "
-            "`metajudge calibrate cascade`"
-        ) from None

@@ -5,7 +5,6 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, Literal
 
-from metajudge import __version__
 from metajudge.cases.case import Case
 from metajudge.cases.gate import ended, gated_decision, scored_gate, stated_gate
 from metajudge.cases.judge import CaseJudge
@@ -14,6 +13,7 @@ from metajudge.cases.scoring import mean_scores, overall, stage_result
 from metajudge.concurrency import all_of
 from metajudge.decision import CasePlan, Decision, Policy, Profile, StagePlan, decide_adjusted
 from metajudge.errors import InputError
+from metajudge.installation import __version__
 from metajudge.prompts.case import TEMPLATES
 from metajudge.prompts.templates import prompts_digest
 from metajudge.providers.model import Parameters

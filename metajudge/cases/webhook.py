@@ -31,8 +31,8 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from metajudge import __version__
 from metajudge.errors import ConfigurationError
+from metajudge.installation import __version__
 
 MIN_SECRET = 16
 """Bytes a secret needs at least, those of ``whsec_...`` after decoding."""

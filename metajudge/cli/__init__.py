@@ -7,7 +7,7 @@ from types import FrameType
 
 
 def main() -> None:
-    """Runs ``metajudge`` and exits with its code; see :mod:`metajudge.exit_codes`."""
+    """Runs ``metajudge`` and exits with its code; see :mod:`metajudge.runs.exit_codes`."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt)
     from metajudge.cli.boundary import guarded

@@ -15,7 +15,7 @@ from typing import NoReturn
 import typer
 
 from metajudge.errors import MetajudgeError
-from metajudge.exit_codes import ExitCode, exit_code_of
+from metajudge.runs.exit_codes import ExitCode, exit_code_of
 
 DEBUG = "--debug"
 

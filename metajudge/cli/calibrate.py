@@ -9,7 +9,7 @@ import typer
 from metajudge.cli.calibrate_cascade import cascade
 from metajudge.cli.inputs import AS_THEY_ARE, Reading, reads_judgments
 from metajudge.cli.options import StoreOption, store_path
-from metajudge.exit_codes import ExitCode
+from metajudge.runs.exit_codes import ExitCode
 from metajudge.types.location import StoreLocation
 
 if TYPE_CHECKING:
@@ -97,6 +97,7 @@ def fit(
 
     Evidence (peers, the other order) is computed over all records of DIR before --judge chooses.
     """
+    from metajudge.calibration.files import save_calibration
     from metajudge.calibration.fit import fit_calibration
     from metajudge.calibration.folds import question_split
     from metajudge.cli.calibrate_report import fit_lines
@@ -110,7 +111,7 @@ def fit(
     if share is not None:
         table = table.select(question_split(table.questions, share, seed) == 0)
     calibration = fit_calibration(table, pooled=pooled, seed=seed, folds=folds, selection=selection)
-    calibration.save(out)
+    save_calibration(calibration, out)
     for line in fit_lines(calibration):
         typer.echo(line)
     typer.echo(f"Written: {out}")
@@ -128,7 +129,7 @@ def show(
     reading: Reading = AS_THEY_ARE,
 ) -> None:
     """Show what a calibration is for, how good it is out of fold, and its guarantees; with --data, drift."""
-    from metajudge.calibration.calibration import load_calibration
+    from metajudge.calibration.files import load_calibration
     from metajudge.cli.calibrate_report import drift_lines, show_json, show_lines
 
     calibration = load_calibration(file)
@@ -184,7 +185,8 @@ def threshold(
     """
     import numpy as np
 
-    from metajudge.calibration.calibration import in_domain, load_calibration
+    from metajudge.calibration.calibration import in_domain
+    from metajudge.calibration.files import load_calibration, save_calibration
     from metajudge.calibration.guarantee import Guarantee, guaranteed_threshold
     from metajudge.calibration.procedures import check_promise
     from metajudge.report.files import check_apart, check_writable
@@ -215,7 +217,7 @@ def threshold(
         typer.echo(found.meaning())
         raise typer.Exit(ExitCode.INCOMPLETE)
     typer.echo(found.meaning(fitted.identity.judges))
-    fitted.with_guarantee(found).save(out or calibration)
+    save_calibration(fitted.with_guarantee(found), out or calibration)
     typer.echo(f"Written: {out or calibration}")
 
 
@@ -396,7 +398,7 @@ def _table(
 
     Without judges asked for, those of ``known`` are rows, of whom some must be there; None for every judge.
     """
-    from metajudge.calibration.agent_scores import AgentScores
+    from metajudge.calibration.files import read_agent_scores
     from metajudge.calibration.table import build_table
     from metajudge.errors import InputError
     from metajudge.readers import Reject
@@ -422,7 +424,7 @@ def _table(
         signals,
         report=None if wanted is None else lambda judgment: judgment.judge in wanted,
         rewards=[one for file in files for one in read_reward_scores(file)] if "rewards" in signals and files else None,
-        agent_scores=AgentScores.read(scores) if scores is not None and "agents" in signals else None,
+        agent_scores=read_agent_scores(scores) if scores is not None and "agents" in signals else None,
     )
     if rejects and source is not None:
         typer.echo(

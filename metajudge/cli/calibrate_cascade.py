@@ -46,9 +46,10 @@ def cascade(
 
     Name the plan in a panel file: strategy = "cascade", and [cascade] plan = FILE.
     """
-    from metajudge.calibration.agent_scores import AgentScores, read_assessments
+    from metajudge.calibration.agent_scores import AgentScores
     from metajudge.calibration.cascade_fit import plan_cascade
     from metajudge.calibration.cascade_scores import staged_scores
+    from metajudge.calibration.files import read_assessments
     from metajudge.report.files import check_apart, check_writable, write_text
 
     check_writable(out)

@@ -6,7 +6,7 @@ import typer
 
 from metajudge.cli.loop import run
 from metajudge.cli.options import AgentOption, ConfigOption, JsonOption, panel_from
-from metajudge.exit_codes import ExitCode
+from metajudge.runs.exit_codes import ExitCode
 
 
 def check(

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from metajudge.cli.options import JsonOption, StoreOption, store_path
-from metajudge.exit_codes import ExitCode
+from metajudge.runs.exit_codes import ExitCode
 
 MARKS = {"ok": "ok", "note": "--", "warning": "!!", "error": "XX"}
 
@@ -20,7 +20,7 @@ def doctor(
     online: Annotated[bool, typer.Option("--online", help="Also reach the endpoints; sends no key.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Look at what a run needs: packages, keys, store, panel file, local models, clock and disk.
+    """Check what a run needs: packages, keys, store, panel file, disk, local models and clock.
 
     Exit code 1 where something is wrong (XX); !! is worth knowing. Keys are never printed. Whether a
     model answers, and at what price, is what `metajudge check` asks.

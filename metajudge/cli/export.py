@@ -7,7 +7,7 @@ import typer
 
 from metajudge.cli.inputs import AS_THEY_ARE, Reading, reads_judgments
 from metajudge.cli.options import JsonOption
-from metajudge.exit_codes import ExitCode
+from metajudge.runs.exit_codes import ExitCode
 
 app = typer.Typer(
     help="Write preference datasets from vetted verdicts, and check them.", no_args_is_help=True, rich_markup_mode=None

@@ -15,9 +15,9 @@ from pydantic import ValidationError
 from metajudge.cli.inputs import Reading
 from metajudge.cli.options import store_path
 from metajudge.errors import ConfigurationError, InputError
-from metajudge.exit_codes import RunCounts, exit_code
 from metajudge.preferences import ExportRequest, ExportResult, export
 from metajudge.report.files import check_apart
+from metajudge.runs.exit_codes import RunCounts, exit_code
 
 LIVE_EVERY_S = 0.2
 PLAIN_EVERY_S = 5.0

@@ -7,12 +7,12 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from metajudge.cli.options import JsonOption, StoreOption, store_path
-from metajudge.exit_codes import ExitCode
+from metajudge.runs.exit_codes import ExitCode
 
 T = TypeVar("T")
 
 app = typer.Typer(
-    help="Hold a policy against people's decisions, and propose a better one; nothing changes by itself.",
+    help="Compare a policy with people's decisions, propose a better one; a person activates it.",
     no_args_is_help=True,
 )
 

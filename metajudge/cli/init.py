@@ -21,7 +21,7 @@ def init(
     seed: Annotated[int | None, typer.Option(help="Sent to models that take one, and recorded.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file where it is there.")] = False,
 ) -> None:
-    """Write a commented panel file for `--config`: asks what the flags leave open, on a terminal.
+    """Write a commented panel file for --config; asks what the flags leave open, on a terminal.
 
     Without a terminal the flags must say it: --agent SPEC for each meta-judge, or --strategy signals for none.
     """
@@ -134,6 +134,8 @@ def panel_text(
         ConfigurationError: agents or strategy that make no sense.
         RubricError: an unknown or malformed rubric.
     """
+    from metajudge.prompts.versions import prompt_sets
+
     _check_rubric(rubric)
     _check_panel({"strategy": strategy, "threshold": threshold})
     if strategy in ("single", "signals") and len(agents) > 1:
@@ -156,6 +158,10 @@ def panel_text(
         "",
         "# short, long, binary, baseline, or a YAML file relative to this one; `metajudge rubric show NAME` prints it.",
         f"rubric = {_string(rubric)}",
+        "",
+        "# The version of the prompt set. Another one asks everything anew; `metajudge vet --dry-run` with",
+        "# `--prompt-version N` prices it.",
+        f"prompt_version = {max(prompt_sets())}",
         "",
         "# Sent to models that take one, and recorded with every result.",
         f"seed = {seed}" if seed is not None else "# seed = 7",

@@ -6,7 +6,7 @@ import typer
 
 from metajudge.cli.inputs import MapOption, MapValuesOption, PrefixIdsOption, mapping_of
 from metajudge.cli.options import JsonOption
-from metajudge.exit_codes import RunCounts, exit_code
+from metajudge.runs.exit_codes import RunCounts, exit_code
 
 if TYPE_CHECKING:
     from metajudge.readers.inspection import Inspection
@@ -29,7 +29,7 @@ def inspect(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Say which format a file has, guess which column is what, show some records as they would be read, and count.
+    """Say which format a file has and which column is what; show some records as they would be read, and count.
 
     No model is asked; only --save keeps anything. Exit code 1: the file cannot be read as judgments before something is
     said (see the problems); with --strict also where single records cannot be read.

@@ -9,7 +9,7 @@ from metajudge.cli.options import JsonOption
 from metajudge.installation import install_command
 
 app = typer.Typer(
-    help="Models in GGUF files on this machine, asked as local:PATH.", no_args_is_help=True, rich_markup_mode=None
+    help="Install and list models in GGUF files, asked as local:PATH.", no_args_is_help=True, rich_markup_mode=None
 )
 
 FolderOption = Annotated[

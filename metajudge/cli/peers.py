@@ -164,8 +164,8 @@ async def _ask(
 ) -> tuple[Any, dict[str, str], int]:
     """Asks what is still to be asked; all ballots in the file, their provenance, and the exit code."""
     from metajudge.cli.peers_report import summary_lines
-    from metajudge.exit_codes import exit_code
     from metajudge.peers.run import PeersProgress, PeersRun
+    from metajudge.runs.exit_codes import exit_code
     from metajudge.runs.loop import RunEnd, Stop
     from metajudge.vetting.engine import Engine
 
@@ -215,8 +215,8 @@ def _check_outputs(json_out: Path | None, reports: list[Path], out: Path | None,
 def _read(path: Path, limit: int | None, strict: bool) -> tuple[Any, dict[str, str], int]:
     """Ballots of a file, where they come from, and the exit code."""
     from metajudge import __version__
-    from metajudge.exit_codes import RunCounts, exit_code
     from metajudge.peers import read_ballots
+    from metajudge.runs.exit_codes import RunCounts, exit_code
 
     found = read_ballots(path)
     refuse_bad_lines(found.rejects, strict)

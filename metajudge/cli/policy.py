@@ -6,11 +6,11 @@ from typing import Annotated, Any
 import typer
 
 from metajudge.cli.options import JsonOption, store_path
-from metajudge.exit_codes import ExitCode
+from metajudge.runs.exit_codes import ExitCode
 from metajudge.types.location import StoreLocation
 
 app = typer.Typer(
-    help="List, show and validate decision policies; simulate one on a store.",
+    help="List, show, validate and simulate decision policies.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

@@ -7,7 +7,7 @@ import typer
 
 from metajudge.cli.loop import run
 from metajudge.cli.options import JsonOption, StoreOption, store_path
-from metajudge.exit_codes import ExitCode
+from metajudge.runs.exit_codes import ExitCode
 from metajudge.types.location import StoreLocation
 
 
@@ -20,7 +20,7 @@ def show(
     ],
     store: StoreOption = None,
 ) -> None:
-    """Print everything kept about a judgment, an item, a run, a case, a proposal or a policy, as JSON.
+    """Print what is stored under an id or a name, as JSON.
 
     Of assessments, "assessments" holds the newest of each judgment and panel, which is the one that counts, and
     "history" the earlier ones it replaced.
@@ -56,7 +56,10 @@ def runs(store: StoreOption = None, as_json: JsonOption = False, limit: int = 20
 def forget(
     item: Annotated[str, typer.Argument(help="An item's or a case's id.", metavar="ITEM")], store: StoreOption = None
 ) -> None:
-    """Redact the texts of an item or a case and of all that was said about it; digests and numbers stay."""
+    """Redact the texts of an item or a case; digests and numbers stay.
+
+    The texts of its judgments, verdicts and replies are redacted, too.
+    """
     count = run(_forget(_existing(store), item))
     if count == 0:
         typer.echo(f"metajudge: the store keeps no text of an item {item!r}", err=True)

@@ -8,7 +8,7 @@ import typer
 
 from metajudge.cli.options import StoreOption, store_path
 from metajudge.errors import ConfigurationError, RubricError
-from metajudge.exit_codes import ExitCode
+from metajudge.runs.exit_codes import ExitCode
 
 
 def refine(

@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from metajudge.cli.options import JsonOption, StoreOption, store_path
-from metajudge.exit_codes import ExitCode
+from metajudge.runs.exit_codes import ExitCode
 
 T = TypeVar("T")
 
@@ -114,7 +114,7 @@ def decide(
     as_json: JsonOption = False,
 ) -> None:
     """Decide a review you have claimed (see `review next`); the same decision again changes nothing."""
-    from metajudge.clash.reviews import clash_of, is_clash
+    from metajudge.clashes.reviews import clash_of, is_clash
     from metajudge.cli.review_clash import clash_decision, panel_said
     from metajudge.reviews.deciding import decision_from
 
@@ -331,7 +331,7 @@ async def _all(opened: Any, status: str | None) -> list[Any]:
 
 def _rows(state: Any, judgment: Any, blind: bool) -> list[dict[str, Any]]:
     """A review as flat rows; of a clash question and answers, not its whole record."""
-    from metajudge.clash.reviews import is_clash
+    from metajudge.clashes.reviews import is_clash
     from metajudge.cli.review_clash import clash_row
     from metajudge.reviews.files import export_row
 

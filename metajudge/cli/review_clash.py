@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from metajudge.clash.record import ClashRecord
-from metajudge.clash.reviews import clash_of, outcome_of, panel_verdict
-from metajudge.clash.showing import blind_texts, labels_of, ranking_by_label
+from metajudge.clashes.record import ClashRecord
+from metajudge.clashes.reviews import clash_of, outcome_of, panel_verdict
+from metajudge.clashes.showing import blind_texts, labels_of, ranking_by_label
 from metajudge.cli.clash_report import verdict_lines
 from metajudge.errors import InputError
 from metajudge.reviews import HumanDecision, Outcome, Review, ReviewState

@@ -5,7 +5,7 @@ from typing import Any
 
 from rich.console import Console
 
-from metajudge.clash.reviews import is_clash
+from metajudge.clashes.reviews import is_clash
 from metajudge.cli.review_clash import print_clash_review
 from metajudge.reviews import ReviewState, ReviewStatus
 from metajudge.reviews.agreement import ReviewerAgreement

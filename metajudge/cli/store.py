@@ -10,7 +10,7 @@ from metajudge.cli.options import JsonOption
 
 SAY_EVERY_S = 2.0
 
-app = typer.Typer(name="store", help="Copy a whole store.", no_args_is_help=True)
+app = typer.Typer(name="store", help="Copy a whole store to another.", no_args_is_help=True)
 
 
 @app.callback()

@@ -7,15 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from metajudge.cli.fail_under import (
-    FAIL_UNDER_HELP,
-    FAIL_UNDER_METAVAR,
-    Reached,
-    check_labels,
-    of_vetting,
-    parse_fail_under,
-    tell_missed,
-)
+from metajudge.cli.fail_under import FailUnderOption, parse_fail_under, tell_missed
 from metajudge.cli.inputs import MapOption, MapValuesOption, PrefixIdsOption, open_inputs
 from metajudge.cli.loop import run, say, stop_on_interrupt
 from metajudge.cli.options import (
@@ -43,6 +35,7 @@ from metajudge.cli.sending import (
     budget_of,
 )
 from metajudge.types.location import StoreLocation
+from metajudge.vetting.bars import Reached, check_labels, reached_by
 
 if TYPE_CHECKING:
     from metajudge.vetting.label_count import LabelCount
@@ -98,6 +91,10 @@ def vet(
         str | None,
         typer.Option(help="Meta-judges of the judge's or a candidate's family: warn (default), forbid or ignore."),
     ] = None,
+    prompt_version: Annotated[
+        int | None,
+        typer.Option(help="Version of the prompt set; default as in the panel file, else 1.", metavar="N", min=1),
+    ] = None,
     concurrency: Annotated[int, typer.Option(help="Calls in flight at most.", min=1)] = 64,
     budget_usd: BudgetUsdOption = None,
     budget_calls: BudgetCallsOption = None,
@@ -119,12 +116,11 @@ def vet(
     map_values: MapValuesOption = None,
     prefix_ids: PrefixIdsOption = False,
     strict: StrictOption = False,
-    fail_under: Annotated[
-        list[str] | None, typer.Option("--fail-under", help=FAIL_UNDER_HELP, metavar=FAIL_UNDER_METAVAR)
-    ] = None,
+    fail_under: FailUnderOption = None,
     as_json: JsonOption = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Estimate calls, tokens and dollars; send nothing.")
+        bool,
+        typer.Option("--dry-run", help="Estimate calls, tokens and dollars of what is not stored yet; send nothing."),
     ] = False,
     engine: Annotated[
         str, typer.Option(help="local, or ray: spread over processes or a cluster, Parquet to the folder --out.")
@@ -135,8 +131,8 @@ def vet(
     ] = None,
 ) -> None:
     """Vet judgments: score each one, and say which to keep."""
-    from metajudge.exit_codes import exit_code
     from metajudge.report.files import check_apart
+    from metajudge.runs.exit_codes import exit_code
 
     check_apart(inputs, [out])
     bars = parse_fail_under(fail_under)
@@ -149,6 +145,7 @@ def vet(
         seed=seed,
         early_exit=False if no_early_exit else None,
         families=families,
+        prompt_version=prompt_version,
     )
     if panel.early_exit is None:
         # One agent after the other would be one batch after the other, a day each.
@@ -157,7 +154,14 @@ def vet(
         inputs, maps, map_values, prefix_ids=prefix_ids, strict=strict, judges=judge or None, limit=limit
     )
     if dry_run:
-        _print_estimate(panel, source, as_json)
+        from metajudge.vetting.engine import Engine
+
+        # A policy or a calibration may need the score of every agent.
+        asked = Engine(
+            panel=panel, calibration=calibration, allow_other_calibration=allow_other_calibration, policy=policy
+        ).config
+        kept = run(_stored_keys(asked, source, store_path(store))) if engine == "local" else set()
+        _print_estimate(asked, source, kept, as_json)
         return
     if engine != "local":
         from metajudge.cli.vet_ray import vet_on_ray
@@ -192,7 +196,7 @@ def vet(
     source.write_rejects(rejects)
     summary.store, summary.out = str(where), None if out is None else str(out)
     summary.total_s = time.monotonic() - STARTED
-    reached = of_vetting(bars, summary, labels)
+    reached = reached_by(bars, summary, labels)
     words = words_of(inputs, config, agent, store)
     if as_json:
         print_json(summary, labels, rejects, reached, words)
@@ -213,8 +217,8 @@ async def _vet(
     options: dict[str, Any],
 ) -> "tuple[Any, LabelCount]":
     from metajudge.runs.loop import RunEnd, Stop
+    from metajudge.runs.outputs import OrderedFile
     from metajudge.runs.progress import Progress
-    from metajudge.vetting.assessment_file import AssessmentFile
     from metajudge.vetting.engine import Engine
     from metajudge.vetting.label_count import LabelCount
     from metajudge.vetting.summary import VetSummary
@@ -225,13 +229,13 @@ async def _vet(
     async with contextlib.AsyncExitStack() as stack:
         await stack.enter_async_context(engine)
         stop_on_interrupt(stop, RunEnd.INTERRUPTED)
-        file = stack.enter_context(AssessmentFile(out)) if out is not None else None
-        progress = stack.enter_context(Progress(summary, engine, _total(source)))
+        file = stack.enter_context(OrderedFile(out)) if out is not None else None
+        progress = stack.enter_context(Progress(summary, engine.meter, _total(source)))
 
         def on_result(index: int, judgment: Any, assessment: Any) -> None:
             labels.add(judgment, assessment)
             if file is not None:
-                file.write(index, assessment)
+                file.write(index, assessment.model_dump_json().encode() + b"\n")
             progress.update()
 
         await engine.vet_all(
@@ -254,19 +258,39 @@ def _total(source: Any) -> int:
     return sum(1 for _ in source)
 
 
-def _print_estimate(panel: Any, source: Any, as_json: bool) -> None:
+async def _stored_keys(panel: Any, source: Any, where: StoreLocation) -> set[str]:
+    """What need not be asked again; nothing where there is no store, or it cannot be read now."""
+    from metajudge.errors import StoreError
+    from metajudge.store import open_store
+    from metajudge.vetting.estimate import stored_keys
+
+    if not where.exists():
+        return set()
+    try:
+        store = await open_store(where)
+    except StoreError as error:
+        say(f"the estimate takes nothing as stored: {error}")
+        return set()
+    try:
+        return await stored_keys(panel, source, store)
+    finally:
+        await store.close()
+
+
+def _print_estimate(panel: Any, source: Any, stored: set[str], as_json: bool) -> None:
     import orjson
 
-    from metajudge.runs.estimate import estimate_run
+    from metajudge.vetting.estimate import estimate_vetting
 
-    estimate = estimate_run(panel, source)
+    estimate = estimate_vetting(panel, source, stored)
     if as_json:
         typer.echo(orjson.dumps(estimate.to_json()).decode())
         return
     cost = "unknown" if estimate.cost_usd is None else f"${estimate.cost_usd:.4f}"
     typer.echo(
         f"Dry run, nothing sent: {estimate.judgments} judgments ({estimate.without_verdict} without a verdict), "
-        f"at most {estimate.calls} calls, about {estimate.input_tokens:,} input and {estimate.output_tokens:,} "
+        f"{estimate.stored} of them stored under prompt version {estimate.prompt_version}; for the others at most "
+        f"{estimate.calls} calls, about {estimate.input_tokens:,} input and {estimate.output_tokens:,} "
         f"output tokens, cost {cost}"
     )
     if estimate.unpriced:

@@ -18,7 +18,7 @@ from metajudge.distributed.work_list import write_work
 from metajudge.distributed.worker import COUNTS, VetWorker, WorkerPlan
 from metajudge.errors import ConfigurationError, FailureKind, MetajudgeError
 from metajudge.installation import install_command
-from metajudge.panels.building import build_vetter, endpoint_limits, key_lookup
+from metajudge.panels.building import AgentKeys, build_vetter, endpoint_limits
 from metajudge.panels.config import PanelConfig
 from metajudge.providers.limits import LimitSettings
 from metajudge.providers.model import Endpoint
@@ -126,7 +126,7 @@ def _import_ray() -> Any:
 def _checked(panel: PanelConfig) -> Vetter:
     """The panel built here, so that a wrong one is refused before anything starts."""
     settings = Settings.load()
-    resources = Resources(key_for=key_lookup(panel, settings), limits=LimitSettings())
+    resources = Resources(key_for=AgentKeys(panel, settings), limits=LimitSettings())
     vetter = build_vetter(panel, resources, early_exit=False)
     if any(one.strategy is StrategyName.SIGNALS for one in (vetter.default, *vetter.routes.values())):
         raise ConfigurationError(

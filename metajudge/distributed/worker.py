@@ -15,7 +15,7 @@ from metajudge.distributed.folder import ResultsFolder, row_of
 from metajudge.distributed.journal import CallJournals, read_journal, replies_of, write_calls
 from metajudge.distributed.shared_budget import RemoteBudget
 from metajudge.errors import BudgetExceeded
-from metajudge.panels.building import build_vetter, key_lookup
+from metajudge.panels.building import AgentKeys, build_vetter
 from metajudge.panels.config import PanelConfig
 from metajudge.providers.limits import LimitSettings
 from metajudge.providers.model import Endpoint
@@ -119,7 +119,7 @@ class VetWorker:
         plan = self._plan
         config = PanelConfig.model_validate_json(plan.panel)
         self._resources = Resources(
-            key_for=key_lookup(config, Settings.load()),
+            key_for=AgentKeys(config, Settings.load()),
             cache=self._journals,
             ledger=self._journals,
             run_id=plan.run_id,

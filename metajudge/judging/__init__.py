@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from metajudge.judging.grading import Grading, GradingJudge
     from metajudge.judging.pairwise import Game, PairwiseJudge
     from metajudge.judging.ranking import JudgeRanking, rank_responses
-    from metajudge.judging.records import game_id, judgment_of, judgments_of_clash
+    from metajudge.judging.records import game_id, judgment_of
     from metajudge.judging.replies import PairwiseReply, parse_pairwise_reply
 
 __all__ = [
@@ -30,7 +30,6 @@ __all__ = [
     "game_id",
     "generate_criteria",
     "judgment_of",
-    "judgments_of_clash",
     "parse_pairwise_reply",
     "rank_responses",
     "support",
@@ -53,7 +52,6 @@ _HOMES = {
     "game_id": "metajudge.judging.records",
     "generate_criteria": "metajudge.judging.criteria",
     "judgment_of": "metajudge.judging.records",
-    "judgments_of_clash": "metajudge.judging.records",
     "parse_pairwise_reply": "metajudge.judging.replies",
     "rank_responses": "metajudge.judging.ranking",
     "unblind": "metajudge.judging.blinding",

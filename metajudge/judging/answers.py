@@ -3,14 +3,15 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
-from metajudge.clash.record import CandidateAnswer
+from metajudge.agents.exchange import Spent
 from metajudge.concurrency import all_of
 from metajudge.errors import FailureKind, ProviderError
-from metajudge.judging.exchange import Spent
 from metajudge.providers.model import Message, Model, ModelRequest, Parameters
 from metajudge.providers.wrapper import CallAttempt
 from metajudge.types import Failure, Item, Reply, Usage, text_digest, valid_text
+from metajudge.types.frozen import Finite
 
 COPIES_APART = 1_000_000
 """Draws between two names of one model."""
@@ -19,6 +20,40 @@ NOT_STREAMED = "the answer did not come as a stream"
 FROM_STORE = "the answer came from the store, which keeps no time to the first token"
 NO_TEXT = "the answer holds no text"
 GIVEN = "the answer was given, not generated"
+
+
+class CandidateAnswer(Finite):
+    """One candidate's answer, or why there is none.
+
+    Attributes:
+        name: what the candidate is called in verdicts; never shown to a judge.
+        source: ``generated`` in this evaluation, or ``given``.
+        text: may be empty (a model may answer nothing); None where it failed.
+        hidden_names: names in the text that were hidden from the judges; the record's ``blinding`` says where.
+        finish: why generation ended; ``length`` means that the answer was cut.
+        cost_usd: None where unknown; 0 for given answers, which cost nothing here.
+        latency_s: None for given answers.
+        first_token_s: seconds to the first piece of text; None with the reason in ``first_token_absent``.
+    """
+
+    name: str
+    model: str | None = None
+    endpoint: str | None = None
+    reported_model: str | None = None
+    source: Literal["generated", "given"]
+    text: str | None
+    text_digest: str | None
+    hidden_names: tuple[str, ...] = ()
+    finish: str | None = None
+    failure: Failure | None = None
+    replied: bool = True
+    cost_usd: float | None = 0.0
+    latency_s: float | None = None
+    first_token_s: float | None = None
+    first_token_absent: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    request_digest: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

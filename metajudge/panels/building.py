@@ -1,14 +1,15 @@
 """From a panel as configured to a panel that can be asked."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from metajudge.agents import Agent
 from metajudge.calibration.agent_scores import scoring_model
-from metajudge.calibration.cascade import CascadePlan, load_cascade_plan
+from metajudge.calibration.cascade import CascadePlan
 from metajudge.errors import ConfigurationError
 from metajudge.panels.config import AgentConfig, PanelConfig, Route, Weights
+from metajudge.prompts.versions import check_version
 from metajudge.providers.limits import LimitSettings
 from metajudge.providers.model import Endpoint, Model, Parameters
 from metajudge.providers.notices import NO_LOGPROBS, not_sent
@@ -59,31 +60,63 @@ def endpoint_limits(config: PanelConfig, concurrency: int) -> dict[Endpoint, Lim
     return found
 
 
-def key_lookup(config: PanelConfig, settings: Settings) -> Callable[[AgentSpec], str | None]:
-    """Finds an agent's key: in the variable its ``api_key_env`` names, else by its provider."""
-    own = {parse_agent_spec(a.spec()).name: a.api_key_env for a in _all_agents(config) if a.api_key_env}
+class AgentKeys:
+    """Finds an agent's key: in the variable that its ``api_key_env`` names, else by its provider."""
 
-    def key_for(spec: AgentSpec) -> str | None:
-        variable = own.get(spec.name)
-        return settings.key_for(spec) if variable is None else settings.key_in(variable, spec)
+    def __init__(self, config: PanelConfig, settings: Settings) -> None:
+        self._settings = settings
+        self._variables: dict[str, str] = {}
+        for agent in config.all_agents:
+            self.register(agent)
 
-    return key_for
+    def register(self, agent: AgentConfig) -> None:
+        """Takes an agent that is not in the configuration."""
+        if agent.api_key_env:
+            self._variables[parse_agent_spec(agent.spec()).name] = agent.api_key_env
+
+    def __call__(self, spec: AgentSpec) -> str | None:
+        variable = self._variables.get(spec.name)
+        return self._settings.key_for(spec) if variable is None else self._settings.key_in(variable, spec)
 
 
-def build_answering_model(agent: AgentConfig, resources: Resources) -> Model:
-    """A model that answers freely, as a stream; see :func:`~metajudge.providers.streaming.build_streaming_model`."""
-    from metajudge.providers.streaming import build_streaming_model
+def agent_name(agent: AgentConfig, objects: Mapping[str, Model]) -> str:
+    """What an agent is called: its own name, else its model's."""
+    if agent.name is not None and agent.name in objects:
+        return agent.name
+    return parse_agent_spec(agent.spec()).name
 
+
+def build_agent_model(
+    agent: AgentConfig, resources: Resources, objects: Mapping[str, Model], *, streaming: bool = False
+) -> Model:
+    """The model that an agent asks: the object of its name, else its provider's.
+
+    Raises:
+        ConfigurationError: no key where one is needed, or a budget in dollars and no known price.
+    """
     price = None if agent.price is None else FlatPrice.of(agent.price.input, agent.price.output)
-    return build_streaming_model(parse_agent_spec(agent.spec()), resources=resources, price=price)
+    name = agent_name(agent, objects)
+    if name in objects:
+        return wrap_model(objects[name], resources=resources, price=price)
+    spec = parse_agent_spec(agent.spec())
+    if streaming:
+        from metajudge.providers.streaming import build_streaming_model
+
+        return build_streaming_model(spec, resources=resources, price=price)
+    return build_model(spec, resources=resources, price=price)
 
 
-def _all_agents(config: PanelConfig) -> tuple[AgentConfig, ...]:
-    summariser = config.discussion.summariser
-    if summariser is None:
-        return config.agents
-    named = summariser if summariser.name else summariser.model_copy(update={"name": "summariser"})
-    return (*config.agents, named)
+def parameters_of(agent: AgentConfig, seed: int | None) -> Parameters:
+    """The request settings of an agent; ``seed`` where it has none of its own."""
+    return Parameters(
+        temperature=agent.temperature,
+        top_p=agent.top_p,
+        max_tokens=agent.max_tokens,
+        seed=seed if agent.seed is None else agent.seed,
+        effort=agent.effort,
+        headers=tuple(sorted(agent.headers.items())),
+        timeout_s=agent.timeout_s,
+    )
 
 
 def _other_agents(plan: CascadePlan, asked: Mapping[str, Agent]) -> list[str]:
@@ -112,7 +145,10 @@ class _Assembly:
 
     def vetter(self) -> Vetter:
         load_rubric(self.config.rubric, self.config.weights)  # a wrong name is an error even where nobody uses it
-        built = {name: self._model(agent, name) for name, agent in self._named_agents().items()}
+        built = {
+            name: build_agent_model(agent, self.resources, self.models) for name, agent in self._named_agents().items()
+        }
+        check_version(self.config.prompt_version)
         default = self._panel(None, Route(), built)
         routes = {category: self._panel(category, route, built) for category, route in self.config.routes.items()}
         return Vetter(default, routes, self.config.seed, self.resources.notices.say)
@@ -120,26 +156,14 @@ class _Assembly:
     def _named_agents(self) -> dict[str, AgentConfig]:
         """Agents by name, the summariser included."""
         agents: dict[str, AgentConfig] = {}
-        for agent in _all_agents(self.config):
-            name = self._name(agent)
+        for agent in self.config.all_agents:
+            name = agent_name(agent, self.models)
             if name in agents:
                 raise ConfigurationError(
                     f"agent {name} is given more than once: name the agents apart with NAME=PROVIDER:MODEL"
                 )
             agents[name] = agent
         return agents
-
-    def _name(self, agent: AgentConfig) -> str:
-        if agent.name is not None and agent.name in self.models:
-            return agent.name
-        return parse_agent_spec(agent.spec()).name
-
-    def _model(self, agent: AgentConfig, name: str) -> Model:
-        price = None if agent.price is None else FlatPrice.of(agent.price.input, agent.price.output)
-        if name in self.models:
-            return wrap_model(self.models[name], resources=self.resources, price=price)
-        spec = parse_agent_spec(agent.spec())
-        return build_model(spec, resources=self.resources, price=price)
 
     def _panel(self, category: str | None, route: Route, built: Mapping[str, Model]) -> Panel:
         config = self.config
@@ -149,7 +173,7 @@ class _Assembly:
             chosen = []
         agents = tuple(self._agent(agent, route, built) for agent in chosen)
         discussing = strategy is StrategyName.PANEL_DISCUSSION
-        others = _all_agents(config)[len(config.agents) :] if discussing else ()
+        others = config.all_agents[len(config.agents) :] if discussing else ()
         summarisers = [self._agent(agent, route, built) for agent in others]
         threshold = config.threshold if route.threshold is None else route.threshold
         plan = self._plan(agents) if strategy is StrategyName.CASCADE else None
@@ -182,6 +206,8 @@ class _Assembly:
                 "strategy cascade needs a plan: make one with `metajudge calibrate cascade`, and name it in the panel "
                 "file ([cascade] plan = FILE)"
             )
+        from metajudge.calibration.files import load_cascade_plan  # with NumPy, which other panels do without
+
         plan = load_cascade_plan(Path(given.plan)).with_band(given.band)
         names = {name for stage in plan.stages for name in stage.agents}
         here = {agent.name: agent for agent in agents}
@@ -206,7 +232,7 @@ class _Assembly:
         return StrategyName(given or self.config.strategy_for(agents))
 
     def _chosen(self, category: str | None, route: Route) -> list[AgentConfig]:
-        by_name = {self._name(agent): agent for agent in self.config.agents}
+        by_name = {agent_name(agent, self.models): agent for agent in self.config.agents}
         unknown = [name for name in (*(route.agents or ()), *(route.agent_weights or ())) if name not in by_name]
         if unknown:
             there = ", ".join(by_name) or "none"
@@ -214,7 +240,7 @@ class _Assembly:
         return list(self.config.agents) if route.agents is None else [by_name[name] for name in route.agents]
 
     def _agent(self, agent: AgentConfig, route: Route, built: Mapping[str, Model]) -> Agent:
-        name = self._name(agent)
+        name = agent_name(agent, self.models)
         weights = (route.agent_weights or {}).get(name, agent.weight)
         self._say_what_is_dropped(agent, name, built[name])
         return Agent(
@@ -223,10 +249,11 @@ class _Assembly:
             rubric=self._rubric(agent, route),
             role=agent.role,
             weight=weights,
-            parameters=self._parameters(agent),
+            parameters=parameters_of(agent, self.config.seed),
             explanations_first=agent.explanations_first,
             scoring=agent.score,
             samples=agent.samples,
+            prompt_version=self.config.prompt_version,
         )
 
     def _say_what_is_dropped(self, agent: AgentConfig, name: str, model: Model) -> None:
@@ -243,14 +270,3 @@ class _Assembly:
         name = agent.rubric or route.rubric or self.config.rubric
         weights: Weights | None = agent.weights or route.weights or self.config.weights
         return load_rubric(name, weights)
-
-    def _parameters(self, agent: AgentConfig) -> Parameters:
-        return Parameters(
-            temperature=agent.temperature,
-            top_p=agent.top_p,
-            max_tokens=agent.max_tokens,
-            seed=self.config.seed if agent.seed is None else agent.seed,
-            effort=agent.effort,
-            headers=tuple(sorted(agent.headers.items())),
-            timeout_s=agent.timeout_s,
-        )

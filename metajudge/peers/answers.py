@@ -4,16 +4,17 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from metajudge.errors import InputError
 from metajudge.peers.ballots import Name, Status
 from metajudge.readers.lines import Reject, Source, read_lines
 from metajudge.readers.reasons import reason_of
 from metajudge.types import Failure
+from metajudge.types.frozen import Finite
 
 
-class PeerAnswer(BaseModel):
+class PeerAnswer(Finite):
     """One model's answer to one question, or why there is none.
 
     Attributes:
@@ -21,8 +22,6 @@ class PeerAnswer(BaseModel):
         replied: False where the model could not be asked, so that asking again later may help.
         attempt, key, cost_usd, calls, meta: as for a :class:`~metajudge.peers.ballots.Ballot`.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     version: Literal[1] = 1
     question_id: Name

@@ -1,5 +1,6 @@
 """What evaluators agree on: by question and over all questions, with and without a model's own ballot."""
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -8,7 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metajudge.errors import ConfigurationError, InputError, MetajudgeError
-from metajudge.peers.table import Bools, Floats, Indices, PeerTable
+from metajudge.peers.table import (
+    PeerTable,
+)
+from metajudge.stats.arrays import Bools, Floats, Indices
 
 if TYPE_CHECKING:
     from metajudge.voting import Consensus, Profile
@@ -104,7 +108,13 @@ def apply_rule(name: str, profile: "Profile") -> "Consensus":
     from metajudge import voting
 
     if name == "kemeny":
-        return voting.kemeny(profile, unranked="ignore", max_optima=LISTED_OPTIMA, time_limit=TIME_LIMIT_S)
+        return voting.kemeny(
+            profile,
+            unranked="ignore",
+            max_optima=LISTED_OPTIMA,
+            time_limit=TIME_LIMIT_S,
+            clock=time.monotonic,
+        )
     if name == "plurality":
         return voting.plurality(profile)
     if name == "agreement_weighted_borda" and len(profile.places) > MOST_WEIGHTED:

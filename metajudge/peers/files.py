@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 from pydantic import BaseModel
 
 from metajudge.errors import InputError
-from metajudge.runs.output_files import let_go, written_to
+from metajudge.runs.outputs import let_go, written_to
 
 T = TypeVar("T", bound=BaseModel)
 

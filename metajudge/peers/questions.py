@@ -3,18 +3,19 @@
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from metajudge.errors import InputError
 from metajudge.peers.ballots import Name
 from metajudge.readers.lines import Reject, Source, read_lines
 from metajudge.readers.reasons import reason_of
 from metajudge.types import digest
+from metajudge.types.frozen import Frozen
 
 _OF_ITEMS = ("responses", "label", "models", "reference")
 
 
-class Question(BaseModel):
+class Question(Frozen):
     """One question for all models.
 
     A line of an items file is read, too: its ``category`` is the domain, its responses and label play no part.
@@ -22,8 +23,6 @@ class Question(BaseModel):
     Attributes:
         domain: chooses the words of the ranking prompt, and figures are given by domain.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: Name
     question: str = Field(pattern=r"\S")

@@ -7,9 +7,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from metajudge import __version__
 from metajudge.errors import InputError
-from metajudge.exit_codes import RunCounts
+from metajudge.installation import __version__
 from metajudge.judging.blinding import identifying_names
 from metajudge.judging.blinding_report import BlindingTotals, blinding_totals
 from metajudge.judging.ranking import templates_digest
@@ -28,6 +27,7 @@ from metajudge.peers.protocol import (
     ranking_settings,
 )
 from metajudge.peers.questions import Question
+from metajudge.runs.exit_codes import RunCounts
 from metajudge.runs.loop import Job, RunEnd, Stop, run_all
 from metajudge.runs.progress import Progress
 from metajudge.types import Usage

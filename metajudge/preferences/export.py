@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import orjson
 
-from metajudge import __version__
 from metajudge.errors import InputError
+from metajudge.installation import __version__
 from metajudge.preferences import cleaning, formats, selecting, splitting, statistics, verdicts
 from metajudge.preferences.card import card
 from metajudge.preferences.contamination import Benchmarks
@@ -307,7 +307,7 @@ def nothing_left(steps: Sequence[Step]) -> str:
 def _limits(calibration: "Path | str | Calibration | None") -> "Calibration | None":
     if not isinstance(calibration, str | Path):
         return calibration
-    from metajudge.calibration.calibration import load_calibration
+    from metajudge.calibration.files import load_calibration
 
     return load_calibration(calibration)
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import orjson
 
-from metajudge import __version__
+from metajudge.installation import __version__
 
 MANIFEST: Final = "manifest.json"
 STATS: Final = "stats.json"

@@ -132,11 +132,11 @@ def _file(source: Source, mapping: FieldMap | None) -> Reader:
         case Shape.JUDGMENTS:
             return JudgmentLines(source, table)
         case Shape.OUTPUT:
-            return judgebench.JudgeBenchOutput(source)
+            return judgebench.judgebench_output(source)
         case Shape.ARENA_HARD:
-            return arena_hard.ArenaHardJudgments(source)
+            return arena_hard.arena_hard_judgments(source)
         case Shape.ALPACA_EVAL:
-            return alpaca_eval.AlpacaEvalAnnotations(table)
+            return alpaca_eval.alpaca_eval_annotations(table)
         case Shape.PROMPTFOO:
             return promptfoo.PromptfooResults(source, lines=True)
         case Shape.OBJECT:
@@ -229,7 +229,7 @@ def _dataset(source: Source, mapping: FieldMap | None) -> Reader:
     if first is None:
         raise InputError(f"{source.name} is empty; {EXPECTED}")
     if alpaca_eval.is_annotation(first.data):
-        return alpaca_eval.AlpacaEvalAnnotations(table)
+        return alpaca_eval.alpaca_eval_annotations(table)
     return _table(table, mapping.values if mapping is not None else {}, "")
 
 

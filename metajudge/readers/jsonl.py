@@ -6,13 +6,11 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import orjson
-from pydantic import ValidationError
 
 from metajudge.errors import InputError
 from metajudge.files.replacing import replacing
 from metajudge.readers.lines import Reject, Source, is_plain
-from metajudge.readers.reader import Found
-from metajudge.readers.reasons import reason_of
+from metajudge.readers.reader import Found, each
 from metajudge.readers.tables import JsonLineTable, Table
 from metajudge.types import Judgment
 
@@ -37,16 +35,8 @@ class JudgmentLines:
         return self.source.path if lines else None
 
     def read(self) -> Iterator[Found | Reject]:
-        for line in self._table.rows():
-            if isinstance(line, Reject):
-                yield line
-                continue
-            try:
-                judgment = Judgment.model_validate(line.data)
-            except ValidationError as error:
-                yield self.source.reject(line.number, reason_of(error), line.raw)
-            else:
-                yield Found(judgment, self.source.name, line.number)
+        for found in each(self.source, self._table.rows(), lambda line: Judgment.model_validate(line.data)):
+            yield found if isinstance(found, Reject) else Found(found[1], self.source.name, found[0])
 
 
 def write_jsonl(path: Path | str, judgments: Iterable[Judgment]) -> int:

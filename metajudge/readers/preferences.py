@@ -19,12 +19,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, field_validator
 
 from metajudge.errors import InputError
 from metajudge.readers.items import open_items
 from metajudge.readers.lines import Line, Reject, Source, read_lines
-from metajudge.readers.reasons import reason_of
+from metajudge.readers.reader import each, split
 from metajudge.types import Item
 
 SEED = 42
@@ -199,15 +199,9 @@ def _battles(name: str, arena: bool, models: Mapping[str, str] | None) -> Prefer
     found = Preferences([], kind, rule)
     known = models if arena and models is not None else {}
     seen: Counter[str] = Counter()
-    for line in read_lines(Source(Path(name), name)):
-        if isinstance(line, Reject):
-            found.rejects.append(line)
-            continue
-        try:
-            battle = _Battle.model_validate(line.data)
-        except ValidationError as error:
-            found.rejects.append(Source(Path(name), name).reject(line.number, reason_of(error), line.raw))
-            continue
+    source = Source(Path(name), name)
+    battles, found.rejects = split(each(source, read_lines(source), lambda line: _Battle.model_validate(line.data)))
+    for battle in battles:
         why = _excluded(battle, arena, models)
         if why:
             found.excluded[why] += 1
@@ -248,15 +242,13 @@ def _flat(name: str) -> Preferences:
     """Rows of a question, response_a and response_b; who won stands in one of :data:`_LABELS`."""
     found = Preferences([], "flat rows", f"Taken: pairs of which one of {', '.join(_LABELS)} names the winner.")
     seen: Counter[str] = Counter()
-    for line in read_lines(Source(Path(name), name)):
-        if isinstance(line, Reject):
-            found.rejects.append(line)
-            continue
-        row = line.data
-        label = _flat_label(row)
+    source = Source(Path(name), name)
+
+    def made(line: Line) -> Item | None:
+        row, label = line.data, _flat_label(line.data)
         if label is None:
             found.excluded["without a labelled winner"] += 1
-            continue
+            return None
         key = str(next((row[field] for field in ("item_id", "id", "row_id") if row.get(field)), f"line-{line.number}"))
         seen[key] += 1
         models = {side: row.get(f"model_{side.lower()}") for side in "AB"}
@@ -268,10 +260,10 @@ def _flat(name: str) -> Preferences:
             "category": row.get("category"),
             "models": models if all(models.values()) else None,
         }
-        try:
-            found.items.append(Item.model_validate(data))
-        except ValidationError as error:
-            found.rejects.append(Source(Path(name), name).reject(line.number, reason_of(error), line.raw))
+        return Item.model_validate(data)
+
+    items, found.rejects = split(each(source, read_lines(source), made))
+    found.items = [item for item in items if item is not None]
     return found
 
 

@@ -24,19 +24,18 @@ from collections.abc import Mapping
 from fnmatch import fnmatch
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from metajudge.errors import ConfigurationError
 from metajudge.files.replacing import replacing
 from metajudge.readers.mapping import FieldMap
+from metajudge.types.frozen import Frozen
 
 FILE_NAME = "metajudge-inputs.toml"
 _HEAD = "# How tables are read as judgments. Written by metajudge; values may be edited, comments are not kept.\n"
 
 
-class _Inputs(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class _Inputs(Frozen):
     inputs: dict[str, FieldMap] = Field(default_factory=dict)
 
 

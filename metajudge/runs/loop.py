@@ -1,14 +1,14 @@
-"""The one resumable loop over many records: work list, pool, done keys, budget, interruption.
+"""The one resumable loop over many records: blocks in, lookups in bulk, a pool for what has to be asked.
 
-Records stream through: nothing is held but the records in flight. What was finished under the same key before
-is not done again; what ended without a result is, unless told otherwise.
+Records stream through: only those in flight are held. A block of records is settled at once from what earlier runs
+left; the others go to the workers.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import islice
+from itertools import count, islice
 from typing import Generic, TypeVar
 
 from metajudge.errors import BatchPendingError, BudgetExceeded
@@ -16,8 +16,8 @@ from metajudge.errors import BatchPendingError, BudgetExceeded
 T = TypeVar("T")
 R = TypeVar("R")
 
-BATCH = 256
-"""Records whose keys are looked up at once."""
+BLOCK = 256
+"""Records in a block."""
 
 
 class RunEnd(StrEnum):
@@ -27,15 +27,33 @@ class RunEnd(StrEnum):
     BUDGET = "budget"
     INTERRUPTED = "interrupted"
     PENDING = "pending"
+    FAILED = "failed"
+
+    @property
+    def next_step(self) -> str | None:
+        """What the user can do about a run that stopped before its end; None for a finished one."""
+        return _NEXT_STEPS.get(self)
 
 
-@dataclass(frozen=True, slots=True)
+_NEXT_STEPS = {
+    RunEnd.INTERRUPTED: "Interrupted. Run the same command again to continue from here.",
+    RunEnd.PENDING: "Batches are with their provider. Run the same command again to collect them and continue.",
+    RunEnd.BUDGET: "The budget is spent. Run the same command with a larger budget to continue from here.",
+}
+
+
+@dataclass(slots=True)
 class Job(Generic[T, R]):
-    """One record on its way: its place in the input, its key, and how it ended before, if it did."""
+    """One record with its place in the input.
+
+    Attributes:
+        key: identity of the work, for tasks that look up earlier results; set by ``settle``.
+        earlier: the result of an earlier run; set by ``settle``.
+    """
 
     index: int
-    key: str
     record: T
+    key: str = ""
     earlier: R | None = None
 
 
@@ -44,20 +62,20 @@ class Stop:
 
     def __init__(self) -> None:
         self._event = asyncio.Event()
-        self._heard: list[Callable[[RunEnd], None]] = []
+        self._callbacks: list[Callable[[RunEnd], None]] = []
         self.end = RunEnd.FINISHED
 
     def ask(self, end: RunEnd) -> None:
-        """The first reason to stop is the one the run ends with."""
+        """Stops the run; the first reason given is the one the run ends with."""
         if not self._event.is_set():
             self.end = end
             self._event.set()
-            for heard in self._heard:
-                heard(end)
+            for callback in self._callbacks:
+                callback(end)
 
-    def tell(self, heard: Callable[[RunEnd], None]) -> None:
-        """Has somebody told of the reason, as soon as there is one."""
-        self._heard.append(heard)
+    def on_ask(self, callback: Callable[[RunEnd], None]) -> None:
+        """Calls ``callback`` with the reason once the run is asked to stop."""
+        self._callbacks.append(callback)
 
     @property
     def asked(self) -> bool:
@@ -71,11 +89,9 @@ async def run_all(
     records: Iterable[T],
     work: Callable[[Job[T, R]], Awaitable[R]],
     *,
-    key: Callable[[T], str],
-    find_done: Callable[[Sequence[str]], Awaitable[Mapping[str, R]]],
-    keep: Callable[[R], bool],
     finished: Callable[[Job[T, R], R, bool], None],
     workers: int,
+    settle: Callable[[Sequence[Job[T, R]]], Awaitable[Sequence[R | None]]] | None = None,
     stop: Stop | None = None,
     grace_s: float = 10.0,
 ) -> RunEnd:
@@ -85,11 +101,10 @@ async def run_all(
         records: read lazily, in order.
         work: does one record; :class:`~metajudge.errors.BudgetExceeded` and
             :class:`~metajudge.errors.BatchPendingError` stop the run, other errors end it.
-        key: a record's identity among what was done before.
-        find_done: earlier results by key.
-        keep: whether an earlier result stands; if not, the record is worked on again with ``Job.earlier`` set.
-        finished: told each result as it comes, with True where it is an earlier one.
+        finished: called with each result as it comes, with True where ``settle`` gave it.
         workers: records in flight at most.
+        settle: gives the results of a block of at most :data:`BLOCK` records that need no work, None for the others;
+            None: every record goes to the workers.
         stop: lets the caller stop the run.
         grace_s: seconds that records in flight have to finish once the run is to stop.
 
@@ -100,19 +115,14 @@ async def run_all(
     queue: asyncio.Queue[Job[T, R] | None] = asyncio.Queue(maxsize=2 * workers)
 
     async def produce() -> None:
-        index = 0
-        stream = iter(records)
-        while not stop.asked and (batch := list(islice(stream, BATCH))):
-            keys = [key(record) for record in batch]
-            done = await find_done(keys)
-            for name, record in zip(keys, batch, strict=True):
-                earlier = done.get(name)
-                job: Job[T, R] = Job(index, name, record, earlier)
-                index += 1
-                if earlier is not None and keep(earlier):
-                    finished(job, earlier, True)
-                else:
+        places, stream = count(), iter(records)
+        while not stop.asked and (block := [Job[T, R](next(places), one) for one in islice(stream, BLOCK)]):
+            settled: Sequence[R | None] = [None] * len(block) if settle is None else await settle(block)
+            for job, result in zip(block, settled, strict=True):
+                if result is None:
                     await queue.put(job)
+                else:
+                    finished(job, result, True)
         for _ in range(workers):
             await queue.put(None)
 

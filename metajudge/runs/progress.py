@@ -3,12 +3,10 @@
 import sys
 import time
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from metajudge.vetting.summary import VetSummary
-
-if TYPE_CHECKING:
-    from metajudge.vetting.engine import Engine
+from metajudge.providers.metering import Meter
+from metajudge.runs.totals import RunTotals
 
 LIVE_EVERY_S = 0.2
 PLAIN_EVERY_S = 10.0
@@ -18,12 +16,14 @@ class Progress:
     """Shows rate, spend, failures and the time left while a run goes on.
 
     Args:
-        total: judgments to come, None where unknown.
+        totals: of the run, read as they grow.
+        meter: of the run's calls.
+        total: records to come, None where unknown.
     """
 
-    def __init__(self, summary: VetSummary, engine: "Engine", total: int | None) -> None:
-        self._summary = summary
-        self._engine = engine
+    def __init__(self, totals: RunTotals, meter: Meter, total: int | None) -> None:
+        self._totals = totals
+        self._meter = meter
         self._total = total
         self._started = self._shown = time.monotonic()
         self._live: Any = None
@@ -56,17 +56,16 @@ class Progress:
 
     def line(self) -> str:
         """The state of the run in one line."""
-        summary, meter = self._summary, self._engine.meter
+        totals, meter = self._totals, self._meter
         elapsed = max(time.monotonic() - self._started, 1e-9)
-        rate = summary.judgments / elapsed
-        parts = [f"{summary.judgments}{'' if self._total is None else f'/{self._total}'} judgments", f"{rate:.1f}/s"]
+        rate = totals.done / elapsed
+        parts = [f"{totals.done}{'' if self._total is None else f'/{self._total}'} {totals.NOUN}", f"{rate:.1f}/s"]
         parts.append(f"{meter.sent} calls")
         parts.append(f"${meter.cost_usd:.4f}{' + unpriced' if meter.unpriced else ''}")
-        bad = summary.unscored + summary.failed
-        if bad or meter.failures:
-            parts.append(f"{bad} without a score, {sum(meter.failures.values())} failed calls")
+        if totals.lost or meter.failures:
+            parts.append(f"{totals.lost} {totals.LOST}, {sum(meter.failures.values())} failed calls")
         if self._total is not None and rate > 0:
-            parts.append(f"{_duration((self._total - summary.judgments) / rate)} left")
+            parts.append(f"{_duration((self._total - totals.done) / rate)} left")
         return ", ".join(parts)
 
 

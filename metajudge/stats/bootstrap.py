@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
 from metajudge.errors import InputError
+from metajudge.stats.arrays import Floats
 from metajudge.stats.estimate import check_confidence
 
-Floats: TypeAlias = NDArray[np.float64]
 Interval: TypeAlias = Literal["percentile", "bca"]
 
 _CHUNK = 1 << 20

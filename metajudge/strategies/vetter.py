@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
-from metajudge import __version__
 from metajudge.concurrency import off_the_loop
 from metajudge.errors import ConfigurationError, FailureKind
+from metajudge.installation import __version__
 from metajudge.providers.families import Kinship, kinships
 from metajudge.strategies.cascade import cascade
 from metajudge.strategies.discussion import discuss
@@ -135,6 +135,7 @@ class Vetter:
             rubric=panel.rubric,
             rubric_digest=panel.rubric_digest,
             prompt_digest=panel.prompt_digest,
+            prompt_version=panel.prompt_version,
             panel_digest=panel.digest,
             judgment_digest=judgment.digest,
             seed=self.seed,

@@ -13,10 +13,11 @@ from metajudge.types.assessment import (
     Status,
     TokenUsage,
 )
-from metajudge.types.calls import CallRecord, FinishReason, Reply, TokenChoice, TokenProbabilities, Usage
+from metajudge.types.calls import CallRecord, FinishReason, Reply, TokenChoice, TokenProbabilities
 from metajudge.types.decision import Absent, Action, Decision, DecisionInputs
 from metajudge.types.digests import digest, json_bytes, text_digest, valid_text
 from metajudge.types.judgment import Item, Judgment, letters
+from metajudge.types.usage import Usage
 from metajudge.types.verdict import ID_PATTERN, AnyVerdict, Grade, Pairwise, Ranking, Verdict, parse_verdict
 
 __all__ = [

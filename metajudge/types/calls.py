@@ -6,30 +6,9 @@ from typing import Literal
 import orjson
 
 from metajudge.errors import FailureKind
+from metajudge.types.usage import Usage
 
 FinishReason = Literal["stop", "length", "refusal", "other"]
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens of one or several calls.
-
-    ``input_tokens`` counts the whole prompt, cached tokens included, for every provider (Anthropic reports
-    them apart; the adapter adds them up).
-    """
-
-    input_tokens: int = 0
-    cached_tokens: int = 0
-    cache_write_tokens: int = 0
-    output_tokens: int = 0
-
-    def __add__(self, other: "Usage") -> "Usage":
-        return Usage(
-            self.input_tokens + other.input_tokens,
-            self.cached_tokens + other.cached_tokens,
-            self.cache_write_tokens + other.cache_write_tokens,
-            self.output_tokens + other.output_tokens,
-        )
 
 
 @dataclass(frozen=True, slots=True)

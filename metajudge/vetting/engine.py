@@ -1,33 +1,23 @@
 """The engine: wires panel, providers and store together, and vets one judgment or a million."""
 
-import asyncio
-import time
-import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from metajudge.errors import ConfigurationError, FailureKind
 from metajudge.evidence.index import EvidenceIndex
-from metajudge.panels.building import build_answering_model, build_vetter, endpoint_limits, key_lookup
-from metajudge.panels.config import AgentConfig, PanelConfig, with_flags
+from metajudge.panels.building import build_vetter
+from metajudge.panels.config import PanelConfig, with_flags
 from metajudge.providers.budget import Budget
-from metajudge.providers.limits import LimitSettings
-from metajudge.providers.metering import Meter
-from metajudge.providers.model import Model
-from metajudge.providers.notices import Notices
-from metajudge.providers.retry import RetryPolicy
-from metajudge.providers.spec import AgentSpec
-from metajudge.providers.stack import Resources
 from metajudge.readers import JudgmentSource
 from metajudge.readers.in_memory import JudgmentLike, as_judgment
-from metajudge.runs.loop import Job, RunEnd, Stop, run_all
+from metajudge.runs.loop import Job, Stop, run_all
+from metajudge.session import Agents, Session
 from metajudge.settings import Settings
-from metajudge.store.protocol import RunRecord, Store
+from metajudge.store.protocol import Store
 from metajudge.strategies import Panel, SignalEvidence, StrategyName, Vetter
 from metajudge.types import AgentResult, Assessment, Judgment, Status, digest
-from metajudge.types.location import PostgresUrl, StoreLocation
+from metajudge.types.location import StoreLocation
 from metajudge.vetting.finishing import Completion
 from metajudge.vetting.summary import VetSummary
 
@@ -35,17 +25,10 @@ if TYPE_CHECKING:
     from metajudge.calibration.calibration import Calibration
     from metajudge.decision import Policy
     from metajudge.evidence.rewards import RewardScore
-    from metajudge.providers.batch_queue import BatchQueue, BatchSettings
-    from metajudge.vetting.policies import PoliciesInForce
-
-Agents = Sequence[str | Model]
-
-_A_YEAR_S = 365 * 86400.0
-_BATCHES_A_CALL = 3
-"""Batches that one call may go through when it expires or fails, a day each."""
+    from metajudge.providers.batch_queue import BatchSettings
 
 
-class Engine:
+class Engine(Session):
     """Vets judgments with one panel; use it as ``async with Engine(...) as engine``.
 
     Args:
@@ -101,58 +84,37 @@ class Engine:
         notify: Callable[[str], None] | None = None,
         command: str = "python",
     ) -> None:
-        self.models = {agent.name: agent for agent in agents if not isinstance(agent, str)}
-        if len(self.models) != sum(not isinstance(agent, str) for agent in agents):
-            raise ConfigurationError("two model objects have the same name: give them different names")
-        flags = {"rubric": rubric, "strategy": strategy, "threshold": threshold, "seed": seed, "early_exit": early_exit}
-        config = with_flags(panel or PanelConfig(), [a for a in agents if isinstance(a, str)], **flags)
-        given = tuple(AgentConfig(name=name, model=f"object:{name}") for name in self.models)
-        self.config = config.model_copy(update={"agents": (*config.agents, *given)}) if given else config
-        self._completion = Completion(
+        super().__init__(
+            agents,
+            panel=with_flags(
+                panel or PanelConfig(), rubric=rubric, strategy=strategy, threshold=threshold, early_exit=early_exit
+            ),
+            seed=seed,
+            store=store,
+            concurrency=concurrency,
+            budget_usd=budget_usd,
+            budget=budget,
+            batch=batch,
+            settings=settings,
+            notify=notify,
+            command=command,
+        )
+        self._finishing = Completion(
             calibration, allow_other_calibration, policy, audit_share=audit_share, reviewers=reviewers
         )
-        if self._completion.needs_every_score:
+        if self._finishing.needs_every_score:
             self.config = self.config.model_copy(update={"early_exit": False})
-        self.command = command
-        self.run_id = uuid.uuid4().hex[:12]
-        self.settings = settings
-        self._store_given = store
-        self._store: Store | None = None
-        self._policies: PoliciesInForce | None = None
-        self._concurrency = concurrency
-        if budget is not None and budget_usd is not None:
-            raise ConfigurationError("give budget or budget_usd, not both")
-        self._budget = Budget(usd=budget_usd) if budget is None else budget
-        self._batch = batch
-        self._batches: BatchQueue | None = None
-        self._notices = Notices(notify)
-        self._tell = notify or (lambda _sentence: None)
-        self._resources: Resources | None = None
         self._vetter: Vetter | None = None
-        self._finished = False
-
-    async def __aenter__(self) -> Self:
-        try:
-            await self._open()
-        except BaseException:
-            await self._close()
-            raise
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._close()
 
     @property
     def calibration(self) -> "Calibration | None":
         """What gives assessments their probability."""
-        return self._completion.calibration
+        return self._finishing.calibration
 
     @property
     def policy(self) -> "Policy | None":
         """What decides on assessments, once the engine is entered."""
-        return self._completion.policy
+        return self._finishing.policy
 
     @property
     def vetter(self) -> Vetter:
@@ -161,21 +123,6 @@ class Engine:
             raise ConfigurationError("the engine is not open: use it as `async with Engine(...) as engine`")
         return self._vetter
 
-    @property
-    def meter(self) -> Meter:
-        """Counts of calls, tokens and dollars so far."""
-        return self._resources.meter if self._resources else Meter()
-
-    @property
-    def store(self) -> Store | None:
-        """The open store, None where nothing is kept."""
-        return self._store
-
-    @property
-    def notices(self) -> tuple[str, ...]:
-        """What was said once so far: dropped settings, unknown prices."""
-        return self._notices.lines
-
     def variant(self, panel: PanelConfig) -> Vetter:
         """Another panel over the same connections, limits, budget and store.
 
@@ -183,26 +130,9 @@ class Engine:
             ConfigurationError: a panel that cannot be built, or an engine that is not open.
             InputError: the engine's calibration is for other agents.
         """
-        if self._resources is None:
-            raise ConfigurationError("the engine is not open: use it as `async with Engine(...) as engine`")
-        vetter = build_vetter(panel, self._resources, early_exit=False, models=self.models)
-        self._completion.evidence((), vetter, strict=False)  # a calibration for other agents is an error now, not later
+        vetter = build_vetter(panel, self.resources, early_exit=False, models=self.objects)
+        self._finishing.evidence((), vetter, strict=False)  # a calibration for other agents is an error now, not later
         return vetter
-
-    def connect(self) -> None:
-        """Imports the providers' SDKs and opens their clients now, rather than while the first call waits."""
-        if self._resources is not None:
-            self._resources.clients.open()
-
-    def answering_model(self, agent: AgentConfig) -> Model:
-        """A model that answers freely and as a stream, over the same connections, limits, budget and store.
-
-        Raises:
-            ConfigurationError: no key, no price under a budget, or an engine that is not open.
-        """
-        if self._resources is None:
-            raise ConfigurationError("the engine is not open: use it as `async with Engine(...) as engine`")
-        return build_answering_model(agent, self._resources)
 
     async def vet(
         self,
@@ -232,32 +162,17 @@ class Engine:
         judgment = as_judgment(judgment)
         vetter, policy = vetter or self.vetter, policy or self.policy
         if policy is not None:
-            self._completion.check(policy, vetter, self._notices.say)
+            self._finishing.check(policy, vetter, self._notices.say)
         around = [judgment, *(one for one in map(as_judgment, others) if one.id != judgment.id)]
-        probabilities = await self._completion.evidence_around(judgment, around, vetter)
+        probabilities = await self._finishing.evidence_around(judgment, around, vetter)
         key = vetter.key(judgment)
         earlier = (await self._find_done([key])).get(key)
         if earlier is None or earlier.status is not Status.ASSESSED:
             index = evidence or EvidenceIndex.build(around)
-            earlier = await self._work(vetter, Job(0, key, judgment, earlier), index, heard)
-        assessment = await self._completion.complete(key, judgment, earlier, probabilities, vetter, policy)
-        await self._completion.open_reviews()
+            earlier = await self._ask(vetter, key, judgment, earlier, index, heard)
+        assessment = await self._finishing.complete(key, judgment, earlier, probabilities, vetter, policy)
+        await self._finishing.open_reviews()
         return assessment
-
-    async def policy_in_force(self, given: "str | Path | Policy") -> "Policy":
-        """A policy as given, or by its name: the version last activated in the store; its content is kept there."""
-        from metajudge.rubric.yaml_documents import looks_like_path
-        from metajudge.vetting.policies import PoliciesInForce, policy_in_force
-
-        if self._store is None or not isinstance(given, str) or looks_like_path(given):
-            return await policy_in_force(given, self._store)
-        if self._policies is None:
-            self._policies = PoliciesInForce(self._store)
-        return await self._policies.named(given)
-
-    def output_mode(self, spec: AgentSpec) -> str:
-        """How a model is asked for structured output, as found out so far: json_schema, json_object or text."""
-        return "unknown" if self._resources is None else self._resources.output_mode(spec)
 
     async def vet_all(
         self,
@@ -280,161 +195,73 @@ class Engine:
         """
         records = source if isinstance(source, JudgmentSource) else _checked(source)
         summary = summary or VetSummary()
-        summary.run_id = self.run_id
         index = self._evidence(records)
-        probabilities = self._completion.evidence_of(records, self.vetter, rewards)
-        self._completion.describe(summary)
-        durable_at: float | None = None
-        known: set[int] = set()
+        probabilities = self._finishing.evidence_of(records, self.vetter, rewards)
+        self._finishing.describe(summary)
 
-        async def work(job: Job[Judgment, Assessment]) -> Assessment:
-            nonlocal durable_at
-            if job.earlier is not None and stands(job.earlier):
-                known.add(job.index)
-                return await self._completion.complete(job.key, job.record, job.earlier, probabilities, self.vetter)
-            assessment = await self._work(self.vetter, job, index)
-            assessment = await self._completion.complete(job.key, job.record, assessment, probabilities, self.vetter)
-            durable_at = time.monotonic()
-            return assessment
-
-        def finished(job: Job[Judgment, Assessment], assessment: Assessment, reused: bool) -> None:
-            summary.add(assessment, reused or job.index in known)
-            if on_result is not None:
-                on_result(job.index, job.record, assessment)
-
-        def stands(assessment: Assessment) -> bool:
+        def stands(assessment: Assessment | None) -> bool:
+            if assessment is None:
+                return False
             hopeless = assessment.failure is not None and assessment.failure.kind is FailureKind.NO_VERDICT
             return keep_failures or hopeless or assessment.status is Status.ASSESSED
 
-        self.heed(stop)
-        try:
-            summary.end = await run_all(
-                records,
-                work,
-                key=self.vetter.key,
-                find_done=self._find_done,
-                # What is laid over results is laid over earlier ones anew; nobody is asked again for it.
-                keep=lambda earlier: not self._completion.active and stands(earlier),
-                finished=finished,
-                workers=self.workers,
-                stop=stop,
-                grace_s=self.grace_s,
-            )
-        except asyncio.CancelledError:
-            summary.end = RunEnd.INTERRUPTED
-            raise
-        finally:
-            await self._completion.open_reviews()
-            summary.reviews = self._completion.opened
-            self._account(summary, durable_at)
-            await self.finish(summary.end.value, summary.to_json())
+        async def settle(block: Sequence[Job[Judgment, Assessment]]) -> list[Assessment | None]:
+            keys = [self.vetter.key(job.record) for job in block]
+            earlier = await self._find_done(keys)
+            for job, key in zip(block, keys, strict=True):
+                job.key, job.earlier = key, earlier.get(key)
+            if self._finishing.active:  # what it adds may differ from the earlier run's
+                return [None] * len(block)
+            return [job.earlier if stands(job.earlier) else None for job in block]
+
+        async def work(job: Job[Judgment, Assessment]) -> Assessment:
+            assessment = job.earlier
+            if assessment is None or not stands(assessment):
+                assessment = await self._ask(self.vetter, job.key, job.record, assessment, index)
+            return await self._finishing.complete(job.key, job.record, assessment, probabilities, self.vetter)
+
+        def finished(job: Job[Judgment, Assessment], assessment: Assessment, _settled: bool) -> None:
+            summary.add(assessment, stands(job.earlier))
+            if on_result is not None:
+                on_result(job.index, job.record, assessment)
+
+        async with self.recording(summary, stop):
+            try:
+                summary.end = await run_all(
+                    records,
+                    work,
+                    settle=settle,
+                    finished=finished,
+                    workers=self.workers,
+                    stop=stop,
+                    grace_s=self.grace_s,
+                )
+            finally:
+                await self._finishing.open_reviews()
+                summary.reviews = self._finishing.opened
         return summary
 
-    @property
-    def workers(self) -> int:
-        """Records worked on at once: as many as calls in flight, and more where calls wait for batches."""
-        return self._concurrency if self._batch is None else max(self._concurrency, self._batch.in_flight)
-
-    @property
-    def grace_s(self) -> float:
-        """Seconds for what is in flight once a run is to stop: batches that are paid for are waited for."""
-        return 10.0 if self._batch is None else _A_YEAR_S
-
-    def heed(self, stop: Stop | None) -> None:
-        """Leaves batches to their provider when the user interrupts a run; :meth:`vet_all` does so by itself."""
-        if stop is not None:
-            stop.tell(lambda end: self._leave_batches() if end is RunEnd.INTERRUPTED else None)
-
-    def _leave_batches(self) -> None:
-        if self._batches is not None:
-            self._batches.release("interrupted")
-
-    async def finish(self, status: str, summary: Mapping[str, Any]) -> None:
-        """Records how the run ended, for runs other than :meth:`vet_all`; closing alone records the calls."""
-        if self._store is not None:
-            self._finished = True
-            await self._store.finish_run(self.run_id, status, time.time(), summary)
-
-    async def _open(self) -> None:
-        settings = self.settings or Settings.load()
-        given = self._store_given
-        if isinstance(given, str | Path | PostgresUrl):
-            from metajudge.store import open_store
-
-            self._store = await open_store(given)
-        else:
-            self._store = given
-        resources = Resources(
-            key_for=key_lookup(self.config, settings),
-            cache=self._store,
-            ledger=self._store,
-            run_id=self.run_id,
-            limits=LimitSettings(concurrency=self._concurrency),
-            endpoint_limits=endpoint_limits(self.config, self._concurrency),
-            retry=self._retry(),
-            budget=self._budget or None,
-            seed=self.config.seed,
-            notices=self._notices,
-        )
-        if self._batch is not None:
-            from metajudge.providers.batch_queue import BatchQueue
-
-            self._batches = resources.batches = BatchQueue(self._batch, self._tell)
-        self._resources = resources
-        vetter = build_vetter(self.config, resources, early_exit=False, models=self.models)
-        await self._completion.start(self._store, self.run_id, vetter, self._notices.say)
+    async def _prepare(self) -> dict[str, Any]:
+        vetter = build_vetter(self.config, self.resources, early_exit=False, models=self.objects)
+        await self._finishing.start(self._store, self.run_id, vetter, self._notices.say)
         self._vetter = vetter
-        if self._store is not None:
-            config = {"panel": self.config.model_dump(mode="json"), "panel_digest": self._vetter.default.digest}
-            config |= self._completion.config()
-            await self._store.start_run(RunRecord(self.run_id, self.command, time.time(), "running", config))
+        return {"panel_digest": vetter.default.digest, **self._finishing.config()}
 
-    def _retry(self) -> RetryPolicy:
-        attempts = self.config.retry.attempts
-        if self._batch is None:
-            return RetryPolicy(attempts=attempts, total_s=self.config.retry.total_s)
-        return RetryPolicy(attempts=min(attempts, _BATCHES_A_CALL), total_s=_A_YEAR_S)
-
-    async def _close(self) -> None:
-        batches, self._batches = self._batches, None
-        if batches is not None:
-            await batches.aclose()
-        try:
-            await self._close_rest()
-        except BaseException:
-            if batches is not None:
-                batches.folder.close()
-            raise
-        if batches is not None:  # the replies are stored by now
-            batches.settle()
-
-    async def _close_rest(self) -> None:
-        if self._resources is not None:
-            await self._resources.aclose()
-        store, self._store, self._policies = self._store, None, None
-        if store is None:
-            return
-        try:
-            if self._vetter is not None and not self._finished:
-                await store.finish_run(self.run_id, "finished", time.time(), {"calls": self.meter.sent})
-        finally:
-            if isinstance(self._store_given, str | Path | PostgresUrl):
-                await store.close()
-
-    async def _work(
+    async def _ask(
         self,
         vetter: Vetter,
-        job: Job[Judgment, Assessment],
+        key: str,
+        judgment: Judgment,
+        earlier: Assessment | None,
         index: EvidenceIndex | None,
         heard: Callable[[AgentResult], None] | None = None,
     ) -> Assessment:
         evidence = None if index is None else SignalEvidence(index)
-        assessment = await vetter.vet(job.record, retry=job.earlier is not None, evidence=evidence, heard=heard)
+        assessment = await vetter.vet(judgment, retry=earlier is not None, evidence=evidence, heard=heard)
         if self._store is not None:
-            key = job.key
             if assessment.signals is not None:  # depends on the judgments around it, which are no part of the key
                 key = digest([key, {name: s.model_dump() for name, s in assessment.signals.items()}])
-            await self._store.save_assessment(key, job.record, assessment, self.run_id)
+            await self._store.save_assessment(key, judgment, assessment, self.run_id)
         return assessment
 
     async def _find_done(self, keys: Sequence[str]) -> Mapping[str, Assessment]:
@@ -445,16 +272,6 @@ class Engine:
         if not any(panel.strategy is StrategyName.SIGNALS for panel in panels):
             return None
         return EvidenceIndex.build(source.all() if isinstance(source, JudgmentSource) else source)
-
-    def _account(self, summary: VetSummary, durable_at: float | None) -> None:
-        meter = self.meter
-        summary.calls = meter.sent
-        summary.usage = meter.usage
-        summary.known_cost_usd = meter.cost_usd
-        summary.cost_usd = None if meter.unpriced else meter.cost_usd
-        summary.notices = list(self.notices)
-        if meter.first_sent_at is not None and durable_at is not None:
-            summary.wall_s = durable_at - meter.first_sent_at
 
 
 def _checked(judgments: Sequence[JudgmentLike]) -> list[Judgment]:

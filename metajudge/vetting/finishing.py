@@ -97,7 +97,7 @@ class Completion:
         await self._keep_calibration()
         if self._given is None:
             return
-        from metajudge.vetting.policies import policy_in_force
+        from metajudge.feedback.in_force import policy_in_force
 
         self.policy = await policy_in_force(self._given, store)
         self.check(self.policy, vetter, say)
@@ -261,6 +261,6 @@ class Completion:
 def _loaded(given: "str | Path | Calibration | None") -> "Calibration | None":
     if not isinstance(given, str | Path):
         return given
-    from metajudge.calibration.calibration import load_calibration
+    from metajudge.calibration.files import load_calibration
 
     return load_calibration(given)

@@ -1,22 +1,22 @@
 """What a run over many judgments came to."""
 
 from collections import Counter
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar
 
 from metajudge.calibration.domain import Mark, outside_domain
 from metajudge.errors import FailureKind
-from metajudge.exit_codes import ExitCode, RunCounts, exit_code
-from metajudge.runs.loop import RunEnd
-from metajudge.types import Assessment, Status, Usage
+from metajudge.runs.exit_codes import RunCounts
+from metajudge.runs.totals import RunTotals
+from metajudge.types import Assessment, Status
 from metajudge.vetting.explanation import Gathered, Reason, explain
 
 NOT_COVERED = "judge_not_covered"
 """Why a guarantee does not cover a judgment: there is none for its judge."""
 
 
-@dataclass(slots=True)
-class VetSummary:
+@dataclass(slots=True, kw_only=True)
+class VetSummary(RunTotals):
     """Counts of one run, results taken over from an earlier one included.
 
     Attributes:
@@ -42,8 +42,10 @@ class VetSummary:
         wall_s: seconds from the first request sent to the last assessment durable; None where none was sent.
     """
 
-    run_id: str | None = None
-    end: RunEnd = RunEnd.FINISHED
+    NOUN: ClassVar[str] = "judgments"
+    LOST: ClassVar[str] = "without a score"
+    HIDDEN: ClassVar[frozenset[str]] = frozenset({"gathered"})
+
     judgments: int = 0
     assessed: int = 0
     unscored: int = 0
@@ -57,20 +59,9 @@ class VetSummary:
     without_evidence: int = 0
     renormalised: int = 0
     reused: int = 0
-    bad_lines: int = 0
     duplicates: int = 0
-    calls: int = 0
-    cached_calls: int = 0
-    usage: Usage = field(default_factory=Usage)
-    cost_usd: float | None = 0.0
-    known_cost_usd: float = 0.0
     failures: Counter[str] = field(default_factory=Counter)
     agent_failures: Counter[str] = field(default_factory=Counter)
-    notices: list[str] = field(default_factory=list)
-    wall_s: float | None = None
-    total_s: float = 0.0
-    store: str | None = None
-    out: str | None = None
     calibrated: bool = False
     with_probability: int = 0
     probability_marks: Counter[str] = field(default_factory=Counter)
@@ -140,25 +131,16 @@ class VetSummary:
         return explain(self.gathered)
 
     @property
-    def exit_code(self) -> ExitCode:
-        """See :mod:`metajudge.exit_codes`."""
-        return exit_code(self.counts)
+    def done(self) -> int:
+        return self.judgments
+
+    @property
+    def lost(self) -> int:
+        return self.unscored + self.failed
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data, as ``--json`` prints it and the store keeps it."""
-        data = asdict(replace(self, gathered=Gathered()))
-        del data["gathered"]
-        data["reasons"] = [asdict(reason) for reason in self.reasons]
-        data["end"] = self.end.value
-        data["failures"] = dict(sorted(self.failures.items()))
-        data["probability_marks"] = dict(sorted(self.probability_marks.items()))
-        data["kept_without_guarantee"] = dict(sorted(self.kept_without_guarantee.items()))
-        data["judges_without_guarantee"] = dict(sorted(self.judges_without_guarantee.items()))
-        data["decisions"] = dict(sorted(self.decisions.items()))
-        data["agent_failures"] = dict(sorted(self.agent_failures.items()))
-        for name in ("wall_s", "total_s", "known_cost_usd", "cost_usd"):
-            data[name] = None if data[name] is None else round(data[name], 6)
-        return data
+        """See :meth:`RunTotals.to_json`; ``reasons`` explains the outcome."""
+        return {**RunTotals.to_json(self), "reasons": [asdict(reason) for reason in self.reasons]}
 
 
 def _nobody_failed(assessment: Assessment) -> bool:

@@ -1,6 +1,6 @@
 """How far Borda is from Kemeny: a measure of how much the choice of a rule matters on these ballots."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,6 +39,7 @@ def kemeny_borda_gap(
     ties: Ties = "half",
     unranked: Unranked = "below",
     time_limit: float | None = None,
+    clock: Callable[[], float] | None = None,
 ) -> KemenyBordaGap:
     """Compares Borda's order with the least possible disagreement.
 
@@ -50,10 +51,11 @@ def kemeny_borda_gap(
         ties: what a ballot's tie adds to a cost.
         unranked: candidates a ballot does not name stand below the others, tied, or were not compared.
         time_limit: seconds for Kemeny.
+        clock: gives the seconds by which the limit is measured.
     """
     profile = read_profile(ballots, candidates, weights)
     counts = pair_counts(profile, unranked)
-    best = kemeny(profile, ties=ties, unranked=unranked, time_limit=time_limit)
+    best = kemeny(profile, ties=ties, unranked=unranked, time_limit=time_limit, clock=clock)
     points = borda_of(counts)
     level = np.array([points.scores[name] for name in counts.candidates])
     # Twice the cost of row before column is the doubled weight for column over row.

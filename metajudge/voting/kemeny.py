@@ -8,8 +8,7 @@ all of one block above all of another, small blocks are solved over all subsets,
 
 import math
 import sys
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral, Real
@@ -17,9 +16,16 @@ from numbers import Integral, Real
 import numpy as np
 
 from metajudge.errors import InputError, UnprovenError
-from metajudge.voting.ballots import Ballots, Floats, Unranked, Weight, read_counted
+from metajudge.stats.arrays import Floats
+from metajudge.voting.ballots import (
+    Ballots,
+    Unranked,
+    Weight,
+    read_counted,
+)
 from metajudge.voting.consensus import Consensus, ranked_by
 from metajudge.voting.linear_order.blocks import separate_blocks
+from metajudge.voting.linear_order.paths import TimeLeft
 from metajudge.voting.linear_order.solve import Solution, solve
 from metajudge.voting.pairwise import PairCounts, Ties, check_choice, pair_counts
 
@@ -77,6 +83,7 @@ def kemeny(
     unranked: Unranked = "below",
     max_optima: int = 1000,
     time_limit: float | None = None,
+    clock: Callable[[], float] | None = None,
 ) -> Kemeny:
     """Finds the linear orders that disagree least with the ballots, and proves it.
 
@@ -91,6 +98,7 @@ def kemeny(
         max_optima: how many optima to list. With 1 a proven optimum is enough: the optima are then counted only where
             that is cheap.
         time_limit: seconds; None for as long as it takes.
+        clock: gives the seconds by which the limit is measured, such as ``time.monotonic``; a limit needs it.
 
     Raises:
         InputError: bad ballots or options.
@@ -99,10 +107,10 @@ def kemeny(
     check_choice("ties", ties, ("half", "ignore"))
     _check_limits(max_optima, time_limit)
     max_optima = min(int(max_optima), sys.maxsize)
-    deadline = None if time_limit is None else time.monotonic() + time_limit
+    time_left = _time_left(time_limit, clock)
     counts = pair_counts(read_counted(ballots, candidates, weights), unranked)
     excess, quantum = scaled_excess(counts)
-    solution = solve(excess, max_optima, deadline)
+    solution = solve(excess, max_optima, time_left)
     doubled = counts.doubled(ties)
     # Every pair is counted from both sides and twice over.
     least = Fraction(int(np.minimum(doubled, doubled.T).sum()), 4)
@@ -118,6 +126,15 @@ def _check_limits(max_optima: object, time_limit: object) -> None:
         raise InputError(f"max_optima must be at least 1 and whole, not {max_optima!r}")
     if time_limit is not None and not (isinstance(time_limit, Real) and float(time_limit) > 0):
         raise InputError(f"time_limit must be above 0 seconds, not {time_limit!r}; leave it out for no limit")
+
+
+def _time_left(time_limit: float | None, clock: Callable[[], float] | None) -> TimeLeft | None:
+    if time_limit is None:
+        return None
+    if clock is None:
+        raise InputError("time_limit needs clock: give the function that reads it, such as time.monotonic")
+    end = clock() + time_limit
+    return lambda: end - clock()
 
 
 def scaled_excess(counts: PairCounts) -> tuple[Floats, int]:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from metajudge.calibration.files import save_calibration
 from metajudge.calibration.fit import fit_calibration
 from metajudge.calibration.table import build_table
 from metajudge.panels.config import panel_config
@@ -99,7 +100,7 @@ class TestCalibration:
     @pytest.fixture
     def calibration(self, tmp_path):
         path = tmp_path / "calibration.json"
-        fit_calibration(build_table(crowd(60), ["order", "strength", "peers"]), repeats=1).save(path)
+        save_calibration(fit_calibration(build_table(crowd(60), ["order", "strength", "peers"]), repeats=1), path)
         return path
 
     def test_evidence_in_the_request_changes_the_probability(self, serve, calibration):

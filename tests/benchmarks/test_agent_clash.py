@@ -18,7 +18,7 @@ from metajudge.report.html import to_html
 from tests.doubles.clash_study import PANEL, lost, relabelled, row, study, vote, write
 
 app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None)
-app.command("bench")(bench_cli.bench)
+app.add_typer(bench_cli.app)
 
 
 @pytest.fixture

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from metajudge.benchmarks.bench import ALL_JUDGES, Bench, Request
 from metajudge.benchmarks.bench_report import report_of
-from metajudge.benchmarks.calibrated import SCORE_NAME, load_calibrated
+from metajudge.benchmarks.calibrated import load_calibrated
+from metajudge.benchmarks.calibrated_scores import SCORE_NAME
 from metajudge.benchmarks.findings import OVERALL
 from metajudge.benchmarks.score_lines import score_lines
 
+from metajudge.calibration.files import save_calibration
 from metajudge.calibration.fit import fit_calibration
 from metajudge.calibration.guarantee import Guarantee, default_procedure
 from metajudge.calibration.table import build_table
@@ -67,7 +69,7 @@ def guarantee(threshold=0.75, **changes):
 def file(fitted, tmp_path):
     def write(*guarantees):
         path = tmp_path / "cal.json"
-        fitted.model_copy(update={"guarantees": guarantees}).save(path)
+        save_calibration(fitted.model_copy(update={"guarantees": guarantees}), path)
         return path
 
     return write
@@ -124,7 +126,7 @@ def test_a_row_kept_by_a_promise_for_several_judges_claims_nothing_for_one_of_th
     both = fitted.identity.model_copy(update={"judges": ("hawk", "owl")})
     together = fitted.model_copy(update={"identity": both, "guarantees": (guarantee(),)})
     path = file()
-    together.save(path)
+    save_calibration(together, path)
     bench = bench_of(place, judges=("owl",))
     findings = bench.findings(bench.plan(), (), load_calibrated(path, bench, allow_other_identity=True))
     assert "guaranteed 90 %, judges together" in rows_of(findings, "owl")

@@ -9,7 +9,7 @@ from metajudge.benchmarks.reliability.clash_records import evaluations_of, read_
 from metajudge.benchmarks.reliability.report import report_of
 from metajudge.benchmarks.reliability.run import Protocol, run_panel
 
-from metajudge.clash.clash import Clash, Judge
+from metajudge.clashes.clash import Clash, Judge
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.report.html import to_html

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metajudge.calibration.calibration import load_calibration
+from metajudge.calibration.files import load_calibration, save_calibration
 from metajudge.calibration.fit import fit_calibration, out_of_fold
 from metajudge.calibration.quality import precision_at
 from metajudge.calibration.table import build_table
@@ -60,7 +60,7 @@ def test_order_strength_and_rewards_reach_87_for_o1_mini():
 
 def test_a_stored_calibration_gives_the_same_bytes_twice(claude, tmp_path):
     fitted = fit_calibration(claude, repeats=1)
-    fitted.save(tmp_path / "cal.json")
+    save_calibration(fitted, tmp_path / "cal.json")
     assert fit_calibration(claude, repeats=1).to_json() == (tmp_path / "cal.json").read_bytes()
     assert load_calibration(tmp_path / "cal.json").to_json() == fitted.to_json()
 

@@ -245,7 +245,7 @@ def test_an_audited_share_of_approved_cases_waits_after_the_doubtful_ones_with_i
     assert {(one["origin"], one["inclusion"], one["priority"], one["action"]) for one in reviews} == {
         ("audit", 0.3, 2, "APPROVE")
     }
-    with pytest.raises(ConfigurationError, match=r"0\.\.1, not 1\.5"):
+    with pytest.raises(ConfigurationError, match=r"in \[0, 1\], not 1\.5"):
         run("case", "many.jsonl", "--judge", "openai:gpt-4o-mini", "--audit-share", "1.5")
 
 

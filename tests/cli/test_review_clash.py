@@ -9,8 +9,8 @@ import time
 import pytest
 from typer.testing import CliRunner
 
-from metajudge.clash.clash import Clash, Judge, evaluate
-from metajudge.clash.reviews import review_of_clash
+from metajudge.clashes.clash import Clash, Judge, evaluate
+from metajudge.clashes.reviews import review_of_clash
 from metajudge.cli.review import app
 from metajudge.reviews import Review
 from metajudge.store import open_store

@@ -3,7 +3,7 @@
 import json
 import re
 
-from metajudge.clash.clash import Clash, Judge
+from metajudge.clashes.clash import Clash, Judge
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.types import Item
 

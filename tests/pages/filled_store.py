@@ -3,9 +3,10 @@
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
-from metajudge.clash.record import CandidateAnswer, ClashRecord, JudgeVote, Score
-from metajudge.clash.tally import Voter, tally
+from metajudge.clashes.record import ClashRecord, JudgeVote, Score
+from metajudge.clashes.tally import Voter, tally
 from metajudge.errors import FailureKind
+from metajudge.judging.answers import CandidateAnswer
 from metajudge.judging.criteria import GENERIC, CriteriaSet
 from metajudge.reviews import PolicyUsed, Review
 from metajudge.reviews.opening import review_of

@@ -7,7 +7,7 @@ import pytest
 
 from metajudge import Engine
 from metajudge.calibration.agent_scores import AgentScores
-from metajudge.calibration.calibration import load_calibration
+from metajudge.calibration.files import load_calibration, save_calibration
 from metajudge.calibration.fit import fit_calibration
 from metajudge.calibration.guarantee import Guarantee, Procedure
 from metajudge.calibration.table import build_table
@@ -85,7 +85,7 @@ class TestProbabilities:
 
     async def test_a_file_gives_the_same(self, calibration, tmp_path):
         path = tmp_path / "calibration.json"
-        calibration.save(path)
+        save_calibration(calibration, path)
         by_path, _ = await vetted(FRESH[:12], calibration=path)
         by_object, _ = await vetted(FRESH[:12], calibration=load_calibration(path))
         assert by_path == by_object

@@ -4,14 +4,13 @@ Where many pairs have the same order in every optimum, few sets of candidates ca
 candidates than 20 can be counted.
 """
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metajudge.voting.ballots import Bools, Floats, Ints
-from metajudge.voting.linear_order.paths import Paths, Step
+from metajudge.stats.arrays import Bools, Floats, Ints
+from metajudge.voting.linear_order.paths import Paths, Step, TimeLeft
 
 MOST_CANDIDATES = 63
 """Bits of a mask."""
@@ -39,14 +38,14 @@ class _Layer:
     candidate: Ints
 
 
-def optimal_paths(excess: Floats, certain: Bools, limit: float, deadline: float | None = None) -> Paths | None:
+def optimal_paths(excess: Floats, certain: Bools, limit: float, time_left: TimeLeft | None = None) -> Paths | None:
     """All orders of least cost as paths, or None where there are too many sets to visit, or the time is over.
 
     Args:
         excess: [n, n] the problem.
         certain: [n, n] pairs known to have row before column in every order of least cost; need not be transitive.
         limit: the least cost; sets that cost more are left out.
-        deadline: on the clock of ``time.monotonic``; None for no limit.
+        time_left: seconds that are left, below 0 when the time is over; None for no limit.
     """
     size = len(excess)
     if size > MOST_CANDIDATES:
@@ -57,7 +56,7 @@ def optimal_paths(excess: Floats, certain: Bools, limit: float, deadline: float 
     most = max(MOST_SETS, 1 << size) if size <= 20 else MOST_SETS
     visited = 1
     for _ in range(size):
-        if deadline is not None and time.monotonic() > deadline:
+        if time_left is not None and time_left() < 0:
             return None
         layer = _next_layer(layers[-1], excess, bits, needed, limit, most - visited)
         if layer is None:

@@ -1,15 +1,19 @@
 """All orders of least cost as the paths of a layered graph: its nodes are the sets that come first."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metajudge.voting.ballots import Bools, Ints
+from metajudge.stats.arrays import Bools, Ints
 
 Counts: TypeAlias = NDArray[Any]
 """Whole numbers: int64 where they fit, else Python's own."""
+
+TimeLeft: TypeAlias = Callable[[], float]
+"""Gives the seconds that are left for a proof."""
 
 
 _FEW_EDGES = 64

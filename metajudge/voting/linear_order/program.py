@@ -7,15 +7,15 @@ they hold whatever the solver's tolerances are.
 """
 
 import math
-import time
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from metajudge.errors import MetajudgeError
-from metajudge.voting.ballots import Bools, Floats, Ints
+from metajudge.stats.arrays import Bools, Floats, Ints
 from metajudge.voting.linear_order.insertion import cost_of, good_order
+from metajudge.voting.linear_order.paths import TimeLeft
 
 _LARGEST_COST = 1e6
 """The largest cost the solvers are given."""
@@ -64,12 +64,12 @@ class _Relaxed:
     reduced: Floats
 
 
-def solve_program(excess: Floats, deadline: float | None, *, thorough: bool) -> Bounded:
-    """Finds an order of least cost and a bound that proves it, or the best of both by the deadline.
+def solve_program(excess: Floats, time_left: TimeLeft | None, *, thorough: bool) -> Bounded:
+    """Finds an order of least cost and a bound that proves it, or the best of both when the time is over.
 
     Args:
         excess: [n, n] a strongly connected block.
-        deadline: on the clock of ``time.monotonic``; None for no limit.
+        time_left: seconds that are left; None for no limit.
         thorough: solves the relaxation to its end, which makes more pairs certain, though the order is proven before.
     """
     order = good_order(excess)
@@ -78,7 +78,7 @@ def solve_program(excess: Floats, deadline: float | None, *, thorough: bool) -> 
     relaxed = _Relaxed(_majority(excess), 0.0, excess)
     while (thorough or relaxed.bound <= cost - 1 + _SLACK) and len(new := _broken(relaxed.place)):
         circles = np.concatenate([circles, new])
-        step = _relax(excess, circles, deadline)
+        step = _relax(excess, circles, time_left)
         if step is None:
             break
         relaxed = step
@@ -87,7 +87,7 @@ def solve_program(excess: Floats, deadline: float | None, *, thorough: bool) -> 
         order, cost = rounded, cost_of(excess, rounded)
     certain = (cost - relaxed.bound + _SLACK < relaxed.reduced.T) & ~np.eye(len(excess), dtype=bool)
     found = Bounded(order, cost, relaxed.bound, certain)
-    return found if found.proven else _integral(excess, circles, found, deadline)
+    return found if found.proven else _integral(excess, circles, found, time_left)
 
 
 def _majority(excess: Floats) -> Floats:
@@ -137,11 +137,11 @@ def _rows(excess: Floats, circles: Ints) -> _Rows:
     return _Rows(objective, float(excess[second, first].sum()), matrix, limits)
 
 
-def _relax(excess: Floats, circles: Ints, deadline: float | None) -> _Relaxed | None:
-    """Solves the linear program; None where the deadline comes first."""
+def _relax(excess: Floats, circles: Ints, time_left: TimeLeft | None) -> _Relaxed | None:
+    """Solves the linear program; None where the time is over first."""
     from scipy.optimize import linprog
 
-    options = _options(deadline)
+    options = _options(time_left)
     if options is None:
         return None
     rows = _rows(excess, circles)
@@ -172,12 +172,12 @@ def _summable(multipliers: Floats, excess: Floats) -> Floats:
     return np.asarray(np.round(multipliers / unit) * unit)
 
 
-def _integral(excess: Floats, circles: Ints, found: Bounded, deadline: float | None) -> Bounded:
+def _integral(excess: Floats, circles: Ints, found: Bounded, time_left: TimeLeft | None) -> Bounded:
     """Solves the integer program, adding the circles its solutions still hold."""
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     while True:
-        options = _options(deadline)
+        options = _options(time_left)
         if options is None:
             return found
         rows = _rows(excess, circles)
@@ -208,11 +208,11 @@ def _scale(objective: Floats) -> float:
     return max(1.0, float(np.abs(objective).max()) / _LARGEST_COST)
 
 
-def _options(deadline: float | None) -> dict[str, float] | None:
+def _options(time_left: TimeLeft | None) -> dict[str, float] | None:
     """The solver's options; None where the time is over."""
-    if deadline is None:
+    if time_left is None:
         return {}
-    left = deadline - time.monotonic()
+    left = time_left()
     return {"time_limit": left} if left > 0 else None
 
 

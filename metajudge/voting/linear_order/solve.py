@@ -8,10 +8,10 @@ from itertools import islice, pairwise, permutations, product
 
 import numpy as np
 
-from metajudge.voting.ballots import Bools, Floats, Ints
+from metajudge.stats.arrays import Bools, Floats, Ints
 from metajudge.voting.linear_order import ideals
 from metajudge.voting.linear_order.blocks import majority_blocks, separate_blocks
-from metajudge.voting.linear_order.paths import Counts, Paths
+from metajudge.voting.linear_order.paths import Counts, Paths, TimeLeft
 from metajudge.voting.linear_order.program import Bounded, solve_program
 from metajudge.voting.linear_order.subsets import fill_table, one_order, optimal_paths
 
@@ -86,19 +86,18 @@ class Solution:
         return tuple(tuple(i for part in parts for i in part) for parts in islice(combined, limit))
 
 
-def solve(excess: Floats, max_orders: int, deadline: float | None = None) -> Solution:
+def solve(excess: Floats, max_orders: int, time_left: TimeLeft | None = None) -> Solution:
     """Finds the orders of least cost.
 
     Args:
         excess: [n, n] the problem; see the package.
         max_orders: how many orders to list; with 1, blocks above :data:`SMALL` are not counted.
-        deadline: on the clock of ``time.monotonic``; None for no limit. What is not proven by then keeps a bound below
-            its cost.
+        time_left: seconds that are left; None for no limit. What is not proven by then keeps a bound below its cost.
     """
-    return Solution(tuple(_solve_block(excess, block, max_orders, deadline) for block in separate_blocks(excess)))
+    return Solution(tuple(_solve_block(excess, block, max_orders, time_left) for block in separate_blocks(excess)))
 
 
-def _solve_block(excess: Floats, block: Ints, max_orders: int, deadline: float | None) -> Block:
+def _solve_block(excess: Floats, block: Ints, max_orders: int, time_left: TimeLeft | None) -> Block:
     members = tuple(block.tolist())
     if len(members) == 1:
         return Block(members, 0.0, 0.0, (members,), _ALONE)
@@ -108,9 +107,9 @@ def _solve_block(excess: Floats, block: Ints, max_orders: int, deadline: float |
     if len(members) <= SMALL:
         filled = fill_table(part)
         return _counted(members, filled.cost, optimal_paths(filled), max_orders)
-    found = solve_majorities(part, deadline, thorough=max_orders > 1)
+    found = solve_majorities(part, time_left, thorough=max_orders > 1)
     if found.proven and max_orders > 1:
-        paths = ideals.optimal_paths(part, found.certain, found.cost, deadline)
+        paths = ideals.optimal_paths(part, found.certain, found.cost, time_left)
         if paths is not None:
             return _counted(members, found.cost, paths, max_orders)
     orders = [tuple(found.order.tolist())]
@@ -135,12 +134,12 @@ def _named(members: tuple[int, ...], orders: Sequence[Sequence[int]]) -> tuple[t
     return tuple(tuple(members[i] for i in order) for order in orders)
 
 
-def solve_majorities(excess: Floats, deadline: float | None, *, thorough: bool) -> Bounded:
+def solve_majorities(excess: Floats, time_left: TimeLeft | None, *, thorough: bool) -> Bounded:
     """One order of least cost: the components of the strict majority one after the other.
 
     Args:
         excess: [n, n] the problem.
-        deadline: on the clock of ``time.monotonic``; None for no limit.
+        time_left: seconds that are left; None for no limit.
         thorough: looks for as many certain pairs as it can.
     """
     certain = excess < excess.T
@@ -148,7 +147,7 @@ def solve_majorities(excess: Floats, deadline: float | None, *, thorough: bool) 
     cost = bound = 0.0
     for block in majority_blocks(excess):
         within = np.ix_(block, block)
-        found = _solve_component(excess[within], deadline, thorough=thorough)
+        found = _solve_component(excess[within], time_left, thorough=thorough)
         order += block[found.order].tolist()
         cost += found.cost
         bound += found.cost if found.proven else found.bound
@@ -156,11 +155,11 @@ def solve_majorities(excess: Floats, deadline: float | None, *, thorough: bool) 
     return Bounded(np.array(order), cost, bound, certain)
 
 
-def _solve_component(excess: Floats, deadline: float | None, *, thorough: bool) -> Bounded:
+def _solve_component(excess: Floats, time_left: TimeLeft | None, *, thorough: bool) -> Bounded:
     if len(excess) == 1:
         return Bounded(np.zeros(1, dtype=np.int64), 0.0, 0.0, np.zeros((1, 1), dtype=bool))
     if len(excess) > SMALL:
-        return solve_program(excess, deadline, thorough=thorough)
+        return solve_program(excess, time_left, thorough=thorough)
     filled = fill_table(excess)
     certain = optimal_paths(filled).certain() if thorough else np.zeros(excess.shape, dtype=bool)
     return Bounded(np.array(one_order(filled)), filled.cost, filled.cost, certain)

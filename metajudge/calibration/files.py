@@ -1,0 +1,120 @@
+"""Calibrations, plans of cascades and agents' scores as files."""
+
+import os
+from pathlib import Path
+
+import orjson
+from pydantic import ValidationError
+
+from metajudge.calibration.agent_scores import AgentScores
+from metajudge.calibration.calibration import CALIBRATION_VERSION, Calibration
+from metajudge.calibration.cascade import CascadePlan
+from metajudge.errors import InputError
+from metajudge.types import Assessment
+
+
+def save_calibration(calibration: Calibration, path: Path | str) -> None:
+    """Writes a calibration as JSON; the same calibration gives the same bytes.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    target = Path(path)
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        part.write_bytes(calibration.to_json())
+        part.replace(target)
+    except OSError as error:
+        raise InputError(f"cannot write {target}: {error.strerror or error}") from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def load_calibration(path: Path | str) -> Calibration:
+    """Reads a calibration.
+
+    Raises:
+        InputError: the file is missing, no calibration, or one of another version.
+    """
+    try:
+        data = orjson.loads(Path(path).read_bytes())
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    except orjson.JSONDecodeError as error:
+        raise InputError(f"{path} is no calibration: not valid JSON ({error})") from None
+    identity = data.get("identity") if isinstance(data, dict) else None
+    if not isinstance(identity, dict) or "version" not in identity:
+        raise InputError(f"{path} is no calibration: make one with `metajudge calibrate fit ... --out {path}`")
+    if identity["version"] != CALIBRATION_VERSION:
+        raise InputError(
+            f"{path} is a calibration of version {identity['version']!r}, this metajudge reads version "
+            f"{CALIBRATION_VERSION}: fit it again with `metajudge calibrate fit`"
+        )
+    try:
+        return Calibration.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        what = first["msg"].removeprefix("Value error, ")
+        raise InputError(f"{path} is a damaged calibration: {where}: {what}; fit it again") from None
+
+
+def load_cascade_plan(path: Path) -> CascadePlan:
+    """Reads a plan.
+
+    Raises:
+        InputError: no such file, or none of `metajudge calibrate cascade`.
+    """
+    try:
+        return CascadePlan.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise InputError(f"{path}: no plan of a cascade can be read: {error.strerror}") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise InputError(
+            f"{path}: no plan of a cascade: {where + ': ' if where else ''}{first['msg']}. Make one with "
+            "`metajudge calibrate cascade`"
+        ) from None
+
+
+def read_agent_scores(path: Path | str) -> AgentScores:
+    """Agents' scores from a file of assessments, one a line, as ``metajudge vet --out`` writes it.
+
+    Raises:
+        InputError: a line is no assessment, or no agent gave a score anywhere in the file.
+    """
+    assessments = read_assessments(path)
+    found = AgentScores.from_assessments(assessments)
+    if not any(found.scores.values()):
+        raise InputError(
+            f"{path} holds {len(assessments)} assessments and no agent's score: write it with "
+            "`metajudge vet ... --agent ... --no-early-exit --out FILE`"
+        )
+    return found
+
+
+def read_assessments(path: Path | str) -> list[Assessment]:
+    """A file of assessments, one a line, as ``metajudge vet --out`` writes it.
+
+    Raises:
+        InputError: a line is no assessment, or the file cannot be read.
+    """
+    found = []
+    try:
+        with Path(path).open("rb") as stream:
+            for number, line in enumerate(stream, 1):
+                if line.strip():
+                    found.append(_assessment(line, f"{path}:{number}"))
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    return found
+
+
+def _assessment(line: bytes, where: str) -> Assessment:
+    try:
+        return Assessment.model_validate_json(line)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        at = ".".join(map(str, first["loc"]))
+        raise InputError(f"{where}: no assessment: {at + ': ' if at else ''}{first['msg']}") from None

@@ -1,0 +1,180 @@
+"""The record of one evaluation: everything its verdict rests on, so that it can be recomputed by hand."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from metajudge.clashes.tally import Tally, Voter, tally, why_no_unanimity
+from metajudge.judging.answers import CandidateAnswer
+from metajudge.judging.blinding_report import BlindingReport
+from metajudge.judging.criteria import CriteriaSet
+from metajudge.types import Failure, Ranking, Verdict
+from metajudge.types.frozen import Finite
+
+RETRY_RULE = (
+    "An evaluation in which a candidate, a judge or an observer could not be asked is attempted again by the next run "
+    "with the same file, up to the number of attempts allowed; answers, criteria and rankings that are there are kept, "
+    "and only what is missing is asked for. A reply that cannot be used is asked to be repaired once within its "
+    "attempt and then stands as a failure. The first attempt in which everybody could be asked counts, else the last; "
+    "attempts with identities hidden count before those without, and those of earlier versions, which hid less."
+)
+"""How attempts follow each other; kept in every record."""
+
+Status = Literal["ok", "tie", "no_verdict", "error"]
+Role = Literal["panel", "voter", "observer"]
+
+
+class Score(Finite):
+    """One score from 1 to 5, with the judge's reason where it gave one."""
+
+    score: int
+    reason: str = ""
+    notes: tuple[str, ...] = ()
+
+
+class JudgeVote(Finite):
+    """What one judge said.
+
+    Attributes:
+        role: ``panel`` and ``voter`` count with their weight; an ``observer`` is shown beside and never counts.
+        label_map: label -> candidate, as this judge saw them.
+        order: candidates in the order shown.
+        ranking: groups of candidates, best first; None with a ``failure``.
+        scores: candidate -> criterion's key -> score.
+        own: the candidate this judge is itself, where it is one.
+    """
+
+    judge: str
+    model: str
+    endpoint: str
+    reported_model: str | None = None
+    role: Role
+    weight: float | None = None
+    label_map: dict[str, str]
+    order: tuple[str, ...]
+    ranking: Verdict | None
+    scores: dict[str, dict[str, Score]] = Field(default_factory=dict)
+    comparison: str = ""
+    instruction: str = ""
+    failure: Failure | None = None
+    replied: bool = True
+    replies: int = 0
+    cost_usd: float | None = 0.0
+    latency_s: float = 0.0
+    request_digest: str | None = None
+    own: str | None = None
+
+    @property
+    def groups(self) -> Ranking | None:
+        return self.ranking if isinstance(self.ranking, Ranking) else None
+
+    @property
+    def own_first(self) -> bool | None:
+        """Whether this judge put its own answer first, alone; None where it has none here, or gave no ranking."""
+        return None if self.own is None or self.groups is None else self.groups.winner == self.own
+
+
+class ClashRecord(Finite):
+    """One attempt at one evaluation.
+
+    Attributes:
+        id: item, cycle and repeat: ``q1``, ``q1/c2/r1``.
+        key: digest of everything that determines the evaluation; attempts at one evaluation share it.
+        evaluation: what labels were drawn from, with ``seed`` and the judge's name; see
+            :func:`~metajudge.judging.blinding.blind`.
+        attempt: 1 for the first; earlier attempts stay in the file.
+        status: ``ok``, ``tie``, ``no_verdict`` (below the quorum, or too few answers), ``error`` (nobody answered).
+        winner: None unless the status is ``ok``.
+        tally: None where there was nothing to rank.
+        blinding: what was hidden from the judges, in whose answer and where; None in records of earlier versions.
+        spent_usd, calls: what this attempt took anew, failed calls and repairs included; the sum over attempts is
+            what the evaluation took. None where a price or the usage is unknown.
+        prompt_digests: of the templates used.
+    """
+
+    version: Literal[1] = 1
+    id: str
+    key: str
+    evaluation: str
+    attempt: int = Field(default=1, ge=1)
+    item_id: str
+    cycle: int = 1
+    repeat: int = 1
+    seed: int
+    category: str | None = None
+    question: str
+    reference: str | None = None
+    label: Verdict | None = None
+    models: dict[str, str] = Field(default_factory=dict)
+    status: Status
+    winner: str | None = None
+    tied: tuple[str, ...] = ()
+    why: str | None = None
+    candidates: tuple[CandidateAnswer, ...]
+    criteria: CriteriaSet | None = None
+    blinding: BlindingReport | None = None
+    panel: tuple[str, ...]
+    votes: tuple[JudgeVote, ...] = ()
+    tally: Tally | None = None
+    notices: tuple[str, ...] = ()
+    spent_usd: float | None = 0.0
+    calls: int = 0
+    cached_calls: int = 0
+    prompt_digests: dict[str, str] = Field(default_factory=dict)
+    retry_rule: str = RETRY_RULE
+    metajudge_version: str
+
+    @field_validator("tally")
+    @classmethod
+    def _one_voter_is_not_unanimous(cls, found: Tally | None, info: ValidationInfo) -> Tally | None:
+        """Takes a unanimity back that an earlier version recorded for one voter, or one candidate."""
+        if found is None or not found.unanimous:
+            return found
+        voters = _voters(info.data.get("votes", ()))
+        alone = why_no_unanimity(len(found.scores), len(voters), len({voter.identity for voter in voters}))
+        if alone is None:
+            return found
+        return found.model_copy(update={"unanimous": False, "triage": "escalate", "why": alone})
+
+    @property
+    def answered(self) -> dict[str, str]:
+        """Candidate -> its answer, for those that gave one."""
+        return {one.name: one.text for one in self.candidates if one.text is not None}
+
+    @property
+    def everybody_asked(self) -> bool:
+        """Whether no candidate, judge or observer is missing because it could not be asked."""
+        return all(one.replied for one in self.candidates) and all(vote.replied for vote in self.votes)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every candidate answered and every judge, voters and observers included, gave a ranking."""
+        failures = [one.failure for one in self.candidates] + [vote.failure for vote in self.votes]
+        return not any(failures)
+
+
+def attempt_that_counts(attempts: Sequence[ClashRecord]) -> ClashRecord:
+    """Of the attempts at one evaluation, in order, the one that counts by :data:`RETRY_RULE`."""
+    hidden = [one for one in attempts if one.blinding is not None and one.blinding.hiding]
+    among = hidden or attempts
+    return next((one for one in among if one.everybody_asked), among[-1])
+
+
+def recount(record: ClashRecord) -> Tally:
+    """The verdict anew, from the rankings in a record alone; observers have no part in it.
+
+    Raises:
+        InputError: a ranking that does not rank each candidate that answered once.
+    """
+    counted = [vote for vote in record.votes if vote.role != "observer"]
+    voters = _voters(counted)
+    rankings: Mapping[str, Ranking | None] = {vote.judge: vote.groups for vote in counted}
+    quorum = None if record.tally is None else record.tally.quorum
+    return tally(list(record.answered), voters, rankings, quorum=quorum)
+
+
+def _voters(votes: Sequence[JudgeVote]) -> list[Voter]:
+    """The declared voters: everybody but observers."""
+    counted = [vote for vote in votes if vote.role != "observer"]
+    return [Voter(vote.judge, vote.weight or 1.0, vote.role == "panel", vote.model) for vote in counted]

@@ -1,0 +1,318 @@
+"""A whole evaluation: what each error of an earlier study would need is impossible here."""
+
+import random
+
+import pytest
+
+from metajudge.clashes.clash import Clash, Judge, Place, evaluate, voter_name
+from metajudge.clashes.judgments import judgments_of_clash
+from metajudge.clashes.record import ClashRecord, recount
+from metajudge.clashes.reviews import wants_person
+from metajudge.clashes.standings import standings
+from metajudge.errors import ConfigurationError, FailureKind, ModelTimeoutError, RefusedError
+from metajudge.judging.answers import Candidate
+from metajudge.judging.blinding import blind
+from metajudge.providers.scripted import ScriptedModel
+from metajudge.types import Ranking, Reply
+from tests.doubles.ranking import fails, panel, question, ranks_by, reply, says, shown
+
+LONG, SHORT = len, lambda text: -len(text)
+
+
+def answers(text, name="m", **options):
+    return ScriptedModel(lambda _request: Reply(text, "stop", name, cost_usd=0.01, **options), name=name)
+
+
+def generated(*pairs, **options):
+    """A clash whose candidates give these texts, observed by themselves where asked to."""
+    candidates = tuple(Candidate(name, model) for name, model in pairs)
+    return Clash(candidates=candidates, **options)
+
+
+async def one(item, clash, **options):
+    (record,) = await evaluate(item, clash, **options)
+    return ClashRecord.model_validate_json(record.model_dump_json())
+
+
+async def test_the_verdict_can_be_recomputed_by_hand_from_the_stored_record():
+    record = await one(question(), panel(ranks_by(LONG), ranks_by(LONG), ranks_by(SHORT)))
+    points = {"x": 0, "y": 0}
+    for vote in record.votes:
+        assert {vote.label_map[label] for label in vote.label_map} == {"x", "y"}
+        for place, group in enumerate(vote.ranking.groups, start=1):
+            points[group[0]] += 2 - place
+    assert points == record.tally.scores == {"x": 2, "y": 1}
+    assert (record.status, record.winner) == ("ok", "x")
+    assert recount(record) == record.tally
+
+
+async def test_labels_can_be_drawn_again_from_the_record_alone():
+    record = await one(question(x="1", y="22", z="333"), panel(*(ranks_by(LONG) for _ in range(3)), seed=9))
+    for vote in record.votes:
+        drawn = blind(record.answered, seed=record.seed, evaluation=record.evaluation, judge=vote.judge)
+        assert drawn.label_map == vote.label_map
+
+
+class TestErrorsOfTheStudy:
+    async def test_votes_that_should_not_count_do_not_an_observer_changes_nothing(self):
+        watching = Judge("x", ranks_by(SHORT), own="x")
+        base = panel(ranks_by(LONG), ranks_by(LONG), ranks_by(LONG))
+        watched = Clash(judges=base.judges, observers=(watching, Judge("y", ranks_by(SHORT), own="y")))
+        without, beside = await one(question(), base), await one(question(), watched)
+        assert beside.tally == without.tally
+        assert [vote.role for vote in beside.votes] == ["panel"] * 3 + ["observer"] * 2
+        assert all(vote.weight is None for vote in beside.votes if vote.role == "observer")
+        assert recount(beside) == beside.tally
+        assert [vote.own_first for vote in beside.votes if vote.role == "observer"] == [False, True]
+
+    async def test_configured_voters_count_with_their_weight(self):
+        voters = (Judge("x", ranks_by(SHORT), own="x"), Judge("y", ranks_by(SHORT), own="y"))
+        judges = tuple(Judge(name, ranks_by(LONG), weight=2.0) for name in "abc")
+        record = await one(question(), Clash(judges=judges, observers=voters, candidate_weight=1.0))
+        assert record.tally.scores == {"x": 6.0, "y": 2.0}
+        assert record.tally.margin == pytest.approx(4 / 8)
+        assert not record.tally.unanimous
+        assert recount(record) == record.tally
+
+    async def test_ties_are_not_broken_by_label_order(self):
+        first_shown = ScriptedModel(lambda request: reply(request, ["A0", "A1"]))
+        seen = set()
+        for seed in range(12):
+            record = await one(question(), panel(first_shown, first_shown, seed=seed))
+            seen.add(record.status)
+            if record.status == "tie":
+                assert (record.winner, record.tied) == (None, ("x", "y"))
+        assert seen == {"ok", "tie"}
+
+    async def test_a_lost_judge_is_recorded_and_never_shrinks_the_panel(self):
+        record = await one(question(), panel(ranks_by(LONG), fails(ModelTimeoutError("late")), ranks_by(LONG)))
+        assert record.panel == ("j1", "j2", "j3")
+        assert (record.tally.voters, record.tally.votes) == (3, 2)
+        assert record.votes[1].failure.kind is FailureKind.TIMEOUT
+        assert record.tally.triage == "escalate"
+        assert not record.everybody_asked
+
+    async def test_judges_below_the_quorum_give_no_verdict(self):
+        lost = fails(ModelTimeoutError("late"))
+        record = await one(question(), panel(ranks_by(LONG), lost, says("A0 is best")))
+        assert (record.status, record.winner) == ("no_verdict", None)
+        assert record.why == "1 of 3 judges gave a ranking, 2 are needed"
+
+    async def test_the_label_map_is_that_of_the_prompt_for_every_judge(self):
+        models = [ranks_by(LONG) for _ in range(3)]
+        item = question(x="text of x", y="the text of y", z="z's own text")
+        for seed in range(8):
+            record = await one(item, panel(*models, seed=seed))
+            for vote, model in zip(record.votes, models, strict=True):
+                texts = shown(model.requests[-1])
+                assert {label: item.responses[name] for label, name in vote.label_map.items()} == texts
+            assert record.winner == "y"
+
+    async def test_judges_of_one_evaluation_see_orders_of_their_own(self):
+        item = question(**{f"m{n}": f"text {n}" for n in range(8)})
+        record = await one(item, panel(*(ranks_by(LONG) for _ in range(3))))
+        assert len({vote.order for vote in record.votes}) == 3
+
+    async def test_a_row_counts_once_repeats_have_keys_of_their_own(self):
+        clash = panel(ranks_by(LONG))
+        item = question()
+        places = [Place(cycle, repeat, 2, 2) for cycle in (1, 2) for repeat in (1, 2)]
+        assert len({place.key(item, clash) for place in places}) == len({place.id_of(item) for place in places}) == 4
+
+    async def test_no_judge_and_no_candidate_counts_twice(self):
+        with pytest.raises(ConfigurationError, match="j1 is a voter twice"):
+            Clash(judges=(Judge("j1", ranks_by(LONG)), Judge("j1", ranks_by(SHORT))))
+        with pytest.raises(ConfigurationError, match="candidate a is given more than once"):
+            generated(("a", answers("1")), ("a", answers("2")), judges=(Judge("j", ranks_by(LONG)),))
+
+
+async def test_swapping_candidates_or_renaming_them_never_changes_winner_or_ties():
+    rng = random.Random(5)
+    for trial in range(25):
+        count = rng.randint(2, 5)
+        texts = rng.sample(["a", "bb", "ccc", "dddd", "eeeee", "ffffff"], count)
+        judges = [ranks_by(rng.choice([LONG, SHORT, lambda text: text[0]])) for _ in range(rng.randint(1, 4))]
+        names = [f"m{n}" for n in range(count)]
+        one_way = await one(question(**dict(zip(names, texts, strict=True))), panel(*judges, seed=trial))
+        pairs = list(zip(names, texts, strict=True))
+        rng.shuffle(pairs)
+        other = await one(question(**dict(pairs)), panel(*judges, seed=trial))
+        assert other.model_dump(exclude={"spent_usd"}) == one_way.model_dump(exclude={"spent_usd"})
+        renamed = {f"z{rng.random()}": text for _, text in pairs}
+        turned = await one(question(**renamed), panel(*judges, seed=trial))
+        by_text = dict(pairs)
+        assert renamed.get(turned.winner) == by_text.get(one_way.winner)
+        assert {renamed[name] for name in turned.tied} == {by_text[name] for name in one_way.tied}
+
+
+class TestCandidates:
+    async def test_answers_are_made_once_with_cost_latency_and_time_to_first_token(self):
+        clash = generated(
+            ("x", answers("long answer", latency_s=2.0, first_token_s=0.5)), ("y", answers("short")),
+            judges=(Judge("j", ranks_by(LONG)),),
+        )  # fmt: skip
+        record = await one(question(), clash)
+        x, y = record.candidates
+        assert (x.text, x.cost_usd, x.latency_s, x.first_token_s, x.first_token_absent) == (
+            "long answer", 0.01, 2.0, 0.5, None,
+        )  # fmt: skip
+        assert (y.first_token_s, y.first_token_absent) == (None, "the answer did not come as a stream")
+        assert record.winner == "x"
+        assert record.spent_usd == pytest.approx(0.02)
+
+    async def test_candidates_see_the_question_alone(self):
+        model = answers("a")
+        await one(question(), generated(("x", model), ("y", answers("bb")), judges=(Judge("j", ranks_by(LONG)),)))
+        (request,) = model.requests
+        assert (request.system, [m.text for m in request.messages]) == ("", ["What is it? (q1)"])
+
+    async def test_a_failed_candidate_is_recorded_and_the_others_are_ranked(self):
+        clash = generated(
+            ("x", answers("long")), ("y", fails(ModelTimeoutError("late"))), ("z", answers("zz")),
+            judges=(Judge("j", ranks_by(LONG)),),
+        )  # fmt: skip
+        record = await one(question(), clash)
+        assert (record.winner, sorted(record.tally.scores)) == ("x", ["x", "z"])
+        assert record.candidates[1].failure.kind is FailureKind.TIMEOUT
+        assert record.candidates[1].text is None
+        assert not record.complete
+
+    async def test_the_standings_do_not_say_that_lost_answers_were_given(self):
+        lost = fails(ModelTimeoutError("late"))
+        judges = (Judge("j", ranks_by(LONG)),)
+        made = await one(
+            question(), generated(("x", answers("long")), ("y", lost), ("z", answers("zz")), judges=judges)
+        )
+        (late,) = (row for row in standings([made]) if row.name == "y")
+        assert {late.cost_usd.why, late.latency_s.why} == {"none of its answers arrived"}
+        given = await one(question(), panel(ranks_by(LONG)))
+        assert {row.latency_s.why for row in standings([given])} == {"the answers were given, not generated"}
+
+    async def test_an_empty_answer_is_an_answer_and_a_refusal_is_none(self):
+        clash = generated(
+            ("x", answers("")), ("y", answers("b")), ("z", fails(RefusedError("no"))),
+            judges=(Judge("j", ranks_by(LONG)),),
+        )  # fmt: skip
+        record = await one(question(), clash)
+        assert record.answered == {"x": "", "y": "b"}
+        assert record.winner == "y"
+        assert record.candidates[2].replied
+
+    async def test_with_fewer_than_two_answers_there_is_nothing_to_compare(self):
+        lost = fails(ModelTimeoutError("late"))
+        judges = (Judge("j", ranks_by(LONG)),)
+        record = await one(question(), generated(("x", answers("a")), ("y", lost), judges=judges))
+        assert (record.status, record.why) == ("no_verdict", "1 of 2 candidates answered: there is nothing to compare")
+        record = await one(question(), generated(("x", lost), ("y", lost), judges=judges))
+        assert record.status == "error"
+        assert record.votes == ()
+
+    async def test_one_candidate_is_scored_and_wins_without_a_margin(self):
+        record = await one(question(), generated(("x", answers("a")), judges=(Judge("j", ranks_by(LONG)),)))
+        assert (record.winner, record.tally.margin) == ("x", None)
+        assert record.votes[0].scores["x"]["c1"].score == 4
+        assert judgments_of_clash(record) == []
+
+    async def test_the_same_model_under_two_names_is_asked_twice(self):
+        model = answers("a", name="same")
+        clash = generated(("one", model), ("two", model), judges=(Judge("j", ranks_by(LONG)),))
+        await one(question(), clash)
+        assert len({request.draw for request in model.requests}) == 2
+
+    async def test_a_judge_that_is_a_candidate_too_is_asked_apart_and_counted_once(self):
+        model = ScriptedModel(lambda request: reply(request, ["A0", "A1"]) if request.schema else "an answer")
+        clash = generated(
+            ("same", model), ("y", answers("b")), judges=(Judge("same", model),),
+            observers=(Judge("same", model, own="same"),),
+        )  # fmt: skip
+        record = await one(question(), clash)
+        assert [vote.judge for vote in record.votes] == ["same", voter_name(clash.observers[0])]
+        assert record.tally.voters == 1
+
+    async def test_names_are_hidden_from_judges_and_kept_in_the_record(self):
+        judge = ranks_by(LONG)
+        item = question(x="As GPT-4 I know.", y="It is so.")
+        record = await one(item, panel(judge, hide_names=("gpt-4",)))
+        assert "GPT-4" not in judge.requests[0].messages[0].text
+        assert record.candidates[0].text == "As GPT-4 I know."
+        assert record.candidates[0].hidden_names == ("GPT-4",)
+
+
+class TestRepeatsAndAttempts:
+    async def test_repeats_judge_the_same_answers_with_fresh_replies(self):
+        judge, writer = ranks_by(LONG), answers("a")
+        clash = generated(("x", writer), ("y", answers("bb")), judges=(Judge("j", judge),))
+        records = await evaluate(question(), clash, [Place(1, repeat, 1, 3) for repeat in (1, 2, 3)])
+        assert [record.id for record in records] == ["q1/r1", "q1/r2", "q1/r3"]
+        assert len(writer.requests) == 1
+        assert len({request.draw for request in judge.requests}) == 3
+        assert [record.spent_usd for record in records] == [pytest.approx(0.02), 0.0, 0.0]
+
+    async def test_another_attempt_asks_only_whom_it_could_not_ask(self):
+        lost = [ModelTimeoutError("late")]
+        judge, second = ranks_by(LONG), ranks_by(LONG)
+        flaky = ScriptedModel(lambda request: lost.pop() if lost else second._script(request))
+        clash = panel(judge, flaky, says("A0 is best"))
+        first = await one(question(), clash)
+        again = await one(question(), clash, earlier={first.key: first})
+        assert (first.attempt, again.attempt, again.key) == (1, 2, first.key)
+        assert len(judge.requests) == 1
+        assert again.votes[1].failure is None
+        assert again.votes[2] == first.votes[2]
+        assert again.everybody_asked
+
+    async def test_what_determines_the_verdict_is_in_the_key(self):
+        item = question()
+        keys = {
+            Place().key(item, clash)
+            for clash in (
+                panel(ranks_by(LONG)),
+                panel(ranks_by(LONG), seed=1),
+                panel(ranks_by(LONG), ties=True),
+                panel(ranks_by(LONG), ranks_by(LONG)),
+                panel(ranks_by(LONG, name="other")),
+                panel(ranks_by(LONG), quorum=1),
+            )
+        }
+        assert len(keys) == 6
+        changed = question(x="other", y="short")
+        assert Place().key(changed, panel(ranks_by(LONG))) not in keys
+        swapped = question(y="short", x="long answer")
+        assert Place().key(swapped, panel(ranks_by(LONG))) in keys
+
+
+async def test_rankings_become_judgments_by_the_labels_the_judge_saw():
+    record = await one(
+        question(x="xx", y="y", z="zzz"), panel(ranks_by(LONG), says("no"), fails(ModelTimeoutError("l")))
+    )
+    first, second = judgments_of_clash(record)
+    assert first.verdict == Ranking((("z",), ("x",), ("y",)))
+    assert first.order == record.votes[0].order
+    assert first.labels == ("A0", "A1", "A2")
+    assert (second.verdict, second.no_verdict) == (None, record.votes[1].failure.message)
+    assert first.item.responses == {"x": "xx", "y": "y", "z": "zzz"}
+
+
+class TestNobodyAgreesAlone:
+    async def test_one_judge_is_not_unanimous_and_the_record_says_why(self):
+        record = await one(question(x="a long answer", y="b"), panel(ranks_by(LONG)))
+        assert record.winner == "x"
+        assert (record.tally.unanimous, record.tally.triage) == (False, "escalate")
+        assert record.tally.why == "one voter cannot agree with itself"
+        assert recount(record) == record.tally
+
+    async def test_the_same_model_under_two_names_is_one_voter(self):
+        clash = Clash(judges=(Judge("j", ranks_by(LONG, name="m")), Judge("k", ranks_by(LONG, name="m"))))
+        record = await one(question(x="a long answer", y="b"), clash)
+        assert record.tally.independent == 1
+        assert record.tally.triage == "escalate"
+        assert recount(record) == record.tally
+
+    async def test_a_record_of_an_earlier_version_loses_the_unanimity_of_one(self):
+        data = (await one(question(x="a long answer", y="b"), panel(ranks_by(LONG)))).model_dump(mode="json")
+        del data["tally"]["independent"], data["blinding"]
+        data["tally"] |= {"unanimous": True, "triage": "accept", "why": None}
+        record = ClashRecord.model_validate(data)
+        assert (record.tally.unanimous, record.tally.triage) == (False, "escalate")
+        assert record.tally.why == "one voter cannot agree with itself"
+        assert wants_person(record)
