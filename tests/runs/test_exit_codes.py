@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 import typer
-from metajudge.cli.clash_run import ClashSummary
 
 from metajudge.cases.run import CaseTotals
 from metajudge.clashes.run import ClashTotals
