@@ -3,7 +3,7 @@
 import asyncio
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,6 +54,17 @@ class Respondent:
     weight: float = 1.0
     dropped: tuple[str, ...] = ()
 
+    @property
+    def notice(self) -> str | None:
+        """What the user is told about dropped settings; None where none were dropped."""
+        return (
+            f"agent {self.name}: {', '.join(self.dropped)} not used: only vetting uses this" if self.dropped else None
+        )
+
+
+Respondents = Sequence[str | AgentConfig | Model | Respondent]
+"""Models to ask, in any form that :meth:`Session.models` takes."""
+
 
 class Session:
     """Store, models, limits, budget, batches, notices and run record; use it as ``async with Session(...)``.
@@ -73,7 +84,7 @@ class Session:
         command: recorded with the run.
 
     Attributes:
-        say: passes a sentence to ``notify``.
+        notify: the same callable, for sentences on the progress of a run.
 
     Raises:
         ConfigurationError: on entering, see :mod:`metajudge.errors`.
@@ -109,7 +120,7 @@ class Session:
         self._batch = batch
         self._batches: BatchQueue | None = None
         self._notices = Notices(notify)
-        self.say = notify or (lambda _sentence: None)
+        self.notify = notify or (lambda _sentence: None)
         self._opened: Resources | None = None
         self._policies: PoliciesInForce | None = None
         self._recorded = False
@@ -175,39 +186,46 @@ class Session:
 
     def models(
         self,
-        agents: Sequence[str | AgentConfig | Model] | None = None,
+        agents: Respondents | None = None,
         *,
         weighted: bool = False,
         streaming: bool = False,
+        seed: int | None = None,
     ) -> list[Respondent]:
         """Models for any task but vetting, over this session's connections, limits, budget and store.
 
         Settings of an agent that only vetting uses (role, rubric, samples and so on) are dropped, and a notice says so.
 
         Args:
-            agents: as text, as configured, or as objects; None for the session's own.
+            agents: as text, as configured, as objects, or as this method returned them; None for the session's own.
             weighted: whether the task uses agents' weights.
             streaming: answers come as a stream of free text, so that the time to the first token is known.
+            seed: for agents without one of their own; None for the session's.
 
         Raises:
             ConfigurationError: no agent, two of one name, no key, no price under a budget, or a session not open.
         """
-        configs = list(self.config.agents) if agents is None else [self._configured(one) for one in agents]
+        given = self.config.agents if agents is None else agents
+        own = [one for one in given if not isinstance(one, str | AgentConfig | Respondent)]
+        objects = {**self.objects, **_by_name(own)}
         found: dict[str, Respondent] = {}
-        for config in configs:
-            name = agent_name(config, self.objects)
-            if name in found:
+        for one in given:
+            if not isinstance(one, Respondent):
+                one = self._respondent(_configured(one), objects, weighted, streaming, seed)
+            if one.name in found:
                 raise ConfigurationError(
-                    f"agent {name} is given more than once: name the agents apart with NAME=PROVIDER:MODEL"
+                    f"agent {one.name} is given more than once: name the agents apart with NAME=PROVIDER:MODEL"
                 )
-            dropped = unused_settings(config, weighted=weighted)
-            if dropped:
-                self._notices.say(f"agent {name}: {', '.join(dropped)} not used: only vetting uses this")
-            self._keys.register(config)
-            model = build_agent_model(config, self.resources, self.objects, streaming=streaming)
-            parameters = parameters_of(config, self.config.seed)
-            found[name] = Respondent(name, model, parameters, config.weight, dropped)
+            if one.notice is not None:
+                self.say(one.notice)
+            found[one.name] = one
+        if not found:
+            raise ConfigurationError("no model to ask: give an agent, PROVIDER:MODEL, or a panel with agents")
         return list(found.values())
+
+    def say(self, notice: str) -> None:
+        """Adds a notice, and passes it to ``notify``, once."""
+        self._notices.say(notice)
 
     def connect(self) -> None:
         """Imports the providers' SDKs and opens their clients now, rather than while the first call waits."""
@@ -290,20 +308,21 @@ class Session:
         if self._batch is not None:
             from metajudge.providers.batch_queue import BatchQueue
 
-            self._batches = resources.batches = BatchQueue(self._batch, self.say)
+            self._batches = resources.batches = BatchQueue(self._batch, self.notify)
         self._opened = resources
         config = {"panel": self.config.model_dump(mode="json"), **await self._prepare()}
         if self._store is not None:
             await self._store.start_run(RunRecord(self.run_id, self.command, time.time(), "running", config))
             self._recorded = True
 
-    def _configured(self, agent: str | AgentConfig | Model) -> AgentConfig:
-        if isinstance(agent, AgentConfig):
-            return agent
-        if isinstance(agent, str):
-            return with_flags(PanelConfig(), [agent]).agents[0]
-        self.objects[agent.name] = agent
-        return AgentConfig(name=agent.name, model=f"object:{agent.name}")
+    def _respondent(
+        self, config: AgentConfig, objects: Mapping[str, Model], weighted: bool, streaming: bool, seed: int | None
+    ) -> Respondent:
+        self._keys.register(config)
+        model = build_agent_model(config, self.resources, objects, streaming=streaming)
+        parameters = parameters_of(config, self.config.seed if seed is None else seed)
+        dropped = unused_settings(config, weighted=weighted)
+        return Respondent(agent_name(config, objects), model, parameters, config.weight, dropped)
 
     def _leave_batches(self) -> None:
         if self._batches is not None:
@@ -342,7 +361,15 @@ class Session:
                 await store.close()
 
 
-def _by_name(agents: Agents) -> dict[str, Model]:
+def _configured(agent: str | AgentConfig | Model) -> AgentConfig:
+    if isinstance(agent, AgentConfig):
+        return agent
+    if isinstance(agent, str):
+        return with_flags(PanelConfig(), [agent]).agents[0]
+    return AgentConfig(name=agent.name, model=f"object:{agent.name}")
+
+
+def _by_name(agents: Iterable[str | Model]) -> dict[str, Model]:
     found: dict[str, Model] = {}
     for agent in agents:
         if isinstance(agent, str):

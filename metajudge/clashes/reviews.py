@@ -1,10 +1,11 @@
-"""Clashes as reviews: what ``metajudge clash`` wrote, put into the store so that people make the final call. Pure.
+"""Clashes as reviews: what ``metajudge clash`` wrote, put into the store so that people make the final call.
 
 A clash is a review of its own kind of case: its content is the whole record, so that forgetting an item reaches its
 texts; claims, decisions and history are those of every review. The triage rule says how soon: what a panel was divided
 on is looked at like any other doubtful verdict, what it was unanimous on comes last.
 """
 
+import time
 from collections.abc import Iterator
 
 import orjson
@@ -16,6 +17,7 @@ from metajudge.errors import InputError
 from metajudge.readers.reasons import reason_of
 from metajudge.reviews import Outcome, Review, ReviewOrigin
 from metajudge.reviews.opening import AUDIT_PRIORITY, PRIORITY
+from metajudge.store.protocol import Store
 from metajudge.types import AnyVerdict, Ranking, digest
 from metajudge.types.decision import Action
 
@@ -106,6 +108,14 @@ def review_of_clash(record: ClashRecord, *, now: float) -> Review:
 def wants_person(record: ClashRecord) -> bool:
     """Whether a person has to make the call: two answers or more, and no panel that the triage rule accepts."""
     return len(record.answered) >= 2 and (record.tally is None or record.tally.triage != "accept")
+
+
+async def open_review(store: Store | None, record: ClashRecord) -> Review | None:
+    """Puts an evaluation that wants a person into the store; None where it does not, or is there already."""
+    if store is None or not wants_person(record):
+        return None
+    review = review_of_clash(record, now=time.time())
+    return review if await store.reviews.open([review]) else None
 
 
 def panel_verdict(record: ClashRecord) -> Ranking | None:
