@@ -16,7 +16,7 @@
     [service.panels]            # name = panel file, relative to this one; the first is the default
     default = "panel.toml"
 
-    [service.limits]            # see api/options.py
+    [service.limits]            # see api/limits.py
     in_flight = 64
 
     [[service.keys]]            # made by `metajudge serve --new-key NAME`
@@ -37,7 +37,7 @@ from metajudge.types.location import store_location
 
 from .hosts import allowed_names
 from .keys import ApiKey, Scope
-from .options import Limits
+from .limits import Limits
 from .placeholders import is_placeholder_hash
 
 _Strict = ConfigDict(extra="forbid", frozen=True)

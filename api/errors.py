@@ -10,6 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
+from starlette.types import Scope, Send
 
 from metajudge.errors import (
     BudgetExceeded,
@@ -88,6 +89,22 @@ def problem_of(status: int, detail: str, request_id: str, errors: list[str] | No
 def problem_bytes(status: int, detail: str, request_id: str) -> bytes:
     """The same as it is sent, for those who answer below the application."""
     return json.dumps(problem_of(status, detail, request_id)).encode()
+
+
+async def refuse(
+    scope: Scope, send: Send, status: int, detail: str, headers: dict[str, str] | None = None, *, more: bool = False
+) -> None:
+    """Answers with a problem, below the application.
+
+    Args:
+        more: leave the answer open, to be ended by the caller.
+    """
+    content = problem_bytes(status, detail, request_id_of(scope))
+    said = {**headers_of(status), **(headers or {}), "content-type": "application/problem+json"}
+    pairs = [(name.lower().encode(), value.encode()) for name, value in said.items()]
+    pairs.append((b"content-length", str(len(content)).encode()))
+    await send({"type": "http.response.start", "status": status, "headers": pairs})
+    await send({"type": "http.response.body", "body": content, "more_body": more})
 
 
 def request_id_of(scope: Any) -> str:

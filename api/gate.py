@@ -6,8 +6,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from .errors import refuse
 from .keys import ANYBODY, Caller
-from .limits import refuse
 from .pages.page_route import refusal_page
 from .service import Service
 

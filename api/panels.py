@@ -111,7 +111,7 @@ class Panels:
         config = self._config(panel or self._default)
         if not config.agents:
             raise ConfigurationError("this panel asks no model: choose a panel with agents")
-        return self._engine.models(config.agents, weighted=weighted, seed=config.seed)
+        return self._engine.models(config, weighted=weighted)
 
     def _config(self, name: str) -> PanelConfig:
         if name not in self._panels:

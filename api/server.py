@@ -66,7 +66,8 @@ def run(
         raise ConfigurationError(f"the service needs extra packages ({error.name}): {install_command('api')}") from None
     from .config import is_service_file, load_service_file
     from .hosts import allowed_names
-    from .options import Limits, ServiceOptions
+    from .limits import Limits
+    from .options import ServiceOptions
 
     services = [path for path in files if is_service_file(path)]
     if len(services) > 1:
@@ -179,7 +180,8 @@ def app() -> "FastAPI":
 
     from .app import create_app
     from .config import load_service_file
-    from .options import Limits, ServiceOptions
+    from .limits import Limits
+    from .options import ServiceOptions
 
     settings = Settings.load()
     named = os.environ.get("METAJUDGE_CONFIG")

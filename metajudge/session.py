@@ -58,7 +58,9 @@ class Respondent:
     def notice(self) -> str | None:
         """What the user is told about dropped settings; None where none were dropped."""
         return (
-            f"agent {self.name}: {', '.join(self.dropped)} not used: only vetting uses this" if self.dropped else None
+            f"agent {self.name}: {', '.join(self.dropped)} dropped: only vetting uses such settings"
+            if self.dropped
+            else None
         )
 
 
@@ -186,32 +188,32 @@ class Session:
 
     def models(
         self,
-        agents: Respondents | None = None,
+        agents: Respondents | PanelConfig | None = None,
         *,
         weighted: bool = False,
         streaming: bool = False,
-        seed: int | None = None,
     ) -> list[Respondent]:
         """Models for any task but vetting, over this session's connections, limits, budget and store.
 
         Settings of an agent that only vetting uses (role, rubric, samples and so on) are dropped, and a notice says so.
 
         Args:
-            agents: as text, as configured, as objects, or as this method returned them; None for the session's own.
+            agents: as text, as configured, as objects, or as this method returned them; None for the session's own; a
+                panel for its agents with its seed.
             weighted: whether the task uses agents' weights.
             streaming: answers come as a stream of free text, so that the time to the first token is known.
-            seed: for agents without one of their own; None for the session's.
 
         Raises:
             ConfigurationError: no agent, two of one name, no key, no price under a budget, or a session not open.
         """
-        given = self.config.agents if agents is None else agents
+        panel = agents if isinstance(agents, PanelConfig) else self.config
+        given = panel.agents if agents is None or agents is panel else agents
         own = [one for one in given if not isinstance(one, str | AgentConfig | Respondent)]
         objects = {**self.objects, **_by_name(own)}
         found: dict[str, Respondent] = {}
         for one in given:
             if not isinstance(one, Respondent):
-                one = self._respondent(_configured(one), objects, weighted, streaming, seed)
+                one = self._respondent(_configured(one), objects, weighted, streaming, panel.seed)
             if one.name in found:
                 raise ConfigurationError(
                     f"agent {one.name} is given more than once: name the agents apart with NAME=PROVIDER:MODEL"
@@ -318,9 +320,10 @@ class Session:
     def _respondent(
         self, config: AgentConfig, objects: Mapping[str, Model], weighted: bool, streaming: bool, seed: int | None
     ) -> Respondent:
+        resources = self.resources
         self._keys.register(config)
-        model = build_agent_model(config, self.resources, objects, streaming=streaming)
-        parameters = parameters_of(config, self.config.seed if seed is None else seed)
+        model = build_agent_model(config, resources, objects, streaming=streaming)
+        parameters = parameters_of(config, seed)
         dropped = unused_settings(config, weighted=weighted)
         return Respondent(agent_name(config, objects), model, parameters, config.weight, dropped)
 

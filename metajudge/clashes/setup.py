@@ -25,7 +25,7 @@ UNANSWERED = "unanswered"
 
 _NOT_IN_IDS = re.compile(r"[^A-Za-z0-9_.-]+")
 
-ItemLike = Item | Question | Mapping[str, object] | str
+ItemOrQuestion = Item | Question | Mapping[str, object] | str
 """An item with responses, a question, plain data of either, or a prompt."""
 
 
@@ -105,7 +105,7 @@ class ClashSettings:
         """The candidates, before any of them is asked."""
         return [Identity.of(one) for one in self.candidates]
 
-    def items(self, given: Sequence[ItemLike]) -> list[Item]:
+    def items(self, given: Sequence[ItemOrQuestion]) -> list[Item]:
         """What is to be judged, of plain data: different items in order, without responses where candidates answer.
 
         Raises:
@@ -229,7 +229,7 @@ def panel_notices(settings: ClashSettings, panel: Sequence[Respondent], candidat
     return notices
 
 
-def as_item(given: ItemLike) -> Item:
+def as_item(given: ItemOrQuestion) -> Item:
     """An item with its responses.
 
     Raises:
@@ -245,7 +245,7 @@ def as_item(given: ItemLike) -> Item:
         raise InputError(f"the item is not valid: {reason_of(error)}") from None
 
 
-def _unanswered(given: ItemLike) -> Item:
+def _unanswered(given: ItemOrQuestion) -> Item:
     data = given.model_dump(exclude_none=True) if isinstance(given, Item) else given
     question = as_question(data)
     return Item(

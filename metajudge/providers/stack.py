@@ -22,6 +22,7 @@ from metajudge.providers.tracing import TracedModel
 if TYPE_CHECKING:
     from metajudge.providers.batch_queue import BatchQueue
     from metajudge.providers.client import ClientPool, EndpointClient, HttpClientFactory, Transport
+    from metajudge.providers.http_model import ChatProtocol
     from metajudge.providers.local_server import LocalServers
     from metajudge.providers.negotiation import Negotiation
 
@@ -104,12 +105,18 @@ class Resources:
             self._local_servers = LocalServers()
         return self._local_servers
 
-    def negotiation(self, endpoint: Endpoint, model: str, start: "Callable[[], Negotiation]") -> "Negotiation":
-        """What is known about a model at an endpoint, shared by the agents that use it."""
-        found = self._negotiations.get((endpoint, model))
-        if found is None:
-            found = self._negotiations[endpoint, model] = start()
-        return found
+    def negotiation(self, spec: AgentSpec, name: str | None = None) -> "Negotiation":
+        """What is known about a model at an endpoint, shared by the agents that use it.
+
+        Args:
+            name: what the model is called in messages; None for its name in ``spec``.
+        """
+        key = (spec.endpoint, spec.model)
+        if key not in self._negotiations:
+            grace_s = _LOCAL_GRACE_S if spec.is_local or spec.provider == LOCAL else _GRACE_S
+            protocol = protocol_of(spec.endpoint)
+            self._negotiations[key] = protocol.negotiation(name or spec.model, spec.endpoint, self.notices, grace_s)
+        return self._negotiations[key]
 
     def output_mode(self, spec: AgentSpec) -> str:
         """How a model is asked for structured output, as found out so far; ``unknown`` where it was not asked."""
@@ -229,8 +236,8 @@ def build_provider(spec: AgentSpec, resources: Resources) -> tuple[Model, UsageE
     if spec.provider == LOCAL:
         from metajudge.providers.local import build_local_model
 
-        shared = partial(resources.negotiation, spec.endpoint, spec.model)
-        return build_local_model(spec, resources.local_servers, resources.notices, shared), UsageEstimate()
+        negotiation = partial(resources.negotiation, spec)
+        return build_local_model(spec, resources.local_servers, resources.notices, negotiation), UsageEstimate()
     client, adapter, estimate = _adapter(spec, resources)
     return adapter(client), estimate
 
@@ -239,24 +246,23 @@ def _adapter(
     spec: AgentSpec, resources: Resources
 ) -> "tuple[EndpointClient, Callable[[Transport], Model], UsageEstimate]":
     """The client for an agent's endpoint, its protocol's adapter over a transport, and the estimate of its calls."""
-    from metajudge.providers import anthropic_messages, openai_chat
+    from metajudge.providers.anthropic_messages import max_tokens_for
+    from metajudge.providers.http_model import HttpModel
 
-    endpoint, notices = spec.endpoint, resources.notices
+    endpoint = spec.endpoint
     key = resources.key_for(spec)
     if key and not spec.is_local and endpoint.base_url.startswith("http://"):
-        notices.say(f"the key for {endpoint.base_url} travels unencrypted: use https:// where the server offers it")
+        resources.notices.say(
+            f"the key for {endpoint.base_url} travels unencrypted: use https:// where the server offers it"
+        )
     client = resources.clients.client(endpoint, key, PROVIDERS[spec.provider].key_variable)
-    grace_s = _LOCAL_GRACE_S if spec.is_local else _GRACE_S
-    if endpoint.protocol == "anthropic":
-        negotiation = resources.negotiation(
-            endpoint, spec.model, lambda: anthropic_messages.negotiation_for(spec.model, notices, grace_s)
-        )
-        return (
-            client,
-            lambda transport: anthropic_messages.AnthropicMessagesModel(spec.model, transport, negotiation),
-            UsageEstimate(anthropic_messages.max_tokens_for),
-        )
-    negotiation = resources.negotiation(
-        endpoint, spec.model, lambda: openai_chat.negotiation_for(spec.model, endpoint, notices, grace_s)
-    )
-    return client, lambda transport: openai_chat.OpenAIChatModel(spec.model, transport, negotiation), UsageEstimate()
+    protocol, negotiation = protocol_of(endpoint), resources.negotiation(spec)
+    estimate = UsageEstimate(max_tokens_for) if endpoint.protocol == "anthropic" else UsageEstimate()
+    return client, lambda transport: HttpModel(spec.model, transport, negotiation, protocol), estimate
+
+
+def protocol_of(endpoint: Endpoint) -> "ChatProtocol":
+    """What an endpoint speaks."""
+    from metajudge.providers import anthropic_messages, openai_chat
+
+    return anthropic_messages.PROTOCOL if endpoint.protocol == "anthropic" else openai_chat.PROTOCOL

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields, replace
 from typing import Self
 
-from metajudge.providers.model import Endpoint, Model, ModelRequest, request_key
+from metajudge.providers.model import Model, ModelRequest, request_key
 from metajudge.types import Reply
 
 
@@ -32,14 +32,7 @@ class ModelWrapper:
 
     def __init__(self, inner: Model) -> None:
         self._inner = inner
-
-    @property
-    def name(self) -> str:
-        return self._inner.name
-
-    @property
-    def endpoint(self) -> Endpoint:
-        return self._inner.endpoint
+        self.name, self.endpoint = inner.name, inner.endpoint
 
     async def complete(self, request: ModelRequest) -> Reply:
         return await self._inner.complete(request)

@@ -12,6 +12,7 @@ from tests.api.conftest import app_module, running
 from tests.doubles.judgments import judgment
 
 keys = importlib.import_module("metajudge.api.keys")
+limits = importlib.import_module("metajudge.api.limits")
 KEY = "s" * 32
 HEADERS = {"x-api-key": KEY}
 
@@ -157,8 +158,8 @@ class TestRates:
 
     def test_callers_who_went_away_are_not_remembered_for_ever(self):
         now = [0.0]
-        rates = keys.RateLimit(60, clock=lambda: now[0])
-        for number in range(keys.MOST_BUCKETS):
+        rates = limits.RateLimit(60, clock=lambda: now[0])
+        for number in range(limits.MOST_BUCKETS):
             rates.wait(keys.Caller(f"{number}", keys.ALL_SCOPES))
         now[0] = 61.0
         rates.wait(keys.Caller("one more", keys.ALL_SCOPES))
@@ -166,7 +167,7 @@ class TestRates:
 
     def test_tokens_come_back_with_time(self):
         now = [0.0]
-        rates = keys.RateLimit(60, clock=lambda: now[0])
+        rates = limits.RateLimit(60, clock=lambda: now[0])
         caller = keys.Caller("ci", keys.ALL_SCOPES)
         assert [rates.wait(caller) for _ in range(60)] == [0.0] * 60
         assert rates.wait(caller) == pytest.approx(1.0)

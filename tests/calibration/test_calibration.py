@@ -1,85 +1,16 @@
 """Fitting, saving and applying a calibration."""
 
-import json
-
 import numpy as np
-import orjson
 import pytest
 
 from metajudge.calibration.calibration import Predictions, in_domain
 from metajudge.calibration.domain import Mark
-from metajudge.calibration.files import load_calibration, save_calibration
-from metajudge.calibration.fit import fit_calibration, judge_groups, out_of_fold
+from metajudge.calibration.fit import fit_calibration
 from metajudge.calibration.guarantee import guaranteed_threshold
-from metajudge.calibration.quality import log_losses
 from metajudge.calibration.table import build_table
 from metajudge.errors import InputError
-from metajudge.types import Grade
-from tests.doubles.crowds import SKILLS, crowd, relabelled
-from tests.doubles.judgments import judgment
-
-FREE = ["order", "strength", "peers"]
-
-
-@pytest.fixture(scope="module")
-def records():
-    return crowd(60)
-
-
-@pytest.fixture(scope="module")
-def table(records):
-    return build_table(records, FREE)
-
-
-@pytest.fixture(scope="module")
-def fitted(table):
-    return fit_calibration(table, repeats=1)
-
-
-@pytest.fixture(scope="module")
-def fresh():
-    return build_table(crowd(40, seed=9, prefix="new"), FREE)
-
-
-def values(predictions):
-    return np.ma.getdata(predictions.probabilities)
-
-
-def test_probabilities_tell_right_from_wrong_on_new_questions(fitted, fresh):
-    found = values(fitted.probabilities(fresh))
-    assert (
-        log_losses(found, fresh.correct).mean()
-        < log_losses(np.full(len(found), fresh.correct.mean()), fresh.correct).mean() - 0.1
-    )
-    assert abs(found.mean() - fresh.correct.mean()) < 0.08
-    assert fitted.quality[""].auc.estimate > 0.75
-
-
-def test_models_are_compared_and_the_best_is_taken(fitted):
-    (group,) = fitted.groups
-    losses = [one.log_loss for one in group.tried]
-    assert losses == sorted(losses)
-    assert group.chosen == group.tried[0].name
-    assert {"isotonic", "boosting"} <= {one.name for one in group.tried}
-    assert any(one.name.startswith("moderated") for one in group.tried)
-
-
-def test_saved_and_read_again_it_gives_the_same_probabilities_and_the_same_bytes(fitted, fresh, tmp_path):
-    save_calibration(fitted, tmp_path / "cal.json")
-    again = load_calibration(tmp_path / "cal.json")
-    assert np.array_equal(values(again.probabilities(fresh)), values(fitted.probabilities(fresh)))
-    save_calibration(again, tmp_path / "again.json")
-    assert (tmp_path / "cal.json").read_bytes() == (tmp_path / "again.json").read_bytes()
-
-
-def test_the_order_of_the_lines_changes_no_byte(records, fitted):
-    shuffled = [records[at] for at in np.random.default_rng(2).permutation(len(records))]
-    assert fit_calibration(build_table(shuffled, FREE), repeats=1).to_json() == fitted.to_json()
-
-
-def test_swapping_the_responses_labels_changes_no_probability(records, fitted, fresh):
-    swapped = build_table(relabelled(crowd(40, seed=9, prefix="new")), FREE)
-    assert values(fitted.probabilities(swapped)) == pytest.approx(values(fitted.probabilities(fresh)), abs=1e-9)
+from tests.calibration.fitted_crowd import FREE, values
+from tests.doubles.crowds import SKILLS, crowd
 
 
 def test_questions_of_the_fit_get_their_out_of_fold_probability_and_are_marked(table, fitted):
@@ -105,35 +36,6 @@ def test_a_verdict_made_again_under_its_old_id_does_not_get_the_probability_of_t
     assert (table.judgment_ids[0], found.marks[0]) == (turned[0].id, (Mark.SEEN_QUESTION,))
     assert set(found.marks[1:]) == {(Mark.SEEN,)}
     assert fitted.provenance.questions[table.questions[0]][turned[0].id] > 0.9 > 0.7 > values(found)[0]
-
-
-def test_a_calibration_whose_verdicts_were_cut_is_refused_and_one_without_them_still_reads(fitted, table, tmp_path):
-    data = orjson.loads(fitted.to_json())
-    old = {**data, "provenance": {name: one for name, one in data["provenance"].items() if name != "verdicts"}}
-    (tmp_path / "old.json").write_bytes(orjson.dumps(old))
-    assert set(load_calibration(tmp_path / "old.json").probabilities(table).marks) == {(Mark.SEEN,)}
-    data["provenance"]["verdicts"].popitem()
-    (tmp_path / "cut.json").write_bytes(orjson.dumps(data))
-    with pytest.raises(InputError, match="verdicts do not match"):
-        load_calibration(tmp_path / "cut.json")
-
-
-def test_out_of_fold_probabilities_do_not_see_their_own_questions_labels(records):
-    """With labels drawn at random there is nothing to learn: in-sample fits would still tell right from wrong."""
-    rng = np.random.default_rng(4)
-    flips = {f"q{number}": rng.random() < 0.5 for number in range(60)}
-    noise = [
-        one.model_copy(
-            update={"item": one.item.model_copy(update={"label": one.item.label.relabelled({"A": "B", "B": "A"})})}
-        )
-        if flips[one.item.id]
-        else one
-        for one in records
-    ]
-    table = build_table(noise, FREE)
-    found = out_of_fold(table)
-    base = np.full(len(table), table.correct.mean())
-    assert log_losses(found, table.correct).mean() > log_losses(base, table.correct).mean() - 0.02
 
 
 def test_evidence_of_the_fit_is_used_on_new_data(fitted, fresh):
@@ -224,78 +126,6 @@ def test_the_other_order_and_peers_that_were_never_missing_are_marked_where_they
     assert not any(Mark.ABSENT_SIGNAL in marks for marks in fitted.probabilities(fresh).marks)
     never = build_table(new, [name for name in FREE if name != gone])
     assert all(Mark.ABSENT_SIGNAL in marks for marks in fitted.probabilities(never, True).marks)
-
-
-def test_judges_with_few_judgments_share_a_fit_and_judges_without_common_items_do_not(table):
-    assert judge_groups(table, None) == [("jay", "owl", "wren")]
-    assert judge_groups(table, False) == [("jay",), ("owl",), ("wren",)]
-    apart = build_table([*crowd(8), *crowd(8, prefix="z", skills={"raven": 0.7})], FREE)
-    assert judge_groups(apart, None) == [("jay", "owl", "wren"), ("raven",)]
-    assert judge_groups(apart, True) == [("jay", "owl", "raven", "wren")]
-
-
-def test_a_fit_for_each_judge(table, fresh):
-    fitted = fit_calibration(table, pooled=False, repeats=1)
-    assert [group.judges for group in fitted.groups] == [("jay",), ("owl",), ("wren",)]
-    found = values(fitted.probabilities(fresh))
-    assert found[np.array(fresh.judges) == "owl"].mean() > found[np.array(fresh.judges) == "jay"].mean() + 0.1
-
-
-def test_a_calibration_of_another_version_is_refused(fitted, tmp_path):
-    data = orjson.loads(fitted.to_json())
-    data["identity"]["version"] = 99
-    path = tmp_path / "cal.json"
-    path.write_bytes(orjson.dumps(data))
-    with pytest.raises(InputError, match=r"of version 99.*fit it again"):
-        load_calibration(path)
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [("{", "not valid JSON"), ("[]", "is no calibration"), ('{"identity": {"version": 1}}', "damaged calibration")],
-)
-def test_what_is_no_calibration_is_refused(tmp_path, content, message):
-    (tmp_path / "cal.json").write_text(content)
-    with pytest.raises(InputError, match=message):
-        load_calibration(tmp_path / "cal.json")
-
-
-def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(InputError, match=r"cannot read .*nowhere"):
-        load_calibration(tmp_path / "nowhere.json")
-
-
-@pytest.mark.parametrize(
-    ("records", "signals", "message"),
-    [
-        (crowd(20, labelled=False), FREE, "true labels"),
-        ([judgment(f"j{number}") for number in range(20)], ["strength"], "labelled judgments are right"),
-        (crowd(3), FREE, "3 questions for 5 folds"),
-        ([judgment("j", verdict="A=B")], FREE, r"no decided pairwise judgment to fit on \(1 x tie\)"),
-        (crowd(20, skills={"owl": 0.7}), FREE, "the signal peers is absent for every one of the 40"),
-        ([one for one in crowd(20) if one.order[0] == "A"], FREE, "the signal order is absent"),
-        (
-            [one.model_copy(update={"rationale": ""}) for one in crowd(20)],
-            ["rationale"],
-            "the signal rationale is absent",
-        ),
-    ],
-)
-def test_what_cannot_be_fitted_says_why(records, signals, message):
-    with pytest.raises(InputError, match=message):
-        fit_calibration(build_table(records, signals), repeats=1)
-
-
-def test_a_label_that_is_no_verdict_on_a_pair_is_no_label():
-    graded = [one.model_copy(update={"item": one.item.model_copy(update={"label": Grade(4.0)})}) for one in crowd(4)]
-    with pytest.raises(InputError, match="label that names a winner"):
-        fit_calibration(build_table(graded, FREE))
-
-
-def test_the_file_holds_no_texts_and_no_python(fitted):
-    text = fitted.to_json().decode()
-    assert "question 1" not in text
-    assert json.loads(text)["identity"]["judges"] == ["jay", "owl", "wren"]
 
 
 def test_prediction_from_json_equals_the_design_it_was_fitted_on(fitted, table):

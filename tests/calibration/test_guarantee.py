@@ -5,87 +5,20 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from scipy.stats import binom
 
 from metajudge.calibration.guarantee import Abstention, Guarantee, guaranteed_threshold
-from metajudge.calibration.planning import plan
 from metajudge.calibration.procedures import (
     Procedure,
     default_procedure,
-    fewest_kept,
-    least_selective,
     reference_procedure,
 )
 from metajudge.errors import InputError
 from metajudge.stats.intervals import clopper_pearson_lower, wilson
-
-DELTA = 0.1
-TARGET = 0.85
-
-
-@dataclass(frozen=True)
-class Population:
-    """Scores in atoms of known mass and precision, so the precision of every threshold is known exactly."""
-
-    scores: np.ndarray
-    mass: np.ndarray
-    right: np.ndarray
-    n: int
-
-    def precision(self, threshold):
-        above = self.scores >= threshold - 1e-9
-        kept = (self.mass * above).sum()
-        return (self.mass * self.right * above).sum() / kept if kept else 1.0
-
-    def coverage(self, threshold):
-        return self.mass[self.scores >= threshold - 1e-9].sum()
-
-    def draw(self, rng, n=None):
-        at = rng.choice(len(self.scores), size=n or self.n, p=self.mass)
-        return self.scores[at], rng.random(len(at)) < self.right[at]
-
-    def tallies(self, procedure, rng, repetitions):
-        """Kept and wrong at each threshold, [repetitions, grid]."""
-        counts = rng.multinomial(self.n, self.mass, size=repetitions)
-        wrong = rng.binomial(counts, 1 - self.right)
-        above = (self.scores[:, None] >= np.array(procedure.grid) - 1e-9).astype(np.int64)
-        return counts @ above, wrong @ above
-
-
-def population(right, n, atoms=60, scores=None):
-    values = (np.arange(atoms) + 0.5) / atoms if scores is None else np.array(scores)
-    chance = np.clip(np.array([right(value) for value in values]), 0, 1)
-    return Population(values, np.full(len(values), 1 / len(values)), chance, n)
-
-
-SHAPES = {
-    "well separated": population(lambda s: 0.98 if s > 0.5 else 0.2, 300),
-    "calibrated": population(lambda s: s, 300),
-    "flat at the target less a hair": population(lambda _: TARGET - 1e-6, 300),
-    "just below the target": population(lambda _: TARGET - 0.01, 1000),
-    "tiny": population(lambda s: 0.84 if s > 0.3 else 0.5, 25),
-    "ties": population(lambda s: {0.2: 0.6, 0.6: 0.8, 0.9: 0.849}[s], 200, scores=[0.2, 0.6, 0.9]),
-    "worst on top": population(lambda s: 0.8 if s > 0.9 else 0.9 if s > 0.7 else 0.83, 400),
-    "waves around the target": population(lambda s: TARGET - 0.002 + 0.08 * math.sin(25 * s), 400),
-    "good until every start, then bad": population(lambda s: 0.95 if s > 0.95 else 0.82, 500),
-}
+from tests.calibration.populations import DELTA, SHAPES, TARGET, population, violations
 
 
 def allowed(repetitions, standard_errors=2):
     return DELTA + standard_errors * math.sqrt(DELTA * (1 - DELTA) / repetitions)
-
-
-def violations(shape, procedure, rng, repetitions, select=least_selective):
-    kept, errors = shape.tallies(procedure, rng, repetitions)
-    found = select(kept, errors, TARGET, DELTA, procedure)
-    bad = np.array([shape.precision(threshold) < TARGET for threshold in procedure.grid] + [False])
-    return float(bad[found].mean())
-
-
-def uncorrected(kept, errors, target, delta, procedure):
-    """What must not be done: every threshold tested at the whole of delta."""
-    passed = (binom.cdf(errors, np.maximum(kept, 1), 1 - target) <= delta) & (kept > 0)
-    return np.where(passed.any(axis=1), passed.shape[1] - 1 - passed[:, ::-1].argmax(axis=1), -1)
 
 
 def procedures():
@@ -113,12 +46,6 @@ def test_a_guarantee_is_not_broken_more_often_than_delta(name):
     made = [reference_procedure(shape.draw(rng, 150)[0], TARGET, DELTA, shape.n) for _ in range(40)]
     rates = [violations(shape, procedure, rng, 50) for procedure in made]
     assert np.mean(rates) <= allowed(2000)
-
-
-def test_the_simulation_would_notice_a_procedure_without_control_of_the_family():
-    shape = SHAPES["flat at the target less a hair"]
-    procedure = default_procedure(TARGET)
-    assert violations(shape, procedure, np.random.default_rng(17), 2000, uncorrected) > 2 * DELTA
 
 
 @dataclass(frozen=True)
@@ -182,14 +109,6 @@ def test_the_exact_bound_holds_where_a_threshold_is_selected():
     assert abstained <= 3
 
 
-def test_batched_counts_agree_with_one_by_one():
-    procedure, rng = default_procedure(TARGET), np.random.default_rng(3)
-    kept, errors = SHAPES["calibrated"].tallies(procedure, rng, 50)
-    together = least_selective(kept, errors, TARGET, DELTA, procedure)
-    single = [int(least_selective(k, e, TARGET, DELTA, procedure)) for k, e in zip(kept, errors, strict=True)]
-    assert together.tolist() == single
-
-
 def test_equal_scores_are_kept_together():
     scores = [0.9] * 60 + [0.1] * 40
     found = guaranteed_threshold(
@@ -197,26 +116,6 @@ def test_equal_scores_are_kept_together():
     )
     assert isinstance(found, Guarantee)
     assert (found.kept, found.errors) == (60, 0)
-
-
-def test_one_early_error_does_not_lose_everything_with_a_later_start():
-    kept = np.array([10, 30, 60, 120])
-    errors = np.array([4, 4, 4, 4])
-    one = Procedure(grid=(0.9, 0.8, 0.7, 0.6), starts=(0,), shares=(1.0,))
-    two = Procedure(grid=(0.9, 0.8, 0.7, 0.6), starts=(0, 2), shares=(0.5, 0.5))
-    assert int(least_selective(kept, errors, 0.85, 0.1, one)) == -1
-    assert int(least_selective(kept, errors, 0.85, 0.1, two)) == 3
-
-
-def test_a_passing_start_hands_its_share_on():
-    # The last passes only at the sum of both shares.
-    kept, errors = np.array([60, 60]), np.array([0, 4])
-    p_value = float(binom.cdf(4, 60, 0.15))
-    shares = (0.9 * p_value / 0.1, 0.3 * p_value / 0.1)
-    passing = Procedure(grid=(0.9, 0.8), starts=(0, 1), shares=shares)
-    assert int(least_selective(kept, errors, 0.85, 0.1, passing)) == 1
-    alone = Procedure(grid=(0.9, 0.8), starts=(1,), shares=shares[1:])
-    assert int(least_selective(kept, errors, 0.85, 0.1, alone)) == -1
 
 
 def test_abstains_and_never_accepts_all_when_nothing_passes():
@@ -278,22 +177,6 @@ def test_the_meaning_says_what_was_tested_and_when_it_is_only_approximate():
     )
 
 
-@pytest.mark.parametrize("share", [0.1, 0.025])
-def test_the_fewest_kept_is_the_first_number_that_passes_without_errors(share):
-    n = fewest_kept(0.9, share)
-    assert binom.cdf(0, n, 0.1) <= share < binom.cdf(0, n - 1, 0.1)
-
-
-def test_a_plan_has_the_power_it_claims():
-    n = plan(0.85, 0.1, 0.95, share=0.25)
-    rng = np.random.default_rng(2)
-    procedure = Procedure(grid=(0.5,), starts=(0,), shares=(0.25,))
-    for number, enough in ((n, True), (n // 2, False)):
-        errors = rng.binomial(number, 0.05, size=(4000, 1))
-        passed = least_selective(np.full((4000, 1), number), errors, 0.85, 0.1, procedure) == 0
-        assert (passed.mean() >= 0.78) == enough
-
-
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -313,27 +196,6 @@ def test_bad_input_is_refused_with_what_to_do(changes, said):
     given = {"scores": [0.5, 0.9], "correct": [True, False], "questions": ["a", "b"], "target": 0.9, "delta": 0.1}
     with pytest.raises(InputError, match=said):
         guaranteed_threshold(**{**given, **changes})
-
-
-@pytest.mark.parametrize("rate", [0.9, 0.5, 1.1])
-def test_a_plan_for_a_precision_not_above_the_target_is_refused(rate):
-    with pytest.raises(InputError, match="above the target"):
-        plan(0.9, 0.1, rate)
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"grid": (0.5, 0.9)},
-        {"starts": (2,)},
-        {"starts": ()},
-        {"shares": (1.2,)},
-        {"shares": (0.0,)},
-    ],
-)
-def test_a_procedure_that_would_not_be_valid_is_refused(wrong):
-    with pytest.raises(InputError):
-        Procedure(**{"grid": (0.9, 0.5), "starts": (0,), "shares": (1.0,), **wrong})
 
 
 @pytest.mark.filterwarnings("ignore")

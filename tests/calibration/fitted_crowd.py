@@ -1,0 +1,7 @@
+import numpy as np
+
+FREE = ["order", "strength", "peers"]
+
+
+def values(predictions):
+    return np.ma.getdata(predictions.probabilities)

@@ -1,0 +1,148 @@
+"""From signals to a matrix: filled in, indicators of absence, products, standardised; learned from training rows alone."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from metajudge.calibration.design import (
+    BaseMatrix,
+    Design,
+    Factor,
+    Feature,
+    design_of,
+    layout_of,
+    learn,
+    transform,
+    varying_factors,
+)
+from metajudge.calibration.table import build_table
+from metajudge.evidence.consensus import Column
+from tests.doubles.crowds import crowd
+
+
+@pytest.fixture(scope="module")
+def table():
+    made = build_table(crowd(20), ["order", "strength"])
+    there = np.arange(len(made)) % 4 > 0
+    columns = {
+        "order.signed": Column(np.where(there, 1.0, 0.0), there),
+        "format.words": Column(np.arange(len(made), dtype=np.float64), np.ones(len(made), dtype=bool)),
+        "agents.mean": Column(np.where(there, 4.0 + np.arange(len(made)) % 3, 0.0), there),
+        "peers.of:x": Column(np.where(there, 0.5, 0.0), there),
+        "strength.strong": Column(np.ones(len(made)), np.ones(len(made), dtype=bool)),
+    }
+    return replace(made, columns=columns)
+
+
+def signal(name):
+    return Factor(kind="signal", name=name)
+
+
+def base(values, absent=None):
+    values = np.array(values, dtype=np.float64)
+    return BaseMatrix(values, np.zeros(values.shape, dtype=bool) if absent is None else np.array(absent))
+
+
+def test_factors_are_read_off_the_table(table):
+    factors = [
+        signal("agents.mean"),
+        Factor(kind="absent", name="agents.mean"),
+        Factor(kind="category", name="hard"),
+        Factor(kind="judge", name=table.judges[0]),
+        signal("not there"),
+        Factor(kind="absent", name="not there"),
+    ]
+    categories = ["hard" if row % 2 else "easy" for row in range(len(table))]
+    found = BaseMatrix.of(table, categories, factors)
+    column = table.columns["agents.mean"]
+    assert found.values[:, 0].tolist() == column.values.tolist()
+    assert found.absent[:, 0].tolist() == (~column.present).tolist()
+    assert found.values[:, 1].tolist() == (~column.present).astype(float).tolist()
+    assert found.values[:, 2].tolist() == [row % 2 for row in range(len(table))]
+    assert found.values[:, 3].tolist() == [float(judge == table.judges[0]) for judge in table.judges]
+    assert found.absent[:, 4].all()
+    assert (found.values[:, 5] == 1).all()
+    assert not found.absent[:, 5].any()
+
+
+def test_an_absent_signed_signal_is_filled_with_nothing_and_others_with_their_mean():
+    layout = layout_of([signal("order.signed"), signal("agents.mean")], [0, 1], {})
+    rows = base([[1, 4], [0, 0], [1, 2]], [[False, False], [True, True], [False, False]])
+    fitted = learn(rows, layout)
+    assert fitted.fill.tolist() == [0, 3]
+    assert fitted.centre.tolist() == pytest.approx([2 / 3, 3])
+
+
+def test_columns_are_standardised_by_the_training_rows_and_weighed_by_their_prior():
+    layout = layout_of([signal("x"), signal("y")], [0], {(0, 1): 0.5})
+    train = base([[1, 2], [3, 6]])
+    fitted = learn(train, layout)
+    assert transform(train, layout, fitted)[:, 0].tolist() == [-1, 1]
+    raw = np.array([1 * (2 - 4.0), 3 * (6 - 4.0)])
+    assert transform(train, layout, fitted)[:, 1] == pytest.approx(0.5 * (raw - raw.mean()) / raw.std())
+    other = transform(base([[5, 4]]), layout, fitted)
+    assert other[0, 0] == 3
+    assert other[0, 1] == pytest.approx(0.5 * (0 - raw.mean()) / raw.std())
+
+
+def test_a_constant_column_is_not_blown_up():
+    layout = layout_of([signal("x")], [0], {})
+    fitted = learn(base([[2.0], [2.0 + 1e-12]]), layout)
+    assert fitted.scale.tolist() == [1.0]
+    assert abs(transform(base([[3.0]]), layout, fitted)[0, 0] - 1) < 1e-6
+
+
+def test_a_design_is_the_layout_with_its_numbers_and_gives_the_same_matrix(table):
+    categories = ["hard" if row % 2 else "easy" for row in range(len(table))]
+    factors = [signal("agents.mean"), signal("format.words"), Factor(kind="category", name="hard")]
+    layout = layout_of(factors, [0, 1], {(1, 2): 0.25})
+    rows = BaseMatrix.of(table, categories, layout.factors)
+    fitted = learn(rows, layout)
+    design = Design.model_validate_json(design_of(layout, fitted).model_dump_json())
+    assert design.matrix(table, categories) == pytest.approx(transform(rows, layout, fitted))
+    assert design.names() == ["agents.mean", "format.words", "format.words * category:hard"]
+    assert [feature.times for feature in design.features] == [None, None, 2]
+    assert [feature.prior for feature in design.features] == [1, 1, 0.25]
+
+
+@pytest.mark.parametrize("feature", [Feature(factor=1), Feature(factor=0, times=1), Feature(factor=-1)])
+def test_a_feature_beyond_the_factors_is_refused(feature):
+    with pytest.raises(ValidationError, match="points beyond the 1 factors"):
+        Design(factors=(signal("x"),), features=(feature,))
+    Design(factors=(signal("x"),), features=(Feature(factor=0, times=0),))
+
+
+def test_a_layout_drops_factors_that_nothing_uses():
+    layout = layout_of([signal("a"), signal("b"), signal("c"), signal("d")], [2], {(2, 3): 0.5, (0, 3): 0.25})
+    assert [factor.name for factor in layout.factors] == ["a", "c", "d"]
+    assert layout.left.tolist() == [1, 1, 0]
+    assert layout.times.tolist() == [-1, 2, 2]
+    assert layout.prior.tolist() == [1, 0.5, 0.25]
+
+
+def test_factors_that_vary_are_kept_and_one_indicator_for_each_pattern_of_absence(table):
+    categories = ["hard" if row % 2 else "easy" for row in range(len(table))]
+    found = varying_factors(table, categories, judges=False)
+    assert [factor.title for factor in found] == [
+        "agents.mean",
+        "format.words",
+        "order.signed",
+        "peers.of:x",
+        "absent:agents.mean",
+        "category:easy",
+        "category:hard",
+    ]
+    with_judges = varying_factors(table, ["one"] * len(table), judges=True)
+    assert [factor.title for factor in with_judges if factor.kind in ("category", "judge")] == [
+        f"judge:{name}" for name in sorted(set(table.judges))
+    ]
+
+
+def test_rows_and_columns_are_chosen_with_their_absence():
+    whole = base([[1, 2], [3, 4]], [[True, False], [False, True]])
+    assert whole.rows(np.array([1])).values.tolist() == [[3, 4]]
+    assert whole.rows(np.array([1])).absent.tolist() == [[False, True]]
+    assert whole.columns(np.array([0])).values.tolist() == [[1], [3]]
+    assert whole.columns(np.array([0])).absent.tolist() == [[True], [False]]

@@ -1,0 +1,70 @@
+"""Calibrations, plans and scores as files."""
+
+import json
+
+import numpy as np
+import orjson
+import pytest
+
+from metajudge.calibration.domain import Mark
+from metajudge.calibration.files import load_calibration, load_cascade_plan, save_calibration
+from metajudge.errors import InputError
+from tests.calibration.fitted_crowd import values
+
+
+def test_saved_and_read_again_it_gives_the_same_probabilities_and_the_same_bytes(fitted, fresh, tmp_path):
+    save_calibration(fitted, tmp_path / "cal.json")
+    again = load_calibration(tmp_path / "cal.json")
+    assert np.array_equal(values(again.probabilities(fresh)), values(fitted.probabilities(fresh)))
+    save_calibration(again, tmp_path / "again.json")
+    assert (tmp_path / "cal.json").read_bytes() == (tmp_path / "again.json").read_bytes()
+
+
+def test_a_calibration_whose_verdicts_were_cut_is_refused_and_one_without_them_still_reads(fitted, table, tmp_path):
+    data = orjson.loads(fitted.to_json())
+    old = {**data, "provenance": {name: one for name, one in data["provenance"].items() if name != "verdicts"}}
+    (tmp_path / "old.json").write_bytes(orjson.dumps(old))
+    assert set(load_calibration(tmp_path / "old.json").probabilities(table).marks) == {(Mark.SEEN,)}
+    data["provenance"]["verdicts"].popitem()
+    (tmp_path / "cut.json").write_bytes(orjson.dumps(data))
+    with pytest.raises(InputError, match="verdicts do not match"):
+        load_calibration(tmp_path / "cut.json")
+
+
+def test_a_calibration_of_another_version_is_refused(fitted, tmp_path):
+    data = orjson.loads(fitted.to_json())
+    data["identity"]["version"] = 99
+    path = tmp_path / "cal.json"
+    path.write_bytes(orjson.dumps(data))
+    with pytest.raises(InputError, match=r"of version 99.*fit it again"):
+        load_calibration(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [("{", "not valid JSON"), ("[]", "is no calibration"), ('{"identity": {"version": 1}}', "damaged calibration")],
+)
+def test_what_is_no_calibration_is_refused(tmp_path, content, message):
+    (tmp_path / "cal.json").write_text(content)
+    with pytest.raises(InputError, match=message):
+        load_calibration(tmp_path / "cal.json")
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"cannot read .*nowhere"):
+        load_calibration(tmp_path / "nowhere.json")
+
+
+def test_the_file_holds_no_texts_and_no_python(fitted):
+    text = fitted.to_json().decode()
+    assert "question 1" not in text
+    assert json.loads(text)["identity"]["judges"] == ["jay", "owl", "wren"]
+
+
+@pytest.mark.parametrize("content", ["no JSON", "{}", json.dumps({"stages": [], "band": [0, 1], "cut": 0.5})])
+def test_a_file_that_is_no_plan_is_refused(tmp_path, content):
+    (tmp_path / "p.json").write_text(content)
+    with pytest.raises(InputError, match="calibrate cascade"):
+        load_cascade_plan(tmp_path / "p.json")
+    with pytest.raises(InputError, match="can be read"):
+        load_cascade_plan(tmp_path / "none.json")

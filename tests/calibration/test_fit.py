@@ -1,0 +1,102 @@
+"""Fitting: which model, which groups of judges, and no label seen by its own fold."""
+
+import numpy as np
+import pytest
+
+from metajudge.calibration.fit import fit_calibration, judge_groups, out_of_fold
+from metajudge.calibration.quality import log_losses
+from metajudge.calibration.table import build_table
+from metajudge.errors import InputError
+from metajudge.types import Grade
+from tests.calibration.fitted_crowd import FREE, values
+from tests.doubles.crowds import crowd, relabelled
+from tests.doubles.judgments import judgment
+
+
+def test_probabilities_tell_right_from_wrong_on_new_questions(fitted, fresh):
+    found = values(fitted.probabilities(fresh))
+    assert (
+        log_losses(found, fresh.correct).mean()
+        < log_losses(np.full(len(found), fresh.correct.mean()), fresh.correct).mean() - 0.1
+    )
+    assert abs(found.mean() - fresh.correct.mean()) < 0.08
+    assert fitted.quality[""].auc.estimate > 0.75
+
+
+def test_models_are_compared_and_the_best_is_taken(fitted):
+    (group,) = fitted.groups
+    losses = [one.log_loss for one in group.tried]
+    assert losses == sorted(losses)
+    assert group.chosen == group.tried[0].name
+    assert {"isotonic", "boosting"} <= {one.name for one in group.tried}
+    assert any(one.name.startswith("moderated") for one in group.tried)
+
+
+def test_the_order_of_the_lines_changes_no_byte(records, fitted):
+    shuffled = [records[at] for at in np.random.default_rng(2).permutation(len(records))]
+    assert fit_calibration(build_table(shuffled, FREE), repeats=1).to_json() == fitted.to_json()
+
+
+def test_swapping_the_responses_labels_changes_no_probability(records, fitted, fresh):
+    swapped = build_table(relabelled(crowd(40, seed=9, prefix="new")), FREE)
+    assert values(fitted.probabilities(swapped)) == pytest.approx(values(fitted.probabilities(fresh)), abs=1e-9)
+
+
+def test_out_of_fold_probabilities_do_not_see_their_own_questions_labels(records):
+    """With labels drawn at random there is nothing to learn: in-sample fits would still tell right from wrong."""
+    rng = np.random.default_rng(4)
+    flips = {f"q{number}": rng.random() < 0.5 for number in range(60)}
+    noise = [
+        one.model_copy(
+            update={"item": one.item.model_copy(update={"label": one.item.label.relabelled({"A": "B", "B": "A"})})}
+        )
+        if flips[one.item.id]
+        else one
+        for one in records
+    ]
+    table = build_table(noise, FREE)
+    found = out_of_fold(table)
+    base = np.full(len(table), table.correct.mean())
+    assert log_losses(found, table.correct).mean() > log_losses(base, table.correct).mean() - 0.02
+
+
+def test_judges_with_few_judgments_share_a_fit_and_judges_without_common_items_do_not(table):
+    assert judge_groups(table, None) == [("jay", "owl", "wren")]
+    assert judge_groups(table, False) == [("jay",), ("owl",), ("wren",)]
+    apart = build_table([*crowd(8), *crowd(8, prefix="z", skills={"raven": 0.7})], FREE)
+    assert judge_groups(apart, None) == [("jay", "owl", "wren"), ("raven",)]
+    assert judge_groups(apart, True) == [("jay", "owl", "raven", "wren")]
+
+
+def test_a_fit_for_each_judge(table, fresh):
+    fitted = fit_calibration(table, pooled=False, repeats=1)
+    assert [group.judges for group in fitted.groups] == [("jay",), ("owl",), ("wren",)]
+    found = values(fitted.probabilities(fresh))
+    assert found[np.array(fresh.judges) == "owl"].mean() > found[np.array(fresh.judges) == "jay"].mean() + 0.1
+
+
+@pytest.mark.parametrize(
+    ("records", "signals", "message"),
+    [
+        (crowd(20, labelled=False), FREE, "true labels"),
+        ([judgment(f"j{number}") for number in range(20)], ["strength"], "labelled judgments are right"),
+        (crowd(3), FREE, "3 questions for 5 folds"),
+        ([judgment("j", verdict="A=B")], FREE, r"no decided pairwise judgment to fit on \(1 x tie\)"),
+        (crowd(20, skills={"owl": 0.7}), FREE, "the signal peers is absent for every one of the 40"),
+        ([one for one in crowd(20) if one.order[0] == "A"], FREE, "the signal order is absent"),
+        (
+            [one.model_copy(update={"rationale": ""}) for one in crowd(20)],
+            ["rationale"],
+            "the signal rationale is absent",
+        ),
+    ],
+)
+def test_what_cannot_be_fitted_says_why(records, signals, message):
+    with pytest.raises(InputError, match=message):
+        fit_calibration(build_table(records, signals), repeats=1)
+
+
+def test_a_label_that_is_no_verdict_on_a_pair_is_no_label():
+    graded = [one.model_copy(update={"item": one.item.model_copy(update={"label": Grade(4.0)})}) for one in crowd(4)]
+    with pytest.raises(InputError, match="label that names a winner"):
+        fit_calibration(build_table(graded, FREE))

@@ -1,0 +1,40 @@
+"""Bands cover every number once: gaps and overlaps are named exactly."""
+
+from metajudge.decision import parse_policy
+from tests.decision.policy_texts import RISK, band, changed, problem, small
+
+
+def test_a_gap_names_the_exact_interval():
+    text = small(bands=[band("APPROVE", {"at_least": 0.6}), band("REJECT", {"below": 0.5})])
+    assert "gap: no band covers probability [0.5, 0.6)" in problem(text)
+
+
+def test_an_overlap_names_the_exact_interval_and_both_bands():
+    text = small(bands=[band("APPROVE", {"at_least": 0.4}), band("REJECT", {"below": 0.5})])
+    assert "overlap: bands[0] and bands[1] both cover probability [0.4, 0.5)" in problem(text)
+
+
+def test_a_gap_on_the_confidence_axis_is_found():
+    text = changed(RISK, ("confidence: {below: 0.85}", "confidence: {below: 0.84}"))
+    assert "gap: no band covers score [8.5, 10] with confidence [0.84, 0.85)" in problem(text)
+
+
+def test_an_overlap_on_the_confidence_axis_is_found():
+    text = changed(RISK, ("confidence: {at_least: 0.80}", "confidence: {at_least: 0.75}"))
+    assert "overlap: bands[2] and bands[3] both cover score [7, 8.5) with confidence [0.75, 0.8)" in problem(text)
+
+
+def test_the_very_top_left_out_is_a_gap():
+    text = small(bands=[band("APPROVE", {"at_least": 0.5, "below": 1}), band("REJECT", {"below": 0.5})])
+    assert "gap: no band covers probability exactly 1" in problem(text)
+
+
+def test_full_confidence_left_out_is_a_gap():
+    both = [band("APPROVE", {"at_least": 0.5}, {"below": 1.0}), band("REJECT", {"below": 0.5})]
+    assert "with confidence exactly 1" in problem(small(bands=both))
+
+
+def test_two_bands_that_differ_by_less_than_the_rounding_do_not_leave_a_gap():
+    parse_policy(small(bands=[band("APPROVE", {"at_least": 0.5 + 1e-12}), band("REJECT", {"below": 0.5})]), "x")
+    text = small(bands=[band("APPROVE", {"at_least": 0.5 + 1e-8}), band("REJECT", {"below": 0.5})])
+    assert "gap" in problem(text)

@@ -1,0 +1,24 @@
+import math
+
+import pytest
+
+from metajudge.evidence.format import has_explanation, length_ratio, rationale_words
+from tests.evidence.verdicts import TRIPLE, judged
+
+
+class TestFormat:
+    def test_words_and_explanation(self) -> None:
+        assert rationale_words(judged("A>B", rationale="two words")).value == 2
+        assert has_explanation(judged("A>B", rationale="w " * 19)).state == "brief"
+        assert has_explanation(judged("A>B", rationale="w " * 20)).state == "explained"
+        assert has_explanation(judged("A>B")).value is None
+        assert rationale_words(judged("A>B", rationale=" \n")).state == "no_rationale"
+
+    def test_length_ratio_is_antisymmetric_and_bears_empty_responses(self) -> None:
+        longer, shorter = length_ratio(judged("A>B")), length_ratio(judged("B>A"))
+        assert longer.value == pytest.approx(math.log(4 / 2))
+        assert shorter.value == pytest.approx(-math.log(4 / 2))
+        assert (longer.state, shorter.state) == ("longer", "shorter")
+        empty = length_ratio(judged([["C"], ["A", "B"]], item=TRIPLE))
+        assert empty.value == pytest.approx(math.log(1 / 2.5))
+        assert length_ratio(judged("A=B")).value is None

@@ -1,0 +1,67 @@
+from typing import Any
+
+import pytest
+
+from metajudge.evidence.comparison import RecordedVerdict
+from metajudge.evidence.peers import peer_support
+from tests.evidence.verdicts import judged, said
+
+
+class TestPeers:
+    def test_mean_voice_over_both_orders_without_the_judge_itself(self) -> None:
+        recorded = [
+            said("owl", "AB", "A>>B"),
+            said("owl", "BA", "A>>B"),
+            said("emu", "AB", "A>>B"),
+            said("emu", "BA", "A>B"),
+            said("jay", "AB", "B>A"),
+            said("jay", "BA", None),
+        ]
+        found = peer_support(judged("A>B"), recorded)
+        assert found.value == pytest.approx((0.75 - 0.5) / 2)
+        assert (found.supporting, found.opposing, found.undecided, found.peers) == (1, 1, 0, 2)
+        assert (found.lowest, found.highest, found.state) == (-0.5, 0.75, "for")
+
+    def test_relative_to_the_judgments_own_verdict(self) -> None:
+        recorded = [said("emu", "AB", "A>B"), said("jay", "BA", "A>>B")]
+        assert peer_support(judged("A>B"), recorded).state == "unanimous_for"
+        against = peer_support(judged("B>A"), recorded)
+        assert (against.value, against.state) == (-0.75, "unanimous_against")
+
+    def test_a_peer_that_follows_the_position_cancels_itself_out(self) -> None:
+        found = peer_support(judged("A>B"), [said("emu", "AB", "A>>B"), said("emu", "BA", "B>>A")])
+        assert (found.value, found.state, found.undecided) == (0, "balanced", 1)
+
+    def test_a_peer_asked_ten_times_has_one_voice(self) -> None:
+        recorded = [said("emu", "AB", "A>>B")] * 10 + [said("jay", "AB", "B>>A")]
+        assert peer_support(judged("A>B"), recorded).value == 0
+
+    def test_one_peer_is_not_unanimous(self) -> None:
+        assert peer_support(judged("A>B"), [said("emu", "AB", "A>B")]).state == "for"
+
+    def test_families_are_left_out(self) -> None:
+        recorded = [said("owl/cot", "AB", "A>>B"), said("jay", "AB", "B>A")]
+        families = {"owl": "owls", "owl/cot": "owls", "jay": "jays"}
+        assert peer_support(judged("A>B"), recorded).value == 0.25
+        assert peer_support(judged("A>B"), recorded, families).value == -0.5
+        assert peer_support(judged("A>B", judge="unnamed"), recorded, families).value == 0.25
+
+    @pytest.mark.parametrize(("verdict", "state"), [("A=B", "own_tied"), (None, "no_verdict"), ("A>B", "no_peers")])
+    def test_absence_is_never_zero(self, verdict: Any, state: str) -> None:
+        recorded = [said("owl", "BA", "A>B"), said("emu", "AB", None)]
+        signal = peer_support(judged(verdict), recorded).signal()
+        assert (signal.value, signal.state) == (None, state)
+
+    def test_relabelling_changes_nothing(self) -> None:
+        recorded = [said("emu", "AB", "A>>B"), said("jay", "AB", "A=B"), said("kea", "BA", "B>A")]
+        swap = {"A": "B", "B": "A"}
+        mirrored = [
+            RecordedVerdict(r.judge, tuple(swap[x] for x in r.order), r.verdict.relabelled(swap))
+            for r in recorded
+            if r.verdict is not None
+        ]
+        assert peer_support(judged("A>B"), recorded) == peer_support(judged("B>A"), mirrored)
+
+    def test_the_order_of_the_lines_changes_nothing(self) -> None:
+        recorded = [said(f"j{i}", "AB", v) for i, v in enumerate(("A>>B", "B>A", "A>B", "A=B", "B>>A", "A>B", "A>B"))]
+        assert peer_support(judged("A>B"), recorded) == peer_support(judged("A>B"), recorded[::-1])

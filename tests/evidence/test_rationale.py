@@ -1,0 +1,51 @@
+from typing import Any
+
+import pytest
+
+from metajudge.evidence.rationale import rationale_agreement
+from metajudge.types import Item
+from tests.evidence.verdicts import TRIPLE, judged
+
+
+class TestRationale:
+    def test_agreement_and_contradiction(self) -> None:
+        assert rationale_agreement(judged("A>B", rationale="... [[A>>B]]")).state == "agree"
+        signal = rationale_agreement(judged("A>B", rationale="So Response B is better."))
+        assert (signal.value, signal.state) == (-1.0, "contradict")
+        assert "Response B is better" in signal.detail
+
+    def test_swapped_labels_are_what_the_judge_saw(self) -> None:
+        swapped = judged("B>A", order=("B", "A"), rationale="Assistant A is better. [[A>B]]")
+        assert rationale_agreement(swapped).state == "agree"
+        named = Item(id="n", question="?", responses={"gpt": "x", "llama": "y"})
+        hidden = judged("llama>gpt", item=named, order=("llama", "gpt"), rationale="Assistant A is better.")
+        assert rationale_agreement(hidden).state == "agree"
+
+    def test_a_tie_in_the_text_contradicts_a_recorded_winner(self) -> None:
+        assert rationale_agreement(judged("A>B", rationale="It is a tie.")).state == "contradict"
+        assert rationale_agreement(judged("A=B", rationale="It is a tie.")).state == "agree"
+
+    def test_given_text_verdict_is_used_in_terms_of_response_ids(self) -> None:
+        signal = rationale_agreement(judged("A>B", order=("B", "A"), rationale="[[A>B]]", meta={"text_verdict": "A>B"}))
+        assert signal.state == "agree"
+
+    @pytest.mark.parametrize("given", ["C>D", "yes", 3, {"A": 1}])
+    def test_a_given_text_verdict_that_is_none_is_said_not_guessed_around(self, given: Any) -> None:
+        signal = rationale_agreement(judged("A>B", rationale="[[A>B]]", meta={"text_verdict": given}))
+        assert (signal.value, signal.state) == (None, "bad_text_verdict")
+
+    @pytest.mark.parametrize(
+        ("rationale", "state"),
+        [("", "no_rationale"), ("Both fine.", "no_text_verdict"), ("[[A>B]] [[B>A]]", "conflicting")],
+    )
+    def test_absent_with_a_reason(self, rationale: str, state: str) -> None:
+        signal = rationale_agreement(judged("A>B", rationale=rationale))
+        assert (signal.value, signal.state) == (None, state)
+
+    def test_no_verdict_and_grades(self) -> None:
+        assert rationale_agreement(judged(None, rationale="[[A>B]]")).state == "no_verdict"
+        assert rationale_agreement(judged(7, order=("A",), rationale="[[A]]")).state == "grade"
+
+    def test_rankings_go_by_the_first_place(self) -> None:
+        own = judged([["B"], ["A", "C"]], item=TRIPLE, rationale="[[B>C>A]]")
+        assert rationale_agreement(own).state == "agree"
