@@ -77,7 +77,7 @@ def vet(
         MetajudgeError: see :mod:`metajudge.errors`.
     """
     one = isinstance(judgments, Judgment | Mapping)
-    records: Sequence[JudgmentLike] = [judgments] if one else list(judgments)
+    records = [judgments] if isinstance(judgments, Judgment | Mapping) else list(judgments)
     results: dict[int, Assessment] = {}
 
     async def work(engine: Engine) -> list[Assessment]:
@@ -193,7 +193,7 @@ def judge_case(
         PolicyError: no such policy, or one for verdicts.
     """
     one = isinstance(cases, Case | Mapping)
-    given: Sequence[CaseLike] = [cases] if one else list(cases)
+    given = [cases] if isinstance(cases, Case | Mapping) else list(cases)
     results: dict[int, CaseResult] = {}
 
     async def work(opened: Session) -> list[CaseResult]:

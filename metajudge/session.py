@@ -57,11 +57,9 @@ class Respondent:
     @property
     def notice(self) -> str | None:
         """What the user is told about dropped settings; None where none were dropped."""
-        return (
-            f"agent {self.name}: {', '.join(self.dropped)} dropped: only vetting uses such settings"
-            if self.dropped
-            else None
-        )
+        if not self.dropped:
+            return None
+        return f"agent {self.name}: {', '.join(self.dropped)} dropped: only vetting uses such settings"
 
 
 Respondents = Sequence[str | AgentConfig | Model | Respondent]
@@ -206,8 +204,10 @@ class Session:
         Raises:
             ConfigurationError: no agent, two of one name, no key, no price under a budget, or a session not open.
         """
-        panel = agents if isinstance(agents, PanelConfig) else self.config
-        given = panel.agents if agents is None or agents is panel else agents
+        panel = self.config
+        if isinstance(agents, PanelConfig):
+            panel, agents = agents, agents.agents
+        given = panel.agents if agents is None else agents
         own = [one for one in given if not isinstance(one, str | AgentConfig | Respondent)]
         objects = {**self.objects, **_by_name(own)}
         found: dict[str, Respondent] = {}
@@ -219,13 +219,13 @@ class Session:
                     f"agent {one.name} is given more than once: name the agents apart with NAME=PROVIDER:MODEL"
                 )
             if one.notice is not None:
-                self.say(one.notice)
+                self.note(one.notice)
             found[one.name] = one
         if not found:
             raise ConfigurationError("no model to ask: give an agent, PROVIDER:MODEL, or a panel with agents")
         return list(found.values())
 
-    def say(self, notice: str) -> None:
+    def note(self, notice: str) -> None:
         """Adds a notice, and passes it to ``notify``, once."""
         self._notices.say(notice)
 

@@ -169,7 +169,7 @@ async def clash(
         with ExitStack() as stack:
             file = None if out is None else stack.enter_context(AttemptFile(out, ClashRecord, OF_CLASH))
             if file is not None and file.cut:
-                session.say(f"{out}: the last line was cut off and is dropped")
+                session.note(f"{out}: the last line was cut off and is dropped")
             earlier = () if file is None else file.earlier
             spent = [one.spent_usd for one in earlier]
 

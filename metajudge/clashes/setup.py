@@ -168,7 +168,7 @@ def build_clash(session: Session, settings: ClashSettings, items: Sequence[Item]
     identities = settings.identities()
     notices = [one.notice for one in panel if one.notice is not None] + panel_notices(settings, panel, identities)
     for notice in notices:
-        session.say(notice)
+        session.note(notice)
     answering = session.models(settings.candidates, streaming=True) if settings.answering else []
     parameters = Parameters(temperature=settings.temperature, max_tokens=settings.max_tokens)
     weight = 1.0 if settings.candidate_weight is None else settings.candidate_weight

@@ -21,9 +21,9 @@ from metajudge.peers.protocol import (
     rank_answers,
     ranking_settings,
 )
-from metajudge.peers.questions import Question, read_questions
 from metajudge.providers.model import Parameters, request_key
 from metajudge.providers.scripted import ScriptedModel
+from metajudge.readers.questions import Question
 
 QUESTION = Question(id="q1", question="What is 2 + 2?")
 LEAKING = {"alpha": "As GPT-4 by OpenAI I say 4.", "beta": "I am Claude from Anthropic: 5", "gamma": "4"}
@@ -168,26 +168,6 @@ class TestDomains:
         assert set(ALIASES.values()) <= set(DOMAINS)
         for criteria in DOMAINS.values():
             assert sum(one.weight for one in criteria) == pytest.approx(1)
-
-
-class TestQuestions:
-    def test_items_are_questions_with_their_category_as_domain(self, tmp_path):
-        path = tmp_path / "items.jsonl"
-        item = {"id": "i", "question": "?", "responses": {"A": "1"}, "category": "Math", "label": "A>B"}
-        path.write_text(json.dumps(item) + "\n" + json.dumps(item) + "\n" + '{"id": "j", "question": "!"}\n')
-        found, rejects = read_questions(path)
-        assert [(one.id, one.domain) for one in found] == [("i", "Math"), ("j", None)]
-        assert rejects == ()
-        assert len(read_questions(path, 1)[0]) == 1
-
-    def test_bad_lines_are_told(self, tmp_path):
-        path = tmp_path / "q.jsonl"
-        path.write_text(
-            '{"id": "a", "question": "?"}\n{"id": "b"}\n{"id": 3, "question": "?"}\n{"id": "c", "text": "?"}\n'
-        )
-        found, rejects = read_questions(path)
-        assert [one.id for one in found] == ["a"]
-        assert [one.line for one in rejects] == [2, 3, 4]
 
 
 class TestIdentities:
