@@ -156,7 +156,7 @@ def judge_case(
     *,
     policy: str | Path | Policy = ...,
     rubric: Rubric | None = ...,
-    reviewing: Reviewing = ...,
+    reviewing: Reviewing | None = ...,
     **session: Unpack[SessionOptions],
 ) -> CaseResult: ...
 @overload
@@ -166,7 +166,7 @@ def judge_case(
     *,
     policy: str | Path | Policy = ...,
     rubric: Rubric | None = ...,
-    reviewing: Reviewing = ...,
+    reviewing: Reviewing | None = ...,
     **session: Unpack[SessionOptions],
 ) -> list[CaseResult]: ...
 def judge_case(
@@ -175,7 +175,7 @@ def judge_case(
     *,
     policy: str | Path | Policy = DEFAULT_CASE_POLICY,
     rubric: Rubric | None = None,
-    reviewing: Reviewing = Reviewing(),
+    reviewing: Reviewing | None = None,
     **session: Unpack[SessionOptions],
 ) -> CaseResult | list[CaseResult]:
     """Judges and decides one case, or several; see :func:`metajudge.cases.run.judge_cases`.
@@ -198,7 +198,12 @@ def judge_case(
 
     async def work(opened: Session) -> list[CaseResult]:
         totals = await judge_cases(
-            opened, given, policy=policy, rubric=rubric, reviewing=reviewing, on_result=results.__setitem__
+            opened,
+            given,
+            policy=policy,
+            rubric=rubric,
+            reviewing=reviewing or Reviewing(),
+            on_result=results.__setitem__,
         )
         return _all(results, len(given), totals, "cases")
 

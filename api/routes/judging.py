@@ -22,10 +22,8 @@ from metajudge.types import Failure, Item, Judgment
 from ..audit import Action
 from ..deps import ChangesDep, ServiceDep
 from ..errors import RESPONSES
-from ..panels import Choice
 from ..rubrics import NAME
 from ..schemas import EXAMPLE_JUDGMENT
-from ..service import Service
 
 router = APIRouter(prefix="/v1", tags=["judging"], responses=RESPONSES)
 MOST_RESPONSES = 50
