@@ -43,10 +43,9 @@ S = TypeVar("S", bound=Session)
 
 
 class SessionOptions(TypedDict, total=False):
-    """Arguments of :class:`~metajudge.session.Session`, which describes them."""
+    """Arguments of :class:`~metajudge.session.Session`, which describes them; ``seed`` has a place of its own."""
 
     panel: PanelConfig | None
-    seed: int | None
     store: str | StoreLocation | Store | None
     concurrency: int
     budget_usd: float | None
@@ -95,6 +94,7 @@ def judge(
     orders: Orders = "both",
     with_reference: bool = False,
     rule: Rule | None = None,
+    seed: int | None = None,
     **session: Unpack[SessionOptions],
 ) -> Judged:
     """Has every judge compare the two responses of each item; see :func:`~metajudge.judging.run.judge_items`.
@@ -108,7 +108,7 @@ def judge(
     """
     given = _items(items)
     return _in(
-        Session(agents, **session),
+        Session(agents, seed=seed, **session),
         lambda opened: judge_items(opened, given, orders=orders, with_reference=with_reference, rule=rule),
     )
 
@@ -118,11 +118,15 @@ def grade(
     agents: Agents = (),
     *,
     with_reference: bool = False,
+    seed: int | None = None,
     **session: Unpack[SessionOptions],
 ) -> Judged:
     """Has every judge grade each response alone, from 1 to 10; see :func:`judge`."""
     given = _items(items)
-    return _in(Session(agents, **session), lambda opened: grade_items(opened, given, with_reference=with_reference))
+    return _in(
+        Session(agents, seed=seed, **session),
+        lambda opened: grade_items(opened, given, with_reference=with_reference),
+    )
 
 
 def clash(
@@ -145,7 +149,7 @@ def clash(
         The records of all items; ``totals.end`` says whether the budget ended the run.
     """
     given = [items] if isinstance(items, Item | Question | Mapping | str) else list(items)
-    session = {name: options.pop(name) for name in SessionOptions.__annotations__ if name in options and name != "seed"}
+    session = {name: options.pop(name) for name in SessionOptions.__annotations__ if name in options}
     return _in(Session(agents, **session), lambda opened: run_clash(opened, given, settings, out=out, **options))
 
 
@@ -157,6 +161,7 @@ def judge_case(
     policy: str | Path | Policy = ...,
     rubric: Rubric | None = ...,
     reviewing: Reviewing | None = ...,
+    seed: int | None = ...,
     **session: Unpack[SessionOptions],
 ) -> CaseResult: ...
 @overload
@@ -167,6 +172,7 @@ def judge_case(
     policy: str | Path | Policy = ...,
     rubric: Rubric | None = ...,
     reviewing: Reviewing | None = ...,
+    seed: int | None = ...,
     **session: Unpack[SessionOptions],
 ) -> list[CaseResult]: ...
 def judge_case(
@@ -176,6 +182,7 @@ def judge_case(
     policy: str | Path | Policy = DEFAULT_CASE_POLICY,
     rubric: Rubric | None = None,
     reviewing: Reviewing | None = None,
+    seed: int | None = None,
     **session: Unpack[SessionOptions],
 ) -> CaseResult | list[CaseResult]:
     """Judges and decides one case, or several; see :func:`metajudge.cases.run.judge_cases`.
@@ -207,7 +214,7 @@ def judge_case(
         )
         return _all(results, len(given), totals, "cases")
 
-    found = _in(Session(agents, **session), work)
+    found = _in(Session(agents, seed=seed, **session), work)
     return found[0] if one else found
 
 
@@ -216,6 +223,7 @@ def run_peers(
     agents: Agents = (),
     *,
     out: Path | None = None,
+    seed: int = 0,
     **session: Unpack[SessionOptions],
 ) -> PeersResult:
     """Has models answer questions and rank each other's answers; see :func:`metajudge.peers.run.run_peers`.
@@ -223,11 +231,12 @@ def run_peers(
     Args:
         questions: as objects, plain data or texts.
         agents: at least two models, as for :class:`~metajudge.session.Session`, whose other arguments are taken, too.
+        seed: of the orders in which answers are shown; sent to models that take one.
 
     Returns:
         The ballots, for :func:`metajudge.peers.analyse`; ``totals.end`` says whether the budget ended the run.
     """
-    return _in(Session(agents, **session), lambda opened: run_peers_in(opened, questions, out=out))
+    return _in(Session(agents, seed=seed, **session), lambda opened: run_peers_in(opened, questions, out=out))
 
 
 def _items(items: ItemLike | Iterable[ItemLike]) -> Iterable[ItemLike]:
