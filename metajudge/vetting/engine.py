@@ -26,7 +26,7 @@ from metajudge.runs.loop import Job, RunEnd, Stop, run_all
 from metajudge.settings import Settings
 from metajudge.store.protocol import RunRecord, Store
 from metajudge.strategies import Panel, SignalEvidence, StrategyName, Vetter
-from metajudge.types import AgentResult, Assessment, Judgment, Status, digest
+from metajudge.types import AgentResult, Assessment, Judgment, Status
 from metajudge.types.location import PostgresUrl, StoreLocation
 from metajudge.vetting.finishing import Completion
 from metajudge.vetting.summary import VetSummary
@@ -237,10 +237,11 @@ class Engine:
         probabilities = await self._completion.evidence_around(judgment, around, vetter)
         key = vetter.key(judgment)
         earlier = (await self._find_done([key])).get(key)
-        if earlier is None or earlier.status is not Status.ASSESSED:
+        new = earlier is None or earlier.status is not Status.ASSESSED
+        if earlier is None or new:
             index = evidence or EvidenceIndex.build(around)
             earlier = await self._work(vetter, Job(0, key, judgment, earlier), index, heard)
-        assessment = await self._completion.complete(key, judgment, earlier, probabilities, vetter, policy)
+        assessment = await self._completion.complete(key, judgment, earlier, probabilities, vetter, policy, new=new)
         await self._completion.open_reviews()
         return assessment
 
@@ -291,7 +292,9 @@ class Engine:
             nonlocal durable_at
             if job.earlier is not None and stands(job.earlier):
                 known.add(job.index)
-                return await self._completion.complete(job.key, job.record, job.earlier, probabilities, self.vetter)
+                return await self._completion.complete(
+                    job.key, job.record, job.earlier, probabilities, self.vetter, new=False
+                )
             assessment = await self._work(self.vetter, job, index)
             assessment = await self._completion.complete(job.key, job.record, assessment, probabilities, self.vetter)
             durable_at = time.monotonic()
@@ -429,13 +432,7 @@ class Engine:
         heard: Callable[[AgentResult], None] | None = None,
     ) -> Assessment:
         evidence = None if index is None else SignalEvidence(index)
-        assessment = await vetter.vet(job.record, retry=job.earlier is not None, evidence=evidence, heard=heard)
-        if self._store is not None:
-            key = job.key
-            if assessment.signals is not None:  # depends on the judgments around it, which are no part of the key
-                key = digest([key, {name: s.model_dump() for name, s in assessment.signals.items()}])
-            await self._store.save_assessment(key, job.record, assessment, self.run_id)
-        return assessment
+        return await vetter.vet(job.record, retry=job.earlier is not None, evidence=evidence, heard=heard)
 
     async def _find_done(self, keys: Sequence[str]) -> Mapping[str, Assessment]:
         return {} if self._store is None else await self._store.find_assessments(keys)
