@@ -1,5 +1,7 @@
 """``metajudge doctor`` as a user types it."""
 
+import pytest
+
 SECRET = "sk-very-secret-0001"
 
 

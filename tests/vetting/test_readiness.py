@@ -4,8 +4,6 @@ import os
 import time
 from pathlib import Path
 
-import pytest
-
 from metajudge.panels.config import panel_config
 from metajudge.settings import Settings
 from metajudge.store import RunRecord, open_store
