@@ -118,7 +118,7 @@ async def results(viewer: ViewerDep, running: ServiceDep, job_id: str) -> Respon
 
 @router.post("/jobs/{job_id}/cancel")
 async def cancel(viewer: ViewerDep, running: ServiceDep, changes: ChangesDep, job_id: str) -> Response:
-    """What is at work ends within a second or two; results so far stay. A job that has ended stays as it is."""
+    """Items in flight end within a second or two; results so far stay. A job that has ended stays as it is."""
     status = await running.jobs.status(job_id)
     if not status.state.ended:
         status = await running.jobs.cancel(job_id)
