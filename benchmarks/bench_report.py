@@ -34,7 +34,6 @@ from .findings import (
 )
 from .precision import FEWEST_SELECTED
 
-NO_JUDGMENTS = Absent(absent="no judgment in this category")
 NOT_ASKED = Absent(absent="the judge was not asked about this category")
 CHART_SERIES = 5
 PAID = "Calls and cost are what was paid for a row: a reply that an earlier row already has is not asked for again."

@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 from metajudge.errors import InputError
 from metajudge.stats.stability import Outcome
-from metajudge.types import Item, digest
 
 Status = Literal["ok", "tie", "no_verdict", "error"]
 """The panel named a winner; it tied; it answered without one (too few usable rankings); it could not be asked."""
@@ -89,11 +88,6 @@ class Evaluation:
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
-
-
-def cluster_of(item: Item) -> str:
-    """Digest of the question and the set of responses: the same comparison under another id or order is the same."""
-    return digest({"question": item.question, "responses": sorted(item.responses.values())})
 
 
 def once(evaluations: Iterable[Evaluation]) -> list[Evaluation]:
