@@ -57,11 +57,9 @@ class Respondent:
     @property
     def notice(self) -> str | None:
         """What the user is told about dropped settings; None where none were dropped."""
-        return (
-            f"agent {self.name}: {', '.join(self.dropped)} dropped: only vetting uses such settings"
-            if self.dropped
-            else None
-        )
+        if not self.dropped:
+            return None
+        return f"agent {self.name}: {', '.join(self.dropped)} dropped: only vetting uses such settings"
 
 
 class Session:
@@ -313,7 +311,7 @@ class Session:
         self._keys.register(config)
         model = build_agent_model(config, resources, objects, streaming=streaming)
         parameters, dropped = parameters_of(config, self.config.seed), unused_settings(config, weighted=weighted)
-        return Respondent(agent_name(config, objects), model, parameters, config.weight, dropped)
+        return Respondent(agent_name(config, objects), model, parameters, config.weight if weighted else 1.0, dropped)
 
     def _leave_batches(self) -> None:
         if self._batches is not None:
