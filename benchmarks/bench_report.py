@@ -26,9 +26,9 @@ from .findings import (
     OVERALL,
     Accuracy,
     BenchFindings,
-    Difference,
     JudgeFindings,
     PrecisionCell,
+    PrecisionDifference,
     PrecisionRow,
     Proportion,
 )
@@ -375,5 +375,5 @@ def _share(found: Proportion | Absent) -> Cell:
     return found if isinstance(found, Absent) else found.share
 
 
-def _difference(found: Difference | Absent) -> Cell:
+def _difference(found: PrecisionDifference | Absent) -> Cell:
     return found if isinstance(found, Absent) else Measured(value=found.value, low=found.low, high=found.high)
