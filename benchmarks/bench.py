@@ -19,8 +19,8 @@ from metajudge.types import Judgment, digest
 from .benchmark import Benchmark, find_folder, open_recorded
 from .catalogue import benchmark_named
 from .findings import Accuracy, BenchFindings, JudgeFindings, PublishedRow
-from .games import JudgedGames, PairGames
 from .grid import Grid, Plan, PlannedRow, load_grid, plan_grid
+from .judged_games import JudgedGames, PairGames
 from .observations import Observations, is_decided, observe, reported
 from .precision import RESAMPLES, SEED, coverage_curve, precision_rows, reliability, swap_counts
 from .selections import (

@@ -23,7 +23,7 @@ from metajudge.types import Judgment
 
 from .benchmark import Card
 from .findings import OVERALL, Accuracy, Outcomes, Proportion
-from .games import JudgedGames, JudgedSet, PairGames
+from .judged_games import JudgedGames, JudgedSet, PairGames
 
 CARD = Card(
     name="judgebench",

@@ -16,7 +16,7 @@ from metajudge.preferences.card import card
 from metajudge.preferences.contamination import Benchmarks
 from metajudge.preferences.funnel import FunnelStep
 from metajudge.preferences.intake import Vetted, take_in
-from metajudge.preferences.judgments import pair_judgments
+from metajudge.preferences.judgment_pairs import pair_judgments
 from metajudge.preferences.manifest import CARD, STATS, pretty, write_manifest
 from metajudge.preferences.request import ExportRequest, Format, Kind
 from metajudge.preferences.responses import pair_responses

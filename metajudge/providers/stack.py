@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Self
 
 from metajudge.providers.budget import Budget, BudgetedModel
 from metajudge.providers.cache import CachedModel
-from metajudge.providers.estimate import UsageEstimate
 from metajudge.providers.limits import LimitedModel, Limits, LimitSettings
 from metajudge.providers.metering import Meter, MeteredModel
 from metajudge.providers.model import CallCache, CallLedger, Endpoint, Model
@@ -18,6 +17,7 @@ from metajudge.providers.prices import Price, find_batch_price, find_price
 from metajudge.providers.retry import RetryingModel, RetryPolicy
 from metajudge.providers.spec import LOCAL, PROVIDERS, AgentSpec
 from metajudge.providers.tracing import TracedModel
+from metajudge.providers.usage_estimate import UsageEstimate
 
 if TYPE_CHECKING:
     from metajudge.providers.batch_queue import BatchQueue

@@ -13,7 +13,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from metajudge.readers.games import (
+from metajudge.readers.lines import BadLine, Line, Source, read_lines
+from metajudge.readers.pairs import BenchmarkLine, JudgmentRow, PairedJudgments
+from metajudge.readers.reader import LineReader
+from metajudge.readers.recorded_games import (
     FIRST,
     SECOND,
     GameOrder,
@@ -24,9 +27,6 @@ from metajudge.readers.games import (
     stated_marks,
     turned_back,
 )
-from metajudge.readers.lines import BadLine, Line, Source, read_lines
-from metajudge.readers.pairs import BenchmarkLine, JudgmentRow, PairedJudgments
-from metajudge.readers.reader import LineReader
 from metajudge.types import Item, Judgment
 
 STANDARD_PROMPT = "arena_hard"

@@ -8,9 +8,9 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
-from metajudge.readers.games import FIRST, SECOND
 from metajudge.readers.lines import BadLine, Line, Reject, Source, read_lines
 from metajudge.readers.reader import FoundJudgment, each
+from metajudge.readers.recorded_games import FIRST, SECOND
 from metajudge.types import Item, Judgment
 
 

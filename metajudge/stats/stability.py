@@ -15,7 +15,7 @@ from typing import Any
 
 from metajudge.errors import InputError
 from metajudge.stats.agreement import Agreement, cohen_kappa
-from metajudge.stats.estimate import Estimate
+from metajudge.stats.interval_estimate import Estimate
 from metajudge.stats.intervals import wilson
 
 
