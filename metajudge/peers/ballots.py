@@ -5,15 +5,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from metajudge.errors import InputError
 from metajudge.readers.lines import Line, Reject, Source, read_lines
+from metajudge.readers.questions import Name
 from metajudge.readers.reasons import reason_of
 from metajudge.types import Failure
 from metajudge.types.frozen import Finite
 
-Name = Annotated[str, StringConstraints(min_length=1, pattern=r"\S", strict=True)]
 Groups = tuple[Annotated[tuple[Name, ...], Field(min_length=1)], ...]
 Status = Literal["ok", "failed"]
 

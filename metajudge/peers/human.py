@@ -10,10 +10,11 @@ import numpy as np
 from pydantic import ValidationError, model_validator
 
 from metajudge.errors import InputError
-from metajudge.peers.ballots import Groups, Name
+from metajudge.peers.ballots import Groups
 from metajudge.peers.table import (
     places_of,
 )
+from metajudge.readers.questions import Name
 from metajudge.readers.reasons import reason_of
 from metajudge.stats.arrays import Bools, Floats
 from metajudge.types.frozen import Frozen

@@ -18,8 +18,8 @@ from metajudge.judging.ranking import JudgeRanking, rank_responses, ranking_requ
 from metajudge.peers.answers import PeerAnswer
 from metajudge.peers.ballots import Ballot
 from metajudge.peers.domains import criteria_for
-from metajudge.peers.questions import Question
 from metajudge.providers.model import Model, Parameters, request_key
+from metajudge.readers.questions import Question
 from metajudge.types import Failure, digest, valid_text
 
 

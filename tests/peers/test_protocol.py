@@ -10,7 +10,7 @@ import pytest
 from metajudge.errors import AuthError, BudgetExceeded, ModelTimeoutError
 from metajudge.judging.blinding import blind
 from metajudge.judging.ranking import ranking_request
-from metajudge.peers.domains import ALIASES, DOMAINS, criteria_for
+from metajudge.peers.domains import DOMAINS
 from metajudge.peers.protocol import (
     answer_key,
     answer_question,
@@ -21,12 +21,16 @@ from metajudge.peers.protocol import (
     rank_answers,
     ranking_settings,
 )
-from metajudge.peers.questions import Question, read_questions
 from metajudge.providers.model import Parameters, request_key
 from metajudge.providers.scripted import ScriptedModel
+from metajudge.readers.questions import Question
 
 QUESTION = Question(id="q1", question="What is 2 + 2?")
+
+
 LEAKING = {"alpha": "As GPT-4 by OpenAI I say 4.", "beta": "I am Claude from Anthropic: 5", "gamma": "4"}
+
+
 ANSWERS = {"alpha": "As alpha-model I say 4.", "beta": "5", "gamma": ""}
 
 
@@ -151,43 +155,6 @@ class TestKeys:
     def test_a_time_out_changes_no_answer_and_no_key(self):
         patient = peer(parameters=Parameters(timeout_s=1.0))
         assert ballot_key(QUESTION, ANSWERS, patient, 0) == ballot_key(QUESTION, ANSWERS, peer(), 0)
-
-
-class TestDomains:
-    @pytest.mark.parametrize(
-        ("given", "name"), [("Creative Writing", "writing"), ("IFEval", "instruction"), ("MATH", "math")]
-    )
-    def test_other_names(self, given, name):
-        assert criteria_for(given) == (name, DOMAINS[name])
-
-    @pytest.mark.parametrize("given", [None, "astrology", ""])
-    def test_no_criteria_for_no_domain_or_another_one(self, given):
-        assert criteria_for(given) == (None, ())
-
-    def test_every_alias_leads_somewhere_and_weights_sum_to_one(self):
-        assert set(ALIASES.values()) <= set(DOMAINS)
-        for criteria in DOMAINS.values():
-            assert sum(one.weight for one in criteria) == pytest.approx(1)
-
-
-class TestQuestions:
-    def test_items_are_questions_with_their_category_as_domain(self, tmp_path):
-        path = tmp_path / "items.jsonl"
-        item = {"id": "i", "question": "?", "responses": {"A": "1"}, "category": "Math", "label": "A>B"}
-        path.write_text(json.dumps(item) + "\n" + json.dumps(item) + "\n" + '{"id": "j", "question": "!"}\n')
-        found, rejects = read_questions(path)
-        assert [(one.id, one.domain) for one in found] == [("i", "Math"), ("j", None)]
-        assert rejects == ()
-        assert len(read_questions(path, 1)[0]) == 1
-
-    def test_bad_lines_are_told(self, tmp_path):
-        path = tmp_path / "q.jsonl"
-        path.write_text(
-            '{"id": "a", "question": "?"}\n{"id": "b"}\n{"id": 3, "question": "?"}\n{"id": "c", "text": "?"}\n'
-        )
-        found, rejects = read_questions(path)
-        assert [one.id for one in found] == ["a"]
-        assert [one.line for one in rejects] == [2, 3, 4]
 
 
 class TestIdentities:

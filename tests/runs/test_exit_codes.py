@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import typer
 
-from metajudge.cases.run import CaseSummary
+from metajudge.cases.run import CaseTotals
+from metajudge.clashes.run import ClashTotals
 from metajudge.cli.app import app
-from metajudge.cli.clash_run import ClashSummary
 from metajudge.errors import (
     BadLineError,
     BatchPendingError,
@@ -21,7 +21,7 @@ from metajudge.errors import (
     UnprovenError,
 )
 from metajudge.judging.run import JudgeTotals
-from metajudge.peers.run import PeersSummary
+from metajudge.peers.run import PeersTotals
 from metajudge.runs.exit_codes import EPILOG, ExitCode, RunCounts, exit_code, exit_code_of
 from metajudge.runs.loop import RunEnd
 from metajudge.types import AgentResult, Assessment, Failure, Status
@@ -115,14 +115,14 @@ def test_of_a_vetting_run_only_what_failed_counts(assessment, code, strict):
         (JudgeTotals(items=2, failed=1), 1),
         (JudgeTotals(items=2, without_verdict=1), 0),
         (JudgeTotals(items=2, bad_lines=1), 0),
-        (ClashSummary(prompts=2, incomplete=1), 1),
-        (ClashSummary(prompts=2, bad_lines=1), 0),
-        (PeersSummary(questions=2, failed=1), 1),
-        (PeersSummary(questions=2, bad_lines=1), 0),
-        (CaseSummary(judgments=2, unscored=1), 1),
-        (CaseSummary(judgments=2, webhook={"failed": 1}), 1),
-        (CaseSummary(judgments=2, bad_lines=1), 0),
-        (CaseSummary(judgments=2, end=RunEnd.BUDGET), 3),
+        (ClashTotals(prompts=2, incomplete=1), 1),
+        (ClashTotals(prompts=2, bad_lines=1), 0),
+        (PeersTotals(questions=2, failed=1), 1),
+        (PeersTotals(questions=2, bad_lines=1), 0),
+        (CaseTotals(decided=2, unscored=1), 1),
+        (CaseTotals(decided=2, webhook={"failed": 1}), 1),
+        (CaseTotals(decided=2, bad_lines=1), 0),
+        (CaseTotals(decided=2, end=RunEnd.BUDGET), 3),
     ],
     ids=str,
 )

@@ -19,13 +19,13 @@ from metajudge.judging.ranking import ranking_request
 from metajudge.panels.building import build_vetter
 from metajudge.panels.config import panel_config
 from metajudge.peers.protocol import Peer, answer_key, ballot_key
-from metajudge.peers.questions import Question
 from metajudge.prompts import case, criteria, grading, judge, meta_judge, ranking, refining
 from metajudge.prompts.meta_judge import Statement
 from metajudge.prompts.templates import prompts_digest
 from metajudge.providers.model import Message, ModelRequest, OutputSchema, Parameters, request_key
 from metajudge.providers.spec import parse_agent_spec
 from metajudge.providers.stack import Resources, build_model
+from metajudge.readers.questions import Question
 from metajudge.rubric import load_rubric
 from metajudge.types import CriterionScore, Item
 from tests.doubles.cases import flood
