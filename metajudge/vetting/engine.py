@@ -1,9 +1,10 @@
 """The engine: wires panel, providers and store together, and vets one judgment or a million."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from metajudge.concurrency import all_of
 from metajudge.errors import ConfigurationError, FailureKind
 from metajudge.evidence.index import EvidenceIndex
 from metajudge.panels.building import build_vetter
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from metajudge.decision import Policy
     from metajudge.evidence.rewards import RewardScore
     from metajudge.providers.batch_queue import BatchSettings
+    from metajudge.vetting.probability import Probabilities
 
 
 class Engine(Session):
@@ -195,8 +197,7 @@ class Engine(Session):
         """
         records = source if isinstance(source, JudgmentSource) else _checked(source)
         summary = summary or VetSummary()
-        index = self._evidence(records)
-        probabilities = self._finishing.evidence_of(records, self.vetter, rewards)
+        index, probabilities = self._evidence(records, rewards)
         self._finishing.describe(summary)
 
         def stands(assessment: Assessment | None) -> bool:
@@ -210,9 +211,10 @@ class Engine(Session):
             earlier = await self._find_done(keys)
             for job, key in zip(block, keys, strict=True):
                 job.key, job.earlier = key, earlier.get(key)
-            if self._finishing.active:  # what it adds may differ from the earlier run's
-                return [None] * len(block)
-            return [job.earlier if stands(job.earlier) else None for job in block]
+            return await all_of(work(job) if needs_no_model(job) else _nothing() for job in block)
+
+        def needs_no_model(job: Job[Judgment, Assessment]) -> bool:
+            return stands(job.earlier) or self.vetter.panel_for(job.record).strategy is StrategyName.SIGNALS
 
         async def work(job: Job[Judgment, Assessment]) -> Assessment:
             assessment = job.earlier
@@ -267,11 +269,34 @@ class Engine(Session):
     async def _find_done(self, keys: Sequence[str]) -> Mapping[str, Assessment]:
         return {} if self._store is None else await self._store.find_assessments(keys)
 
-    def _evidence(self, source: JudgmentSource | Sequence[Judgment]) -> EvidenceIndex | None:
+    def _evidence(
+        self, source: JudgmentSource | Sequence[Judgment], rewards: "Iterable[RewardScore] | None"
+    ) -> "tuple[EvidenceIndex | None, Probabilities | None]":
+        """The free evidence and the calibration's, from one pass over all of the input; None where nothing reads it."""
         panels: Iterable[Panel] = (self.vetter.default, *self.vetter.routes.values())
-        if not any(panel.strategy is StrategyName.SIGNALS for panel in panels):
-            return None
-        return EvidenceIndex.build(source.all() if isinstance(source, JudgmentSource) else source)
+        index = EvidenceIndex() if any(panel.strategy is StrategyName.SIGNALS for panel in panels) else None
+        judges = source.judges if isinstance(source, JudgmentSource) else None
+        everything = iter(source.all() if isinstance(source, JudgmentSource) else source)
+        probabilities = self._finishing.evidence(
+            everything if index is None else _added(index, everything),
+            self.vetter,
+            wanted=None if judges is None else lambda judgment: judgment.judge in judges,
+            rewards=rewards,
+        )
+        if index is not None:
+            for judgment in everything:  # those that no calibration has read
+                index.add(judgment)
+        return index, probabilities
+
+
+def _added(index: EvidenceIndex, judgments: Iterable[Judgment]) -> Iterator[Judgment]:
+    for judgment in judgments:
+        index.add(judgment)
+        yield judgment
+
+
+async def _nothing() -> None:
+    return None
 
 
 def _checked(judgments: Sequence[JudgmentLike]) -> list[Judgment]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from metajudge.concurrency import off_the_loop
 from metajudge.errors import ConfigurationError
-from metajudge.readers import JudgmentSource
 from metajudge.store.protocol import Store
 from metajudge.strategies import Vetter
 from metajudge.types import Assessment, Judgment, digest
@@ -140,19 +139,6 @@ class Completion:
             summary.guarantees = self.calibration.meanings
         if self.policy is not None:
             summary.policy = f"{self.policy.name} {self.policy.digest}"
-
-    def evidence_of(
-        self,
-        source: JudgmentSource | Sequence[Judgment],
-        vetter: Vetter,
-        rewards: "Iterable[RewardScore] | None",
-    ) -> "Probabilities | None":
-        """The calibration's evidence from all judgments of a source; see :meth:`evidence`."""
-        if not isinstance(source, JudgmentSource):
-            return self.evidence(source, vetter, rewards=rewards)
-        judges = source.judges
-        wanted = None if judges is None else lambda judgment: judgment.judge in judges
-        return self.evidence(source.all(), vetter, wanted=wanted, rewards=rewards)
 
     def evidence(
         self,
