@@ -99,8 +99,11 @@ class Panels:
         panels = (vetter.default, *vetter.routes.values())
         return self._engine.calibration is not None or any(one.strategy is StrategyName.SIGNALS for one in panels)
 
-    def respondents(self, panel: str | None) -> list[Respondent]:
-        """The agents of a panel for tasks other than vetting.
+    def respondents(self, panel: str | None, *, weighted: bool = False) -> list[Respondent]:
+        """The agents of a panel for tasks other than vetting; the panel's seed holds for those without their own.
+
+        Args:
+            weighted: whether the task uses agents' weights.
 
         Raises:
             ConfigurationError: an unknown panel, or one without agents.
@@ -108,10 +111,7 @@ class Panels:
         config = self._config(panel or self._default)
         if not config.agents:
             raise ConfigurationError("this panel asks no model: choose a panel with agents")
-        seeded = [
-            one if one.seed is not None else one.model_copy(update={"seed": config.seed}) for one in config.agents
-        ]
-        return self._engine.models(seeded, weighted=True)
+        return self._engine.models(config, weighted=weighted)
 
     def _config(self, name: str) -> PanelConfig:
         if name not in self._panels:

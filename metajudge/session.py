@@ -62,6 +62,10 @@ class Respondent:
         return f"agent {self.name}: {', '.join(self.dropped)} dropped: only vetting uses such settings"
 
 
+Respondents = Sequence[str | AgentConfig | Model | Respondent]
+"""Models to ask, in any form that :meth:`Session.models` takes."""
+
+
 class Session:
     """Store, models, limits, budget, batches, notices and run record; use it as ``async with Session(...)``.
 
@@ -78,6 +82,9 @@ class Session:
         settings: where keys come from; read from the environment by default.
         notify: receives each notice (a dropped setting, an unknown price) once.
         command: recorded with the run.
+
+    Attributes:
+        notify: the same callable, for sentences on the progress of a run.
 
     Raises:
         ConfigurationError: on entering, see :mod:`metajudge.errors`.
@@ -113,7 +120,7 @@ class Session:
         self._batch = batch
         self._batches: BatchQueue | None = None
         self._notices = Notices(notify)
-        self._notify = notify or (lambda _sentence: None)
+        self.notify = notify or (lambda _sentence: None)
         self._opened: Resources | None = None
         self._policies: PoliciesInForce | None = None
         self._recorded = False
@@ -179,7 +186,7 @@ class Session:
 
     def models(
         self,
-        agents: Sequence[str | AgentConfig | Model | Respondent] | None = None,
+        agents: Respondents | PanelConfig | None = None,
         *,
         weighted: bool = False,
         streaming: bool = False,
@@ -189,31 +196,37 @@ class Session:
         Settings of an agent that only vetting uses (role, rubric, samples and so on) are dropped, and a notice says so.
 
         Args:
-            agents: as text, as configured, as objects, or as this method returned them; None for the session's own.
+            agents: as text, as configured, as objects, or as this method returned them; None for the session's own; a
+                panel for its agents with its seed.
             weighted: whether the task uses agents' weights.
             streaming: answers come as a stream of free text, so that the time to the first token is known.
 
         Raises:
             ConfigurationError: no agent, two of one name, no key, no price under a budget, or a session not open.
         """
-        given = self.config.agents if agents is None else agents
+        panel = self.config
+        if isinstance(agents, PanelConfig):
+            panel, agents = agents, agents.agents
+        given = panel.agents if agents is None else agents
         own = [one for one in given if not isinstance(one, str | AgentConfig | Respondent)]
         objects = {**self.objects, **_by_name(own)}
         found: dict[str, Respondent] = {}
         for one in given:
             if not isinstance(one, Respondent):
-                one = self._respondent(_configured(one), objects, weighted, streaming)
+                one = self._respondent(_configured(one), objects, weighted, streaming, panel.seed)
             if one.name in found:
                 raise ConfigurationError(
                     f"agent {one.name} is given more than once: name the agents apart with NAME=PROVIDER:MODEL"
                 )
             if one.notice is not None:
-                self.say(one.notice)
+                self.note(one.notice)
             found[one.name] = one
+        if not found:
+            raise ConfigurationError("no model to ask: give an agent, PROVIDER:MODEL, or a panel with agents")
         return list(found.values())
 
-    def say(self, notice: str) -> None:
-        """Adds a notice, once."""
+    def note(self, notice: str) -> None:
+        """Adds a notice, and passes it to ``notify``, once."""
         self._notices.say(notice)
 
     def connect(self) -> None:
@@ -297,7 +310,7 @@ class Session:
         if self._batch is not None:
             from metajudge.providers.batch_queue import BatchQueue
 
-            self._batches = resources.batches = BatchQueue(self._batch, self._notify)
+            self._batches = resources.batches = BatchQueue(self._batch, self.notify)
         self._opened = resources
         config = {"panel": self.config.model_dump(mode="json"), **await self._prepare()}
         if self._store is not None:
@@ -305,12 +318,13 @@ class Session:
             self._recorded = True
 
     def _respondent(
-        self, config: AgentConfig, objects: Mapping[str, Model], weighted: bool, streaming: bool
+        self, config: AgentConfig, objects: Mapping[str, Model], weighted: bool, streaming: bool, seed: int | None
     ) -> Respondent:
         resources = self.resources
         self._keys.register(config)
         model = build_agent_model(config, resources, objects, streaming=streaming)
-        parameters, dropped = parameters_of(config, self.config.seed), unused_settings(config, weighted=weighted)
+        parameters = parameters_of(config, seed)
+        dropped = unused_settings(config, weighted=weighted)
         return Respondent(agent_name(config, objects), model, parameters, config.weight if weighted else 1.0, dropped)
 
     def _leave_batches(self) -> None:

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,7 +25,7 @@ from metajudge.rubric.yaml_documents import looks_like_path
 from metajudge.runs.exit_codes import RunCounts
 from metajudge.runs.loop import Job, Stop, run_all
 from metajudge.runs.totals import RunTotals
-from metajudge.session import Respondent, Session
+from metajudge.session import Respondents, Session
 
 CaseLike = Case | Mapping[str, Any]
 
@@ -116,7 +116,7 @@ async def judge_case(
     *,
     policy: str | Path | Policy = DEFAULT_CASE_POLICY,
     rubric: Rubric | None = None,
-    judges: Sequence[Respondent] | None = None,
+    judges: Respondents | None = None,
     reviewing: Reviewing = Reviewing(),
 ) -> CaseResult:
     """Judges and decides one case; what the policy sends to people is queued for review in the store.
@@ -142,7 +142,7 @@ async def judge_cases(
     *,
     policy: str | Path | Policy = DEFAULT_CASE_POLICY,
     rubric: Rubric | None = None,
-    judges: Sequence[Respondent] | None = None,
+    judges: Respondents | None = None,
     reviewing: Reviewing = Reviewing(),
     webhook: Webhook | None = None,
     on_result: Callable[[int, CaseResult], None] | None = None,
@@ -190,7 +190,7 @@ async def judge_cases(
         finally:
             totals.results = [results[index] for index in sorted(results)]
         if webhook is not None:
-            totals.webhook = await send_all(webhook, totals.results, session.store, session.say)
+            totals.webhook = await send_all(webhook, totals.results, session.store, session.notify)
     return totals
 
 
@@ -198,15 +198,15 @@ async def case_panel(
     session: Session,
     policy: str | Path | Policy,
     rubric: Rubric | None = None,
-    judges: Sequence[Respondent] | None = None,
+    judges: Respondents | None = None,
 ) -> CasePanel:
     """The panel of judges with the policy in force and its rubric."""
     chosen = await session.policy_in_force(policy)
     if rubric is None:
         folder = Path(policy).parent if isinstance(policy, str | Path) and looks_like_path(str(policy)) else None
         rubric = case_rubric(chosen, folder)
-    asked = session.models() if judges is None else judges
-    return CasePanel([CaseJudge(one.name, one.model, one.parameters) for one in asked], chosen, rubric)
+    asked = [CaseJudge(one.name, one.model, one.parameters) for one in session.models(judges)]
+    return CasePanel(asked, chosen, rubric)
 
 
 def as_case(data: CaseLike) -> Case:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from metajudge.clashes.clash import Clash, Place, evaluate, prepare_prompts, unchanged
 from metajudge.clashes.first_shown import FirstShown, first_shown
 from metajudge.clashes.record import ClashRecord, attempt_that_counts
-from metajudge.clashes.setup import ClashSettings, ItemLike, build_clash, repeat_numbers
+from metajudge.clashes.setup import ClashSettings, ItemOrQuestion, build_clash, repeat_numbers
 from metajudge.errors import ConfigurationError
 from metajudge.judging.blinding_report import BlindingTotals, blinding_totals
 from metajudge.providers.metering import Meter
@@ -135,7 +135,7 @@ class Round:
 
 async def clash(
     session: Session,
-    items: Sequence[ItemLike],
+    items: Sequence[ItemOrQuestion],
     settings: ClashSettings | None = None,
     *,
     out: Path | None = None,
@@ -169,7 +169,7 @@ async def clash(
         with ExitStack() as stack:
             file = None if out is None else stack.enter_context(AttemptFile(out, ClashRecord, OF_CLASH))
             if file is not None and file.cut:
-                session.say(f"{out}: the last line was cut off and is dropped")
+                session.note(f"{out}: the last line was cut off and is dropped")
             earlier = () if file is None else file.earlier
             spent = [one.spent_usd for one in earlier]
 
@@ -201,7 +201,7 @@ async def clash(
 
 
 async def clash_item(
-    session: Session, item: ItemLike, settings: ClashSettings | None = None, **options: Any
+    session: Session, item: ItemOrQuestion, settings: ClashSettings | None = None, **options: Any
 ) -> ClashRecord:
     """One evaluation of one item, without a file and without a run of its own; see :func:`clash`.
 

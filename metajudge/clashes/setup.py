@@ -11,14 +11,13 @@ from metajudge.errors import ConfigurationError, InputError
 from metajudge.judging.answers import Candidate
 from metajudge.judging.blinding import identifying_names
 from metajudge.judging.criteria import PARAMETERS, Criterion
-from metajudge.panels.config import AgentConfig
 from metajudge.providers.families import family_of
 from metajudge.providers.model import Model, Parameters
 from metajudge.providers.prices import Price, find_price
 from metajudge.providers.spec import parse_agent_spec
 from metajudge.readers.questions import Question, as_question
 from metajudge.readers.reasons import reason_of
-from metajudge.session import Agents, Respondent, Session
+from metajudge.session import Agents, Respondent, Respondents, Session
 from metajudge.types import ID_PATTERN, Item
 
 UNANSWERED = "unanswered"
@@ -26,7 +25,7 @@ UNANSWERED = "unanswered"
 
 _NOT_IN_IDS = re.compile(r"[^A-Za-z0-9_.-]+")
 
-ItemLike = Item | Question | Mapping[str, object] | str
+ItemOrQuestion = Item | Question | Mapping[str, object] | str
 """An item with responses, a question, plain data of either, or a prompt."""
 
 
@@ -53,7 +52,7 @@ class ClashSettings:
     """
 
     candidates: Agents = ()
-    judges: Sequence[str | AgentConfig | Model | Respondent] | None = None
+    judges: Respondents | None = None
     criteria_model: str | Model | None = None
     criteria: tuple[Criterion, ...] = ()
     given: bool | None = None
@@ -106,7 +105,7 @@ class ClashSettings:
         """The candidates, before any of them is asked."""
         return [Identity.of(one) for one in self.candidates]
 
-    def items(self, given: Sequence[ItemLike]) -> list[Item]:
+    def items(self, given: Sequence[ItemOrQuestion]) -> list[Item]:
         """What is to be judged, of plain data: different items in order, without responses where candidates answer.
 
         Raises:
@@ -165,13 +164,11 @@ def build_clash(session: Session, settings: ClashSettings, items: Sequence[Item]
     """
     settings.check()
     panel = session.models(settings.judges, weighted=True)
-    if not panel:
-        raise ConfigurationError("no judge: give judges, or a session with agents")
     factor = settings.judge_weight if settings.judge_weight is not None else 2.0 if settings.voters else 1.0
     identities = settings.identities()
     notices = [one.notice for one in panel if one.notice is not None] + panel_notices(settings, panel, identities)
     for notice in notices:
-        session.say(notice)
+        session.note(notice)
     answering = session.models(settings.candidates, streaming=True) if settings.answering else []
     parameters = Parameters(temperature=settings.temperature, max_tokens=settings.max_tokens)
     weight = 1.0 if settings.candidate_weight is None else settings.candidate_weight
@@ -232,7 +229,7 @@ def panel_notices(settings: ClashSettings, panel: Sequence[Respondent], candidat
     return notices
 
 
-def as_item(given: ItemLike) -> Item:
+def as_item(given: ItemOrQuestion) -> Item:
     """An item with its responses.
 
     Raises:
@@ -248,7 +245,7 @@ def as_item(given: ItemLike) -> Item:
         raise InputError(f"the item is not valid: {reason_of(error)}") from None
 
 
-def _unanswered(given: ItemLike) -> Item:
+def _unanswered(given: ItemOrQuestion) -> Item:
     data = given.model_dump(exclude_none=True) if isinstance(given, Item) else given
     question = as_question(data)
     return Item(

@@ -15,7 +15,7 @@ from metajudge.readers.in_memory import ItemLike, as_record
 from metajudge.runs.exit_codes import RunCounts
 from metajudge.runs.loop import Job, Stop, run_all
 from metajudge.runs.totals import RunTotals
-from metajudge.session import Respondent, Session
+from metajudge.session import Respondent, Respondents, Session
 from metajudge.types import Item, Judgment
 
 
@@ -150,7 +150,7 @@ async def judge_items(
     orders: Orders = "both",
     with_reference: bool = False,
     rule: Rule | None = None,
-    judges: Sequence[Respondent] | None = None,
+    judges: Respondents | None = None,
     totals: JudgeTotals | None = None,
     stop: Stop | None = None,
     on_game: Callable[[int, Game | Grading], None] | None = None,
@@ -176,9 +176,9 @@ async def judge_items(
         ConfigurationError: no judge, or a rule without both orders.
         InputError: an item that is none, or that has another number of responses than two.
     """
-    judges, totals = _judges(session, judges), totals or JudgeTotals()
-    totals.by_judge = {one.name: JudgeCount() for one in judges}
-    assignments = _games(judges, items, orders, with_reference, rule)
+    asked, totals = session.models(judges), totals or JudgeTotals()
+    totals.by_judge = {one.name: JudgeCount() for one in asked}
+    assignments = _games(asked, items, orders, with_reference, rule)
     return await _run(session, assignments, rule, totals, stop, on_game, on_combined)
 
 
@@ -187,15 +187,15 @@ async def grade_items(
     items: Iterable[ItemLike],
     *,
     with_reference: bool = False,
-    judges: Sequence[Respondent] | None = None,
+    judges: Respondents | None = None,
     totals: JudgeTotals | None = None,
     stop: Stop | None = None,
     on_game: Callable[[int, Game | Grading], None] | None = None,
 ) -> Judged:
     """Has every judge grade every response of every item alone, from 1 to 10; see :func:`judge_items`."""
-    judges, totals = _judges(session, judges), totals or JudgeTotals()
-    totals.by_judge = {one.name: JudgeCount() for one in judges}
-    return await _run(session, _gradings(judges, items, with_reference), None, totals, stop, on_game, None)
+    asked, totals = session.models(judges), totals or JudgeTotals()
+    totals.by_judge = {one.name: JudgeCount() for one in asked}
+    return await _run(session, _gradings(asked, items, with_reference), None, totals, stop, on_game, None)
 
 
 async def judge_item(
@@ -205,7 +205,7 @@ async def judge_item(
     orders: Orders = "both",
     with_reference: bool = False,
     rule: Rule | None = None,
-    judges: Sequence[Respondent] | None = None,
+    judges: Respondents | None = None,
 ) -> Judged:
     """Has every judge compare the two responses of one item, within a longer session; no run is recorded.
 
@@ -215,7 +215,7 @@ async def judge_item(
         BudgetExceeded: the budget is spent.
         ConfigurationError, InputError: as for :func:`judge_items`.
     """
-    return await _at_once(_games(_judges(session, judges), [item], orders, with_reference, rule), rule)
+    return await _at_once(_games(session.models(judges), [item], orders, with_reference, rule), rule)
 
 
 async def grade_item(
@@ -223,17 +223,10 @@ async def grade_item(
     item: ItemLike,
     *,
     with_reference: bool = False,
-    judges: Sequence[Respondent] | None = None,
+    judges: Respondents | None = None,
 ) -> Judged:
     """Has every judge grade every response of one item, within a longer session; see :func:`judge_item`."""
-    return await _at_once(_gradings(_judges(session, judges), [item], with_reference), None)
-
-
-def _judges(session: Session, given: Sequence[Respondent] | None) -> Sequence[Respondent]:
-    judges = session.models() if given is None else given
-    if not judges:
-        raise ConfigurationError("no judge: give at least one agent, PROVIDER:MODEL, or a panel with agents")
-    return judges
+    return await _at_once(_gradings(session.models(judges), [item], with_reference), None)
 
 
 def _games(

@@ -94,7 +94,7 @@ class TestJudgeItems:
     @pytest.mark.parametrize(
         ("agents", "options", "error"),
         [
-            ([], {}, "no judge: give at least one agent"),
+            ([], {}, "no model to ask: give an agent"),
             ([first_shown()], {"orders": "given", "rule": "agree"}, "a rule combines the games of both orders"),
         ],
     )
