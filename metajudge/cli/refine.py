@@ -11,6 +11,7 @@ from metajudge import __version__
 from metajudge.agents.exchange import Answer
 from metajudge.cli.loop import run, say
 from metajudge.cli.options import StoreOption, store_path
+from metajudge.cli.sending import BudgetUsdOption
 from metajudge.errors import ConfigurationError, RubricError
 from metajudge.judging.rubric_refining import (
     PARAMETERS,
@@ -35,7 +36,7 @@ def refine(
     out: Annotated[Path | None, typer.Option(help="Write it here; default standard output.", metavar="FILE")] = None,
     name: Annotated[str | None, typer.Option(help="The rubric's name; default the file's.")] = None,
     store: StoreOption = None,
-    budget_usd: Annotated[float | None, typer.Option(help="Spend no more than this.")] = None,
+    budget_usd: BudgetUsdOption = None,
     force: Annotated[bool, typer.Option("--force", help="Replace --out where it is there.")] = False,
 ) -> None:
     """Have a model turn a basic rubric into descriptions, a text for every level and weights, as a rubric file.

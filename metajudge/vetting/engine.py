@@ -17,7 +17,7 @@ from metajudge.session import Agents, Session
 from metajudge.settings import Settings
 from metajudge.store.protocol import Store
 from metajudge.strategies import Panel, SignalEvidence, StrategyName, Vetter
-from metajudge.types import AgentResult, Assessment, Judgment, Status, digest
+from metajudge.types import AgentResult, Assessment, Judgment, Status
 from metajudge.types.location import StoreLocation
 from metajudge.vetting.finishing import Completion
 from metajudge.vetting.summary import VetSummary
@@ -169,10 +169,11 @@ class Engine(Session):
         probabilities = await self._finishing.evidence_around(judgment, around, vetter)
         key = vetter.key(judgment)
         earlier = (await self._find_done([key])).get(key)
-        if earlier is None or earlier.status is not Status.ASSESSED:
+        new = earlier is None or earlier.status is not Status.ASSESSED
+        if earlier is None or new:
             index = evidence or EvidenceIndex.build(around)
-            earlier = await self._ask(vetter, key, judgment, earlier, index, heard)
-        assessment = await self._finishing.complete(key, judgment, earlier, probabilities, vetter, policy)
+            earlier = await self._ask(vetter, judgment, earlier, index, heard)
+        assessment = await self._finishing.complete(key, judgment, earlier, probabilities, vetter, policy, new=new)
         await self._finishing.open_reviews()
         return assessment
 
@@ -217,10 +218,10 @@ class Engine(Session):
             return stands(job.earlier) or self.vetter.panel_for(job.record).strategy is StrategyName.SIGNALS
 
         async def work(job: Job[Judgment, Assessment]) -> Assessment:
-            assessment = job.earlier
-            if assessment is None or not stands(assessment):
-                assessment = await self._ask(self.vetter, job.key, job.record, assessment, index)
-            return await self._finishing.complete(job.key, job.record, assessment, probabilities, self.vetter)
+            assessment, new = job.earlier, not stands(job.earlier)
+            if assessment is None or new:
+                assessment = await self._ask(self.vetter, job.record, assessment, index)
+            return await self._finishing.complete(job.key, job.record, assessment, probabilities, self.vetter, new=new)
 
         def finished(job: Job[Judgment, Assessment], assessment: Assessment, _settled: bool) -> None:
             summary.add(assessment, stands(job.earlier))
@@ -252,19 +253,13 @@ class Engine(Session):
     async def _ask(
         self,
         vetter: Vetter,
-        key: str,
         judgment: Judgment,
         earlier: Assessment | None,
         index: EvidenceIndex | None,
         heard: Callable[[AgentResult], None] | None = None,
     ) -> Assessment:
         evidence = None if index is None else SignalEvidence(index)
-        assessment = await vetter.vet(judgment, retry=earlier is not None, evidence=evidence, heard=heard)
-        if self._store is not None:
-            if assessment.signals is not None:  # depends on the judgments around it, which are no part of the key
-                key = digest([key, {name: s.model_dump() for name, s in assessment.signals.items()}])
-            await self._store.save_assessment(key, judgment, assessment, self.run_id)
-        return assessment
+        return await vetter.vet(judgment, retry=earlier is not None, evidence=evidence, heard=heard)
 
     async def _find_done(self, keys: Sequence[str]) -> Mapping[str, Assessment]:
         return {} if self._store is None else await self._store.find_assessments(keys)
