@@ -15,9 +15,8 @@ from metajudge.judging.blinding import blind, identifying_names
 from metajudge.judging.blinding_report import RULE, BlindingReport
 from metajudge.judging.identity import Blinded, hide_identities_aside
 from metajudge.judging.ranking import JudgeRanking, rank_responses, ranking_request, templates_digest
-from metajudge.peers.answers import PeerAnswer
-from metajudge.peers.ballots import Ballot
 from metajudge.peers.domains import criteria_for
+from metajudge.peers.record import Ballot, PeerAnswer
 from metajudge.providers.model import Model, Parameters, request_key
 from metajudge.readers.questions import Question
 from metajudge.types import Failure, digest, valid_text

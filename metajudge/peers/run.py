@@ -12,8 +12,6 @@ from metajudge.installation import __version__
 from metajudge.judging.blinding_report import BlindingTotals, blinding_totals
 from metajudge.judging.ranking import templates_digest
 from metajudge.panels.config import AgentConfig
-from metajudge.peers.answers import PeerAnswer
-from metajudge.peers.ballots import Ballot, counted_ballots
 from metajudge.peers.protocol import (
     Peer,
     answer_key,
@@ -25,6 +23,7 @@ from metajudge.peers.protocol import (
     rank_answers,
     ranking_settings,
 )
+from metajudge.peers.record import Ballot, PeerAnswer, counted_ballots
 from metajudge.providers.model import Model
 from metajudge.readers.questions import Question, Questions, as_questions
 from metajudge.runs.exit_codes import RunCounts
