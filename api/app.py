@@ -19,7 +19,7 @@ from .admission import Admission
 from .authorization import authorize
 from .bodies import BodyLimit
 from .computing import Computing
-from .errors import install_error_handlers
+from .errors import RESPONSES, install_error_handlers
 from .exporting import sweep
 from .gate import Gate
 from .hosts import HostRule
@@ -92,7 +92,7 @@ def create_app(
         openapi_url=None,  # made where nobody waits for it; see routes/document.py
     )
     for router in ROUTERS:
-        app.include_router(router)
+        app.include_router(router, responses=None if router.responses else RESPONSES)
     install_pages(app)
     install_error_handlers(app)
     limits = options.limits

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .errors import UploadError, refuse
+from .errors import ProblemError, refuse
 
 _ODD = re.compile(rb"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]|\x00")
 """Half of a surrogate pair, perhaps, or another encoding than UTF-8: most bodies hold neither."""
@@ -68,10 +68,10 @@ class BodyLimit:
         try:
             async with asyncio.timeout(self.body_s):
                 complete = await self._read(receive, body)
-        except (TimeoutError, _RefusedError) as error:
+        except (TimeoutError, ProblemError) as error:
             self.held -= len(body)
             body.clear()
-            if isinstance(error, _RefusedError):
+            if isinstance(error, ProblemError):
                 await _refuse_rest(scope, receive, send, error.status, str(error))
             else:
                 detail = f"the request body did not arrive within {self.body_s:g} s"
@@ -99,17 +99,11 @@ class BodyLimit:
             body += chunk
             self.held += len(chunk)
             if len(body) > self.max_bytes:
-                raise _RefusedError(413, _too_large(self.max_bytes))
+                raise ProblemError(413, _too_large(self.max_bytes))
             if self.held > self.held_bytes:
-                raise _RefusedError(503, "too many large requests are at work: try again")
+                raise ProblemError(503, "too many large requests are at work: try again")
             if not message.get("more_body", False):
                 return True
-
-
-class _RefusedError(Exception):
-    def __init__(self, status: int, detail: str) -> None:
-        super().__init__(detail)
-        self.status = status
 
 
 class _Upload:
@@ -127,10 +121,10 @@ class _Upload:
             async with asyncio.timeout(max(0.0, patience)):
                 message = await self._receive()
         except TimeoutError:
-            raise UploadError(408, "the upload stood still or took too long: send it again, in parts") from None
+            raise ProblemError(408, "the upload stood still or took too long: send it again, in parts") from None
         self._got += len(message.get("body", b""))
         if self._got > self._most:
-            raise UploadError(413, _too_large(self._most))
+            raise ProblemError(413, _too_large(self._most))
         self._ended = message["type"] != "http.request" or not message.get("more_body", False)
         return message
 

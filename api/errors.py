@@ -61,19 +61,11 @@ GONE = 499
 
 
 class ProblemError(Exception):
-    """An error with several lines."""
+    """An error with a line for each problem, where there are several."""
 
-    def __init__(self, status: int, detail: str, errors: list[str]) -> None:
+    def __init__(self, status: int, detail: str, errors: list[str] | None = None) -> None:
         super().__init__(detail)
         self.status, self.errors = status, errors
-
-
-class UploadError(Exception):
-    """An upload that is too long, or does not come; raised by ``receive``."""
-
-    def __init__(self, status: int, detail: str) -> None:
-        super().__init__(detail)
-        self.status = status
 
 
 class BrokenAnswerError(Exception):
@@ -155,8 +147,7 @@ def install_error_handlers(app: FastAPI) -> None:
     async def http(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, HTTPException)
         response = problem(request, error.status_code, str(error.detail))
-        for name, value in (error.headers or {}).items():
-            response.headers[name] = value
+        response.headers.update(error.headers or {})
         return response
 
     async def invalid(request: Request, error: Exception) -> JSONResponse:
@@ -172,13 +163,8 @@ def install_error_handlers(app: FastAPI) -> None:
     async def gone(request: Request, error: Exception) -> Response:
         return Response(status_code=GONE)
 
-    async def upload(request: Request, error: Exception) -> JSONResponse:
-        assert isinstance(error, UploadError)
-        return problem(request, error.status, str(error))
-
     app.add_exception_handler(ClientGoneError, gone)
     app.add_exception_handler(ProblemError, several)
-    app.add_exception_handler(UploadError, upload)
     app.add_exception_handler(MetajudgeError, library)
     app.add_exception_handler(HTTPException, http)
     app.add_exception_handler(RequestValidationError, invalid)

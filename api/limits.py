@@ -1,8 +1,11 @@
 """What the service takes on at once, and how often each caller may ask."""
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+
+from starlette.exceptions import HTTPException
 
 from .keys import Caller
 
@@ -54,6 +57,19 @@ class RateLimit:
         self._per_minute = per_minute
         self._clock = clock
         self._buckets: dict[str, tuple[float, float]] = {}
+
+    def check(self, caller: Caller, what: str) -> None:
+        """Takes a token.
+
+        Args:
+            what: what there was too much of, for the error.
+
+        Raises:
+            HTTPException: 429, there is none; says when to try again.
+        """
+        seconds = self.wait(caller)
+        if seconds:
+            raise HTTPException(429, f"{what}: try again in {seconds:.1f} s", {"Retry-After": str(math.ceil(seconds))})
 
     def wait(self, caller: Caller) -> float:
         """Takes a token; seconds until there is one where there is none, else 0."""

@@ -325,7 +325,7 @@ class Session:
         model = build_agent_model(config, resources, objects, streaming=streaming)
         parameters = parameters_of(config, seed)
         dropped = unused_settings(config, weighted=weighted)
-        return Respondent(agent_name(config, objects), model, parameters, config.weight, dropped)
+        return Respondent(agent_name(config, objects), model, parameters, config.weight if weighted else 1.0, dropped)
 
     def _leave_batches(self) -> None:
         if self._batches is not None:

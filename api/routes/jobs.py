@@ -13,7 +13,6 @@ from metajudge.types import Assessment
 from ..audit import Action
 from ..authorization import owner_for
 from ..deps import CallerDep, ChangesDep, ServiceDep
-from ..errors import RESPONSES
 from ..idempotency import Claim, IdempotencyKey, fingerprint, replay
 from ..panels import Choice
 from ..queue import FIRST_CURSOR, JobStatus, all_results, cursor_of, results_page, seq_of
@@ -21,7 +20,7 @@ from ..schemas import EXAMPLE_JUDGMENT
 from ..service import Service
 from ..uploads import Upload
 
-router = APIRouter(prefix="/v1", tags=["jobs"], responses=RESPONSES)
+router = APIRouter(prefix="/v1", tags=["jobs"])
 
 UPLOAD: dict[str, Any] = {
     "requestBody": {

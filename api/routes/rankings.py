@@ -10,9 +10,8 @@ from metajudge.voting.options import Rule, TieOption, UnrankedOption
 
 from ..deps import ServiceDep
 from ..encoding import plain_json
-from ..errors import RESPONSES
 
-router = APIRouter(prefix="/v1", tags=["rankings"], responses=RESPONSES)
+router = APIRouter(prefix="/v1", tags=["rankings"])
 NameIn = Annotated[str, Field(min_length=1, max_length=200)]
 Group = Annotated[list[NameIn], Field(min_length=1, max_length=60)]
 SEARCH_S = 10.0

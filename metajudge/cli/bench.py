@@ -9,7 +9,7 @@ import typer
 
 from metajudge.cli.bench_reliability import reliability
 from metajudge.cli.fail_under import FailUnderOption, parse_fail_under, tell_missed
-from metajudge.cli.loop import HOW_TO_GO_ON, run_stoppable, say
+from metajudge.cli.loop import run_stoppable, say
 from metajudge.cli.options import (
     AgentOption,
     ConcurrencyOption,
@@ -157,8 +157,8 @@ def benchmark(
     outputs.write(lambda: findings.model_dump_json(indent=2) + "\n", lambda: reporting.report_of(findings))
     missed = tell_missed(import_module("metajudge.benchmarks.bars").reached_by(bars, findings))
     counts = asking.counts_of(results, work.source.rejects)
-    if counts.end in HOW_TO_GO_ON:
-        typer.echo(HOW_TO_GO_ON[counts.end])
+    if counts.end.next_step is not None:
+        typer.echo(counts.end.next_step)
     raise typer.Exit(exit_code(counts, strict=strict, bar_missed=missed))
 
 

@@ -2,11 +2,12 @@
 
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from metajudge.cli.loop import HOW_TO_GO_ON, run_stoppable, say
+from metajudge.clashes.run import ClashTotals
+from metajudge.cli.loop import run_stoppable, say
 from metajudge.cli.options import (
     ConcurrencyOption,
     ConfigOption,
@@ -23,6 +24,9 @@ from metajudge.cli.sending import BudgetUsdOption
 from metajudge.errors import InputError
 from metajudge.report.text import table_to_text
 from metajudge.runs.exit_codes import exit_code
+from metajudge.runs.loop import Stop
+from metajudge.runs.progress import Progress
+from metajudge.session import Session
 
 
 @takes("outputs", Outputs)
@@ -95,7 +99,7 @@ def reliability(
     study = studying.Study(
         pairs=studying.read_pairs(data, sample=sample, limit=limit),
         panel=panel_from(config, judge),
-        criteria=None if criteria_model is None else panel_from(None, [criteria_model]),
+        criteria_model=criteria_model,
         protocol=protocol,
         seed=seed,
     )
@@ -106,17 +110,28 @@ def reliability(
     if dry_run:
         typer.echo(study.price())
         return
-    where = store_path(store)
-    done = run_stoppable(
-        lambda stop: study.run(records, where, concurrency=concurrency, budget_usd=budget_usd, stop=stop, say=say)
+    session = Session(
+        panel=study.panel,
+        store=store_path(store),
+        command="bench reliability",
+        notify=say,
+        concurrency=concurrency,
+        budget_usd=budget_usd,
     )
+    totals = ClashTotals(bad_lines=len(study.pairs.rejects))
+
+    async def asked(stop: Stop) -> Any:
+        async with session:
+            with Progress(totals, session.meter, runs * len(study.pairs.items)) as progress:
+                return await study.run(session, records, totals=totals, stop=stop, update=progress.update)
+
+    done = run_stoppable(asked)
     _write(done.records, f"{data} ({study.pairs.kind})", outputs, protocol, done.third)
     if records is not None:
         typer.echo(f"Written: {records} (every attempt; the same command continues from it)")
-    counts = studying.counts_of(done, len(study.pairs.rejects))
-    if counts.end in HOW_TO_GO_ON:
-        typer.echo(HOW_TO_GO_ON[counts.end])
-    raise typer.Exit(exit_code(counts, strict=strict))
+    if totals.end.next_step is not None:
+        typer.echo(totals.end.next_step)
+    raise typer.Exit(exit_code(totals.counts, strict=strict))
 
 
 def _write(records: list[object], source: str, outputs: Outputs, protocol: object = None, third: object = None) -> None:

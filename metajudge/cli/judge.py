@@ -11,24 +11,21 @@ import orjson
 import typer
 
 from metajudge.cli.estimates import print_estimate
-from metajudge.cli.inputs import AS_THEY_ARE, Reading, reads_judgments
+from metajudge.cli.inputs import Reading, reads_judgments
 from metajudge.cli.judge_report import print_report
 from metajudge.cli.loop import run, say, stop_on_interrupt
-from metajudge.cli.options import JsonOption, StoreOption, panel_from, refuse_bad_lines, store_path
-from metajudge.cli.sending import (
-    DEFAULT_POLL_S,
-    BatchLiveBelowOption,
-    BatchOption,
-    BatchPollOption,
-    BatchSizeOption,
-    BatchWaitOption,
-    BudgetCallsOption,
-    BudgetFileOption,
-    BudgetTokensOption,
-    BudgetUsdOption,
-    batches_of,
-    budget_of,
+from metajudge.cli.options import (
+    ConcurrencyOption,
+    DryRunOption,
+    JsonOption,
+    SeedOption,
+    StoreOption,
+    panel_from,
+    refuse_bad_lines,
+    store_path,
+    takes,
 )
+from metajudge.cli.sending import Sending
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.judging.estimate import estimate_judging
 from metajudge.judging.grading import Grading
@@ -65,6 +62,7 @@ class Orders(StrEnum):
 
 
 @reads_judgments
+@takes("sending", Sending)
 def judge(
     inputs: Annotated[
         list[str],
@@ -102,22 +100,13 @@ def judge(
     ] = None,
     limit: Annotated[int | None, typer.Option(help="Judge only the first N items.", min=1)] = None,
     store: StoreOption = None,
-    concurrency: Annotated[int, typer.Option(help="Calls in flight at most.", min=1)] = 64,
-    budget_usd: BudgetUsdOption = None,
-    budget_calls: BudgetCallsOption = None,
-    budget_tokens: BudgetTokensOption = None,
-    budget_file: BudgetFileOption = None,
-    batch: BatchOption = False,
-    batch_wait: BatchWaitOption = None,
-    batch_live_below: BatchLiveBelowOption = 0,
-    batch_size: BatchSizeOption = None,
-    batch_poll: BatchPollOption = DEFAULT_POLL_S,
-    seed: Annotated[int | None, typer.Option(help="Sent to models that take one, and recorded.")] = None,
+    concurrency: ConcurrencyOption = 64,
+    seed: SeedOption = None,
     as_json: JsonOption = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Estimate calls, tokens and dollars; send nothing.")
-    ] = False,
-    reading: Reading = AS_THEY_ARE,
+    dry_run: DryRunOption = False,
+    *,
+    sending: Sending,
+    reading: Reading,
 ) -> None:
     """Judge pairs of responses, or grade them: each judge answers the question itself, then judges.
 
@@ -145,12 +134,10 @@ def judge(
         _print_estimate(panel, source, asked, as_json)
         return
     where = store_path(store)
-    batches = batches_of(
-        where, batch, wait_s=batch_wait, live_below=batch_live_below, size=batch_size, poll_s=batch_poll
-    )
+    batches = sending.batches(where)
     rejects = source.rejects
     totals = JudgeTotals(items=source.items, bad_lines=len(rejects))
-    with contextlib.closing(budget_of(budget_usd, budget_calls, budget_tokens, budget_file)) as budget:
+    with contextlib.closing(sending.budget()) as budget:
         session = Session(
             panel=panel,
             store=where,

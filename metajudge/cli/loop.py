@@ -15,13 +15,6 @@ from metajudge.runs.loop import RunEnd, Stop
 
 T = TypeVar("T")
 
-HOW_TO_GO_ON = {
-    RunEnd.INTERRUPTED: "Interrupted. Give the same command again to go on from here.",
-    RunEnd.PENDING: "Batches are with their provider. Give the same command again to collect them and go on.",
-    RunEnd.BUDGET: "The budget is reached. Give the same command with a larger budget to go on from here.",
-}
-"""What is printed where a run stopped before its end."""
-
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import orjson
 import typer
 
 from metajudge.cli.boundary import keeps_state_in
@@ -72,6 +73,11 @@ def takes(argument: str, group: type) -> Callable[[Command], Command]:
         return grouped
 
     return with_options
+
+
+def echo_json(data: object, *, indent: bool = False) -> None:
+    """Prints plain data as one JSON document."""
+    typer.echo(orjson.dumps(data, option=orjson.OPT_INDENT_2 if indent else None).decode())
 
 
 def panel_from(

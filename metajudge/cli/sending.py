@@ -2,14 +2,16 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from metajudge.providers.batch_queue import BatchSettings
 from metajudge.providers.budget import Budget
 from metajudge.providers.shared_budget import open_budget
 from metajudge.types.location import StoreLocation
+
+if TYPE_CHECKING:
+    from metajudge.providers.batch_queue import BatchSettings
 
 BudgetUsdOption = Annotated[float | None, typer.Option(help="Stop before spending more than this.")]
 BudgetCallsOption = Annotated[
@@ -74,7 +76,7 @@ def batches_of(
     live_below: int = 0,
     size: int | None = None,
     poll_s: float = DEFAULT_POLL_S,
-) -> BatchSettings | None:
+) -> "BatchSettings | None":
     """How batches are made, None where calls are made live.
 
     Raises:
@@ -86,6 +88,8 @@ def batches_of(
         if useless:
             raise typer.BadParameter(f"{', '.join(useless)} is about batches: add --batch, or leave it out")
         return None
+    from metajudge.providers.batch_queue import BatchSettings  # imports much that a live run does not need
+
     return BatchSettings(
         folder=batch_folder(store),
         wait_s=wait_s,
@@ -120,7 +124,7 @@ class Sending:
         """The budget; see :func:`budget_of`."""
         return budget_of(self.budget_usd, self.budget_calls, self.budget_tokens, self.budget_file)
 
-    def batches(self, store: StoreLocation) -> BatchSettings | None:
+    def batches(self, store: StoreLocation) -> "BatchSettings | None":
         """How batches are made; see :func:`batches_of`."""
         return batches_of(
             store,

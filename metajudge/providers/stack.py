@@ -3,7 +3,7 @@
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -34,7 +34,7 @@ def _no_key(spec: AgentSpec) -> str | None:
     return None
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class Resources:
     """What the models of one run share; close it when the run is over (``async with`` does).
 
@@ -66,44 +66,32 @@ class Resources:
     http_client: "HttpClientFactory | None" = None
     meter: Meter = field(default_factory=Meter)
     notices: Notices = field(default_factory=Notices)
-    _local_servers: "LocalServers | None" = None
-    _shared_limits: Limits | None = None
-    _clients: "ClientPool | None" = None
     _negotiations: "dict[tuple[Endpoint, str], Negotiation]" = field(default_factory=dict)
-    _rng: random.Random | None = None
 
-    @property
+    @cached_property
     def shared_limits(self) -> Limits:
         """One set of limits for all models."""
-        if self._shared_limits is None:
-            one_by_one = {Endpoint("openai", PROVIDERS[LOCAL].base_url): LimitSettings(per_endpoint=1)}
-            self._shared_limits = Limits(self.limits, {**one_by_one, **self.endpoint_limits})
-        return self._shared_limits
+        one_by_one = {Endpoint("openai", PROVIDERS[LOCAL].base_url): LimitSettings(per_endpoint=1)}
+        return Limits(self.limits, {**one_by_one, **self.endpoint_limits})
 
-    @property
+    @cached_property
     def rng(self) -> random.Random:
         """Source of the retries' jitter."""
-        if self._rng is None:
-            self._rng = random.Random(self.seed)
-        return self._rng
+        return random.Random(self.seed)
 
-    @property
+    @cached_property
     def clients(self) -> "ClientPool":
         """One HTTP client per endpoint, opened when the first call is made."""
-        if self._clients is None:
-            from metajudge.providers.client import ClientPool
+        from metajudge.providers.client import ClientPool
 
-            self._clients = ClientPool(self.limits.concurrency, self.http_client)
-        return self._clients
+        return ClientPool(self.limits.concurrency, self.http_client)
 
-    @property
+    @cached_property
     def local_servers(self) -> "LocalServers":
         """One server a model file, started when it is first asked."""
-        if self._local_servers is None:
-            from metajudge.providers.local_server import LocalServers
+        from metajudge.providers.local_server import LocalServers
 
-            self._local_servers = LocalServers()
-        return self._local_servers
+        return LocalServers()
 
     def negotiation(self, spec: AgentSpec, name: str | None = None) -> "Negotiation":
         """What is known about a model at an endpoint, shared by the agents that use it.
@@ -125,12 +113,10 @@ class Resources:
 
     async def aclose(self) -> None:
         """Closes all connections and ends local servers; harmless when repeated."""
-        servers, self._local_servers = self._local_servers, None
-        if servers is not None:
-            await servers.aclose()
-        clients, self._clients = self._clients, None
-        if clients is not None:
-            await clients.aclose()
+        for name in ("local_servers", "clients"):
+            opened = self.__dict__.pop(name, None)
+            if opened is not None:
+                await opened.aclose()
 
     async def __aenter__(self) -> Self:
         return self

@@ -1,6 +1,7 @@
 """metajudge's own format: one judgment a line (``metajudge schema judgment`` prints its JSON Schema)."""
 
 import gzip
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -9,7 +10,7 @@ import orjson
 
 from metajudge.errors import InputError
 from metajudge.files.replacing import replacing
-from metajudge.readers.lines import Reject, Source, is_plain
+from metajudge.readers.lines import Reject, Source, is_plain, open_bytes
 from metajudge.readers.reader import Found, each
 from metajudge.readers.tables import JsonLineTable, Table
 from metajudge.types import Judgment
@@ -33,6 +34,16 @@ class JudgmentLines:
         """The file, where it is uncompressed lines and can be read in parts."""
         lines = isinstance(self._table, JsonLineTable) and is_plain(self.source)
         return self.source.path if lines else None
+
+    def count_lines(self) -> int | None:
+        """The lines of the file, without parsing them; None where it is a table of another kind, or damaged."""
+        if not isinstance(self._table, JsonLineTable):
+            return None
+        try:
+            with open_bytes(self.source) as stream:
+                return sum(piece.count(b"\n") for piece in iter(lambda: stream.read(1 << 20), b""))
+        except (EOFError, OSError, zlib.error):
+            return None
 
     def read(self) -> Iterator[Found | Reject]:
         for found in each(self.source, self._table.rows(), lambda line: Judgment.model_validate(line.data)):

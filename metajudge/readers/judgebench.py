@@ -64,17 +64,11 @@ class _Recorded:
 class GameRow(JudgmentRow):
     """A line of the folder's judgments file; label, decision and verdict are in the order shown."""
 
-    judge_model: str
     judge_prompt: str = STANDARD_PROMPT
     order: Literal["AB", "BA"]
-    decision: str | None
     verdict: str | None = None
-    label: str | None = None
-    judgment_text: str | None = None
     dataset: str | None = None
-    subset: str | None = None
     source_repo: str | None = None
-    has_explanation: bool | None = None
 
 
 def is_game(record: dict[str, Any]) -> bool:

@@ -45,9 +45,15 @@ class _PairRow(BenchmarkLine):
 
 
 class JudgmentRow(BenchmarkLine):
-    """What every judgment line of the layout has."""
+    """What every judgment line of the layout has; label and decision are in the order shown."""
 
     item_id: str
+    judge_model: str
+    decision: str | None
+    label: str | None = None
+    judgment_text: str | None = None
+    subset: str | None = None
+    has_explanation: bool | None = None
 
 
 R = TypeVar("R", bound=JudgmentRow)

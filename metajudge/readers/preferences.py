@@ -217,25 +217,20 @@ def _battles(name: str, arena: bool, models: Mapping[str, str] | None) -> Prefer
 def _excluded(battle: _Battle, arena: bool, models: Mapping[str, str] | None) -> str:
     """Why a row is left out; empty where it is taken."""
     one, other = battle.conversation_a, battle.conversation_b
-    if battle.winner not in _WINNERS:
-        return "without a clear winner"
-    if battle.model_a == battle.model_b:
-        return "of a model against itself"
-    if battle.turn != 1:
-        return "not of turn 1"
-    if min(len(one), len(other)) < 2 or one[0].content != other[0].content:
-        return "whose conversations do not begin with one question and two answers"
-    if not arena:
-        return ""
-    if not battle.anony:
-        return "not anonymous"
-    if (battle.language or "").lower() not in _ENGLISH:
-        return "not English"
-    if models is not None and not {battle.model_a, battle.model_b} <= set(models):
-        return "of models outside the list"
-    if min(len(one[1].content), len(other[1].content)) < MIN_CHARACTERS:
-        return f"with fewer than {MIN_CHARACTERS} characters in a response"
-    return ""
+    paired = min(len(one), len(other)) > 1 and one[0].content == other[0].content
+    shortest = min(len(one[1].content), len(other[1].content)) if paired else 0
+    outside = models is not None and not {battle.model_a, battle.model_b} <= set(models)
+    reasons = {
+        "without a clear winner": battle.winner not in _WINNERS,
+        "of a model against itself": battle.model_a == battle.model_b,
+        "not of turn 1": battle.turn != 1,
+        "whose conversations do not begin with one question and two answers": not paired,
+        "not anonymous": arena and not battle.anony,
+        "not English": arena and (battle.language or "").lower() not in _ENGLISH,
+        "of models outside the list": arena and outside,
+        f"with fewer than {MIN_CHARACTERS} characters in a response": arena and shortest < MIN_CHARACTERS,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")
 
 
 def _flat(name: str) -> Preferences:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Floats
-from metajudge.stats.estimate import check_confidence, normal_quantile
+from metajudge.stats.estimate import Estimate, check_confidence, normal_quantile
 
 SEED = 20_260_101
 RESAMPLES = 10_000
@@ -30,7 +30,7 @@ WILSON = "wilson"
 
 
 @dataclass(frozen=True, slots=True)
-class ClusteredProportion:
+class ClusteredProportion(Estimate):
     """A proportion with an interval by cluster.
 
     Attributes:
@@ -45,15 +45,9 @@ class ClusteredProportion:
         method: how the interval was made: :data:`BOOTSTRAP`, :data:`WILSON_EFFECTIVE` or :data:`WILSON`.
     """
 
-    estimate: float
-    low: float
-    high: float
     successes: int
-    n: int
     clusters: int
     effective_n: float
-    confidence: float
-    method: str
 
 
 @dataclass(slots=True)
@@ -123,7 +117,7 @@ def clustered_proportion(success: ArrayLike, clusters: ArrayLike, confidence: fl
         by_t = robust * _t_discount(len(names), confidence) if len(names) > 1 and 0 < share < 1 else alike
         effective, method = max(1.0, min(by_t, alike)), WILSON_EFFECTIVE
     low, high = _resampled(hits, sizes, confidence) if method == BOOTSTRAP else _wilson(share, effective, confidence)
-    return ClusteredProportion(share, low, high, successes, n, len(names), effective, confidence, method)
+    return ClusteredProportion(share, low, high, n, confidence, method, successes, len(names), effective)
 
 
 def _robust_number(hits: Floats, sizes: Floats) -> float:

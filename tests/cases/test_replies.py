@@ -6,7 +6,6 @@ import jsonschema
 import pytest
 
 from metajudge.agents import ReplyProblemsError
-from metajudge.cases.quotes import is_quoted
 from metajudge.cases.replies import case_schema, fields_of, parse_case_reply
 from metajudge.decision import case_rubric, load_policy
 from tests.doubles.cases import RELEVANCE, reply
@@ -88,22 +87,3 @@ def test_null_is_for_optional_criteria_alone_and_not_for_all_of_them():
     assert one["traceability"].confidence is None
     nothing = reply(dict.fromkeys(RELEVANCE, (None, None)))
     assert problems(nothing, optional) == ["every criterion is marked as not applicable: at least one must be scored"]
-
-
-@pytest.mark.parametrize(
-    ("quote", "found"),
-    [
-        ("Stock lasts 14 days", True),
-        ("stock LASTS\n  14 days.", True),
-        ("“Stock lasts 14 days”", True),
-        ("Stock lasts ... the flood 21", True),
-        ("the flood 21 … Stock lasts", False),
-        ("Stock lasts 15 days", False),
-        ("Stock 14 days", False),
-        ("", False),
-        ("...", False),
-        ("—", False),
-    ],
-)
-def test_quotes_are_looked_up_word_for_word(quote, found):
-    assert is_quoted(quote, "Stock lasts 14 days and the flood 21.") is found

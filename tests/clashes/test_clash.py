@@ -6,17 +6,14 @@ import pytest
 
 from metajudge.clashes.clash import Clash, Judge, Place, evaluate, voter_name
 from metajudge.clashes.judgments import judgments_of_clash
-from metajudge.clashes.record import ClashRecord, recount
-from metajudge.clashes.reviews import wants_person
+from metajudge.clashes.record import recount
 from metajudge.clashes.standings import standings
 from metajudge.errors import ConfigurationError, FailureKind, ModelTimeoutError, RefusedError
 from metajudge.judging.answers import Candidate
-from metajudge.judging.blinding import blind
 from metajudge.providers.scripted import ScriptedModel
-from metajudge.types import Ranking, Reply
+from metajudge.types import Reply
+from tests.clashes.evaluations import LONG, SHORT, one
 from tests.doubles.ranking import fails, panel, question, ranks_by, reply, says, shown
-
-LONG, SHORT = len, lambda text: -len(text)
 
 
 def answers(text, name="m", **options):
@@ -27,30 +24,6 @@ def generated(*pairs, **options):
     """A clash whose candidates give these texts, observed by themselves where asked to."""
     candidates = tuple(Candidate(name, model) for name, model in pairs)
     return Clash(candidates=candidates, **options)
-
-
-async def one(item, clash, **options):
-    (record,) = await evaluate(item, clash, **options)
-    return ClashRecord.model_validate_json(record.model_dump_json())
-
-
-async def test_the_verdict_can_be_recomputed_by_hand_from_the_stored_record():
-    record = await one(question(), panel(ranks_by(LONG), ranks_by(LONG), ranks_by(SHORT)))
-    points = {"x": 0, "y": 0}
-    for vote in record.votes:
-        assert {vote.label_map[label] for label in vote.label_map} == {"x", "y"}
-        for place, group in enumerate(vote.ranking.groups, start=1):
-            points[group[0]] += 2 - place
-    assert points == record.tally.scores == {"x": 2, "y": 1}
-    assert (record.status, record.winner) == ("ok", "x")
-    assert recount(record) == record.tally
-
-
-async def test_labels_can_be_drawn_again_from_the_record_alone():
-    record = await one(question(x="1", y="22", z="333"), panel(*(ranks_by(LONG) for _ in range(3)), seed=9))
-    for vote in record.votes:
-        drawn = blind(record.answered, seed=record.seed, evaluation=record.evaluation, judge=vote.judge)
-        assert drawn.label_map == vote.label_map
 
 
 class TestErrorsOfTheStudy:
@@ -279,40 +252,3 @@ class TestRepeatsAndAttempts:
         assert Place().key(changed, panel(ranks_by(LONG))) not in keys
         swapped = question(y="short", x="long answer")
         assert Place().key(swapped, panel(ranks_by(LONG))) in keys
-
-
-async def test_rankings_become_judgments_by_the_labels_the_judge_saw():
-    record = await one(
-        question(x="xx", y="y", z="zzz"), panel(ranks_by(LONG), says("no"), fails(ModelTimeoutError("l")))
-    )
-    first, second = judgments_of_clash(record)
-    assert first.verdict == Ranking((("z",), ("x",), ("y",)))
-    assert first.order == record.votes[0].order
-    assert first.labels == ("A0", "A1", "A2")
-    assert (second.verdict, second.no_verdict) == (None, record.votes[1].failure.message)
-    assert first.item.responses == {"x": "xx", "y": "y", "z": "zzz"}
-
-
-class TestNobodyAgreesAlone:
-    async def test_one_judge_is_not_unanimous_and_the_record_says_why(self):
-        record = await one(question(x="a long answer", y="b"), panel(ranks_by(LONG)))
-        assert record.winner == "x"
-        assert (record.tally.unanimous, record.tally.triage) == (False, "escalate")
-        assert record.tally.why == "one voter cannot agree with itself"
-        assert recount(record) == record.tally
-
-    async def test_the_same_model_under_two_names_is_one_voter(self):
-        clash = Clash(judges=(Judge("j", ranks_by(LONG, name="m")), Judge("k", ranks_by(LONG, name="m"))))
-        record = await one(question(x="a long answer", y="b"), clash)
-        assert record.tally.independent == 1
-        assert record.tally.triage == "escalate"
-        assert recount(record) == record.tally
-
-    async def test_a_record_of_an_earlier_version_loses_the_unanimity_of_one(self):
-        data = (await one(question(x="a long answer", y="b"), panel(ranks_by(LONG)))).model_dump(mode="json")
-        del data["tally"]["independent"], data["blinding"]
-        data["tally"] |= {"unanimous": True, "triage": "accept", "why": None}
-        record = ClashRecord.model_validate(data)
-        assert (record.tally.unanimous, record.tally.triage) == (False, "escalate")
-        assert record.tally.why == "one voter cannot agree with itself"
-        assert wants_person(record)

@@ -2,10 +2,9 @@
 
 import pytest
 
-from metajudge.feedback.cases import Direction
 from metajudge.feedback.metrics import metrics, metrics_by
 from metajudge.stats.intervals import wilson
-from tests.doubles.decided_cases import case, said
+from tests.doubles.decided_cases import case
 
 CASES = [
     *[case(f"a{i}", "APPROVE", right=i != 0) for i in range(20)],  # 1 of 20 wrongly approved
@@ -64,27 +63,6 @@ def test_repeated_questions_are_resampled_together():
 def test_groups():
     found = metrics_by([case("a", judge="owl"), case("b", judge="wren", right=False), case("c")], lambda one: one.judge)
     assert {name: one["false_approve_rate"].value for name, one in found.items()} == {"owl": 0.0, "wren": 1.0}
-
-
-@pytest.mark.parametrize(
-    ("action", "right", "direction"),
-    [
-        ("APPROVE", False, Direction.TOO_LENIENT),
-        ("REJECT", True, Direction.TOO_STRICT),
-        ("REVIEW", True, Direction.NEEDLESS_REVIEW),
-        ("APPROVE", True, None),
-        ("REJECT", False, None),
-        ("REVIEW", False, None),
-        ("APPROVE", None, None),
-    ],
-)
-def test_disagreements_go_both_ways(action, right, direction):
-    assert case(action=action, right=right).disagreement is direction
-
-
-def test_a_modified_case_needed_its_review():
-    one = case("v", "REVIEW", right=None, decisions=(said("v", "modify", scores={"accuracy": 2.0}),))
-    assert one.review_was_needed is True
 
 
 def test_no_error_among_a_few_audited_approvals_is_not_certainty():

@@ -10,7 +10,7 @@ import pytest
 from metajudge.errors import AuthError, BudgetExceeded, ModelTimeoutError
 from metajudge.judging.blinding import blind
 from metajudge.judging.ranking import ranking_request
-from metajudge.peers.domains import ALIASES, DOMAINS, criteria_for
+from metajudge.peers.domains import DOMAINS
 from metajudge.peers.protocol import (
     answer_key,
     answer_question,
@@ -26,7 +26,11 @@ from metajudge.providers.scripted import ScriptedModel
 from metajudge.readers.questions import Question
 
 QUESTION = Question(id="q1", question="What is 2 + 2?")
+
+
 LEAKING = {"alpha": "As GPT-4 by OpenAI I say 4.", "beta": "I am Claude from Anthropic: 5", "gamma": "4"}
+
+
 ANSWERS = {"alpha": "As alpha-model I say 4.", "beta": "5", "gamma": ""}
 
 
@@ -151,23 +155,6 @@ class TestKeys:
     def test_a_time_out_changes_no_answer_and_no_key(self):
         patient = peer(parameters=Parameters(timeout_s=1.0))
         assert ballot_key(QUESTION, ANSWERS, patient, 0) == ballot_key(QUESTION, ANSWERS, peer(), 0)
-
-
-class TestDomains:
-    @pytest.mark.parametrize(
-        ("given", "name"), [("Creative Writing", "writing"), ("IFEval", "instruction"), ("MATH", "math")]
-    )
-    def test_other_names(self, given, name):
-        assert criteria_for(given) == (name, DOMAINS[name])
-
-    @pytest.mark.parametrize("given", [None, "astrology", ""])
-    def test_no_criteria_for_no_domain_or_another_one(self, given):
-        assert criteria_for(given) == (None, ())
-
-    def test_every_alias_leads_somewhere_and_weights_sum_to_one(self):
-        assert set(ALIASES.values()) <= set(DOMAINS)
-        for criteria in DOMAINS.values():
-            assert sum(one.weight for one in criteria) == pytest.approx(1)
 
 
 class TestIdentities:

@@ -5,22 +5,14 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metajudge.providers.batch_anthropic import AnthropicBatches
-from metajudge.providers.batch_openai import OpenAIBatches
-from metajudge.providers.batch_protocol import BatchAnswer, Ending
+from metajudge.providers.batch_protocol import Ending
 from metajudge.providers.batch_results import read_results
-
-OPENAI = OpenAIBatches(None)
-ANTHROPIC = AnthropicBatches(None)
+from tests.providers.batch_lines import ANTHROPIC, OPENAI
 
 
 def openai_line(name, body="fine", status=200):
     response = {"status_code": status, "request_id": "r", "body": body}
     return json.dumps({"id": "x", "custom_id": name, "response": response, "error": None}).encode() + b"\n"
-
-
-def anthropic_line(name, **result):
-    return json.dumps({"custom_id": name, "result": result}).encode() + b"\n"
 
 
 def test_answers_are_matched_by_id_whatever_their_order_or_file():
@@ -51,24 +43,6 @@ def test_what_no_line_mentions_ended_as_the_batch_did():
     assert read_results([], "a", OPENAI.read, Ending.EXPIRED).answers["a"].ending is Ending.EXPIRED
 
 
-def test_openais_errors_keep_their_status_and_reason():
-    expired = {"custom_id": "a", "response": None, "error": {"code": "batch_expired", "message": "late"}}
-    broken = {"custom_id": "a", "response": None, "error": {"code": "other", "message": "oh"}}
-    assert OPENAI.read(expired) == ("a", BatchAnswer(None, ending=Ending.EXPIRED))
-    assert OPENAI.read(broken)[1].status == 500
-    assert OPENAI.read({"custom_id": "a"}) is None
-    assert OPENAI.read({"response": {"status_code": 200}}) is None
-
-
-def test_anthropics_errors_get_the_status_they_have_live():
-    for kind, status in (("invalid_request_error", 400), ("overloaded_error", 529), ("new_error", 500)):
-        error = {"type": "error", "error": {"type": kind, "message": "m"}}
-        line = json.loads(anthropic_line("a", type="errored", error=error))
-        assert ANTHROPIC.read(line)[1].status == status
-    assert ANTHROPIC.read(json.loads(anthropic_line("a", type="canceled")))[1].ending is Ending.CANCELED
-    assert ANTHROPIC.read(json.loads(anthropic_line("a", type="unheard_of"))) is None
-
-
 @given(st.binary(max_size=300), st.sampled_from([OPENAI, ANTHROPIC]))
 def test_no_bytes_make_an_answer_out_of_thin_air_or_crash(content, service):
     found = read_results([content], ["a"], service.read)
@@ -76,7 +50,11 @@ def test_no_bytes_make_an_answer_out_of_thin_air_or_crash(content, service):
 
 
 WORDS = ["a", "b", "succeeded", "errored", "expired", "canceled", "batch_expired", ""]
+
+
 KEYS = ["custom_id", "response", "error", "result", "type", "status_code", "body", "message", "code"]
+
+
 ANY_JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.sampled_from(WORDS),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner),

@@ -1,34 +1,10 @@
-import gzip
 from fractions import Fraction
 
 import pytest
 
 from metajudge.errors import InputError
 from metajudge.readers.ranking_files import read_ranking_file
-from metajudge.readers.rankings import ranking_from_text, weight_of
-
-PREFLIB = """# FILE NAME: 00001-00000001.toc
-# DATA TYPE: toc
-# NUMBER ALTERNATIVES: 3
-# NUMBER VOTERS: 5
-# ALTERNATIVE NAME 1: Apple pie
-# ALTERNATIVE NAME 2: Bread, with salt
-# ALTERNATIVE NAME 3: Cake
-3: 1,{2,3}
-2: 3,2,1
-"""
-
-
-def written(tmp_path, name, text):
-    path = tmp_path / name
-    path.write_text(text, "utf-8")
-    return path
-
-
-def rankings(path):
-    found = read_ranking_file(path)
-    assert not found.rejects, found.rejects[0]
-    return [ballot.ranking for ballot in found.ballots]
+from tests.readers.ranking_texts import rankings, written
 
 
 def test_a_bare_list_a_line_is_a_ballot_as_the_python_functions_take_it(tmp_path):
@@ -94,100 +70,6 @@ def test_bad_lines_are_left_out_with_reasons_not_guessed(tmp_path):
         assert part in reason
 
 
-def test_csv_with_a_ranking_a_row(tmp_path):
-    path = written(tmp_path, "b.csv", "voter,weight,ranking\nx,2,b > a=c\ny,,a>b\n")
-    assert rankings(path) == [(("b",), ("a", "c")), (("a",), ("b",))]
-    assert [ballot.weight for ballot in read_ranking_file(path).ballots] == [2, 1]
-
-
-def test_csv_with_a_column_a_candidate_has_lower_ranks_first_and_empty_cells_unranked(tmp_path):
-    path = written(tmp_path, "b.csv", "judge,a,b,c\nx,2,1,10\ny,1,1,\nz,,,3\n")
-    assert rankings(path) == [(("b",), ("a",), ("c",)), (("a", "b"),), (("c",),)]
-    assert read_ranking_file(path).candidates == ("a", "b", "c")
-
-
-def test_csv_with_a_place_a_row(tmp_path):
-    path = written(tmp_path, "b.csv", "voter,candidate,rank\nx,a,2\ny,a,1\nx,b,1\ny,b,1\n")
-    assert rankings(path) == [(("b",), ("a",)), (("a", "b"),)]
-
-
-def test_tsv_and_gzip_and_a_byte_order_mark(tmp_path):
-    path = tmp_path / "b.tsv.gz"
-    path.write_bytes(gzip.compress(b"\xef\xbb\xbfvoter\tranking\nx\ta > b\n"))
-    assert rankings(path) == [(("a",), ("b",))]
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("voter,candidate,rank\nx,a,1\nx,a,2\n", "ranks a candidate twice"),
-        ("voter,candidate,rank,weight\nx,a,1,1\nx,b,2,3\n", "different weights"),
-        ("a,b\n1,first\n", "the rank is 'first'"),
-        ("a,b\n,\n1\n", "the row has 1 cells, the header 2"),
-        ("voter,ranking\nx,a > a\n", "'a' twice"),
-        ("candidate,rank\na,1\n", "need a column that names the voter"),
-        ("voter,score\nx,1\n", "make no ballots"),
-        ("a,a\n1,2\n", "a name of its own"),
-        ("", "is empty"),
-    ],
-)
-def test_csv_that_holds_no_ballot_says_why(tmp_path, text, message):
-    with pytest.raises(InputError, match=message):
-        read_ranking_file(written(tmp_path, "b.csv", text))
-
-
-def test_preflib_names_counts_ties_and_commas_in_names(tmp_path):
-    found = read_ranking_file(written(tmp_path, "x.toc", PREFLIB))
-    assert not found.rejects
-    assert found.format == "preflib"
-    assert found.candidates == ("Apple pie", "Bread, with salt", "Cake")
-    assert [ballot.ranking for ballot in found.ballots] == [
-        (("Apple pie",), ("Bread, with salt", "Cake")),
-        (("Cake",), ("Bread, with salt",), ("Apple pie",)),
-    ]
-    assert [ballot.weight for ballot in found.ballots] == [3, 2]
-
-
-def test_preflib_is_known_by_its_content_and_in_its_former_format(tmp_path):
-    assert read_ranking_file(written(tmp_path, "x.txt", PREFLIB)).format == "preflib"
-    former = "3\n1,Apple\n2,Bread\n3,Cake\n5,5,2\n3,1,{2,3}\n2,3\n"
-    found = read_ranking_file(written(tmp_path, "x.toi", former))
-    assert [ballot.ranking for ballot in found.ballots] == [(("Apple",), ("Bread", "Cake")), (("Cake",),)]
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("2: 3,2,1\n", "", "announces 5 voters and holds 3: it may be cut off"),
-        ("2: 3,2,1", "2: 3,2,4", "candidate 4, which the file does not declare"),
-        ("2: 3,2,1", "2: 3,2", "leaves candidates out, and the file is of type toc"),
-        ("2: 3,2,1", "2: 3,2,2,1", "names a candidate twice"),
-        ("2: 3,2,1", "2: 3,{2,1", "groups are written"),
-        ("2: 3,2,1", "many: 3,2,1", "not an order"),
-        ("2: 3,2,1", "0: 3,2,1", "not an order"),
-        ("DATA TYPE: toc", "DATA TYPE: soc", "has ties, and the file is of type soc"),
-    ],
-)
-def test_preflib_orders_that_contradict_the_file_are_rejected(tmp_path, old, new, message):
-    found = read_ranking_file(written(tmp_path, "x.txt", PREFLIB.replace(old, new)))
-    assert message in found.rejects[0].reason
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("nothing of the kind\n", "begins neither with '#'"),
-        ("# DATA TYPE: wmd\n# ALTERNATIVE NAME 1: a\n1: 1\n", "of type 'wmd'"),
-        ("# DATA TYPE: soc\n1: 1\n", "names no candidates"),
-        ("# ALTERNATIVE NAME 1: a\n# ALTERNATIVE NAME 2: a\n1: 1,2\n", "two candidates one name"),
-        ("# ALTERNATIVE NAME 1: a\n", "holds no ballot"),
-    ],
-)
-def test_preflib_that_cannot_be_read(tmp_path, text, message):
-    with pytest.raises(InputError, match=message):
-        read_ranking_file(written(tmp_path, "x.soc", text))
-
-
 def test_files_that_are_no_text(tmp_path):
     with pytest.raises(InputError, match="cannot read"):
         read_ranking_file(tmp_path / "missing.csv")
@@ -195,21 +77,3 @@ def test_files_that_are_no_text(tmp_path):
     path.write_bytes(b"voter,ranking\nx,caf\xe9 > b\n")
     with pytest.raises(InputError, match="not UTF-8"):
         read_ranking_file(path)
-
-
-def test_weights_are_exact():
-    assert weight_of(0.1) == Fraction(1, 10)
-    assert weight_of("2/6") == Fraction(1, 3)
-    for bad in (True, None, "nan", float("inf"), -1, "1/0", []):
-        with pytest.raises(InputError, match="weight"):
-            weight_of(bad)
-
-
-def test_strength_of_a_verdict_does_not_split_places():
-    assert ranking_from_text("a>>b = c") == (("a",), ("b", "c"))
-
-
-@pytest.mark.parametrize("weight", ["1e999999999", "1e-999999999", "1e400"])
-def test_a_weight_with_a_wild_exponent_is_refused_before_it_is_expanded(weight):
-    with pytest.raises(InputError, match="between 1e-100 and 1e100"):
-        weight_of(weight)

@@ -5,7 +5,6 @@ import math
 import re
 import subprocess
 import sys
-from importlib.resources import files
 from pathlib import Path
 
 import jsonschema
@@ -13,36 +12,13 @@ import pytest
 import yaml
 
 from metajudge.errors import RubricError
-from metajudge.rubric import BUILTIN_RUBRICS, Rubric, Scale, list_rubrics, load_rubric, validate_rubric_text
+from metajudge.rubric import BUILTIN_RUBRICS, Rubric, list_rubrics, load_rubric, validate_rubric_text
+from tests.rubric.documents import FOLDER, SCHEMA, SEVEN, criterion, document, read
 
-FOLDER = files("metajudge.rubric_files")
-SCHEMA = json.loads(FOLDER.joinpath("rubric.schema.json").read_text("utf-8"))
-SEVEN = ("accuracy", "logical_soundness", "completeness", "fairness", "relevance", "clarity", "impactfulness")
 SHORT_WEIGHTS = (0.20, 0.20, 0.15, 0.10, 0.15, 0.10, 0.10)
+
+
 LONG_WEIGHTS = (0.25, 0.20, 0.15, 0.10, 0.15, 0.10, 0.05)
-
-
-def document(**changes):
-    """A small valid rubric as data, with top-level fields replaced (None removes)."""
-    data = {
-        "name": "mine",
-        "title": "Mine",
-        "description": "A rubric.",
-        "scale": {"low": 1, "high": 3},
-        "criteria": [criterion("first"), criterion("second")],
-        **changes,
-    }
-    return {key: value for key, value in data.items() if value is not None}
-
-
-def criterion(name, **changes):
-    data = {"name": name, "title": name.title(), "description": "What.", "weight": 1}
-    data = {**data, "levels": {1: "bad", 2: "fair", 3: "good"}, **changes}
-    return {key: value for key, value in data.items() if value is not None}
-
-
-def read(data):
-    return validate_rubric_text(yaml.safe_dump(data, sort_keys=False), "mine.yaml")
 
 
 def as_json(data):
@@ -52,9 +28,6 @@ def as_json(data):
 
 def sentences(text):
     return len(re.findall(r"[.?!](?=\s|$)", text))
-
-
-# Built-in rubrics
 
 
 def test_every_yaml_rubric_is_listed_and_named_after_its_file():
@@ -112,92 +85,6 @@ def test_binary_guides_without_levels():
     assert not any(one.levels for one in rubric.criteria)
 
 
-# Identity
-
-
-def test_digest_changes_with_content_and_weights_in_force_but_not_with_unused_sets():
-    base = read(document())
-    assert len({rubric.digest for rubric in list_rubrics()}) == len(BUILTIN_RUBRICS)
-    assert base.digest == read(document()).digest
-    assert base.digest == read(document(weight_sets={"other": {"first": 3, "second": 1}})).digest
-    assert base.digest != read(document(description="Another.")).digest
-    assert base.digest != read(document(scale={"low": 1, "high": 3, "step": 0.1})).digest
-    assert base.digest != base.with_weights({"first": 3, "second": 1}).digest
-
-
-@pytest.mark.parametrize(
-    ("name", "digest"),
-    [
-        ("short", "4eb959e65059829dd0a141863ff8cee2"),
-        ("long", "66feb7b6e8dd9f0aa8f281cf06b5f5e7"),
-        ("binary", "4e4c49b85292ebd6096961184bc25a74"),
-        ("baseline", "2256a77be76924bd0c376f48ba01f023"),
-    ],
-)
-def test_digests_of_stored_results_stay_as_they_are(name, digest):
-    """A field added to rubrics must not give the rubrics of earlier results another identity."""
-    assert load_rubric(name).digest == digest
-
-
-def test_what_a_rubric_of_cases_asks_for_is_part_of_its_digest():
-    cases = load_rubric("risk_analysis")
-    assert cases.subject == "case"
-    assert cases.digest != cases.model_copy(update={"asks": ()}).digest
-    with pytest.raises(RubricError, match="only a rubric with subject 'case' may ask"):
-        read(document(asks=["confidence"]))
-
-
-def test_weights_that_normalise_alike_give_one_digest():
-    base = read(document())
-    assert base.with_weights({"first": 20, "second": 20}).digest == base.digest
-    assert load_rubric("short", "short").digest == load_rubric("short").digest
-
-
-def test_a_copy_with_other_content_never_keeps_the_old_digest_or_weights():
-    base = read(document())
-    assert base.digest
-    assert base.weights["first"] == 0.5
-    other = base.model_copy(update={"criteria": (base.criteria[0],)})
-    assert other.digest != base.digest
-    assert other.weights == {"first": 1.0}
-
-
-def test_own_weights_are_normalised():
-    rubric = read(document()).with_weights({"second": 1, "first": 3})
-    assert rubric.weights == {"first": 0.75, "second": 0.25}
-
-
-# Scales
-
-
-@pytest.mark.parametrize(
-    ("scale", "points"),
-    [
-        (Scale(), (1, 2, 3, 4, 5)),
-        (Scale(low=0, high=10), tuple(range(11))),
-        (Scale(low=1, high=3, step=0.5), (1, 1.5, 2, 2.5, 3)),
-        (Scale(low=0, high=1, step=0.1), (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)),
-        (Scale(low=-2, high=2), (-2, -1, 0, 1, 2)),
-    ],
-)
-def test_points_of_a_scale(scale, points):
-    assert scale.points == points
-    assert [type(point) for point in scale.points] == [type(point) for point in points]
-    assert all(scale.contains(point) for point in points)
-
-
-def test_contains_only_its_points():
-    scale = Scale(low=0, high=1, step=0.1)
-    assert scale.contains(0.1 + 0.2)
-    assert not scale.contains(0.35)
-    assert not Scale().contains(0)
-    assert not Scale().contains(6)
-    assert not Scale().contains(4.5)
-    assert not Scale().contains(True)
-    assert not Scale().contains(math.nan)
-    assert not Scale().contains(math.inf)
-
-
 def test_a_fine_scale_needs_levels_at_its_ends_only():
     fine = {"low": 0, "high": 10}
     ends = criterion("first", levels={0: "worst", 10: "best", 5: "middling"})
@@ -210,8 +97,6 @@ def test_a_json_file_may_write_level_keys_as_strings():
     rubric = validate_rubric_text(json.dumps(as_json(document())), "mine.json")
     assert rubric == read(document())
 
-
-# Every way to be wrong
 
 WRONG = [
     (document(name=None), "mine.yaml: top level: required field 'name' is missing"),
@@ -312,44 +197,6 @@ def test_all_problems_are_reported_at_once():
     assert [line.split(": ")[1] for line in lines] == ["title", "criteria[0].name", "criteria[0].weight"]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "the file is empty"),
-        ("# only a comment\n", "the file is empty"),
-        ("- a\n- b\n", "a rubric is a mapping with name"),
-        ("just words", "(found 'just words')"),
-        ("name: [unclosed", "not valid YAML"),
-        ("a: 1\n---\nb: 2\n", "not valid YAML"),
-        ("name: a\ntitle: b\nname: c\n", "line 3: key 'name' was already given on line 1"),
-        ("criteria:\n- {name: a, weight: 1, weight: 2}\n", "line 2: key 'weight' was already given on line 2"),
-        ("criteria:\n- levels:\n    1: a\n    1: b\n", "line 4: key '1' was already given on line 3"),
-        ("name: !!python/object/apply:os.system ['true']\n", "not valid YAML: could not determine a constructor"),
-        ("? [a, b]\n: 1\n", "mine.yaml: "),
-        ("a: &x [*x]\n", "mine.yaml: "),
-        ("[" * 3000, "mine.yaml: "),
-        ("name: 2024-99-99\n", "mine.yaml: "),
-        ("name: \x00\n", "not valid YAML"),
-    ],
-)
-def test_text_that_is_no_rubric_is_refused(text, message):
-    with pytest.raises(RubricError) as raised:
-        validate_rubric_text(text, "mine.yaml")
-    assert message in str(raised.value)
-    assert len(str(raised.value)) < 2000
-
-
-def test_nested_aliases_do_not_blow_up_the_message():
-    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
-    lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 12)]
-    with pytest.raises(RubricError) as raised:
-        validate_rubric_text("\n".join([*lines, "name: *a11", "title: *a11"]), "bomb.yaml")
-    assert len(str(raised.value)) < 5000
-
-
-# Finding rubrics
-
-
 def test_an_unknown_name_lists_the_known_ones_and_close_matches():
     with pytest.raises(RubricError, match=r"unknown rubric 'shrot'; built in are short, long, .*did you mean short\?"):
         load_rubric("shrot")
@@ -370,56 +217,6 @@ def test_a_path_is_taken_as_one_even_where_a_built_in_rubric_has_the_name(tmp_pa
     assert load_rubric(Path("short")).name == load_rubric("./short").name == "mine"
 
 
-def test_a_file_that_cannot_be_read_is_named(tmp_path):
-    with pytest.raises(RubricError, match=r"none\.yaml: cannot read the rubric: No such file"):
-        load_rubric(tmp_path / "none.yaml")
-    with pytest.raises(RubricError, match="cannot read the rubric"):
-        load_rubric(tmp_path)
-    with pytest.raises(RubricError, match="cannot read the rubric"):
-        load_rubric("a\0b.yaml")
-
-
-def test_a_file_that_is_not_utf8_is_named_with_the_byte(tmp_path):
-    path = tmp_path / "latin.yaml"
-    path.write_bytes("name: caf\u00e9".encode("latin-1"))
-    with pytest.raises(RubricError, match=r"latin\.yaml: not UTF-8 \(byte 9\)"):
-        load_rubric(path)
-
-
-def test_a_huge_file_is_refused(tmp_path):
-    path = tmp_path / "huge.yaml"
-    path.write_bytes(b"#" * 1_000_001)
-    with pytest.raises(RubricError, match="more than 1,000,000 bytes"):
-        load_rubric(path)
-
-
-@pytest.mark.parametrize(
-    ("weights", "message"),
-    [
-        ("medium", "no weight set 'medium'; it has short, long"),
-        ({"accuracy": 1}, "weights: no weight for logical_soundness"),
-        ({**dict.fromkeys(SEVEN, 1), "acuracy": 1}, "no criterion is called 'acuracy'; .*did you mean accuracy"),
-        ({**dict.fromkeys(SEVEN, 1), "accuracy": 0}, r"weights\.accuracy: must be .* above 0 \(found 0\)"),
-        ({**dict.fromkeys(SEVEN, 1), "accuracy": -0.1}, r"weights\.accuracy: must be .* above 0 \(found -0\.1\)"),
-        ({**dict.fromkeys(SEVEN, 1), "accuracy": "1"}, r"weights\.accuracy: .*\(found '1'\)"),
-        ({**dict.fromkeys(SEVEN, 1), "accuracy": True}, r"weights\.accuracy: .*\(found True\)"),
-        ({**dict.fromkeys(SEVEN, 1), "accuracy": math.nan}, r"weights\.accuracy: .*\(found nan\)"),
-        ([1, 2], "must be the name of a set or a mapping"),
-    ],
-)
-def test_wrong_weights_are_refused(weights, message):
-    with pytest.raises(RubricError, match=message):
-        load_rubric("short", weights)
-
-
-def test_a_rubric_without_criteria_takes_no_weights():
-    with pytest.raises(RubricError, match="no criteria, so there is nothing to weigh"):
-        load_rubric("baseline", "short")
-
-
-# Schema and loader agree
-
-
 NOT_EXPRESSIBLE = (
     "'a' is already",
     "not on the scale",
@@ -432,6 +229,8 @@ NOT_EXPRESSIBLE = (
     "found nan",
     "found inf",
 )
+
+
 EXPRESSIBLE = [
     pytest.param(data, id=message.removeprefix("mine.yaml: ")[:60])
     for data, message in WRONG
@@ -455,12 +254,6 @@ def test_the_schema_accepts_what_the_loader_accepts():
     ):
         assert isinstance(read(data), Rubric)
         jsonschema.Draft202012Validator(SCHEMA).validate(as_json(data))
-
-
-def test_every_field_has_a_schema_description():
-    properties = {**SCHEMA["properties"], **SCHEMA["$defs"]["criterion"]["properties"]}
-    assert all(one.get("description") for one in properties.values())
-    assert set(SCHEMA["properties"]) == set(Rubric.model_fields)
 
 
 def test_the_rubric_in_the_readme_is_valid():

@@ -3,19 +3,20 @@
 import pytest
 
 from metajudge.agents import Agent
-from metajudge.errors import ConfigurationError, FailureKind
-from metajudge.panels.building import build_vetter
-from metajudge.panels.config import panel_config
+from metajudge.errors import FailureKind
 from metajudge.providers.notices import Notices
 from metajudge.providers.scripted import ScriptedModel
-from metajudge.providers.stack import Resources
 from metajudge.rubric import load_rubric
 from metajudge.strategies import Panel, StrategyName, Vetter
 from metajudge.types import Status
 from tests.doubles.judgments import judgment, reply
 
 BASELINE = load_rubric("baseline")
+
+
 BY_O3 = {"judge": "openrouter/openai/o3"}
+
+
 BY_CLAUDE = {"judge": "claude-3-haiku"}
 
 
@@ -83,27 +84,3 @@ async def test_ignored_kin_are_asked_without_a_word():
     said = Notices()
     assert (await vetter("ignore", said)[0].vet(judgment(**BY_O3))).accepted is True
     assert said.lines == ()
-
-
-class TestConfiguration:
-    def test_a_panel_file_names_the_policy(self):
-        config = panel_config({"families": "forbid", "agents": [{"model": "openai:gpt-4o-mini"}]})
-        built = build_vetter(config, Resources(key_for=lambda _: "key"), early_exit=False)
-        assert built.default.families == "forbid"
-
-    def test_the_default_is_to_warn_through_the_runs_notices(self):
-        notices = Notices()
-        config = panel_config({"agents": [{"model": "openai:gpt-4o-mini"}]})
-        built = build_vetter(config, Resources(key_for=lambda _: "key", notices=notices), early_exit=False)
-        assert built.default.families == "warn"
-        built.notice("heard")
-        assert notices.lines == ("heard",)
-
-    def test_another_word_is_an_error(self):
-        with pytest.raises(ConfigurationError, match="families"):
-            panel_config({"families": "allow"})
-
-    def test_rejudge_is_configured_like_any_strategy(self):
-        config = panel_config({"strategy": "rejudge", "agents": [{"model": "openai:gpt-4o-mini"}]})
-        built = build_vetter(config, Resources(key_for=lambda _: "key"), early_exit=False).default
-        assert (built.strategy, built.rubric, built.max_calls()) == (StrategyName.REJUDGE, None, 2)

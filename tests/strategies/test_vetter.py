@@ -1,22 +1,10 @@
 """Vetting one judgment: routing, provenance, and what never reaches a model."""
 
-import pytest
-
-from metajudge.agents import Agent
-from metajudge.errors import ConfigurationError, FailureKind
-from metajudge.evidence.index import EvidenceIndex
-from metajudge.providers.scripted import ScriptedModel
-from metajudge.rubric import load_rubric
-from metajudge.strategies import Panel, SignalEvidence, StrategyName, Vetter
+from metajudge.errors import FailureKind
+from metajudge.strategies import Vetter
 from metajudge.types import Status
-from tests.doubles.judgments import judgment, reply
-
-SHORT, BASELINE = load_rubric("short"), load_rubric("baseline")
-
-
-def panel(answer, *, rubric=BASELINE, route=None, **options):
-    agent = Agent(name="mini", model=ScriptedModel(lambda _: reply(answer, rubric)), rubric=rubric)
-    return Panel((agent,), StrategyName.SINGLE, 4.5, rubric=rubric.name, route=route, **options)
+from tests.doubles.judgments import judgment
+from tests.strategies.vetted import BASELINE, SHORT, panel
 
 
 class TestRoutes:
@@ -65,28 +53,3 @@ class TestProvenance:
         }
         assert len(keys) == 5
         assert base.key(judgment(label=None)) == base.key(judgment())
-
-
-class TestSignals:
-    PANEL = Panel((), StrategyName.SIGNALS, 4.5)
-
-    async def test_it_weighs_the_judgments_around_it(self):
-        crowd = [
-            judgment(f"{judge}{i}", judge=judge, item_id="i", question="q", order=order, verdict="A>>B")
-            for judge in ("owl", "hawk", "wren")
-            for i, order in enumerate((("A", "B"), ("B", "A")))
-        ]
-        evidence = SignalEvidence(EvidenceIndex.build(crowd))
-        result = await Vetter(self.PANEL).vet(crowd[0], evidence=evidence)
-        assert result.accepted is True
-        assert result.calibrated is False
-        assert result.signals["peers"].state == "unanimous_for"
-        assert (result.agents, result.calls, result.cost_usd) == ((), 0, 0)
-
-    async def test_without_evidence_it_is_a_configuration_error(self):
-        with pytest.raises(ConfigurationError, match="needs the judgments around"):
-            await Vetter(self.PANEL).vet(judgment())
-
-    def test_it_takes_no_agents(self):
-        with pytest.raises(ConfigurationError, match="asks no model"):
-            Panel(panel(5).agents, StrategyName.SIGNALS, 4.5)

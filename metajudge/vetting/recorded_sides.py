@@ -1,10 +1,8 @@
-"""What ``metajudge diff`` compares: a run in a store, a store with one panel, or a file of assessments."""
+"""A side of a comparison as it is recorded: a run in a store, a store with one panel, or a file of assessments."""
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from metajudge.cli.inputs import Reading
 from metajudge.errors import InputError
 from metajudge.preferences.assessment_lines import read_assessments
 from metajudge.store import RunRecord, Store, open_store
@@ -103,7 +101,7 @@ async def _run(store: Store, name: str, location: StoreLocation) -> RunRecord:
 
 
 async def _of_run(store: Store, run: RunRecord) -> tuple[dict[str, Assessment], tuple[str, ...]]:
-    """What the run kept itself; what it took from earlier runs is the newest of its panel."""
+    """The assessments that the run made; those it took from earlier runs are the newest of its panel."""
     found: dict[str, Assessment] = {}
     after = 0
     while page := await store.run_assessments(run.run_id, after, PAGE):
@@ -117,8 +115,8 @@ async def _of_run(store: Store, run: RunRecord) -> tuple[dict[str, Assessment], 
     for assessment in await _newest(store):
         if assessment.panel_digest == panel and assessment.judgment_id not in found:
             taken[assessment.judgment_id] = assessment
-    said = f"run {run.run_id} took {known_before} results from earlier runs"
-    note = f"{said}: read as the newest of its panel ({len(taken)} there)"
+    taken_over = f"run {run.run_id} took {known_before} results from earlier runs"
+    note = f"{taken_over}: read as the newest of its panel ({len(taken)} there)"
     return {**taken, **found}, (note,)
 
 
@@ -137,8 +135,3 @@ async def _newest(store: Store) -> list[Assessment]:
         found += [one for _, one in page]
         after = page[-1][0]
     return found
-
-
-def labelled_judgments(inputs: list[str], reading: Reading) -> dict[str, Any]:
-    """Judgments of ``--labels`` by id."""
-    return {judgment.id: judgment for judgment in reading.open(inputs)} if inputs else {}

@@ -1,4 +1,4 @@
-"""What ``metajudge doctor`` looks at: each check says what it found, whether it matters, and what to do."""
+"""Checks of what a run needs: each says what it found, whether it matters, and what to do."""
 
 import platform
 import shutil
@@ -6,17 +6,23 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
+from urllib.error import HTTPError, URLError
+from urllib.request import Request, urlopen
 
 from metajudge.errors import ConfigurationError, MetajudgeError, StoreError, StoreLockedError
 from metajudge.installation import NAMESAKE, PACKAGE, install_command, namesake
+from metajudge.panels.building import build_vetter
 from metajudge.panels.config import PanelConfig, load_panel_file
 from metajudge.providers.local_files import DEMO_MARK, find_model_file, installed_models, is_demo
 from metajudge.providers.spec import LOCAL, PROVIDERS, parse_agent_spec
+from metajudge.providers.stack import Resources
 from metajudge.settings import Settings
+from metajudge.store import open_store
 from metajudge.types.location import StoreLocation
 
 State = Literal["ok", "note", "warning", "error"]
@@ -42,15 +48,15 @@ CLOCK_TOLERANCE_S = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing looked at; only an ``error`` makes the doctor's exit code 1."""
+    """The result of one check; only an ``error`` means that a run cannot succeed."""
 
     name: str
     state: State
-    said: str
+    finding: str
 
 
 def check_python() -> Iterator[Check]:
-    """The interpreter, this package and those it stands on."""
+    """The interpreter, this package and those it needs."""
     version = platform.python_version()
     old = sys.version_info < (3, 11)
     yield Check("python", "error" if old else "ok", f"{version} on {platform.system()}" + (": 3.11 needed" * old))
@@ -103,9 +109,6 @@ def load_panel(path: Path | None) -> tuple[PanelConfig | None, list[Check]]:
     """The panel file, built without sending anything, and what is wrong with it."""
     if path is None:
         return None, [Check("panel", "note", "no panel file named (--config FILE); `metajudge init` writes one")]
-    from metajudge.panels.building import build_vetter
-    from metajudge.providers.stack import Resources
-
     panel = None
     try:
         panel = load_panel_file(path)
@@ -128,8 +131,8 @@ def check_local(settings: Settings, panel: PanelConfig | None) -> Iterator[Check
                 continue  # the panel's own check said so
             files += [path] if path not in files else []
             if find_spec("xllamacpp") is None:
-                said = f"local:{path} needs the package xllamacpp: {install_command('local')}"
-                yield Check("local models", "error", said)
+                finding = f"local:{path} needs the package xllamacpp: {install_command('local')}"
+                yield Check("local models", "error", finding)
     named = [f"{path}{f' ({DEMO_MARK})' if is_demo(path) else ''}" for path in files]
     demo = any(is_demo(path) for path in files)
     if named:
@@ -139,11 +142,9 @@ def check_local(settings: Settings, panel: PanelConfig | None) -> Iterator[Check
 
 
 async def check_store(location: StoreLocation, now: float) -> list[Check]:
-    """Whether the store opens, who holds it otherwise, and whether it knows of a later time than now."""
+    """Whether the store opens, which process uses it otherwise, and whether it knows of a later time than now."""
     if not location.exists():
         return [Check("store", "note", f"{location}: not there yet, the first run makes it")]
-    from metajudge.store import open_store
-
     try:
         store = await open_store(location)
     except StoreLockedError as error:
@@ -155,8 +156,8 @@ async def check_store(location: StoreLocation, now: float) -> list[Check]:
     finally:
         await store.close()
     if runs and runs[0].started_at > now + CLOCK_TOLERANCE_S:
-        said = f"the newest run in {location} began in the future: this machine's clock is behind"
-        return [Check("store", "ok", f"{location} opens"), Check("clock", "warning", said)]
+        finding = f"the newest run in {location} began in the future: this machine's clock is behind"
+        return [Check("store", "ok", f"{location} opens"), Check("clock", "warning", finding)]
     return [Check("store", "ok", f"{location} opens" + ("" if runs else ", no run yet"))]
 
 
@@ -194,10 +195,6 @@ def check_online(settings: Settings, panel: PanelConfig | None, now: float) -> I
 
 
 def _reach(url: str, now: float) -> Iterator[Check]:
-    from email.utils import parsedate_to_datetime
-    from urllib.error import HTTPError, URLError
-    from urllib.request import Request, urlopen
-
     request = Request(url, headers={"user-agent": "metajudge-doctor"})  # noqa: S310 - http(s), checked with the spec
     started = time.monotonic()
     try:
