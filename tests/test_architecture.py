@@ -25,7 +25,7 @@ LAYERS = [
     "panels feedback",
     "session runs.estimate",
     "vetting",
-    "judging.run peers.estimate",
+    "judging.run peers.estimate clashes.setup",
     "clashes.run cases.run peers.run clashes.estimate",
     "clashes.reviews blocking distributed",
     "adapters api benchmarks",
