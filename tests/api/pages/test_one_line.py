@@ -5,9 +5,9 @@ import re
 import pytest
 
 from tests.api.conftest import panel_of
+from tests.api.pages.conftest import words
 from tests.doubles.judgments import judgment
 from tests.doubles.llm_server import LLMServer, score_answer
-from tests.pages.conftest import words
 
 COUNT = 6
 POLICIES = ("verdict_score", "verdict", "verdict_score")

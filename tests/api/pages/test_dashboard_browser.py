@@ -10,11 +10,11 @@ import urllib.request
 import pytest
 
 from tests.api.conftest import panel_of
+from tests.api.pages.browser import PHONE, check_axe, check_width, needs_browser, screenshot
+from tests.api.pages.dashboard_store import fill_dashboard
+from tests.api.pages.filled_store import SCRIPT, fill
 from tests.doubles.judgments import judgment
 from tests.doubles.llm_server import LLMServer, score_answer
-from tests.pages.browser import PHONE, check_axe, check_width, needs_browser, screenshot
-from tests.pages.dashboard_store import fill_dashboard
-from tests.pages.filled_store import SCRIPT, fill
 
 pytestmark = needs_browser
 standing_module = importlib.import_module("metajudge.api.pages.standing")

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from tests.pages.browser import DESKTOP, PHONE, check_axe, check_width, needs_browser, screenshot
-from tests.pages.conftest import key
-from tests.pages.filled_store import SCRIPT, fill, made_clash
+from tests.api.pages.browser import DESKTOP, PHONE, check_axe, check_width, needs_browser, screenshot
+from tests.api.pages.conftest import key
+from tests.api.pages.filled_store import SCRIPT, fill, made_clash
 
 pytestmark = needs_browser
 

@@ -12,8 +12,8 @@ from metajudge.errors import InputError
 from metajudge.reviews import Outcome
 from metajudge.store import open_store
 from metajudge.types import Ranking
-from tests.pages.conftest import key, words
-from tests.pages.filled_store import SCRIPT, made_clash
+from tests.api.pages.conftest import key, words
+from tests.api.pages.filled_store import SCRIPT, made_clash
 
 clash_view = importlib.import_module("metajudge.api.pages.clash_view")
 SPLIT = made_clash()

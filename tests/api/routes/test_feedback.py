@@ -58,3 +58,14 @@ def test_a_proposal_is_tested_anew_and_put_in_force_by_a_person_with_everything_
         assert actions == ["feedback.propose", "feedback.backtest", "feedback.activate"]
         over = client.put("/v1/policies/verdict", json=client.get("/v1/policies/verdict").json()["policy"])
         assert over.status_code == 409
+
+
+class TestFeedback:
+    def test_an_unknown_policy_or_proposal_is_404(self, client):
+        assert client.get("/v1/feedback", params={"policy": "none"}).status_code == 404
+        for what in ("backtest", "activate"):
+            assert client.post(f"/v1/feedback/proposals/none/{what}", json={}).status_code == 404
+
+    def test_nothing_to_learn_from_is_422(self, client):
+        answer = client.post("/v1/feedback/proposals", params={"policy": "verdict"})
+        assert (answer.status_code, "nobody has decided" in answer.json()["detail"]) == (422, True)

@@ -11,8 +11,8 @@ import time
 import pytest
 from starlette.testclient import TestClient
 
-from tests.pages.browser import browse, browser
-from tests.pages.filled_store import fill
+from tests.api.pages.browser import browse, browser
+from tests.api.pages.filled_store import fill
 
 __all__ = ["browse", "browser"]
 

@@ -12,7 +12,7 @@ from metajudge.reviews import HumanDecision, Outcome
 from metajudge.reviews.opening import review_of
 from metajudge.store import RunRecord, open_store
 from metajudge.types import CallRecord, Status, Usage
-from tests.pages.filled_store import made_agent, made_assessment, made_judgment
+from tests.api.pages.filled_store import made_agent, made_assessment, made_judgment
 
 JUDGES = ("owl-large", "crow-2", "jay")
 DAY = 86_400

@@ -1,29 +1,15 @@
-"""The queue and the page of a case, called as a browser without scripts would."""
+"""The page of a case, called as a browser without scripts would."""
 
 import asyncio
-import importlib
 import re
-import time
 
 import pytest
 
-from metajudge.errors import InputError
-from metajudge.evidence import SIGNALS
-from metajudge.reviews import Outcome, ReviewState, ReviewStatus
 from metajudge.store import open_store
-from metajudge.types import Grade, Pairwise, Ranking
-from tests.pages.conftest import key, words
-from tests.pages.filled_store import SCRIPT, case_review, fill, hostile_judgment, made_assessment, made_judgment
-
-case_view = importlib.import_module("metajudge.api.pages.case_view")
-wording = importlib.import_module("metajudge.api.pages.wording")
-
-
-def state_of(visitor, review_id):
-    """The review as the HTTP interface tells it."""
-    found = visitor.get(f"/v1/reviews/{review_id}")
-    assert found.status_code == 200, found.text
-    return found.json()["state"]
+from metajudge.types import Pairwise
+from tests.api.pages.conftest import key, words
+from tests.api.pages.filled_store import SCRIPT, fill, made_judgment
+from tests.api.pages.review_pages import case_view, state_of
 
 
 def choice(page, label):
@@ -31,123 +17,6 @@ def choice(page, label):
     found = re.search(rf'<input type="radio" name="verdict" value="([^"]+)"[^>]*>\s*{label}', page)
     assert found, f"no choice {label}"
     return found[1]
-
-
-class TestQueue:
-    def test_an_empty_store_says_so_and_what_to_do(self, filled):
-        said = words(filled(0, cases=False).see("/reviews"))
-        assert "Nothing waits for a person" in said
-        assert "POST /v1/vet" in said
-        assert "metajudge vet" not in said, "the service has the store: a command could not open it"
-
-    def test_no_store_is_an_error_for_people(self, visit):
-        response = visit().get("/reviews")
-        assert response.status_code == 503
-        assert "start it with --store" in words(response.text)
-
-    def test_order_and_why_each_is_there(self, filled):
-        said = words(filled(6).see("/reviews"))
-        assert said.index("to be looked at first") < said.index("sent it here (0.05")
-        assert "Policy verdict_score sent it here, to be looked at first (0.06 from another decision)." in said
-
-    def test_filters(self, filled):
-        visitor = filled(6)
-        assert words(visitor.see("/reviews?category=math")).count("How long") == 2
-        assert "case-1" in words(visitor.see("/reviews?category=climate"))
-        assert "No review fits" in words(visitor.see("/reviews?judge=nobody"))
-        assert "No review fits" in words(visitor.see("/reviews?status=decided"))
-        visitor.see("/reviews?status=nonsense", 422)
-
-    def test_htmx_gets_the_list_alone(self, filled):
-        page = filled(6).see("/reviews?category=math", headers={"HX-Request": "true"})
-        assert page.lstrip().startswith('<section id="queue"')
-        assert "<html" not in page
-
-    def test_pages_go_on_where_the_one_before_ended(self, filled):
-        visitor = filled(120, cases=False)
-        first = visitor.see("/reviews")
-        more = re.search(r'href="(/reviews\?cursor=[^"]+)"', first)[1]
-        second = visitor.see(more)
-        ids = re.compile(r'data-row href="/reviews/([0-9a-f]{16})"')
-        assert len(ids.findall(first)) == 25
-        assert not set(ids.findall(first)) & set(ids.findall(second))
-
-    def test_a_name_is_asked_for_before_anything_is_taken(self, filled):
-        visitor = filled(6, name=None)
-        assert "Under what name do you review?" in visitor.see("/reviews")
-        assert visitor.submit("/reviews/next").status_code == 422
-        assert state_of(visitor, visitor.reviews[0])["status"] == "open"
-
-
-class TestClaims:
-    def test_taking_the_next_one_leads_there_and_looking_takes_nothing(self, filled):
-        visitor = filled(6)
-        visitor.see(f"/reviews/{visitor.reviews[0]}")
-        assert state_of(visitor, visitor.reviews[0])["status"] == "open"
-        where = visitor.submit("/reviews/next").headers["location"]
-        assert state_of(visitor, where.rpartition("/")[2])["claims"][0]["reviewer"] == "Ada"
-
-    def test_what_somebody_else_has_is_refused_and_said(self, filled):
-        visitor = filled(6)
-        one = visitor.reviews[0]
-        visitor.post(f"/v1/reviews/{one}/claim", json={"reviewer": "Bob"})
-        assert "Taken by Bob" in words(visitor.see(f"/reviews/{one}"))
-        response = visitor.submit(f"/reviews/{one}/claim")
-        assert response.status_code == 409
-        assert "is in other hands (Bob" in words(response.text)
-
-    def test_giving_back_is_in_the_history(self, filled):
-        visitor = filled(1, cases=False)
-        one = visitor.reviews[0]
-        visitor.submit(f"/reviews/{one}/claim")
-        assert words(visitor.see(f"/reviews/{one}")).count("Taken by Ada") == 1
-        visitor.submit(f"/reviews/{one}/release")
-        assert state_of(visitor, one)["status"] == "open"
-        page = words(visitor.see(f"/reviews/{one}"))
-        assert page.index("Taken by Ada") < page.index("Given back by Ada")
-
-    def test_every_change_is_in_the_audit_log(self, filled):
-        visitor = filled(1, cases=False, keys=(key("ada", "read", "review"),), name=None)
-        visitor.see("/login")
-        visitor.submit("/login", {"key": ("ada" * 32)[:32], "name": "Ada L."})
-        visitor.see("/reviews")
-        one = visitor.reviews[0]
-        visitor.submit("/reviews/next")
-        visitor.submit(f"/reviews/{one}/release")
-        visitor.submit(f"/reviews/{one}/claim")
-        visitor.submit(f"/reviews/{one}/decide", {"outcome": "approve", "reason": "secret thoughts"})
-        kept = visitor.get(f"/v1/assessments/{one}", headers={"x-api-key": ("ada" * 32)[:32]}).json()["audit_log"]
-        changes = [one["payload"] for one in kept if one["kind"] == "change"]
-        assert [one["action"].removeprefix("review.") for one in changes] == ["claim", "release", "claim", "decide"]
-        assert {(one["by"], one["reviewer"]) for one in changes} == {("ada", "Ada L.")}
-        assert all(one["request_id"] for one in changes)
-        assert "secret thoughts" not in str(changes)
-
-    def test_deciding_without_a_claim_records_nothing_and_keeps_the_note(self, filled):
-        visitor = filled(6)
-        one = visitor.reviews[0]
-        response = visitor.submit(f"/reviews/{one}/decide", {"outcome": "approve", "reason": "my long thoughts"})
-        assert response.status_code == 409
-        assert "claim it before deciding" in words(response.text)
-        assert "my long thoughts" in response.text
-        assert 'id="record" disabled' in response.text
-        assert state_of(visitor, one)["decisions"] == []
-
-    def test_a_lease_that_ended_records_nothing_and_keeps_the_note(self, filled):
-        visitor = filled(6)
-        one = visitor.reviews[0]
-        visitor.post(f"/v1/reviews/{one}/claim", json={"reviewer": "Ada", "lease_s": 1})
-        time.sleep(1.05)
-        response = visitor.submit(f"/reviews/{one}/decide", {"outcome": "reject", "reason": "late"})
-        assert response.status_code == 409
-        assert "expired" in words(response.text)
-        assert "late</textarea>" in response.text
-
-    @pytest.mark.parametrize("name", ["nope", "<script>", "../x"])
-    def test_an_unknown_review(self, filled, name):
-        visitor = filled(1)
-        assert visitor.get(f"/reviews/{name}").status_code == 404
-        assert visitor.submit(f"/reviews/{name}/claim").status_code == 404
 
 
 class TestDeciding:
@@ -393,71 +262,3 @@ def test_forgotten_texts_leave_the_review_to_be_seen(tmp_path, visit):
     asyncio.run(forget())
     page = words(visit(store=path).see(f"/reviews/{reviews[0]}"))
     assert "they were forgotten" in page
-
-
-class TestView:
-    def test_the_order_depends_on_case_and_reviewer_alone(self):
-        orders = {tuple(case_view.seeded_order(["A", "B"], f"r{number}", "ada")) for number in range(20)}
-        assert orders == {("A", "B"), ("B", "A")}
-        for number in range(20):
-            first = case_view.seeded_order(["A", "B"], f"r{number}", "ada")
-            assert first == case_view.seeded_order(["B", "A"], f"r{number}", "ada")
-        assert len({tuple(case_view.seeded_order(["A", "B"], "r1", f"p{number}")) for number in range(20)}) == 2
-
-    def test_half_of_the_reviewers_see_a_response_on_the_left(self):
-        left = sum(case_view.seeded_order(["A", "B"], "r", f"p{number}")[0] == "A" for number in range(400))
-        assert 150 < left < 250
-
-    def test_values_of_choices_tell_no_ids_and_do_not_depend_on_the_seats(self):
-        judgment = made_judgment(1)
-        by_reviewer = [
-            {
-                one.verdict: one.value
-                for one in case_view.verdict_choices(case_view.sides_of(judgment, "r", who), judgment.verdict)
-            }
-            for who in ("p1", "p2", "p3", "p4", "p5", "p6")
-        ]
-        values = {}
-        for found in by_reviewer:
-            for verdict, value in found.items():
-                if not (isinstance(verdict, Pairwise) and verdict.is_tie):
-                    assert values.setdefault(verdict, value) == value
-
-    def test_three_responses_get_a_best_one_or_a_tie(self):
-        judgment = made_judgment(
-            1, responses={"A": "x", "B": "y", "C": "z"}, verdict=[["A"], ["B", "C"]], order=["A", "B", "C"]
-        )
-        choices = case_view.verdict_choices(case_view.sides_of(judgment, "r", "ada"), judgment.verdict)
-        assert [one.words for one in choices] == [
-            "Response 1 is best",
-            "Response 2 is best",
-            "Response 3 is best",
-            "Equally good",
-        ]
-        assert choices[-1].verdict == Ranking((("A", "B", "C"),))
-
-    def test_grades_offer_no_choice_of_a_winner(self):
-        assert case_view.verdict_choices(case_view.sides_of(made_judgment(1), "r", "a"), Grade(3)) == []
-
-    def test_scores_that_differ_are_marked(self):
-        rows = {row.name: row for row in case_view.panel_of(made_assessment(made_judgment(1), 1)).rows}
-        assert (rows["accuracy"].spread, rows["accuracy"].apart) == (3.0, True)
-        assert (rows["completeness"].spread, rows["completeness"].apart) == (0.0, False)
-        assert [one.note for one in rows["accuracy"].opinions] == ["", "", "failed"]
-
-    def test_every_state_of_every_signal_has_words(self):
-        for name in SIGNALS:
-            assert name in wording._TITLES
-            assert any(found == name for found, _ in wording._SIGNALS)
-
-
-def test_a_grade_given_blind_is_compared_as_a_number():
-    review_case = importlib.import_module("metajudge.api.pages.review_case")
-    judgment = hostile_judgment().model_copy(update={"verdict": Grade(4.0)})
-    state = ReviewState(review=case_review(), status=ReviewStatus.OPEN)
-    found = review_case.Found(state, judgment, ())
-    for text, outcome in (("4", Outcome.APPROVE), ("4.0", Outcome.APPROVE), ("2", Outcome.MODIFY)):
-        made = review_case._decision(found, "ada", review_case.Draft(grade=text), True)
-        assert made.outcome is outcome
-    with pytest.raises(InputError, match="is no grade"):
-        review_case._decision(found, "ada", review_case.Draft(grade="nan"), True)

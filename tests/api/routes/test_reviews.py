@@ -1,5 +1,3 @@
-"""The review queue and the feedback loop over HTTP."""
-
 import importlib
 import threading
 import time
@@ -149,14 +147,3 @@ class TestReviews:
             time.sleep(0.05)
         assert report["cases"] >= 10
         assert all(name == "verdict_score" and "computing" in thread for name, thread in looked)
-
-
-class TestFeedback:
-    def test_an_unknown_policy_or_proposal_is_404(self, client):
-        assert client.get("/v1/feedback", params={"policy": "none"}).status_code == 404
-        for what in ("backtest", "activate"):
-            assert client.post(f"/v1/feedback/proposals/none/{what}", json={}).status_code == 404
-
-    def test_nothing_to_learn_from_is_422(self, client):
-        answer = client.post("/v1/feedback/proposals", params={"policy": "verdict"})
-        assert (answer.status_code, "nobody has decided" in answer.json()["detail"]) == (422, True)

@@ -2,8 +2,8 @@
 
 import re
 
-from tests.pages.conftest import key, words
-from tests.pages.filled_store import SCRIPT
+from tests.api.pages.conftest import key, words
+from tests.api.pages.filled_store import SCRIPT
 
 
 def rows(page):

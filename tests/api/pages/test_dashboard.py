@@ -11,8 +11,8 @@ import pytest
 from metajudge.feedback.loop import FeedbackLoop
 from metajudge.stats.intervals import wilson
 from metajudge.store import open_store
-from tests.pages.conftest import words
-from tests.pages.dashboard_store import fill_dashboard
+from tests.api.pages.conftest import words
+from tests.api.pages.dashboard_store import fill_dashboard
 
 standing_module = importlib.import_module("metajudge.api.pages.standing")
 

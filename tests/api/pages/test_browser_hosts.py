@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.pages.browser import CHROMIUM, needs_browser
-from tests.pages.conftest import key
-from tests.pages.filled_store import fill
+from tests.api.pages.browser import CHROMIUM, needs_browser
+from tests.api.pages.conftest import key
+from tests.api.pages.filled_store import fill
 
 pytestmark = needs_browser
 NAMES = "MAP evil.example 127.0.0.1, MAP judge.example 127.0.0.1"

@@ -7,10 +7,10 @@ import time
 import pytest
 
 from tests.api.conftest import panel_of
+from tests.api.pages.conftest import key, words
+from tests.api.pages.filled_store import SCRIPT
 from tests.doubles.judgments import judgment
 from tests.doubles.llm_server import LLMServer, score_answer
-from tests.pages.conftest import key, words
-from tests.pages.filled_store import SCRIPT
 
 KEYS = (key("vetter", "vet"), key("reader", "read"), key("other", "vet", "read"), key("boss", "admin"))
 
@@ -148,7 +148,7 @@ def test_runs_with_counts_and_failures(filled):
 
 
 def test_runs_of_a_store_with_failed_requests(visit, tmp_path):
-    from tests.pages.dashboard_store import fill_dashboard
+    from tests.api.pages.dashboard_store import fill_dashboard
 
     fill_dashboard(tmp_path / "s.duckdb", 4, decided=0)
     said = words(visit(store=tmp_path / "s.duckdb").see("/runs/run-7"))
