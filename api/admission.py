@@ -14,6 +14,10 @@ class ClientGoneError(Exception):
     """The caller closed the connection; there is nobody to answer."""
 
 
+class TimeLimitError(Exception):
+    """Work took longer than it may."""
+
+
 class Admission:
     """Counts the work in flight; there is no queue, so that what is let in is not slowed by what is not."""
 
@@ -55,27 +59,36 @@ class Admission:
             ClientGoneError: the caller went away; the work is cancelled.
         """
         with self.place():
-            return await self._until_gone(request, start())
-
-    async def _until_gone(self, request: Request, work: Coroutine[Any, Any, T]) -> T:
-        task, gone = asyncio.ensure_future(work), asyncio.ensure_future(disconnected(request))
-        try:
-            await asyncio.wait({task, gone}, timeout=self.request_s, return_when=asyncio.FIRST_COMPLETED)
-            if task.done():
-                return task.result()
-            if gone.done():
-                raise ClientGoneError
-            detail = (
-                f"no result within {self.request_s:g} s; send it as a batch, or try again: what was paid for is kept"
-            )
-            raise HTTPException(504, detail)
-        finally:
-            for one in (task, gone):
-                one.cancel()
-            await asyncio.gather(task, gone, return_exceptions=True)
+            try:
+                return await while_connected(request, start(), self.request_s)
+            except TimeLimitError:
+                detail = f"no result within {self.request_s:g} s; send it as a batch, or try again: what was paid for "
+                raise HTTPException(504, f"{detail}is kept") from None
 
 
-async def disconnected(request: Request) -> None:
-    """Waits until the caller closes the connection; the body must have been read before."""
+async def while_connected(request: Request, work: Coroutine[Any, Any, T], most_s: float | None = None) -> T:
+    """Awaits work for a caller; it is cancelled where they go away, and with this task.
+
+    Args:
+        request: its body must have been read before.
+        most_s: seconds it may take.
+
+    Raises:
+        ClientGoneError: the caller closed the connection.
+        TimeLimitError: it took longer.
+    """
+    task, gone = asyncio.ensure_future(work), asyncio.ensure_future(_disconnected(request))
+    try:
+        await asyncio.wait({task, gone}, timeout=most_s, return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            return task.result()
+        raise ClientGoneError if gone.done() else TimeLimitError
+    finally:
+        for one in (task, gone):
+            one.cancel()
+        await asyncio.gather(task, gone, return_exceptions=True)
+
+
+async def _disconnected(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass

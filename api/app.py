@@ -17,20 +17,23 @@ from metajudge.vetting.engine import Engine
 
 from .admission import Admission
 from .authorization import authorize
+from .bodies import BodyLimit
 from .computing import Computing
-from .errors import install_error_handlers
+from .errors import RESPONSES, install_error_handlers
 from .exporting import sweep
 from .gate import Gate
 from .hosts import HostRule
+from .idempotency import Answers
 from .jobs import Jobs
-from .keys import ApiKey, KeyRing, RateLimit, hashed
+from .keys import ApiKey, KeyRing, hashed
 from .ledger import Ledger
-from .limits import BodyLimit, RequestId
+from .limits import Limits, RateLimit
 from .metrics import Metrics
-from .options import Limits, ServiceOptions
+from .options import ServiceOptions
 from .pages import install_pages
 from .panels import Panels
-from .queue import Answers, JobQueue, LocalAnswers, LocalJobs
+from .queue import JobQueue
+from .request_log import RequestId
 from .routes import ROUTERS
 from .rubrics import Rubrics
 from .service import Service
@@ -84,12 +87,12 @@ def create_app(
         dependencies=[Depends(authorize)],  # of every route, whatever else it asks for
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
         separate_input_output_schemas=False,
-        docs_url=None,  # they would load scripts from elsewhere; see routes/document.py
+        docs_url=None,  # they would load scripts from elsewhere; see pages/document.py
         redoc_url=None,
-        openapi_url=None,  # made where nobody waits for it; see there, too
+        openapi_url=None,  # made where nobody waits for it; see routes/document.py
     )
     for router in ROUTERS:
-        app.include_router(router)
+        app.include_router(router, responses=None if router.responses else RESPONSES)
     install_pages(app)
     install_error_handlers(app)
     limits = options.limits
@@ -171,4 +174,4 @@ async def _kept(
     uploads.mkdir(exist_ok=True)
     ledger = Ledger(options.own_file("service"))
     stack.callback(ledger.close)
-    return LocalAnswers(ledger), LocalJobs(Jobs(panels, ledger, uploads, options.limits, metrics), ledger)
+    return ledger, Jobs(panels, ledger, uploads, options.limits, metrics)

@@ -167,10 +167,17 @@ async def _caller(request: Request) -> Caller:
     """Who asks: the gate has found out for paths under ``/v1``, the session tells on pages."""
     from .pages.access import viewer
 
-    if not request.url.path.startswith("/v1/"):
-        return (await viewer(request)).caller
+    return key_owner(request) if request.url.path.startswith("/v1/") else (await viewer(request)).caller
+
+
+def key_owner(request: Request) -> Caller:
+    """Who asks under ``/v1``, as the gate found out.
+
+    Raises:
+        HTTPException: 401, the gate does not watch this path.
+    """
     found: Caller | None = request.scope["state"].get("who")
-    if found is None:  # a path that the gate does not watch
+    if found is None:
         raise HTTPException(401, KEY_NEEDED)
     return found
 

@@ -16,7 +16,7 @@
     [service.panels]            # name = panel file, relative to this one; the first is the default
     default = "panel.toml"
 
-    [service.limits]            # see api/options.py
+    [service.limits]            # see api/limits.py
     in_flight = 64
 
     [[service.keys]]            # made by `metajudge serve --new-key NAME`
@@ -37,7 +37,7 @@ from metajudge.types.location import store_location
 
 from .hosts import allowed_names
 from .keys import ApiKey, Scope
-from .options import Limits
+from .limits import Limits
 from .placeholders import is_placeholder_hash
 
 _Strict = ConfigDict(extra="forbid", frozen=True)
@@ -69,17 +69,17 @@ class KeyTable(BaseModel):
 
 
 class ServiceFile(BaseModel):
-    """What a service's file says; None where it says nothing."""
+    """What a service's file says."""
 
     model_config = _Strict
 
     store: Annotated[Any, BeforeValidator(store_location)] = None
     state: Path | None = None
     calibration: Path | None = None
-    host: str | None = None
-    port: Annotated[int, Field(ge=0, le=65535)] | None = None
-    concurrency: Annotated[int, Field(ge=1)] | None = None
-    max_body_mb: Annotated[float, Field(gt=0)] | None = None
+    host: str = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65535)] = 8080
+    concurrency: Annotated[int, Field(ge=1)] = 64
+    max_body_mb: Annotated[float, Field(gt=0)] = 4.0
     allowed_hosts: tuple[str, ...] = ()
     cors_origins: tuple[Annotated[str, Field(pattern=r"^https?://[^/*\s]+$")], ...] = ()
     log_texts: bool = False
@@ -96,12 +96,14 @@ def is_service_file(path: Path) -> bool:
         return False  # whoever reads it as a panel says what is wrong
 
 
-def load_service_file(path: Path) -> tuple[ServiceFile, Limits]:
-    """Reads a service's file; paths in it are relative to it.
+def load_service_file(path: Path | None) -> tuple[ServiceFile, Limits]:
+    """Reads a service's file, None for the defaults; paths in it are relative to it.
 
     Raises:
         ConfigurationError: something in it is not what it should be; says where.
     """
+    if path is None:
+        return ServiceFile(), Limits()
     try:
         data = tomllib.loads(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

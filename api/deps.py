@@ -5,14 +5,14 @@ All are coroutines: plain functions would each go through a thread.
 
 from typing import Annotated
 
-from fastapi import Depends, HTTPException, Request
+from fastapi import Depends, Request
 from fastapi.security import APIKeyHeader, HTTPAuthorizationCredentials, HTTPBearer
 
 from metajudge.errors import StoreError
 from metajudge.store.protocol import Store
 
 from .audit import Changes
-from .authorization import KEY_NEEDED
+from .authorization import key_owner
 from .errors import request_id_of
 from .keys import ANYBODY, Caller
 from .panels import Panels
@@ -55,10 +55,7 @@ async def caller(
     header: Annotated[str | None, Depends(_header)],
 ) -> Caller:
     """Who asks, as the gate found out; the two schemes are parameters for the sake of the document."""
-    found: Caller | None = request.scope["state"].get("who")
-    if found is None:  # a path that the gate does not watch
-        raise HTTPException(401, KEY_NEEDED)
-    return found
+    return key_owner(request)
 
 
 CallerDep = Annotated[Caller, Depends(caller)]

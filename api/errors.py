@@ -10,6 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
+from starlette.types import Scope, Send
 
 from metajudge.errors import (
     BudgetExceeded,
@@ -60,19 +61,11 @@ GONE = 499
 
 
 class ProblemError(Exception):
-    """An error with several lines."""
+    """An error with a line for each problem, where there are several."""
 
-    def __init__(self, status: int, detail: str, errors: list[str]) -> None:
+    def __init__(self, status: int, detail: str, errors: list[str] | None = None) -> None:
         super().__init__(detail)
         self.status, self.errors = status, errors
-
-
-class UploadError(Exception):
-    """An upload that is too long, or does not come; raised by ``receive``."""
-
-    def __init__(self, status: int, detail: str) -> None:
-        super().__init__(detail)
-        self.status = status
 
 
 class BrokenAnswerError(Exception):
@@ -88,6 +81,22 @@ def problem_of(status: int, detail: str, request_id: str, errors: list[str] | No
 def problem_bytes(status: int, detail: str, request_id: str) -> bytes:
     """The same as it is sent, for those who answer below the application."""
     return json.dumps(problem_of(status, detail, request_id)).encode()
+
+
+async def refuse(
+    scope: Scope, send: Send, status: int, detail: str, headers: dict[str, str] | None = None, *, more: bool = False
+) -> None:
+    """Answers with a problem, below the application.
+
+    Args:
+        more: leave the answer open, to be ended by the caller.
+    """
+    content = problem_bytes(status, detail, request_id_of(scope))
+    said = {**headers_of(status), **(headers or {}), "content-type": "application/problem+json"}
+    pairs = [(name.lower().encode(), value.encode()) for name, value in said.items()]
+    pairs.append((b"content-length", str(len(content)).encode()))
+    await send({"type": "http.response.start", "status": status, "headers": pairs})
+    await send({"type": "http.response.body", "body": content, "more_body": more})
 
 
 def request_id_of(scope: Any) -> str:
@@ -138,8 +147,7 @@ def install_error_handlers(app: FastAPI) -> None:
     async def http(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, HTTPException)
         response = problem(request, error.status_code, str(error.detail))
-        for name, value in (error.headers or {}).items():
-            response.headers[name] = value
+        response.headers.update(error.headers or {})
         return response
 
     async def invalid(request: Request, error: Exception) -> JSONResponse:
@@ -155,13 +163,8 @@ def install_error_handlers(app: FastAPI) -> None:
     async def gone(request: Request, error: Exception) -> Response:
         return Response(status_code=GONE)
 
-    async def upload(request: Request, error: Exception) -> JSONResponse:
-        assert isinstance(error, UploadError)
-        return problem(request, error.status, str(error))
-
     app.add_exception_handler(ClientGoneError, gone)
     app.add_exception_handler(ProblemError, several)
-    app.add_exception_handler(UploadError, upload)
     app.add_exception_handler(MetajudgeError, library)
     app.add_exception_handler(HTTPException, http)
     app.add_exception_handler(RequestValidationError, invalid)

@@ -1,13 +1,12 @@
 """The door: hosts, sites, keys and rates are checked before a byte of the request's body is read."""
 
-import math
-
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from .authorization import KEY_NEEDED
+from .errors import refuse
 from .keys import ANYBODY, Caller
-from .limits import refuse
 from .pages.page_route import refusal_page
 from .service import Service
 
@@ -55,10 +54,7 @@ class Gate:
         headers = dict(scope["headers"])
         caller = self._caller(headers, running)
         scope["state"]["who"] = caller
-        seconds = running.rates.wait(caller)
-        if seconds:
-            detail = f"key {caller.name!r} has used up its requests: try again in {seconds:.1f} s"
-            raise HTTPException(429, detail, {"Retry-After": str(math.ceil(seconds))})
+        running.rates.check(caller, f"key {caller.name!r} has used up its requests")
         if path in AT_MODELS and scope["method"] == "POST":
             running.admission.check()
 
@@ -77,7 +73,7 @@ class Gate:
             return ANYBODY
         given = _given(headers)
         if given is None:
-            raise HTTPException(401, "a key is needed: send it as `Authorization: Bearer KEY` or `X-API-Key: KEY`")
+            raise HTTPException(401, KEY_NEEDED)
         found = running.keys.caller(given)
         if found is None:
             raise HTTPException(401, "the key is not valid")

@@ -3,13 +3,12 @@
 import contextlib
 import hashlib
 from collections.abc import AsyncIterator
-from typing import Annotated
+from typing import Annotated, Protocol
 
 from fastapi import Header, HTTPException, Response
 
 from .keys import Caller
 from .ledger import Answer
-from .queue import Answers
 
 IdempotencyKey = Annotated[
     str | None,
@@ -28,6 +27,19 @@ def fingerprint(*parts: bytes) -> str:
     for part in parts:
         found.update(len(part).to_bytes(8, "big") + part)
     return found.hexdigest()
+
+
+class Answers(Protocol):
+    """What was answered under idempotency keys."""
+
+    async def begin(self, owner: str, key: str, fingerprint: str) -> Answer | None:
+        """Takes a key for a request; None where it was free, else what is known under it."""
+
+    async def answered(self, owner: str, key: str, status: int, body: bytes, location: str | None) -> None:
+        """Keeps what was answered."""
+
+    async def release(self, owner: str, key: str) -> None:
+        """Gives a key back whose request came to nothing."""
 
 
 class Claim:

@@ -1,9 +1,8 @@
-"""API keys: kept as hashes, compared in constant time, each with its scopes and its rate."""
+"""API keys: kept as hashes, compared in constant time, each with its scopes."""
 
 import hashlib
 import hmac
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -89,32 +88,3 @@ class KeyRing:
             if hmac.compare_digest(digest, key.sha256):
                 found = Caller(key.name, key.scopes, key.requests_per_minute)
         return found
-
-
-MOST_BUCKETS = 10_000
-"""Callers that are remembered before idle ones are forgotten."""
-
-
-class RateLimit:
-    """A bucket of tokens for each caller, refilled over a minute."""
-
-    def __init__(self, per_minute: int | None, clock: Callable[[], float] = time.monotonic) -> None:
-        self._per_minute = per_minute
-        self._clock = clock
-        self._buckets: dict[str, tuple[float, float]] = {}
-
-    def wait(self, caller: Caller) -> float:
-        """Takes a token; seconds until there is one where there is none, else 0."""
-        rate = caller.requests_per_minute or self._per_minute
-        if rate is None:
-            return 0.0
-        now = self._clock()
-        if len(self._buckets) >= MOST_BUCKETS:  # a bucket unused for a minute is full, like one that does not exist
-            self._buckets = {name: one for name, one in self._buckets.items() if now - one[1] < 60}
-        left, at = self._buckets.get(caller.name, (float(rate), now))
-        left = min(float(rate), left + (now - at) * rate / 60)
-        if left < 1:
-            self._buckets[caller.name] = (left, now)
-            return (1 - left) * 60 / rate
-        self._buckets[caller.name] = (left - 1, now)
-        return 0.0

@@ -8,7 +8,7 @@ import contextlib
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,6 +77,10 @@ class ResultRow:
     status: str
     payload: bytes
 
+    def to_json(self) -> bytes:
+        """The result as HTTP gives it; the assessment is as it was kept."""
+        return b'{"item":%d,"assessment":%s}' % (self.item, self.payload)
+
 
 class Ledger:
     """The file; None keeps all in memory.
@@ -107,7 +111,7 @@ class Ledger:
             raise
         self._db.execute("COMMIT")
 
-    def begin(self, owner: str, key: str, fingerprint: str) -> Answer | None:
+    async def begin(self, owner: str, key: str, fingerprint: str) -> Answer | None:
         """Takes a key for a request; None where it was free, else what is known under it."""
         self._forget_old_answers()
         row = self._db.execute(
@@ -122,14 +126,14 @@ class Ledger:
         ).fetchone()
         return Answer(*found)
 
-    def answered(self, owner: str, key: str, status: int, body: bytes, location: str | None) -> None:
+    async def answered(self, owner: str, key: str, status: int, body: bytes, location: str | None) -> None:
         """Keeps what was answered."""
         self._db.execute(
             "UPDATE answers SET status = ?, body = ?, location = ? WHERE owner = ? AND key = ?",
             [status, body, location, owner, key],
         )
 
-    def release(self, owner: str, key: str) -> None:
+    async def release(self, owner: str, key: str) -> None:
         """Gives a key back whose request came to nothing."""
         self._db.execute("DELETE FROM answers WHERE owner = ? AND key = ? AND status IS NULL", [owner, key])
 
@@ -146,21 +150,28 @@ class Ledger:
             [job.job_id, job.owner, job.request, job.items, job.state, job.detail, job.created_at, job.ended_at],
         )
 
-    def job(self, job_id: str) -> JobRow | None:
-        row = self._db.execute("SELECT * FROM jobs WHERE job_id = ?", [job_id]).fetchone()
-        return None if row is None else JobRow(*row)
+    async def some(self, job_ids: Sequence[str]) -> list[JobRow]:
+        """The jobs of some ids that there are."""
+        return self._jobs_in("job_id", job_ids)
 
     def jobs(self, states: Iterable[str]) -> list[JobRow]:
         """Jobs in these states, oldest first."""
-        wanted = list(states)
+        return self._jobs_in("state", states)
+
+    def _jobs_in(self, column: str, values: Iterable[str]) -> list[JobRow]:
+        wanted = list(values)
         marks = ", ".join("?" * len(wanted))
         rows = self._db.execute(
-            f"SELECT * FROM jobs WHERE state IN ({marks}) ORDER BY created_at, job_id",  # noqa: S608
+            f"SELECT * FROM jobs WHERE {column} IN ({marks}) ORDER BY created_at, job_id",  # noqa: S608
             wanted,
         )
         return [JobRow(*row) for row in rows]
 
-    def newest_jobs(self, before: str | None, limit: int, owner: str | None = None) -> list[JobRow]:
+    async def count(self, state: str) -> int:
+        """How many jobs are in a state."""
+        return len(self.jobs([state]))
+
+    async def newest(self, before: str | None, limit: int, owner: str | None = None) -> list[JobRow]:
         """A page of jobs, newest first.
 
         Args:
@@ -170,7 +181,7 @@ class Ledger:
         Raises:
             InputError: there is no such job, or it is another owner's.
         """
-        last = None if before is None else self.job(before)
+        last = None if before is None else next(iter(await self.some([before])), None)
         if before is not None and (last is None or owner not in (None, last.owner)):
             raise no_such_page(before)
         older = "(created_at, job_id) < (SELECT created_at, job_id FROM jobs WHERE job_id = ?)"
@@ -220,9 +231,11 @@ class Ledger:
         """The items that have a result."""
         return {item for (item,) in self._db.execute("SELECT item FROM results WHERE job_id = ?", [job_id])}
 
-    def counts(self, job_id: str) -> dict[str, int]:
-        """How many results of each status."""
-        return {status: count for status, count in self._counted(job_id).items() if count}
+    async def counts(self, job_ids: Sequence[str]) -> Mapping[str, dict[str, int]]:
+        """How many results of each status, by job."""
+        return {
+            job_id: {status: count for status, count in self._counted(job_id).items() if count} for job_id in job_ids
+        }
 
     def _counted(self, job_id: str) -> Counter[str]:
         """Kept in memory: whoever watches a job asks several times a second."""
@@ -232,22 +245,8 @@ class Ledger:
             found = self._counts[job_id] = Counter(dict(rows.fetchall()))
         return found
 
-    def results(self, job_id: str, after_item: int, limit: int) -> list[ResultRow]:
-        """A page of results in input order."""
-        return self._page(job_id, "item", after_item, limit)
-
-    def results_since(self, job_id: str, after_seq: int, limit: int) -> list[ResultRow]:
-        """A page of results in order of completion."""
-        return self._page(job_id, "seq", after_seq, limit)
-
-    def all_results(self, job_id: str) -> Iterator[ResultRow]:
-        """All results in input order, a page at a time."""
-        after = -1
-        while page := self.results(job_id, after, 200):
-            yield from page
-            after = page[-1].item
-
-    def _page(self, job_id: str, column: str, after: int, limit: int) -> list[ResultRow]:
+    async def page(self, job_id: str, column: str, after: int, limit: int) -> list[ResultRow]:
+        """A page of results by ``item`` or ``seq``."""
         rows = self._db.execute(
             f"SELECT seq, item, judgment_id, status, payload FROM results WHERE job_id = ? AND {column} > ? "  # noqa: S608
             f"ORDER BY {column} LIMIT ?",

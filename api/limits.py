@@ -1,263 +1,88 @@
-"""ASGI middleware: an id, a count and a log line for every request, and bounds on request bodies."""
+"""What the service takes on at once, and how often each caller may ask."""
 
-import asyncio
-import logging
-import re
+import math
 import time
-import uuid
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
 
-import orjson
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.exceptions import HTTPException
 
-from .errors import UNEXPECTED, BrokenAnswerError, UploadError, headers_of, problem_bytes, request_id_of
-from .metrics import Metrics
-
-_log = logging.getLogger("metajudge.api.access")
-_errors = logging.getLogger("metajudge.api")
-
-SAFE_HEADERS = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"same-origin")]
-_ODD = re.compile(rb"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]|\x00")
-"""Half of a surrogate pair, perhaps, or another encoding than UTF-8: most bodies hold neither."""
-LINGER_S, LINGER_BYTES = 1.0, 8_000_000
-"""How long, and for how much, a body is read and thrown away after its refusal, so that its sender can read that."""
+from .keys import Caller
 
 
-class RequestId:
-    """Gives every request an id, in ``scope["state"]`` and the ``x-request-id`` header; counts it and logs it.
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the service takes on at once; beyond it callers are told to come back, and nothing is held for them.
 
-    The log holds method, route, status, time and the key's name: never a body, a query or a key. An error that
-    nobody handled becomes a problem here, so that it is counted and has its id like any other.
+    Attributes:
+        upload_bytes: of a batch; it is written to disk as it comes.
+        upload_s: a batch takes no longer to arrive, and stands still for no longer than ``body_s``; then 408.
+        held_bytes: of all requests' bodies together; beyond it 503.
+        batch_items: judgments a batch.
+        in_flight: vets and other work at models at once; beyond it 503.
+        computing: rankings, exports and the like at once, those that wait included; beyond it 503.
+        jobs_running: jobs worked on at once; ``jobs_queued`` wait or are being sent, beyond it 503.
+        job_workers: judgments of a job in flight at once.
+        request_s: an answer takes no longer; then 504.
+        body_s: a request's body takes no longer to arrive; then 408.
+        head_s: a request's head takes no longer to arrive; then the connection is closed.
+        requests_per_minute: of each key, unless the key has its own; None for no limit.
+        connections: open at once; beyond it 503.
     """
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        self.app = app
-        self.metrics = metrics
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        request_id = uuid.uuid4().hex[:16]
-        scope.setdefault("state", {})["request_id"] = request_id
-        status, start = 0, time.perf_counter()
-
-        async def with_id(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-                headers = [*message["headers"], *SAFE_HEADERS, (b"x-request-id", request_id.encode())]
-                message = {**message, "headers": headers}
-            await send(message)
-
-        try:
-            await self.app(scope, receive, with_id)
-        except Exception as error:
-            _errors.error("unhandled error", exc_info=error, extra={"request_id": request_id})
-            if status:
-                raise BrokenAnswerError from None
-            await refuse(scope, with_id, 500, UNEXPECTED)
-        finally:
-            self._told(scope, request_id, status, time.perf_counter() - start)
-
-    def _told(self, scope: Scope, request_id: str, status: int, seconds: float) -> None:
-        route = getattr(scope.get("route"), "path", "(none)")
-        self.metrics.request(scope["method"], route, status, seconds)
-        caller = scope["state"].get("who")
-        _log.info(
-            "request",
-            extra={
-                "request_id": request_id,
-                "method": scope["method"],
-                "route": route,
-                "status": status,
-                "ms": round(1000 * seconds, 1),
-                "caller": None if caller is None else caller.name,
-            },
-        )
+    upload_bytes: int = 512_000_000
+    upload_s: float = 600.0
+    held_bytes: int = 256_000_000
+    batch_items: int = 100_000
+    in_flight: int = 64
+    computing: int = 8
+    jobs_running: int = 2
+    jobs_queued: int = 20
+    job_workers: int = 16
+    request_s: float = 120.0
+    body_s: float = 20.0
+    head_s: float = 10.0
+    requests_per_minute: int | None = None
+    connections: int = 2_000
 
 
-class BodyLimit:
-    """Refuses bodies over a bound with 413, by their declared length or as soon as they pass it, and slow ones (408).
-
-    A body is read here, so that no more than the bound is ever held; all bodies together hold no more than
-    ``held_bytes``, beyond which callers are told to come back (503).
-
-    Args:
-        body_s: seconds a body may take to arrive.
-        streamed: paths whose bodies may be ``upload_bytes`` long and are passed on as they come: they may stand still
-            for ``body_s`` and take ``upload_s`` in all.
-    """
-
-    def __init__(
-        self,
-        app: ASGIApp,
-        max_bytes: int,
-        body_s: float = 20.0,
-        streamed: Collection[str] = (),
-        upload_bytes: int = 0,
-        upload_s: float = 600.0,
-        held_bytes: int = 256_000_000,
-    ) -> None:
-        self.app = app
-        self.max_bytes = max_bytes
-        self.body_s = body_s
-        self.streamed = streamed
-        self.upload_bytes = upload_bytes
-        self.upload_s = upload_s
-        self.held_bytes = held_bytes
-        self.held = 0
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        streams = scope["path"] in self.streamed
-        most = self.upload_bytes if streams else self.max_bytes
-        declared = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
-        if not declared.isdigit() or int(declared) > most:
-            await _refuse_rest(scope, receive, send, 413, _too_large(most))
-        elif streams:
-            upload = _Upload(receive, most, self.body_s, time.monotonic() + self.upload_s)
-            await self.app(scope, upload, send)
-        else:
-            await self._with_body(scope, receive, send)
-
-    async def _with_body(self, scope: Scope, receive: Receive, send: Send) -> None:
-        body = bytearray()
-        try:
-            async with asyncio.timeout(self.body_s):
-                complete = await self._read(receive, body)
-        except (TimeoutError, _RefusedError) as error:
-            self.held -= len(body)
-            body.clear()
-            if isinstance(error, _RefusedError):
-                await _refuse_rest(scope, receive, send, error.status, str(error))
-            else:
-                detail = f"the request body did not arrive within {self.body_s:g} s"
-                await refuse(scope, send, 408, detail)
-            return
-        held = len(body)
-        whole = bytes(body) if complete else None
-        body.clear()
-        try:
-            wrong = whole and _wrong_json(scope, whole)
-            if wrong:
-                await refuse(scope, send, 422, wrong)
-            elif whole is not None:
-                await self.app(scope, _replay(whole, receive), send)
-        finally:
-            self.held -= held
-
-    async def _read(self, receive: Receive, body: bytearray) -> bool:
-        """Reads the body; False where the caller went away."""
-        while True:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                return False
-            chunk = message.get("body", b"")
-            body += chunk
-            self.held += len(chunk)
-            if len(body) > self.max_bytes:
-                raise _RefusedError(413, _too_large(self.max_bytes))
-            if self.held > self.held_bytes:
-                raise _RefusedError(503, "too many large requests are at work: try again")
-            if not message.get("more_body", False):
-                return True
+MOST_BUCKETS = 10_000
+"""Callers that are remembered before idle ones are forgotten."""
 
 
-class _RefusedError(Exception):
-    def __init__(self, status: int, detail: str) -> None:
-        super().__init__(detail)
-        self.status = status
+class RateLimit:
+    """A bucket of tokens for each caller, refilled over a minute."""
 
+    def __init__(self, per_minute: int | None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._per_minute = per_minute
+        self._clock = clock
+        self._buckets: dict[str, tuple[float, float]] = {}
 
-class _Upload:
-    """``receive`` of an upload that is passed on as it comes."""
+    def check(self, caller: Caller, what: str) -> None:
+        """Takes a token.
 
-    def __init__(self, receive: Receive, most: int, pause_s: float, deadline: float) -> None:
-        self._receive, self._most, self._pause_s, self._deadline = receive, most, pause_s, deadline
-        self._got, self._ended = 0, False
+        Args:
+            what: what there was too much of, for the error.
 
-    async def __call__(self) -> Message:
-        if self._ended:
-            return await self._receive()
-        patience = min(self._pause_s, self._deadline - time.monotonic())
-        try:
-            async with asyncio.timeout(max(0.0, patience)):
-                message = await self._receive()
-        except TimeoutError:
-            raise UploadError(408, "the upload stood still or took too long: send it again, in parts") from None
-        self._got += len(message.get("body", b""))
-        if self._got > self._most:
-            raise UploadError(413, _too_large(self._most))
-        self._ended = message["type"] != "http.request" or not message.get("more_body", False)
-        return message
+        Raises:
+            HTTPException: 429, there is none; says when to try again.
+        """
+        seconds = self.wait(caller)
+        if seconds:
+            raise HTTPException(429, f"{what}: try again in {seconds:.1f} s", {"Retry-After": str(math.ceil(seconds))})
 
-
-def _wrong_json(scope: Scope, body: bytes) -> str | None:
-    """What Python's parser would let pass: texts that are no Unicode, which nobody could store or send on."""
-    kind = next((value for name, value in scope["headers"] if name == b"content-type"), b"")
-    if b"json" not in kind.lower() or not _ODD.search(body):
-        return None
-    try:
-        orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        return f"body: not JSON in UTF-8, or a text in it is not Unicode: {error}"
-    return None
-
-
-def _too_large(most: int) -> str:
-    return f"the request body is larger than {most} bytes, or its length is not a number"
-
-
-def _replay(body: bytes, receive: Receive) -> Receive:
-    """``receive`` of a body that was read, and of what comes after it."""
-    left: bytes | None = body
-
-    async def replay() -> Message:
-        nonlocal left
-        if left is None:
-            return await receive()
-        message = {"type": "http.request", "body": left, "more_body": False}
-        left = None
-        return message
-
-    return replay
-
-
-async def refuse(
-    scope: Scope, send: Send, status: int, detail: str, headers: dict[str, str] | None = None, *, more: bool = False
-) -> None:
-    """Answers with a problem, below the application.
-
-    Args:
-        more: leave the answer open, to be ended by the caller.
-    """
-    content = problem_bytes(status, detail, request_id_of(scope))
-    said = {**headers_of(status), **(headers or {}), "content-type": "application/problem+json"}
-    pairs = [(name.lower().encode(), value.encode()) for name, value in said.items()]
-    pairs.append((b"content-length", str(len(content)).encode()))
-    await send({"type": "http.response.start", "status": status, "headers": pairs})
-    await send({"type": "http.response.body", "body": content, "more_body": more})
-
-
-async def _refuse_rest(scope: Scope, receive: Receive, send: Send, status: int, detail: str) -> None:
-    """Refuses a body that is still coming.
-
-    Closing at once would reset the connection, and a sender that is still writing might never see the answer: so a
-    little more is read, and thrown away.
-    """
-    await refuse(scope, send, status, detail, {"connection": "close"}, more=True)
-    dropped = 0
-    try:
-        async with asyncio.timeout(LINGER_S):
-            while dropped < LINGER_BYTES:
-                message: Any = await receive()
-                dropped += len(message.get("body", b""))
-                if not message.get("more_body", False):
-                    break
-    except TimeoutError:
-        pass
-    await send({"type": "http.response.body", "body": b"", "more_body": False})
+    def wait(self, caller: Caller) -> float:
+        """Takes a token; seconds until there is one where there is none, else 0."""
+        rate = caller.requests_per_minute or self._per_minute
+        if rate is None:
+            return 0.0
+        now = self._clock()
+        if len(self._buckets) >= MOST_BUCKETS:  # a bucket unused for a minute is full, like one that does not exist
+            self._buckets = {name: one for name, one in self._buckets.items() if now - one[1] < 60}
+        left, at = self._buckets.get(caller.name, (float(rate), now))
+        left = min(float(rate), left + (now - at) * rate / 60)
+        if left < 1:
+            self._buckets[caller.name] = (left, now)
+            return (1 - left) * 60 / rate
+        self._buckets[caller.name] = (left - 1, now)
+        return 0.0

@@ -1,4 +1,4 @@
-"""How to serve: panels, store, keys and limits."""
+"""How to serve: panels, store and keys."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,42 +8,7 @@ from metajudge.panels.config import PanelConfig
 from metajudge.types.location import StoreLocation
 
 from .keys import ApiKey
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What the service takes on at once; beyond it callers are told to come back, and nothing is held for them.
-
-    Attributes:
-        upload_bytes: of a batch; it is written to disk as it comes.
-        upload_s: a batch takes no longer to arrive, and stands still for no longer than ``body_s``; then 408.
-        held_bytes: of all requests' bodies together; beyond it 503.
-        batch_items: judgments a batch.
-        in_flight: vets and other work at models at once; beyond it 503.
-        computing: rankings, exports and the like at once, those that wait included; beyond it 503.
-        jobs_running: jobs worked on at once; ``jobs_queued`` wait or are being sent, beyond it 503.
-        job_workers: judgments of a job in flight at once.
-        request_s: an answer takes no longer; then 504.
-        body_s: a request's body takes no longer to arrive; then 408.
-        head_s: a request's head takes no longer to arrive; then the connection is closed.
-        requests_per_minute: of each key, unless the key has its own; None for no limit.
-        connections: open at once; beyond it 503.
-    """
-
-    upload_bytes: int = 512_000_000
-    upload_s: float = 600.0
-    held_bytes: int = 256_000_000
-    batch_items: int = 100_000
-    in_flight: int = 64
-    computing: int = 8
-    jobs_running: int = 2
-    jobs_queued: int = 20
-    job_workers: int = 16
-    request_s: float = 120.0
-    body_s: float = 20.0
-    head_s: float = 10.0
-    requests_per_minute: int | None = None
-    connections: int = 2_000
+from .limits import Limits
 
 
 @dataclass(frozen=True, slots=True)

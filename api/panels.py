@@ -9,6 +9,7 @@ from metajudge.errors import ConfigurationError
 from metajudge.panels.config import PanelConfig
 from metajudge.rubric import BUILTIN_RUBRICS, load_rubric
 from metajudge.rubric.yaml_documents import looks_like_path
+from metajudge.session import Respondent
 from metajudge.strategies import Panel, StrategyName, Vetter
 from metajudge.types import AgentResult, Assessment, Judgment
 from metajudge.vetting.engine import Engine
@@ -98,6 +99,25 @@ class Panels:
         panels = (vetter.default, *vetter.routes.values())
         return self._engine.calibration is not None or any(one.strategy is StrategyName.SIGNALS for one in panels)
 
+    def respondents(self, panel: str | None, *, weighted: bool = False) -> list[Respondent]:
+        """The agents of a panel for tasks other than vetting; the panel's seed holds for those without their own.
+
+        Args:
+            weighted: whether the task uses agents' weights.
+
+        Raises:
+            ConfigurationError: an unknown panel, or one without agents.
+        """
+        config = self._config(panel or self._default)
+        if not config.agents:
+            raise ConfigurationError("this panel asks no model: choose a panel with agents")
+        return self._engine.models(config, weighted=weighted)
+
+    def _config(self, name: str) -> PanelConfig:
+        if name not in self._panels:
+            raise ConfigurationError(f"unknown panel {name!r}; this service has {', '.join(self._panels)}")
+        return self._panels[name]
+
     def vetter(self, choice: Choice) -> Vetter:
         """The panel of a choice.
 
@@ -105,8 +125,7 @@ class Panels:
             ConfigurationError: an unknown panel or rubric.
         """
         name = choice.panel or self._default
-        if name not in self._panels:
-            raise ConfigurationError(f"unknown panel {name!r}; this service has {', '.join(self._panels)}")
+        base = self._config(name)
         rubric, strategy = choice.rubric, choice.strategy
         version = ""
         if rubric is not None and rubric not in BUILTIN_RUBRICS:
@@ -117,7 +136,7 @@ class Panels:
         if found is None:
             for old in [one for one in self._built if one[:2] == key[:2] and one[2] != version]:
                 del self._built[old]  # of a rubric that has changed since
-            config = self._panels[name]
+            config = base
             if rubric is not None:
                 agents = tuple(agent.model_copy(update={"rubric": None}) for agent in config.agents)
                 config = config.model_copy(update={"rubric": rubric, "agents": agents, "weights": None})

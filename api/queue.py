@@ -1,60 +1,130 @@
-"""What routes ask of answers by idempotency key and of jobs, however many processes share them.
+"""The queue of jobs: what one process and replicas of the service on one database do alike.
 
-One process keeps both in its :class:`~.ledger.Ledger`; replicas on one PostgreSQL database share them, see
-:mod:`.shared_answers` and :mod:`.shared_jobs`.
+:class:`~.jobs.Jobs` is the queue of one process, :class:`~.shared_jobs.SharedJobs` the one of replicas.
 """
 
-import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractContextManager
+import contextlib
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Final, Protocol
 
+from fastapi import HTTPException
+from pydantic import BaseModel, Field
+
 from metajudge.errors import InputError
+from metajudge.runs.loop import Job, RunEnd, Stop, run_all
+from metajudge.types import Assessment, Judgment
 
-from .jobs import Jobs, JobState, JobStatus
-from .ledger import Answer, Ledger, ResultRow
-from .panels import Choice
+from .ledger import JobRow, ResultRow
+from .limits import Limits
+from .metrics import Metrics
+from .panels import Choice, Panels
+from .uploads import Numbered
 
-POLL_S = 0.2
 FIRST_CURSOR: Final = 2**40
 """Where cursors of results begin. Those of earlier versions were places in the upload, which are smaller: they are
 refused rather than taken for something else."""
+BUDGET_SPENT: Final = "the budget of the service is spent; the results so far are kept"
+UNEXPECTED: Final = "an unexpected error, which is in the service's log"
 
 
-class Answers(Protocol):
-    """What was answered under idempotency keys."""
+class JobState(StrEnum):
+    """How far a job has come."""
 
-    async def begin(self, owner: str, key: str, fingerprint: str) -> Answer | None:
-        """Takes a key for a request; None where it was free, else what is known under it."""
-
-    async def answered(self, owner: str, key: str, status: int, body: bytes, location: str | None) -> None:
-        """Keeps what was answered."""
-
-    async def release(self, owner: str, key: str) -> None:
-        """Gives a key back whose request came to nothing."""
-
-
-class JobQueue(Protocol):
-    """Jobs, their results, and who works on them."""
+    QUEUED = "queued"
+    RUNNING = "running"
+    CANCELLING = "cancelling"
+    DONE = "done"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
 
     @property
+    def ended(self) -> bool:
+        return self in (JobState.DONE, JobState.CANCELLED, JobState.FAILED)
+
+
+class JobStatus(BaseModel):
+    """A job and how far it has come."""
+
+    job_id: str
+    owner: str = Field(description="The name of the key that sent it.")
+    state: JobState
+    detail: str | None = Field(default=None, description="Why it failed.")
+    items: int
+    done: int
+    by_status: dict[str, int] = Field(description="Results so far by status: assessed, unscored, failed.")
+    created_at: float = Field(description="Seconds since the epoch.")
+    ended_at: float | None = None
+
+    @classmethod
+    def of(cls, row: JobRow, by_status: dict[str, int]) -> "JobStatus":
+        """A job's row with its results counted by status."""
+        return cls(
+            job_id=row.job_id,
+            owner=row.owner,
+            state=JobState(row.state),
+            detail=row.detail,
+            items=row.items,
+            done=sum(by_status.values()),
+            by_status=by_status,
+            created_at=row.created_at,
+            ended_at=row.ended_at,
+        )
+
+
+class JobRecords(Protocol):
+    """Where jobs and their results are kept."""
+
+    async def some(self, job_ids: Sequence[str]) -> list[JobRow]:
+        """The jobs of some ids that there are."""
+
+    async def newest(self, before: str | None, limit: int, owner: str | None = None) -> list[JobRow]:
+        """A page of jobs (of one key), newest first; ``before`` is the last id of the page before."""
+
+    async def count(self, state: str) -> int:
+        """How many jobs are in a state."""
+
+    async def counts(self, job_ids: Sequence[str]) -> Mapping[str, dict[str, int]]:
+        """How many results of each status, by job."""
+
+    async def page(self, job_id: str, column: str, after: int, limit: int) -> list[ResultRow]:
+        """A page of results by ``item`` or ``seq``."""
+
+
+class JobQueue(ABC):
+    """Jobs, their results, and who works on them.
+
+    Args:
+        records: where jobs are kept.
+        folder: where uploads lie.
+    """
+
+    def __init__(self, panels: Panels, records: JobRecords, folder: Path, limits: Limits, metrics: Metrics) -> None:
+        self._panels = panels
+        self._records = records
+        self._folder = folder
+        self._limits = limits
+        self._metrics = metrics
+        self._uploads = 0
+
+    @property
+    @abstractmethod
     def running(self) -> int:
         """Jobs that this process works on."""
 
-    async def waiting(self) -> int:
-        """Jobs that nobody works on yet."""
-
+    @abstractmethod
     async def start(self) -> None:
         """Goes on with what earlier processes left, and starts to work."""
 
+    @abstractmethod
     async def stop(self) -> None:
         """Stops working; what is unfinished goes on elsewhere or with the next start."""
 
-    def upload(self) -> AbstractContextManager[tuple[str, Path]]:
-        """A new job's id, and the file to write its judgments to, one a line."""
-
+    @abstractmethod
     async def add(self, job_id: str, owner: str, choice: Choice, items: int, key: str | None) -> tuple[bytes, str]:
         """Accepts a job whose upload is complete, with its answer under an idempotency key: both, or neither.
 
@@ -62,11 +132,51 @@ class JobQueue(Protocol):
             The answer's body and location.
         """
 
+    @abstractmethod
+    async def cancel(self, job_id: str) -> JobStatus:
+        """Cancels a job; one that has ended is deleted."""
+
+    @abstractmethod
+    async def changed(self, job_id: str) -> None:
+        """Returns when there may be something new about a job, at the latest after a while."""
+
+    async def waiting(self) -> int:
+        """Jobs that nobody works on yet."""
+        return await self._records.count(JobState.QUEUED)
+
+    @contextlib.asynccontextmanager
+    async def upload(self) -> AsyncIterator[tuple[str, Path]]:
+        """A new job's id, and the file to write its judgments to, one a line.
+
+        Raises:
+            HTTPException: 503, too many jobs wait or are being sent.
+        """
+        job_id = uuid.uuid4().hex
+        self._uploads += 1
+        try:
+            others = await self.waiting() + self._uploads - 1
+            if others >= self._limits.jobs_queued:
+                detail = f"{others} jobs wait or are being sent already: try again later"
+                raise HTTPException(503, detail, {"Retry-After": "30"})
+            yield job_id, self._upload_of(job_id)
+        finally:
+            self._uploads -= 1
+            await self._upload_ended(job_id)
+
+    async def _upload_ended(self, job_id: str) -> None:
+        self._upload_of(job_id).unlink(missing_ok=True)
+
+    def _upload_of(self, job_id: str) -> Path:
+        return self._folder / f"{job_id}.jsonl"
+
     async def page(self, before: str | None, limit: int, owner: str | None = None) -> list[JobStatus]:
         """A page of jobs, newest first; those of one key's name where ``owner`` gives it."""
+        rows = await self._records.newest(before, limit, owner)
+        counts = await self._records.counts([row.job_id for row in rows])
+        return [JobStatus.of(row, counts[row.job_id]) for row in rows]
 
-    async def owner(self, job_id: str) -> str | None:
-        """The name of the key that sent a job, None where there is no such job."""
+    async def _job(self, job_id: str) -> JobRow | None:
+        return next(iter(await self._records.some([job_id])), None)
 
     async def status(self, job_id: str) -> JobStatus:
         """A job by its id.
@@ -74,24 +184,63 @@ class JobQueue(Protocol):
         Raises:
             HTTPException: 404.
         """
+        row = await self._job(job_id)
+        if row is None:
+            raise HTTPException(404, f"there is no job {job_id!r}, or it was deleted")
+        return JobStatus.of(row, (await self._records.counts([job_id]))[job_id])
+
+    async def owner(self, job_id: str) -> str | None:
+        """The name of the key that sent a job, None where there is no such job."""
+        row = await self._job(job_id)
+        return None if row is None else row.owner
 
     async def state(self, job_id: str) -> JobState | None:
         """How far a job has come, None where there is none."""
+        row = await self._job(job_id)
+        return None if row is None else JobState(row.state)
 
     async def asked(self, job_ids: Sequence[str]) -> dict[str, Choice]:
         """By what jobs are vetted, for those that there are."""
-
-    async def cancel(self, job_id: str) -> JobStatus:
-        """Cancels a job; one that has ended is deleted."""
+        return {row.job_id: Choice.model_validate_json(row.request) for row in await self._records.some(job_ids)}
 
     async def results(self, job_id: str, after_item: int, limit: int) -> list[ResultRow]:
         """A page of results in input order."""
+        return await self._records.page(job_id, "item", after_item, limit)
 
     async def results_since(self, job_id: str, after_seq: int, limit: int) -> list[ResultRow]:
         """A page of results in order of completion."""
+        return await self._records.page(job_id, "seq", after_seq, limit)
 
-    async def changed(self, job_id: str) -> None:
-        """Returns when there may be something new about a job, at the latest after a while."""
+    async def _vet(
+        self,
+        choice: Choice,
+        items: Iterable[Numbered],
+        others: Callable[[str], Sequence[Judgment]],
+        keep: Callable[[int, Assessment], Awaitable[bool]],
+        stop: Stop,
+    ) -> RunEnd:
+        """Vets items that have no result yet.
+
+        Args:
+            others: the other judgments of an item, by its id; they are evidence.
+            keep: keeps a result; False where the job has ended meanwhile.
+        """
+
+        async def work(job: Job[Numbered, Assessment]) -> Assessment:
+            judgment = job.record.judgment
+            found = await self._panels.vet(judgment, choice, others(judgment.item.id))
+            if not await keep(job.record.item, found):
+                stop.ask(RunEnd.INTERRUPTED)
+            return found
+
+        return await run_all(
+            items,
+            work,
+            finished=lambda _job, result, _reused: self._metrics.assessed(result),
+            workers=self._limits.job_workers,
+            stop=stop,
+            grace_s=1.0,
+        )
 
 
 async def all_results(jobs: JobQueue, job_id: str) -> AsyncIterator[ResultRow]:
@@ -109,6 +258,11 @@ class ResultsPage:
 
     rows: list[ResultRow]
     next_cursor: int | None
+
+    def to_json(self) -> bytes:
+        """The page as HTTP gives it; assessments are as they were kept."""
+        cursor = b"null" if self.next_cursor is None else b"%d" % self.next_cursor
+        return b'{"results":[%s],"next_cursor":%s}' % (b",".join(row.to_json() for row in self.rows), cursor)
 
 
 async def results_page(jobs: JobQueue, job_id: str, cursor: int, limit: int) -> ResultsPage:
@@ -152,80 +306,3 @@ def seq_of(cursor: int) -> int:
 def location_of(job_id: str) -> str:
     """Where a job is found."""
     return f"/v1/jobs/{job_id}"
-
-
-class LocalAnswers:
-    """:class:`Answers` of one process."""
-
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
-
-    async def begin(self, owner: str, key: str, fingerprint: str) -> Answer | None:
-        return self._ledger.begin(owner, key, fingerprint)
-
-    async def answered(self, owner: str, key: str, status: int, body: bytes, location: str | None) -> None:
-        self._ledger.answered(owner, key, status, body, location)
-
-    async def release(self, owner: str, key: str) -> None:
-        self._ledger.release(owner, key)
-
-
-class LocalJobs:
-    """A :class:`JobQueue` of one process."""
-
-    def __init__(self, jobs: Jobs, ledger: Ledger) -> None:
-        self._jobs = jobs
-        self._ledger = ledger
-
-    @property
-    def running(self) -> int:
-        return self._jobs.running
-
-    async def waiting(self) -> int:
-        return self._jobs.waiting
-
-    async def start(self) -> None:
-        self._jobs.start()
-
-    async def stop(self) -> None:
-        await self._jobs.stop()
-
-    def upload(self) -> AbstractContextManager[tuple[str, Path]]:
-        return self._jobs.upload()
-
-    async def add(self, job_id: str, owner: str, choice: Choice, items: int, key: str | None) -> tuple[bytes, str]:
-        with self._ledger.together():  # a kill leaves a job with its answer, or neither
-            content = self._jobs.add(job_id, owner, choice, items).model_dump_json().encode()
-            if key is not None:
-                self._ledger.answered(owner, key, 202, content, location_of(job_id))
-        return content, location_of(job_id)
-
-    async def page(self, before: str | None, limit: int, owner: str | None = None) -> list[JobStatus]:
-        return self._jobs.page(before, limit, owner)
-
-    async def owner(self, job_id: str) -> str | None:
-        row = self._ledger.job(job_id)
-        return None if row is None else row.owner
-
-    async def status(self, job_id: str) -> JobStatus:
-        return self._jobs.status(job_id)
-
-    async def state(self, job_id: str) -> JobState | None:
-        row = self._ledger.job(job_id)
-        return None if row is None else JobState(row.state)
-
-    async def asked(self, job_ids: Sequence[str]) -> dict[str, Choice]:
-        rows = [row for job_id in job_ids if (row := self._ledger.job(job_id)) is not None]
-        return {row.job_id: Choice.model_validate_json(row.request) for row in rows}
-
-    async def cancel(self, job_id: str) -> JobStatus:
-        return self._jobs.cancel(job_id)
-
-    async def results(self, job_id: str, after_item: int, limit: int) -> list[ResultRow]:
-        return self._ledger.results(job_id, after_item, limit)
-
-    async def results_since(self, job_id: str, after_seq: int, limit: int) -> list[ResultRow]:
-        return self._ledger.results_since(job_id, after_seq, limit)
-
-    async def changed(self, job_id: str) -> None:
-        await asyncio.sleep(POLL_S)

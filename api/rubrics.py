@@ -1,6 +1,5 @@
 """Rubrics by name: built in, or put here by an administrator as files beside the store."""
 
-import os
 import time
 from collections.abc import Mapping
 from pathlib import Path as FilePath
@@ -9,6 +8,7 @@ from typing import Annotated, Any
 from fastapi import HTTPException, Path
 
 from metajudge.errors import RubricError, StoreError
+from metajudge.files.replacing import replacing
 from metajudge.rubric import BUILTIN_RUBRICS, CASE_RUBRICS, Rubric, list_rubrics, load_rubric
 from metajudge.store.protocol import Store
 
@@ -82,7 +82,6 @@ class Rubrics:
     def _write(self, name: str, text: str) -> None:
         assert self._folder is not None
         self._folder.mkdir(exist_ok=True)
-        partial = self._folder / f"{name}.{os.getpid()}.partial"
-        partial.write_text(text, "utf-8")
-        partial.replace(self._folder / f"{name}.json")
+        with replacing(self._folder / f"{name}.json") as part:
+            part.write_text(text, "utf-8")
         self._taken[name] = text

@@ -7,8 +7,7 @@ import os
 import secrets
 import socket
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,10 +26,12 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from .config import ServiceFile
+    from .limits import Limits
     from .options import ServiceOptions
 
 
 SHORTEST_KEY = 16
+ANYWHERE = "0.0.0.0"  # noqa: S104 - an address that needs a key
 
 
 def run(
@@ -50,7 +51,7 @@ def run(
 
     Args:
         files: panel files, and at most one service's file.
-        panel_of: reads a panel file (None for none); with True the flags are laid over it.
+        panel_of: reads a panel file (None for none); with True the flags apply to it.
         allowed_hosts: names that callers may use for the service, beside loopback.
 
     Raises:
@@ -66,41 +67,33 @@ def run(
         raise ConfigurationError(f"the service needs extra packages ({error.name}): {install_command('api')}") from None
     from .config import is_service_file, load_service_file
     from .hosts import allowed_names
-    from .options import Limits, ServiceOptions
 
     services = [path for path in files if is_service_file(path)]
     if len(services) > 1:
         raise ConfigurationError("give one service's file (with a table [service]), not several")
     settings = Settings.load()
-    file, limits = load_service_file(services[0]) if services else (None, Limits())
-    panel_files = {**(file.panels if file else {}), **{path.stem: path for path in files if path not in services}}
+    file, limits = load_service_file(services[0] if services else None)
+    panel_files = {**file.panels, **{path.stem: path for path in files if path not in services}}
     panels = {name: panel_of(path, not index) for index, (name, path) in enumerate(panel_files.items())}
-    address = host or (file.host if file else None) or "127.0.0.1"
-    keys = tuple(key.key() for key in file.keys) if file else ()
-    megabytes = max_body_mb or (file.max_body_mb if file else None)
-    options = ServiceOptions(
-        panels=panels or {"default": panel_of(None, True)},
-        store=(store_location(store) if store else None) or (file.store if file else None) or settings.store,
-        state=file.state if file else None,
-        api_key=checked_key(settings.service_key, address, others=bool(keys)),
-        keys=keys,
-        concurrency=concurrency or (file.concurrency if file else None) or 64,
-        calibration=calibration or (file.calibration if file else None),
-        cors_origins=file.cors_origins if file else (),
-        log_texts=file.log_texts if file else False,
-        limits=limits,
-        allowed_hosts=allowed_names(allowed_hosts, "--allowed-host") or _hosts_of(file, settings),
-    )
+    flags = {
+        "host": host,
+        "port": port,
+        "store": store_location(store) if store else None,
+        "concurrency": concurrency,
+        "max_body_mb": max_body_mb,
+        "calibration": calibration,
+        "allowed_hosts": allowed_names(allowed_hosts, "--allowed-host") or None,
+    }
+    file = file.model_copy(update={name: value for name, value in flags.items() if value is not None})
+    address, chosen = file.host, file.port
+    options = _options(file, limits, settings, panels or {"default": panel_of(None, True)})
     check_workers(workers, options.store)
-    if megabytes is not None:
-        options = replace(options, max_body_bytes=int(megabytes * 1_000_000))
     check_provider_keys(options.panels.values(), settings)
     configure_logs(texts=options.log_texts)
     _allow_connections(limits.connections)
     refusals: list[MetajudgeError] = []
     logging.getLogger("uvicorn.error").addFilter(lambda _record: not refusals)  # they are said once, without a trace
     at_opening: list[Callable[[], None]] = [_settle_garbage]
-    chosen = port if port is not None else (file.port if file and file.port is not None else 8080)
     file_store = options.store if isinstance(options.store, Path) else None
 
     if file_store is not None:
@@ -179,37 +172,44 @@ def app() -> "FastAPI":
 
     from .app import create_app
     from .config import load_service_file
-    from .options import Limits, ServiceOptions
 
     settings = Settings.load()
     named = os.environ.get("METAJUDGE_CONFIG")
-    file, limits = load_service_file(Path(named)) if named else (None, Limits())
-    keys = tuple(key.key() for key in file.keys) if file else ()
-    panels = {name: load_panel_file(path) for name, path in file.panels.items()} if file else {}
-    options: ServiceOptions = ServiceOptions(
-        panels=panels or {"default": PanelConfig()},
-        store=(file.store if file else None) or settings.store,
-        state=file.state if file else None,
-        api_key=checked_key(settings.service_key, "0.0.0.0", others=bool(keys)),  # noqa: S104
-        keys=keys,
-        concurrency=(file.concurrency if file else None) or 64,
-        calibration=file.calibration if file else None,
-        limits=limits,
-        max_body_bytes=int(((file.max_body_mb if file else None) or 4) * 1_000_000),
-        cors_origins=file.cors_origins if file else (),
-        log_texts=file.log_texts if file else False,
-        allowed_hosts=_hosts_of(file, settings),
+    file, limits = load_service_file(Path(named) if named else None)
+    panels = {name: load_panel_file(path) for name, path in file.panels.items()}
+    options = _options(
+        file.model_copy(update={"host": ANYWHERE}), limits, settings, panels or {"default": PanelConfig()}
     )
     check_workers(_workers_asked(), options.store)
     check_provider_keys(options.panels.values(), settings)
     return create_app(options)
 
 
-def _hosts_of(file: "ServiceFile | None", settings: Settings) -> tuple[str, ...]:
-    """The names a service's file allows, else the environment."""
-    from .hosts import allowed_names
+def _options(
+    file: "ServiceFile", limits: "Limits", settings: Settings, panels: Mapping[str, PanelConfig]
+) -> "ServiceOptions":
+    """What a service's file says, else the environment.
 
-    return (file.allowed_hosts if file else ()) or allowed_names(settings.allowed_hosts, "METAJUDGE_ALLOWED_HOSTS")
+    Raises:
+        ConfigurationError: no usable key for an address other than loopback.
+    """
+    from .hosts import allowed_names
+    from .options import ServiceOptions
+
+    return ServiceOptions(
+        panels=panels,
+        store=file.store or settings.store,
+        state=file.state,
+        api_key=checked_key(settings.service_key, file.host, others=bool(file.keys)),
+        keys=tuple(key.key() for key in file.keys),
+        concurrency=file.concurrency,
+        max_body_bytes=int(file.max_body_mb * 1_000_000),
+        calibration=file.calibration,
+        cors_origins=file.cors_origins,
+        log_texts=file.log_texts,
+        limits=limits,
+        allowed_hosts=file.allowed_hosts or allowed_names(settings.allowed_hosts, "METAJUDGE_ALLOWED_HOSTS"),
+    )
 
 
 def _allow_connections(count: int) -> None:

@@ -7,11 +7,13 @@ from metajudge.vetting.engine import Engine
 from .admission import Admission
 from .computing import Computing
 from .hosts import HostRule
-from .keys import KeyRing, RateLimit
+from .idempotency import Answers
+from .keys import KeyRing
+from .limits import RateLimit
 from .metrics import Metrics
 from .options import ServiceOptions
 from .panels import Panels
-from .queue import Answers, JobQueue
+from .queue import JobQueue
 
 
 @dataclass(frozen=True, slots=True)

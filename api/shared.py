@@ -9,10 +9,11 @@ from metajudge.installation import install_command
 from metajudge.store.protocol import Store
 from metajudge.vetting.engine import Engine
 
+from .idempotency import Answers
 from .metrics import Metrics
 from .options import ServiceOptions
 from .panels import Panels
-from .queue import Answers, JobQueue
+from .queue import JobQueue
 from .rubrics import Rubrics
 
 REFRESH_S = 2.0

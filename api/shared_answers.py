@@ -24,7 +24,7 @@ _TAKE = """
 
 
 class SharedAnswers:
-    """:class:`~.queue.Answers` of all replicas; a key is one replica's until it answers, gives it back or is killed."""
+    """Answers of all replicas; a key is one replica's until it answers, gives it back or is killed."""
 
     def __init__(self, store: PostgresStore) -> None:
         self._store = store

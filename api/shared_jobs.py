@@ -10,8 +10,7 @@ import contextlib
 import logging
 import tempfile
 import time
-import uuid
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,19 +18,19 @@ import psycopg
 from fastapi import HTTPException
 
 from metajudge.errors import MetajudgeError, StoreUnavailableError
-from metajudge.runs.loop import Job, RunEnd, Stop, run_all
+from metajudge.runs.loop import RunEnd, Stop
 from metajudge.store.gathered_reads import GatheredReads
 from metajudge.store.postgres_store import PostgresStore
 from metajudge.types import Assessment, Judgment
 
-from .jobs import JobState, JobStatus, Numbered
-from .ledger import JobRow, ResultRow
+from .ledger import JobRow
+from .limits import Limits
 from .metrics import Metrics
-from .options import Limits
 from .panels import Choice, Panels
-from .queue import location_of
+from .queue import BUDGET_SPENT, UNEXPECTED, JobQueue, JobState, JobStatus, location_of
 from .shared_lanes import FREE, LANE_ITEMS, LEASE_S, Lane, Lanes
 from .shared_rows import JobRows, listening
+from .uploads import Numbered
 
 LOOK_EVERY_S = 2.0
 """A lane that was not announced is found after this long."""
@@ -42,7 +41,7 @@ CHANGED_S = 2.0
 _log = logging.getLogger("metajudge.api")
 
 
-class SharedJobs:
+class SharedJobs(JobQueue):
     """A :class:`~.queue.JobQueue` over the store's database.
 
     Args:
@@ -60,16 +59,13 @@ class SharedJobs:
         lease_s: float = LEASE_S,
         lane_items: int = LANE_ITEMS,
     ) -> None:
-        self._panels = panels
-        self._store = store
         self._rows = JobRows(store)
+        self._scratch = tempfile.TemporaryDirectory(prefix="metajudge-uploads-")
+        super().__init__(panels, self._rows, Path(self._scratch.name), limits, metrics)
+        self._store = store
         self._lanes = Lanes(store, self._rows.channel, lease_s)
         self._renew_every_s = lease_s / 4
         self._lane_items = lane_items
-        self._limits = limits
-        self._metrics = metrics
-        self._folder = tempfile.TemporaryDirectory(prefix="metajudge-uploads-")
-        self._uploads = 0
         self._stops: dict[str, list[Stop]] = {}
         self._waiting: dict[str, asyncio.Event] = {}
         self._workers: list[asyncio.Task[None]] = []
@@ -81,9 +77,6 @@ class SharedJobs:
     @property
     def running(self) -> int:
         return len(self._stops)
-
-    async def waiting(self) -> int:
-        return await self._rows.count(JobState.QUEUED)
 
     async def start(self) -> None:
         """Joins the other replicas.
@@ -111,29 +104,7 @@ class SharedJobs:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        self._folder.cleanup()
-
-    @contextlib.contextmanager
-    def upload(self) -> Iterator[tuple[str, Path]]:
-        """A new job's id, and a file for its judgments, which is read when it is added.
-
-        Raises:
-            HTTPException: 503, too many are being sent.
-        """
-        if self._uploads >= self._limits.jobs_queued:
-            detail = f"{self._uploads} jobs are being sent already: try again later"
-            raise HTTPException(503, detail, {"Retry-After": "30"})
-        job_id = uuid.uuid4().hex
-        path = self._upload_of(job_id)
-        self._uploads += 1
-        try:
-            yield job_id, path
-        finally:
-            self._uploads -= 1
-            path.unlink(missing_ok=True)
-
-    def _upload_of(self, job_id: str) -> Path:
-        return Path(self._folder.name) / f"{job_id}.jsonl"
+        self._scratch.cleanup()
 
     async def add(self, job_id: str, owner: str, choice: Choice, items: int, key: str | None) -> tuple[bytes, str]:
         """Accepts a job with its items, its lanes and its answer: all of it or nothing.
@@ -149,35 +120,6 @@ class SharedJobs:
         await self._rows.add(row, self._upload_of(job_id), key, body, location)
         return body, location
 
-    async def page(self, before: str | None, limit: int, owner: str | None = None) -> list[JobStatus]:
-        """A page of jobs (of one key), newest first; ``before`` is the last id of the page before."""
-        rows = await self._rows.newest(before, limit, owner)
-        counts = await self._rows.counts([row.job_id for row in rows])
-        return [JobStatus.of(row, counts[row.job_id]) for row in rows]
-
-    async def status(self, job_id: str) -> JobStatus:
-        """A job by its id.
-
-        Raises:
-            HTTPException: 404.
-        """
-        row = await self._rows.job(job_id)
-        if row is None:
-            raise HTTPException(404, f"there is no job {job_id!r}, or it was deleted")
-        return JobStatus.of(row, (await self._rows.counts([job_id]))[job_id])
-
-    async def owner(self, job_id: str) -> str | None:
-        row = await self._rows.job(job_id)
-        return None if row is None else row.owner
-
-    async def state(self, job_id: str) -> JobState | None:
-        row = await self._rows.job(job_id)
-        return None if row is None else JobState(row.state)
-
-    async def asked(self, job_ids: Sequence[str]) -> dict[str, Choice]:
-        rows = await self._rows.some(job_ids)
-        return {row.job_id: Choice.model_validate_json(row.request) for row in rows}
-
     async def cancel(self, job_id: str) -> JobStatus:
         """Cancels a job on all replicas; one that has ended is deleted."""
         status = await self.status(job_id)
@@ -186,12 +128,6 @@ class SharedJobs:
             return status
         await self._rows.end(job_id, JobState.CANCELLED)
         return await self.status(job_id)
-
-    async def results(self, job_id: str, after_item: int, limit: int) -> list[ResultRow]:
-        return await self._rows.page(job_id, "item", after_item, limit)
-
-    async def results_since(self, job_id: str, after_seq: int, limit: int) -> list[ResultRow]:
-        return await self._rows.page(job_id, "seq", after_seq, limit)
 
     async def changed(self, job_id: str) -> None:
         """Returns when a replica told of something new about a job, at the latest after ``CHANGED_S``."""
@@ -264,8 +200,7 @@ class SharedJobs:
         except Exception as error:
             more = False
             _log.error("job %s failed", lane.job_id, exc_info=error)
-            detail = "an unexpected error, which is in the service's log"
-            await self._rows.end(lane.job_id, JobState.FAILED, detail)
+            await self._rows.end(lane.job_id, JobState.FAILED, UNEXPECTED)
         if more:
             await self._lanes.put_back(lane)
 
@@ -282,46 +217,31 @@ class SharedJobs:
         stop = Stop()
         self._stops.setdefault(job_id, []).append(stop)
         try:
-            end = await self._vet(row, items, stop)
+            end = await self._vet_items(row, items, stop)
         finally:
             self._stops[job_id].remove(stop)
             if not self._stops[job_id]:
                 del self._stops[job_id]
         if end is RunEnd.BUDGET:
-            detail = "the budget of the service is spent; the results so far are kept"
-            await self._rows.end(job_id, JobState.FAILED, detail)
+            await self._rows.end(job_id, JobState.FAILED, BUDGET_SPENT)
         return end is RunEnd.FINISHED or self._leaving
 
-    async def _vet(self, row: JobRow, items: Sequence[Numbered], stop: Stop) -> RunEnd:
+    async def _vet_items(self, row: JobRow, items: Sequence[Numbered], stop: Stop) -> RunEnd:
         choice = Choice.model_validate_json(row.request)
         around: Mapping[str, list[Judgment]] = {}
         if self._panels.reads_evidence(choice):
             around = await self._rows.judgments_of(row.job_id, [one.judgment.item.id for one in items])
         done: dict[str, tuple[int, str, str, bytes]] = {}
 
-        async def keep(keys: Sequence[str]) -> dict[str, bool]:
+        async def keep_all(keys: Sequence[str]) -> dict[str, bool]:
             kept = await self._rows.keep_results(row.job_id, [done[key] for key in keys])
             return dict.fromkeys(keys, kept)
 
-        results = GatheredReads(keep)  # results that come while others are being committed are committed together
+        results = GatheredReads(keep_all)  # results that come while others are being committed are committed together
 
-        async def work(job: Job[Numbered, Assessment]) -> Assessment:
-            judgment = job.record.judgment
-            found = await self._panels.vet(judgment, choice, around.get(judgment.item.id, ()))
-            payload, key = found.model_dump_json().encode(), str(job.record.item)
-            done[key] = (job.record.item, found.judgment_id, found.status.value, payload)
-            if not await results.get(key):
-                stop.ask(RunEnd.INTERRUPTED)  # the job was cancelled or has failed
-            return found
+        async def keep(item: int, found: Assessment) -> bool:
+            key = str(item)
+            done[key] = (item, found.judgment_id, found.status.value, found.model_dump_json().encode())
+            return bool(await results.get(key))
 
-        def finished(_job: Job[Numbered, Assessment], result: Assessment, _reused: bool) -> None:
-            self._metrics.assessed(result)
-
-        return await run_all(
-            items,
-            work,
-            finished=finished,
-            workers=self._limits.job_workers,
-            stop=stop,
-            grace_s=1.0,
-        )
+        return await self._vet(choice, items, lambda item_id: around.get(item_id, ()), keep, stop)

@@ -12,7 +12,7 @@ from typing import Final
 from metajudge.store.postgres_store import PostgresStore
 from metajudge.store.sql import Connection
 
-from .jobs import JobState
+from .queue import JobState
 
 AT_WORK: Final = (JobState.QUEUED.value, JobState.RUNNING.value)
 LANES: Final = 8

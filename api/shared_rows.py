@@ -13,10 +13,11 @@ from metajudge.store.postgres_store import PostgresStore
 from metajudge.store.sql import Connection
 from metajudge.types import Judgment
 
-from .jobs import JobState, Numbered
 from .ledger import JobRow, ResultRow, no_such_page
+from .queue import JobState
 from .shared_answers import keep_answer
 from .shared_lanes import AT_WORK, Lane, insert_lanes, tell
+from .uploads import Numbered
 
 _JOB: Final = "job_id, owner, request, items, state, detail, created_at, ended_at"
 
@@ -43,10 +44,6 @@ class JobRows:
 
         await self._store.change(add)
 
-    async def job(self, job_id: str) -> JobRow | None:
-        rows = await self.some([job_id])
-        return rows[0] if rows else None
-
     async def some(self, job_ids: Sequence[str]) -> list[JobRow]:
         """The jobs of some ids that there are."""
         query = f"SELECT {_JOB} FROM service_jobs WHERE job_id = ANY($1::VARCHAR[])"  # noqa: S608 - our own names
@@ -58,7 +55,7 @@ class JobRows:
         Raises:
             InputError: there is no such job, or it is another owner's.
         """
-        last = None if before is None else await self.job(before)
+        last = None if before is None else next(iter(await self.some([before])), None)
         if before is not None and (last is None or owner not in (None, last.owner)):
             raise no_such_page(before)
         older = "(created_at, job_id) < (SELECT created_at, job_id FROM service_jobs WHERE job_id = $1)"
@@ -69,8 +66,8 @@ class JobRows:
         )
         return [JobRow(*row) for row in rows]
 
-    async def count(self, state: JobState) -> int:
-        ((found,),) = await self._read("SELECT count(*) FROM service_jobs WHERE state = $1", [state.value])
+    async def count(self, state: str) -> int:
+        ((found,),) = await self._read("SELECT count(*) FROM service_jobs WHERE state = $1", [str(state)])
         return int(found)
 
     async def counts(self, job_ids: Sequence[str]) -> Mapping[str, dict[str, int]]:

@@ -1,4 +1,10 @@
-"""Several processes that serve one address, on a store that they can share."""
+"""Several processes that serve one address, on a store that they can share.
+
+uvicorn's own supervisor (``uvicorn.supervisors.Multiprocess``, as of 0.54) is not enough here. It starts a worker that
+ended anew at once and for ever, where the pauses here double. One worker that cannot start, because the database is
+away for a moment, ends all others; one that dies while it starts is started again for ever. It waits without limit for
+a worker that does not end. And its workers import everything anew, where a fork shares the memory of what was imported.
+"""
 
 import os
 import select

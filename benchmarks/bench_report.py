@@ -1,6 +1,6 @@
 """The findings of a benchmark run as a report: tables, curves, bars."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from metajudge.report import (
     Absent,
@@ -19,6 +19,7 @@ from metajudge.report import (
     ShareRow,
     Table,
 )
+from metajudge.report.text import table_to_text
 from metajudge.stats.clustered import FEWEST_CLUSTERS, FEWEST_OUTCOMES
 
 from .findings import (
@@ -156,6 +157,23 @@ def terminal_tables(findings: BenchFindings) -> list[Table]:
         if judge not in compact:
             tables += [precision_table(judge, findings), overall_table(judge)]
     return tables + ([compact_table(compact)] if compact else [])
+
+
+def terminal_lines(findings: BenchFindings) -> Iterator[str]:
+    """Accuracies, precisions and notes as text."""
+    yield table_to_text(accuracy_table(findings))
+    for table in terminal_tables(findings):
+        yield "\n" + table_to_text(table)
+    yield from note_lines(findings)
+
+
+def note_lines(findings: BenchFindings) -> Iterator[str]:
+    """The notes on all judges and on each."""
+    for note in findings.notes:
+        yield f"Note: {note}."
+    for judge in findings.judges:
+        for note in judge.notes:
+            yield f"Note on {judge.judge}: {note}"
 
 
 def _accuracy_row(one: Accuracy, categories: Sequence[str]) -> tuple[Cell, ...]:

@@ -16,24 +16,24 @@ share of right ones between agreeing and other judgments, and the fitted log-odd
 with all other signals as they are (mean over the judgments).
 """
 
-import argparse
 import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+import typer
 from scipy.special import logit
 
-from metajudge.calibration.design import Bools, Floats
 from metajudge.calibration.fit import fit_calibration, out_of_fold
 from metajudge.calibration.quality import auc, log_losses, precision_at
 from metajudge.calibration.table import SignalTable, build_table
 from metajudge.evidence.consensus import Column
 from metajudge.readers import open_judgments
 from metajudge.readers.rewards import find_reward_scores, read_reward_scores
+from metajudge.stats.arrays import Bools, Floats
 from metajudge.stats.bootstrap import bootstrap_precision
 from metajudge.types import Judgment
 
@@ -227,21 +227,20 @@ def _cell(value: Any) -> str:
     return f"{value}" if isinstance(value, int) else f"{value:.3g}" if abs(value) < 1 else f"{value:.1f}"
 
 
-def main() -> None:
+def main(
+    data: Path,
+    seeds: int = 5,
+    held_out: Annotated[int, typer.Option(metavar="N")] = 0,
+    out: Annotated[Path | None, typer.Option("--json", metavar="OUT")] = None,
+) -> None:
     """Runs the study from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--held-out", type=int, default=0, metavar="N")
-    parser.add_argument("--json", type=Path, metavar="OUT")
-    arguments = parser.parse_args()
     found: dict[str, Any] = {}
-    if (arguments.data / "judgebench").is_dir():
-        found["judgebench"] = judgebench(arguments.data / "judgebench", arguments.seeds, arguments.held_out)
-    if (arguments.data / "llmbar").is_dir():
-        found["llmbar"] = llmbar(arguments.data / "llmbar")
+    if (data / "judgebench").is_dir():
+        found["judgebench"] = judgebench(data / "judgebench", seeds, held_out)
+    if (data / "llmbar").is_dir():
+        found["llmbar"] = llmbar(data / "llmbar")
     if not found:
-        raise SystemExit(f"{arguments.data} holds neither a folder judgebench nor a folder llmbar")
+        raise SystemExit(f"{data} holds neither a folder judgebench nor a folder llmbar")
     for name, tables in found.items():
         for title, rows in tables.items():
             if isinstance(rows, dict):
@@ -250,9 +249,10 @@ def main() -> None:
                     print(f"\n{markdown(rows)}")
             else:
                 print(f"\n{name}: {title} {rows:.1f}")
-    if arguments.json is not None:
-        arguments.json.write_text(json.dumps(found, indent=2) + "\n", "utf-8")
+    if out is not None:
+        out.write_text(json.dumps(found, indent=2) + "\n", "utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    main.__doc__ = __doc__
+    typer.run(main)

@@ -17,18 +17,18 @@ questions it is chosen on. Differences are cascade minus reference on the same j
 resampled questions, all divisions together.
 """
 
-import argparse
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Annotated
 
 import numpy as np
+import typer
 
 from metajudge.calibration.cascade_fit import (
-    Bools,
-    Floats,
     StagedScores,
     choose_band,
     fit_curve,
@@ -41,6 +41,7 @@ from metajudge.calibration.cascade_fit import (
 from metajudge.calibration.folds import question_folds
 from metajudge.judging.support import support
 from metajudge.readers import open_judgments
+from metajudge.stats.arrays import Bools, Floats
 from metajudge.types import Judgment, Pairwise, text_digest
 
 FOLDS = 5
@@ -201,7 +202,7 @@ def held_out(data: StagedScores, cut: float, seed: int, given_up: float = 0.0) -
     return Held(accepted, strong, cost, reference, reference_cost)
 
 
-def study_findings(study: Study, data: StagedScores, left_out: int, cut: float, args: argparse.Namespace) -> Finding:
+def study_findings(study: Study, data: StagedScores, left_out: int, cut: float, args: SimpleNamespace) -> Finding:
     """Differences between cascade and reference, with intervals."""
     names, place = np.unique(np.array(data.questions), return_inverse=True)
     rows = [np.flatnonzero(place == number) for number in range(len(names))]
@@ -263,25 +264,26 @@ def report(findings: Sequence[Finding]) -> Iterator[str]:
         yield f"  saved: strong calls {one.strong_calls_saved}, dollars {one.dollars_saved}"
 
 
-def main() -> None:
+def main(
+    ctx: typer.Context,
+    data: Path,
+    repeats: int = 10,
+    resamples: int = 1000,
+    cut: str = ".5,.7",
+    given_up: float = 0.0,
+    seed: int = 0,
+    out: Annotated[Path | None, typer.Option("--json")] = None,
+) -> None:
     """Reads the arguments, runs every study, prints and writes what was found."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--repeats", type=int, default=10)
-    parser.add_argument("--resamples", type=int, default=1000)
-    parser.add_argument("--cut", default=".5,.7")
-    parser.add_argument("--given-up", type=float, default=0.0)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--json", type=Path)
-    args = parser.parse_args()
+    args = SimpleNamespace(**ctx.params)
     findings = []
     for study in STUDIES:
-        data, left_out = load(study, args.data)
-        findings += [study_findings(study, data, left_out, float(cut), args) for cut in args.cut.split(",")]
+        found, left_out = load(study, data)
+        findings += [study_findings(study, found, left_out, float(one), args) for one in cut.split(",")]
     print("\n".join(report(findings)))
-    if args.json is not None:
-        args.json.write_text(json.dumps([asdict(one) for one in findings], indent=2) + "\n")
+    if out is not None:
+        out.write_text(json.dumps([asdict(one) for one in findings], indent=2) + "\n")
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

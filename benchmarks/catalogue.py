@@ -1,5 +1,6 @@
 """The benchmarks there are."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from metajudge.errors import InputError
@@ -54,3 +55,15 @@ def benchmark_named(name: str) -> Benchmark:
     if name not in BENCHMARKS:
         raise InputError(f"no benchmark is named {name!r}; there are: {', '.join([*BENCHMARKS, *STUDIES])}")
     return BENCHMARKS[name]
+
+
+def lines() -> Iterator[str]:
+    """Every benchmark and study with its citation, labels, licence and source."""
+    for benchmark in BENCHMARKS.values():
+        card = benchmark.card
+        yield f"{card.name:<12} {card.citation}"
+        yield f"{'':<12} labels: {card.label_rule}; licence: {card.licence}"
+        yield f"{'':<12} {card.repository}"
+    for study in STUDIES.values():
+        yield f"{study.name:<12} {study.title}"
+        yield f"{'':<12} {study.source}"

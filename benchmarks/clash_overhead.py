@@ -11,7 +11,6 @@ median of several rounds is printed, because a busy machine only ever adds time;
 requests of like size sent by aiohttp alone, taking turns with the command, says how busy it was.
 """
 
-import argparse
 import asyncio
 import json
 import math
@@ -22,7 +21,9 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 CONCURRENCY = 64
 JUDGES = ("one=openai:gpt-4o", "two=anthropic:claude-sonnet-4-5", "three=openai:gpt-4o-mini")
@@ -107,21 +108,20 @@ def one_run(source: Path, folder: Path, base_url: str) -> dict[str, Any]:
     return {**summary, "cpu_s": usage.ru_utime + usage.ru_stime}
 
 
-def main() -> None:
+def main(
+    base_url: str,
+    latency_ms: Annotated[float, typer.Option(help="the server's latency")] = 200.0,
+    items: int = 100,
+    rounds: int = 3,
+    out: Annotated[Path | None, typer.Option("--json", help="write the figures here as well")] = None,
+) -> None:
     """Measures and prints."""
-    parser = argparse.ArgumentParser(description="What a clash costs beyond the models' latency.")
-    parser.add_argument("base_url")
-    parser.add_argument("--latency-ms", type=float, default=200.0, help="the server's latency")
-    parser.add_argument("--items", type=int, default=100)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--json", type=Path, help="write the figures here as well")
-    options = parser.parse_args()
-    figures = measure(options.base_url.rstrip("/"), options.items, options.latency_ms / 1000, options.rounds)
+    figures = measure(base_url.rstrip("/"), items, latency_ms / 1000, rounds)
     for name, value in figures.items():
         print(f"{name:22} {value:.3f}" if isinstance(value, float) else f"{name:22} {value}")
-    if options.json:
-        options.json.write_text(json.dumps(figures, indent=2) + "\n")
+    if out:
+        out.write_text(json.dumps(figures, indent=2) + "\n")
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

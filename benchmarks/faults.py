@@ -8,7 +8,6 @@ fault, with a third of its requests failing at their first attempt, and once mor
 results that differ from the undisturbed run without saying so, and traces shown to a user: all have to be 0.
 """
 
-import argparse
 import hashlib
 import importlib
 import json
@@ -20,7 +19,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from .fault_operations import EXPORT, JOB, OPERATIONS, VET, Operation, Outcomes
 from .fault_processes import (
@@ -313,29 +314,28 @@ def markdown(found: Sequence[Cell]) -> str:
     return "\n".join([head, rule, *rows]) + "\n"
 
 
-def main() -> None:
+def main(
+    fault: Annotated[list[str] | None, typer.Option()] = None,
+    operation: Annotated[list[str] | None, typer.Option()] = None,
+    out: Annotated[Path | None, typer.Option("--json")] = None,
+    table: Annotated[Path | None, typer.Option("--markdown")] = None,
+    keep: Annotated[Path | None, typer.Option(help="keep every cell's folder here")] = None,
+) -> None:
     """Runs the campaign and prints the matrix; exit code 1 where something happened that must not."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("--fault", action="append", default=[])
-    parser.add_argument("--operation", action="append", default=[])
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("--markdown", type=Path)
-    parser.add_argument("--keep", type=Path, help="keep every cell's folder here")
-    given = parser.parse_args()
-    scratch = given.keep or Path(tempfile.mkdtemp(prefix="metajudge-faults-"))
+    scratch = keep or Path(tempfile.mkdtemp(prefix="metajudge-faults-"))
     scratch.mkdir(parents=True, exist_ok=True)
     try:
-        found = cells(scratch, given.fault, given.operation)
+        found = cells(scratch, fault or (), operation or ())
     finally:
-        if given.keep is None:
+        if keep is None:
             shutil.rmtree(scratch, ignore_errors=True)
     sys.stdout.write(markdown(found))
-    if given.json is not None:
-        given.json.write_text(json.dumps([asdict(cell) for cell in found], indent=2))
-    if given.markdown is not None:
-        given.markdown.write_text(markdown(found))
+    if out is not None:
+        out.write_text(json.dumps([asdict(cell) for cell in found], indent=2))
+    if table is not None:
+        table.write_text(markdown(found))
     raise SystemExit(0 if all(cell.sound for cell in found) else 1)
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

@@ -10,13 +10,13 @@ right). The loop fits and backtests its changes of the starting policy on them; 
 the other half, by the true labels.
 """
 
-import argparse
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+import typer
 
 from metajudge.calibration.fit import out_of_fold
 from metajudge.calibration.table import SignalTable, build_table
@@ -107,32 +107,32 @@ def _rate(cases: Sequence[DecidedCase]) -> dict[str, float | int]:
     return {"approved": len(approved), "wrong": wrong, "false_approve_rate": wrong / max(len(approved), 1)}
 
 
-def main() -> None:
+def main(
+    ctx: typer.Context,
+    folder: Annotated[str, typer.Argument(metavar="DIR")],
+    judge: Annotated[list[str] | None, typer.Option()] = None,
+    repeats: int = 20,
+    decisions: int = 1000,
+    noise: float = 0.1,
+    overconfident: Annotated[bool, typer.Option("--overconfident")] = False,
+    out: Annotated[str | None, typer.Option("--json", metavar="OUT")] = None,
+) -> None:
     """Prints the study's figures."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", metavar="DIR")
-    parser.add_argument("--judge", action="append")
-    parser.add_argument("--repeats", type=int, default=20)
-    parser.add_argument("--decisions", type=int, default=1000)
-    parser.add_argument("--noise", type=float, default=0.1)
-    parser.add_argument("--overconfident", action="store_true")
-    parser.add_argument("--json", metavar="OUT")
-    options = parser.parse_args()
-    judges = set(options.judge or ())
-    source = open_judgments([options.folder])
+    judges = set(judge or ())
+    source = open_judgments([folder])
     table = build_table(source.all(), SIGNALS, report=lambda one: not judges or one.judge in judges)
     table = table.select(table.labelled)
     probabilities = np.clip(out_of_fold(table), 1e-6, 1 - 1e-6)
-    if options.overconfident:
+    if overconfident:
         odds = np.log(probabilities / (1 - probabilities)) + 1
         probabilities = 1 / (1 + np.exp(-odds))
     cases = cases_of(table, probabilities.tolist())
-    runs = [one_repeat(cases, options.decisions, options.noise, seed) for seed in range(options.repeats)]
+    runs = [one_repeat(cases, decisions, noise, seed) for seed in range(repeats)]
     proposed = [run for run in runs if run["proposed"]]
     share = wilson(len(proposed), len(runs))
     print(
-        f"{len(cases)} judgments of {len({case.question for case in cases})} questions, {options.repeats} repeats of "
-        f"{runs[0]['decisions']} decisions, noise {options.noise:g}"
+        f"{len(cases)} judgments of {len({case.question for case in cases})} questions, {repeats} repeats of "
+        f"{runs[0]['decisions']} decisions, noise {noise:g}"
     )
     print(f"proposed in {len(proposed)} ({100 * share.low:.1f} to {100 * share.high:.1f} %)")
     if proposed:
@@ -143,11 +143,12 @@ def main() -> None:
             f"held out, where proposed: false-approve rate {100 * before.mean():.1f} -> {100 * after.mean():.1f} %, "
             f"lower in {int((after < before).sum())} of {len(proposed)}; approvals kept {100 * kept.mean():.0f} %"
         )
-    if options.json:
-        asked = {name: value for name, value in vars(options).items() if name not in ("folder", "json")}
-        with open(options.json, "w", encoding="utf-8") as stream:
+    if out:
+        asked = {name: value for name, value in ctx.params.items() if name not in ("folder", "out")}
+        with open(out, "w", encoding="utf-8") as stream:
             json.dump({"options": asked, "runs": runs}, stream, indent=1)
 
 
 if __name__ == "__main__":
-    main()
+    main.__doc__ = __doc__
+    typer.run(main)

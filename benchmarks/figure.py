@@ -4,17 +4,16 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
 from metajudge.stats.agreement import cohen_kappa, landis_koch
 from metajudge.stats.intervals import wilson
+from metajudge.types.frozen import Finite
 
 NO_ROWS = "There are no such rows in these data."
 
 SHARE = "in percent, with its 95 % Wilson interval"
 
 
-class Figure(BaseModel):
+class Figure(Finite):
     """A figure.
 
     Attributes:
@@ -25,8 +24,6 @@ class Figure(BaseModel):
         paper: a published figure, in the same unit; None where there is none.
         why: where a published figure comes from when it differs, why there is no value, or what a reader must know.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     value: Any
     n: int

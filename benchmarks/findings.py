@@ -4,10 +4,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from numpy.typing import ArrayLike
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from metajudge.report import Absent, Curve, ReliabilitySeries
 from metajudge.stats.clustered import clustered_proportion
+from metajudge.types.frozen import Finite
 
 OVERALL = "Overall"
 """The column over all categories."""
@@ -22,11 +23,7 @@ Origin = Literal[
 """Where a selection's threshold comes from."""
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class Proportion(_Frozen):
+class Proportion(Finite):
     """``successes`` of ``n``, with a 95 % interval by question (:mod:`metajudge.stats.clustered`).
 
     Attributes:
@@ -80,7 +77,7 @@ class Outcomes:
         return Proportion.of(self.right, self.questions) if self.right else Absent(absent=where_none)
 
 
-class Accuracy(_Frozen):
+class Accuracy(Finite):
     """How often one judge is right, by the benchmark's own rule.
 
     Attributes:
@@ -105,7 +102,7 @@ class Accuracy(_Frozen):
     agreeing: Proportion | Absent
 
 
-class Difference(_Frozen):
+class Difference(Finite):
     """Precision of a selection minus another one's, with a 95 % interval from resampled questions."""
 
     value: float
@@ -115,7 +112,7 @@ class Difference(_Frozen):
     resamples: int
 
 
-class PrecisionCell(_Frozen):
+class PrecisionCell(Finite):
     """One selection in one category.
 
     Attributes:
@@ -139,14 +136,14 @@ class PrecisionCell(_Frozen):
     against_baseline: Difference | Absent
 
 
-class Threshold(_Frozen):
+class Threshold(Finite):
     """Above (or at) what a score was kept, and where that comes from."""
 
     value: float | None
     origin: Origin
 
 
-class PrecisionRow(_Frozen):
+class PrecisionRow(Finite):
     """One selection over all categories.
 
     Attributes:
@@ -169,7 +166,7 @@ class PrecisionRow(_Frozen):
     published_in: str = ""
 
 
-class SwapCounts(_Frozen):
+class SwapCounts(Finite):
     """Pairs by what the judge said in the two orders; only pairs asked in both."""
 
     both_right: int = 0
@@ -179,7 +176,7 @@ class SwapCounts(_Frozen):
     both_undecided: int = 0
 
 
-class JudgeFindings(_Frozen):
+class JudgeFindings(Finite):
     """Everything about one judge's judgments (or several judges' together)."""
 
     judge: str
@@ -195,7 +192,7 @@ class JudgeFindings(_Frozen):
     notes: tuple[str, ...] = ()
 
 
-class PublishedRow(_Frozen):
+class PublishedRow(Finite):
     """A row of the paper's tables, for the list of reference values."""
 
     table: str
@@ -205,7 +202,7 @@ class PublishedRow(_Frozen):
     note: str = ""
 
 
-class BenchFindings(_Frozen):
+class BenchFindings(Finite):
     """The whole result of ``metajudge bench``."""
 
     version: Literal[1] = 1

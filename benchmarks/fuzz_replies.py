@@ -9,7 +9,6 @@ is a crash. What is read must stand in the reply: an independent reading of the 
 each given exactly once.
 """
 
-import argparse
 import json
 import random
 import sys
@@ -19,7 +18,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from metajudge.agents.parse import ReplyProblemsError, parse_reply
 from metajudge.cases.replies import parse_case_reply
@@ -283,15 +284,14 @@ def _stands_there(text: str, found: Any, target: Target) -> bool:
         return False
 
 
-def main() -> None:
+def main(
+    replies: int = 100000,
+    seed: int = 0,
+    out: Annotated[Path | None, typer.Option("--json")] = None,
+) -> None:
     """Fuzzes and prints counts; exit code 1 where anything crashed or was invented."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("--replies", type=int, default=100_000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
     started = time.perf_counter()
-    tallies = fuzz(given.replies, given.seed)
+    tallies = fuzz(replies, seed)
     total: Counter[str] = Counter()
     parsers = list[dict[str, str | int]]()
     for name, tally in tallies.items():
@@ -309,12 +309,12 @@ def main() -> None:
         )
         for line in (*tally.crashes[:3], *tally.invented[:3]):
             sys.stdout.write(f"  {line}\n")
-    sys.stdout.write(f"{given.replies} replies, seed {given.seed}, {time.perf_counter() - started:.1f} s\n")
-    if given.json is not None:
-        found = {"replies": given.replies, "seed": given.seed, **total, "parsers": parsers}
-        given.json.write_text(json.dumps(found, indent=2) + "\n")
+    sys.stdout.write(f"{replies} replies, seed {seed}, {time.perf_counter() - started:.1f} s\n")
+    if out is not None:
+        found = {"replies": replies, "seed": seed, **total, "parsers": parsers}
+        out.write_text(json.dumps(found, indent=2) + "\n")
     raise SystemExit(1 if total["crashes"] or total["invented"] else 0)
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

@@ -8,20 +8,17 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from metajudge.errors import ConfigurationError
 from metajudge.panels.config import AgentConfig, Discussion, PanelConfig, Rounds, Route, Strategy
+from metajudge.types.frozen import Frozen
 
 PUBLISHED = "published"
 """The name under which the grid of the paper is known."""
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Published(_Table):
+class Published(Frozen):
     """What the paper prints: category -> precision in per cent."""
 
     table: str
@@ -32,7 +29,7 @@ class Published(_Table):
         return {category: round(value / 100, 6) for category, value in self.cells.items()}
 
 
-class GridJudge(_Table):
+class GridJudge(Frozen):
     """Whose judgments are vetted, by patterns for the name in the data."""
 
     name: str
@@ -43,7 +40,7 @@ class GridJudge(_Table):
         return any(fnmatch(judge.lower(), pattern.lower()) for pattern in self.match)
 
 
-class Configuration(_Table):
+class Configuration(Frozen):
     """One row of the grid; agents, roles and summariser are named, the grid says what they are."""
 
     name: str
@@ -59,7 +56,7 @@ class Configuration(_Table):
     published: Published | None = None
 
 
-class Grid(_Table):
+class Grid(Frozen):
     """A whole grid file."""
 
     title: str

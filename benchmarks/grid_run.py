@@ -3,19 +3,31 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from metajudge.errors import FailureKind
 from metajudge.panels.config import PanelConfig
+from metajudge.providers.batch_queue import BatchSettings
+from metajudge.providers.budget import Budget
 from metajudge.report import Absent
+from metajudge.runs.exit_codes import RunCounts
 from metajudge.runs.loop import RunEnd, Stop
 from metajudge.types import Assessment, Judgment
+from metajudge.types.location import StoreLocation
 from metajudge.vetting.engine import Engine
 
 from .findings import Threshold
-from .grid import PlannedRow
+from .grid import Plan, PlannedRow
 from .observations import Observations
 from .selections import Score, Selection
+
+if TYPE_CHECKING:
+    from .bench import Bench
+
+PROGRESS_EVERY = 100
+"""Judgments of one configuration between two notes."""
 
 EngineFactory = Callable[[PanelConfig, float | None], AbstractAsyncContextManager[Engine]]
 """Makes an engine for a panel that may spend so many dollars (None: no limit)."""
@@ -69,6 +81,64 @@ async def run_grid(
         if summary.end is not RunEnd.FINISHED:
             break
     return results
+
+
+def engines(
+    *,
+    store: StoreLocation,
+    concurrency: int,
+    budget: Budget,
+    batch: BatchSettings | None,
+    notify: Callable[[str], None],
+) -> EngineFactory:
+    """Makes engines that share one store and one budget."""
+
+    def engine(panel: PanelConfig, _budget_left: float | None) -> Engine:
+        return Engine(
+            panel=panel,
+            store=store,
+            concurrency=concurrency,
+            command="bench",
+            budget=budget,
+            batch=batch,
+            notify=notify,
+        )
+
+    return engine
+
+
+async def run_plan(
+    bench: "Bench", plan: Plan, engine_factory: EngineFactory, *, stop: Stop, say: Callable[[str], None]
+) -> list[RowResult]:
+    """Runs the configurations of a plan on the benchmark's decided judgments.
+
+    Args:
+        bench: whose judgments are vetted.
+        plan: the configurations.
+        engine_factory: see :data:`EngineFactory`; its engines share one budget.
+        stop: lets the caller stop the run.
+        say: receives a note every :data:`PROGRESS_EVERY` judgments of a configuration.
+    """
+    done = dict.fromkeys((id(row) for row in plan.rows), 0)
+
+    def progress(row: PlannedRow, _assessment: Assessment) -> None:
+        done[id(row)] += 1
+        if done[id(row)] % PROGRESS_EVERY == 1:
+            say(f"{row.name} on {row.judge}: {done[id(row)] - 1} judgments so far")
+
+    return await run_grid(plan.rows, bench.decided(), engine_factory, stop=stop, progress=progress)
+
+
+def counts_of(results: Sequence[RowResult], bad_lines: int) -> RunCounts:
+    """What the exit code depends on, over all configurations that were asked.
+
+    Where several ended early, the end that the user can do something about counts.
+    """
+    ends = {result.end for result in results}
+    end = next((one for one in (RunEnd.INTERRUPTED, RunEnd.PENDING, RunEnd.BUDGET) if one in ends), RunEnd.FINISHED)
+    undecided = [one for result in results for one in result.assessments.values() if one.accepted is None]
+    silent = sum(one.failure is not None and one.failure.kind is FailureKind.NO_VERDICT for one in undecided)
+    return RunCounts(end, failed=len(undecided) - silent, without_verdict=silent, bad_lines=bad_lines)
 
 
 def _collector(

@@ -27,18 +27,22 @@ An abstention counts as coverage 0 and as no violation. Three readings of how of
 Splits overlap, so the spread over them is not a standard error.
 """
 
-import argparse
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Annotated, Literal
 
 import numpy as np
+import typer
 from scipy.special import bdtr
 from threadpoolctl import threadpool_limits
 
 from metajudge.calibration.candidates import Candidate, Workbench
-from metajudge.calibration.design import BaseMatrix, Bools, Floats, Indices, varying_factors
+from metajudge.calibration.design import (
+    BaseMatrix,
+    varying_factors,
+)
 from metajudge.calibration.folds import question_folds
 from metajudge.calibration.guarantee import one_per_question
 from metajudge.calibration.procedures import (
@@ -50,6 +54,7 @@ from metajudge.calibration.procedures import (
 from metajudge.calibration.quality import log_losses
 from metajudge.calibration.table import SignalTable, build_table
 from metajudge.readers import open_judgments
+from metajudge.stats.arrays import Bools, Floats, Indices
 
 JUDGES = (
     "openrouter/inception/mercury",
@@ -265,39 +270,36 @@ def shown(value: object) -> str:
     return "-" if value is None else f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    parser.add_argument("data", type=Path, metavar="DATA_DIR")
-    parser.add_argument("--splits", type=int, default=200)
-    parser.add_argument("--protocol", choices=("split", "cross"), default="split")
-    parser.add_argument("--shares", default=",".join(map(str, SHARES)), metavar="FIT,THRESHOLD,TEST")
-    parser.add_argument("--procedure", choices=("single", "bonferroni", "reference", "default"))
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
-    if options.splits < 1:
-        parser.error(f"--splits must be at least 1, not {options.splits}")
+def main(
+    data: Annotated[Path, typer.Argument(metavar="DATA_DIR")],
+    splits: Annotated[int, typer.Option(min=1)] = 200,
+    protocol: Literal["split", "cross"] = "split",
+    parts: Annotated[str, typer.Option("--shares", metavar="FIT,THRESHOLD,TEST")] = ",".join(map(str, SHARES)),
+    procedure: Literal["single", "bonferroni", "reference", "default"] | None = None,
+    out: Annotated[Path | None, typer.Option("--json")] = None,
+) -> None:
     try:
-        shares = tuple(float(share) for share in options.shares.split(","))
+        shares = tuple(float(share) for share in parts.split(","))
     except ValueError:
-        parser.error(f"--shares must be three numbers with commas between them, not {options.shares!r}")
+        raise typer.BadParameter(f"--shares must be three numbers with commas between them, not {parts!r}") from None
     if len(shares) != 3 or min(shares) <= 0 or abs(sum(shares) - 1) > TOLERANCE:
-        parser.error(f"--shares must be three positive numbers that sum to 1, not {options.shares!r}")
+        raise typer.BadParameter(f"--shares must be three positive numbers that sum to 1, not {parts!r}")
     with threadpool_limits(limits=1):
-        rows = study(options.data, options.splits, options.protocol, shares, options.procedure)
+        rows = study(data, splits, protocol, shares, procedure)
     print("| " + " | ".join(rows[0]) + " |\n|" + " --- |" * len(rows[0]))
     for row in rows:
         print("| " + " | ".join(map(shown, row.values())) + " |")
-    if options.json:
+    if out:
         provenance = {
-            "splits": options.splits,
-            "protocol": options.protocol,
+            "splits": splits,
+            "protocol": protocol,
             "shares": shares,
             "delta": DELTA,
             "signals": SIGNALS,
         }
         candidates = [asdict(one) for one in CANDIDATES]
-        options.json.write_text(json.dumps({**provenance, "candidates": candidates, "rows": rows}, indent=2) + "\n")
+        out.write_text(json.dumps({**provenance, "candidates": candidates, "rows": rows}, indent=2) + "\n")
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

@@ -18,23 +18,26 @@ that ties everybody recovers nothing: 0), and whether the truly best model comes
 as its share). Intervals are 95 % normal ones over trials, which are independent. The same ballots go to every rule.
 """
 
-import argparse
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
+import typer
 
 from metajudge.peers import Ballot, Options, analyse
 from metajudge.peers.cautions import CautionKind
 from metajudge.peers.consensus import RULES, question_consensus
 from metajudge.peers.correlation import correlate
-from metajudge.peers.table import Floats, Indices, PeerTable
+from metajudge.peers.table import (
+    PeerTable,
+)
 from metajudge.report import Cell, Column, Measured, Table
 from metajudge.report.markdown import table_to_markdown
+from metajudge.stats.arrays import Floats, Indices
 
 MODELS = 6
 Noise = Literal["mallows", "plackett-luce"]
@@ -306,36 +309,35 @@ def ambiguity_table(found: list[Ambiguity]) -> Table:
     return Table(caption=caption, columns=columns, rows=tuple(rows))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--trials", type=int, default=2000)
-    parser.add_argument("--questions", type=int, default=10, help="questions of the larger votes")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--noise", choices=("mallows", "plackett-luce"), default="mallows")
-    parser.add_argument(
-        "--level", type=float, help="phi of Mallows (default .5), or the gap of log worths (default .7)"
-    )
-    parser.add_argument("--json", type=Path, help="write every figure")
-    given = parser.parse_args()
-    level = given.level if given.level is not None else 0.5 if given.noise == "mallows" else 0.7
+def main(
+    trials: int = 2000,
+    questions: Annotated[int, typer.Option(help="questions of the larger votes")] = 10,
+    seed: int = 0,
+    noise: Literal["mallows", "plackett-luce"] = "mallows",
+    level: Annotated[
+        float | None, typer.Option(help="phi of Mallows (default .5), or the gap of log worths (default .7)")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--json", help="write every figure")] = None,
+) -> None:
+    level = level if level is not None else 0.5 if noise == "mallows" else 0.7
     found: list[Recovery] = []
-    kind = f"{given.noise}, {'phi' if given.noise == 'mallows' else 'gap'} {level:g}, seed {given.seed}"
-    for questions in dict.fromkeys((1, given.questions)):
-        some = list(run(given.trials, questions, given.seed, given.noise, level))
+    kind = f"{noise}, {'phi' if noise == 'mallows' else 'gap'} {level:g}, seed {seed}"
+    for asked in dict.fromkeys((1, questions)):
+        some = list(run(trials, asked, seed, noise, level))
         found += some
-        of = "one question" if questions == 1 else f"{questions} questions together"
+        of = "one question" if asked == 1 else f"{asked} questions together"
         print(table_to_markdown(recovery_table(some, "tau", f"Tau-b with the truth, {of} ({kind})")), end="\n\n")
         print(table_to_markdown(recovery_table(some, "top", f"Best model found, {of} ({kind})")), end="\n\n")
-    shares = list(ambiguity(given.trials, given.seed))
+    shares = list(ambiguity(trials, seed))
     print(table_to_markdown(ambiguity_table(shares)), end="\n\n")
-    cautions = list(warned(max(20, given.trials // 10), given.seed, given.noise, level))
+    cautions = list(warned(max(20, trials // 10), seed, noise, level))
     print(table_to_markdown(warned_table(cautions)))
-    if given.json is not None:
-        data = {"noise": given.noise, "level": level, "seed": given.seed}
+    if out is not None:
+        data: dict[str, object] = {"noise": noise, "level": level, "seed": seed}
         data |= {"recovery": [asdict(one) for one in found], "ambiguity": [asdict(one) for one in shares]}
         data["warned"] = [asdict(one) for one in cautions]
-        given.json.write_text(json.dumps(data, indent=2) + "\n")
+        out.write_text(json.dumps(data, indent=2) + "\n")
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

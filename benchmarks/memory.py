@@ -7,7 +7,6 @@ output file included, whose resident memory is read four times a second. Given a
 tenth of the judgments; memory that is kept shows in the medians, and the peaks hold passing work such as a checkpoint.
 """
 
-import argparse
 import json
 import os
 import platform
@@ -18,26 +17,27 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from .overhead import write_input
 
 TENTHS = 10
 
 
-def main() -> None:
+def main(
+    base_url: str,
+    judgments: int = 100000,
+    out: Annotated[Path | None, typer.Option("--json")] = None,
+) -> None:
     """Measures and prints."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("base_url")
-    parser.add_argument("--judgments", type=int, default=100_000)
-    parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        found = measure(given.base_url, given.judgments, Path(scratch))
+        found = measure(base_url, judgments, Path(scratch))
     text = json.dumps(found, indent=2)
     sys.stdout.write(text + "\n")
-    if given.json is not None:
-        given.json.write_text(text + "\n")
+    if out is not None:
+        out.write_text(text + "\n")
 
 
 def measure(base_url: str, judgments: int, scratch: Path) -> dict[str, Any]:
@@ -95,4 +95,4 @@ def _resident_mb(pid: int) -> float:
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

@@ -3,18 +3,15 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metajudge.errors import InputError
 from metajudge.evidence.index import EvidenceIndex
 from metajudge.evidence.score import signal_score
+from metajudge.stats.arrays import Bools
 from metajudge.types import Judgment, SignalValue, text_digest
-
-Bools: TypeAlias = NDArray[np.bool_]
-Floats: TypeAlias = NDArray[np.float64]
 
 EVIDENCE_SCORED = ("order", "strength", "peers", "rationale")
 """The signals that the heuristic score weighs."""

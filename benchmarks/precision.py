@@ -12,10 +12,13 @@ from numpy.typing import NDArray
 
 from metajudge.report import Absent, Curve, CurvePoint, ReliabilitySeries
 from metajudge.report import Bin as ReliabilityBin
+from metajudge.stats.arrays import Bools, Floats
 from metajudge.stats.bootstrap import Ratio, bootstrap_difference
 
 from .findings import OVERALL, Difference, PrecisionCell, PrecisionRow, Proportion, SwapCounts
-from .observations import Bools, Floats, Observations
+from .observations import (
+    Observations,
+)
 from .selections import Score, Selection
 
 SEED = 20_260_101

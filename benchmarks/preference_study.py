@@ -1,6 +1,6 @@
 """What vetting buys a preference dataset: the share of wrong pairs with and without it, on labelled judgments.
 
-    python benchmarks/preference_study.py DATA_DIR [--judges /CoT /Vanilla] [--signals order,strength,peers,rationale]
+    python benchmarks/preference_study.py DATA_DIR [--judges /CoT --judges /Vanilla] [--signals order,strength,peers]
         [--target 0.9] [--delta 0.1] [--min-probability 0.8] [--seed 0] [--json OUT]
 
 DATA_DIR holds LLMBar's recorded judgments (items with labels). For every judge whose name ends in one of ``--judges``
@@ -19,7 +19,6 @@ Wilson interval (a pair is a question, so pairs are independent), and how many p
 other judges in the data, dozens of them; ``--signals order,strength,rationale`` shows what a judge's own records give.
 """
 
-import argparse
 import asyncio
 import json
 import shutil
@@ -27,9 +26,11 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
+import typer
 
 from metajudge.calibration.fit import fit_calibration, out_of_fold
 from metajudge.calibration.guarantee import Guarantee, guaranteed_threshold
@@ -43,8 +44,6 @@ from metajudge.vetting.engine import Engine
 
 SIGNALS = "order,strength,peers,rationale"
 PARTS = 3
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +153,7 @@ def wrong_share(
     return Share(judge, name, len(rows), wrong, interval.low, interval.high)
 
 
-def study(folder: Path, endings: Sequence[str], given: argparse.Namespace, work: Path) -> list[Share]:
+def study(folder: Path, endings: Sequence[str], given: SimpleNamespace, work: Path) -> list[Share]:
     """All judges under all selections."""
     source = open_judgments([folder])
     judgments = [one for one in source.all() if one.judge.endswith(tuple(endings)) and one.correct is not None]
@@ -194,29 +193,30 @@ def study(folder: Path, endings: Sequence[str], given: argparse.Namespace, work:
     return found
 
 
-def main() -> None:
+def main(
+    ctx: typer.Context,
+    data: Path,
+    judges: Annotated[list[str] | None, typer.Option()] = None,
+    signals: str = SIGNALS,
+    target: float = 0.9,
+    delta: float = 0.1,
+    min_probability: float = 0.8,
+    seed: int = 0,
+    out: Annotated[Path | None, typer.Option("--json")] = None,
+) -> None:
     """Prints the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--judges", nargs="+", default=["/CoT", "/Vanilla"])
-    parser.add_argument("--signals", default=SIGNALS)
-    parser.add_argument("--target", type=float, default=0.9)
-    parser.add_argument("--delta", type=float, default=0.1)
-    parser.add_argument("--min-probability", type=float, default=0.8)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
-    folder = given.data / "llmbar" if (given.data / "llmbar").is_dir() else given.data
+    given = SimpleNamespace(**ctx.params)
+    folder = data / "llmbar" if (data / "llmbar").is_dir() else data
     with tempfile.TemporaryDirectory() as work:
-        found = study(folder, given.judges, given, Path(work))
+        found = study(folder, judges or ("/CoT", "/Vanilla"), given, Path(work))
     print(f"{'judge':<34} {'selection':<12} {'pairs':>6}  wrong pairs, 95 % interval")
     for share in found:
         print(share.line())
     for name in ("all", "vetted", "probability", "guarantee"):
         mine = [share for share in found if share.selection == name]
         print(f"{'all judges':<34} {name:<12} {sum(one.pairs for one in mine):>6} {_percent(mine)}")
-    if given.json is not None:
-        given.json.write_text(json.dumps([asdict(share) for share in found], indent=1))
+    if out is not None:
+        out.write_text(json.dumps([asdict(share) for share in found], indent=1))
 
 
 def _percent(shares: Sequence[Share]) -> str:
@@ -225,4 +225,5 @@ def _percent(shares: Sequence[Share]) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    main.__doc__ = __doc__
+    typer.run(main)

@@ -12,7 +12,6 @@ Printed: wall seconds, CPU seconds and peak resident memory of each process, and
 pyarrow to write Parquet; where that is not installed it writes JSON lines.
 """
 
-import argparse
 import json
 import multiprocessing
 import resource
@@ -22,7 +21,9 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 WORDS = 20_000
 
@@ -182,36 +183,36 @@ def _measured(name: str, folder: Path, out: Path, split: bool, results: Any) -> 
     results.put((pairs, round(wall, 2), round(cpu, 2), round(peak, 1)))
 
 
-def main() -> None:
+def main(
+    folder: Path,
+    rows: int = 1000000,
+    without_pandas: Annotated[bool, typer.Option("--without-pandas")] = False,
+    split: Annotated[bool, typer.Option("--split")] = False,
+    out: Annotated[Path | None, typer.Option("--json")] = None,
+) -> None:
     """Makes the input, measures each way, prints the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--without-pandas", action="store_true")
-    parser.add_argument("--split", action="store_true")
-    parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
-    folder = given.folder / f"rows-{given.rows}"
+    folder = folder / f"rows-{rows}"
     if not (folder / "store.duckdb").exists():
         folder.mkdir(parents=True, exist_ok=True)
         # In a process of its own: a child's peak memory starts from its parent's.
-        maker = multiprocessing.get_context("spawn").Process(target=make_input, args=(folder, given.rows))
+        maker = multiprocessing.get_context("spawn").Process(target=make_input, args=(folder, rows))
         maker.start()
         maker.join()
         if maker.exitcode:
             sys.exit(f"the input could not be made (code {maker.exitcode})")
-    names = [name for name in WAYS if not (given.without_pandas and "pandas" in name)]
-    found = [measure(name, folder, given.split) for name in names]
-    print(f"{given.rows:,} judgments of {given.rows // 2:,} items")
+    names = [name for name in WAYS if not (without_pandas and "pandas" in name)]
+    found = [measure(name, folder, split) for name in names]
+    print(f"{rows:,} judgments of {rows // 2:,} items")
     for one in found:
         ratio = f"{found[-1].wall_s / one.wall_s:5.2f} x pandas" if "pandas" in found[-1].name else ""
         print(
             f"{one.name:<28} {one.pairs:>9,} pairs {one.wall_s:>7.1f} s wall {one.cpu_s:>7.1f} s CPU "
             f"{one.peak_mb:>8.0f} MB peak {ratio}"
         )
-    if given.json is not None:
-        given.json.write_text(json.dumps({"rows": given.rows, "measured": [asdict(one) for one in found]}, indent=1))
+    if out is not None:
+        out.write_text(json.dumps({"rows": rows, "measured": [asdict(one) for one in found]}, indent=1))
 
 
 if __name__ == "__main__":
-    main()
+    main.__doc__ = __doc__
+    typer.run(main)

@@ -8,7 +8,6 @@ first call to the last result (start-up of Ray and Python aside) and of the whol
 equal, and what a killed worker cost.
 """
 
-import argparse
 import json
 import os
 import platform
@@ -20,7 +19,10 @@ import time
 import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Annotated, Any
+
+import typer
 
 from .overhead import write_input
 
@@ -37,24 +39,25 @@ class Run:
     requests: int
 
 
-def main() -> None:
+def main(
+    ctx: typer.Context,
+    base_url: str,
+    judgments: int = 5000,
+    workers: int = 2,
+    concurrency: int = 64,
+    out: Annotated[Path | None, typer.Option("--json")] = None,
+) -> None:
     """Runs the comparison and prints it."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("base_url")
-    parser.add_argument("--judgments", type=int, default=5000)
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--concurrency", type=int, default=64)
-    parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
+    given = SimpleNamespace(**ctx.params)
     with tempfile.TemporaryDirectory() as scratch:
         found = compare(given, Path(scratch))
     text = json.dumps(found, indent=2)
     sys.stdout.write(text + "\n")
-    if given.json is not None:
-        given.json.write_text(text)
+    if out is not None:
+        out.write_text(text)
 
 
-def compare(given: argparse.Namespace, scratch: Path) -> dict[str, Any]:
+def compare(given: SimpleNamespace, scratch: Path) -> dict[str, Any]:
     """The three runs, and what they say beside each other."""
     judgments = scratch / "judgments.jsonl"
     write_input(judgments, given.judgments, 400)
@@ -81,7 +84,7 @@ def compare(given: argparse.Namespace, scratch: Path) -> dict[str, Any]:
     }
 
 
-def _run(command: list[str], given: argparse.Namespace, kill_after: int | None = None) -> Run:
+def _run(command: list[str], given: SimpleNamespace, kill_after: int | None = None) -> Run:
     _ask(given.base_url, "/reset", post=True)
     started = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -135,4 +138,4 @@ def _plain(value: Any) -> Any:
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

@@ -9,7 +9,6 @@ date and seconds beside what was measured. The plots (``index.html``) are drawn 
 single figure can be made again. All of them take an hour or two on two cores; a machine in other use spoils the times.
 """
 
-import argparse
 import json
 import os
 import platform
@@ -24,7 +23,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from .results_page import write_page
 
@@ -181,35 +182,37 @@ def versions() -> dict[str, str]:
     return found
 
 
-def main() -> None:
+def main(
+    names: Annotated[
+        list[str] | None, typer.Argument(help=", ".join(one.name for one in FIGURES), metavar="NAME")
+    ] = None,
+    data: Path | None = None,
+    postgres: Annotated[str | None, typer.Option(envvar="METAJUDGE_TEST_POSTGRES")] = None,
+    out: Path = Path("benchmarks/results"),
+) -> None:
     """Makes the figures asked for, then the page; exit code 1 where one failed."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(one.name for one in FIGURES))
-    parser.add_argument("--data", type=Path)
-    parser.add_argument("--postgres", default=os.environ.get("METAJUDGE_TEST_POSTGRES"))
-    parser.add_argument("--out", type=Path, default=Path("benchmarks/results"))
-    given = parser.parse_args()
-    unknown = set(given.names) - {one.name for one in FIGURES}
+    unknown = set(names or ()) - {one.name for one in FIGURES}
     if unknown:
-        parser.error(f"no such figure: {', '.join(sorted(unknown))}; there are {', '.join(f.name for f in FIGURES)}")
-    given.out.mkdir(parents=True, exist_ok=True)
+        known = ", ".join(f.name for f in FIGURES)
+        raise typer.BadParameter(f"no such figure: {', '.join(sorted(unknown))}; there are {known}")
+    out.mkdir(parents=True, exist_ok=True)
     failed = False
     with tempfile.TemporaryDirectory(prefix="metajudge-figures-") as scratch:
-        places = Places(given.data, given.postgres, Path(scratch))
+        places = Places(data, postgres, Path(scratch))
         for figure in FIGURES:
-            if given.names and figure.name not in given.names:
+            if names and figure.name not in names:
                 continue
             sys.stderr.write(f"{figure.name} ...\n")
             try:
-                make(figure, places, given.out)
+                make(figure, places, out)
             except NotGivenError as missing:
                 sys.stderr.write(f"{figure.name}: left as it is ({missing})\n")
             except RuntimeError as error:
                 failed = True
                 sys.stderr.write(f"{error}\n")
-    write_page(given.out)
+    write_page(out)
     raise SystemExit(1 if failed else 0)
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

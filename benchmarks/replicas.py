@@ -15,7 +15,6 @@ besides. Then everything that was answered is asked for again and counted in the
 Ends with 1 where there are any.
 """
 
-import argparse
 import asyncio
 import contextlib
 import itertools
@@ -32,10 +31,12 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Annotated, Any
 
 import aiohttp
 import psycopg
+import typer
 
 GIVE_UP_S = 60.0
 POLICY = "verdict"
@@ -288,7 +289,7 @@ async def checked(load: Load, place: str, status: dict[str, Any], items: int, da
     }
 
 
-async def measured(options: argparse.Namespace, database: str, folder: Path) -> dict[str, Any]:
+async def measured(options: SimpleNamespace, database: str, folder: Path) -> dict[str, Any]:
     """The three phases."""
     found: dict[str, Any] = {"clients": options.clients, "latency_ms": options.latency_ms, "seconds": options.seconds}
     timeout = aiohttp.ClientTimeout(total=30)
@@ -314,38 +315,38 @@ async def measured(options: argparse.Namespace, database: str, folder: Path) -> 
     return found
 
 
-def main() -> int:
+def main(
+    ctx: typer.Context,
+    postgres: Annotated[str | None, typer.Argument(envvar="METAJUDGE_TEST_POSTGRES")] = None,
+    seconds: float = 120,
+    kill_every: float = 20,
+    clients: int = 16,
+    latency_ms: float = 100,
+    job_items: int = 1000,
+    only_killed: Annotated[bool, typer.Option("--only-killed", help="leave out the first two phases")] = False,
+    out: Annotated[Path | None, typer.Option("--json")] = None,
+) -> None:
     """Measures and prints."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("postgres", nargs="?", default=os.environ.get("METAJUDGE_TEST_POSTGRES"))
-    parser.add_argument("--seconds", type=float, default=120)
-    parser.add_argument("--kill-every", type=float, default=20)
-    parser.add_argument("--clients", type=int, default=16)
-    parser.add_argument("--latency-ms", type=float, default=100)
-    parser.add_argument("--job-items", type=int, default=1000)
-    parser.add_argument("--only-killed", action="store_true", help="leave out the first two phases")
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
-    if not options.postgres:
-        parser.error("name a PostgreSQL database, or set METAJUDGE_TEST_POSTGRES")
+    options = SimpleNamespace(**ctx.params)
+    if not postgres:
+        raise typer.BadParameter("name a PostgreSQL database, or set METAJUDGE_TEST_POSTGRES")
     schema = f"replicas_{uuid.uuid4().hex[:8]}"
-    database = f"{options.postgres}{'&' if '?' in options.postgres else '?'}options=-csearch_path%3D{schema}"
+    database = f"{postgres}{'&' if '?' in postgres else '?'}options=-csearch_path%3D{schema}"
     with tempfile.TemporaryDirectory(prefix="metajudge-replicas-") as folder:
         try:
             found = asyncio.run(measured(options, database, Path(folder)))
         finally:
-            with psycopg.connect(options.postgres, autocommit=True) as connection:
+            with psycopg.connect(postgres, autocommit=True) as connection:
                 connection.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE".encode())
     wrong = {name: count for name, count in found.items() if name.endswith(("_lost", "_twice", "_changed")) and count}
     text = json.dumps(found, indent=2)
     print(text)
-    if options.json:
-        options.json.write_text(text + "\n")
+    if out:
+        out.write_text(text + "\n")
     if wrong or found["given_up"] or found["job_state"] != "done":
         print(f"lost or done twice: {wrong or 'the job has not ended'}", file=sys.stderr)
-        return 1
-    return 0
+        raise typer.Exit(1)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    typer.run(main)

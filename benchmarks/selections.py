@@ -9,9 +9,12 @@ import numpy as np
 
 from metajudge.report import Absent
 from metajudge.scoring import exceeds
+from metajudge.stats.arrays import Bools
 
 from .findings import Threshold
-from .observations import Bools, Observations
+from .observations import (
+    Observations,
+)
 
 Kind = Literal["raw", "baseline", "evidence", "configuration", "calibrated"]
 

@@ -17,7 +17,6 @@ seconds of the service are told beside the times. Prints
 - memory: resident memory over ``--memory-requests`` vets, after the first and after the last tenth.
 """
 
-import argparse
 import asyncio
 import contextlib
 import json
@@ -33,9 +32,11 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Annotated, Any
 
 import aiohttp
+import typer
 
 CLIENTS = 16
 MEMORY_CLIENTS = 48
@@ -258,7 +259,7 @@ class Bench:
         }
 
 
-async def measure(pid: int, url: str, asked: argparse.Namespace) -> dict[str, Any]:
+async def measure(pid: int, url: str, asked: SimpleNamespace) -> dict[str, Any]:
     """All of it, in order."""
     connector = aiohttp.TCPConnector(limit=0)
     async with aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(total=120)) as session:
@@ -273,28 +274,30 @@ async def measure(pid: int, url: str, asked: argparse.Namespace) -> dict[str, An
         return found
 
 
-def main() -> None:
+def main(
+    ctx: typer.Context,
+    upstream_url: Annotated[str | None, typer.Option("--upstream", metavar="URL")] = None,
+    latency_ms: float = 200,
+    rate: int = 100,
+    requests: int = 2000,
+    seconds: Annotated[float, typer.Option(help="that each rate of the overload is kept up")] = 8,
+    memory_requests: int = 20000,
+    out: Annotated[Path | None, typer.Option("--json")] = None,
+) -> None:
     """Runs the benchmark."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--upstream", metavar="URL")
-    parser.add_argument("--latency-ms", type=float, default=200)
-    parser.add_argument("--rate", type=int, default=100)
-    parser.add_argument("--requests", type=int, default=2000)
-    parser.add_argument("--seconds", type=float, default=8, help="that each rate of the overload is kept up")
-    parser.add_argument("--memory-requests", type=int, default=20_000)
-    parser.add_argument("--json", type=Path)
-    asked = parser.parse_args()
+    asked = SimpleNamespace(**ctx.params)
     with tempfile.TemporaryDirectory(prefix="metajudge-service-") as name:
         folder = Path(name)
         with (
-            upstream(asked.upstream, asked.latency_ms, folder) as base_url,
+            upstream(upstream_url, latency_ms, folder) as base_url,
             serving(base_url, folder) as (pid, url),
         ):
             found = asyncio.run(measure(pid, url, asked))
     print(json.dumps(found, indent=2))
-    if asked.json is not None:
-        asked.json.write_text(json.dumps(found, indent=2) + "\n", "utf-8")
+    if out is not None:
+        out.write_text(json.dumps(found, indent=2) + "\n", "utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    main.__doc__ = __doc__
+    typer.run(main)

@@ -7,13 +7,13 @@ an answer back, so that thousands can wait at once and the measured side gets th
 many requests came, ``POST /reset`` sets that to 0.
 """
 
-import argparse
 import asyncio
 import contextlib
 from collections.abc import Iterator
 from typing import Any
 
 import orjson
+import typer
 
 SCORE = 5
 
@@ -121,14 +121,13 @@ def instance(schema: dict[str, Any]) -> Any:
             return "It holds up."
 
 
-def main() -> None:
+def main(
+    port: int,
+    latency_ms: float = 200.0,
+) -> None:
     """Serves until it is interrupted."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--port", type=int, required=True)
-    parser.add_argument("--latency-ms", type=float, default=200.0)
-    asked = parser.parse_args()
     with contextlib.suppress(KeyboardInterrupt), _fast_loop() as runner:
-        runner.run(Upstream(asked.latency_ms / 1000).serve(asked.port))
+        runner.run(Upstream(latency_ms / 1000).serve(port))
 
 
 @contextlib.contextmanager
@@ -144,4 +143,5 @@ def _fast_loop() -> Iterator[asyncio.Runner]:
 
 
 if __name__ == "__main__":
-    main()
+    main.__doc__ = __doc__
+    typer.run(main)

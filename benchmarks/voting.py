@@ -11,7 +11,6 @@ tries every order is asked only while that takes seconds:
     pip install "pref_voting==1.18.2" evalica choix "crowd-kit==1.4.2"
 """
 
-import argparse
 import json
 import statistics
 import time
@@ -20,9 +19,10 @@ from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
+import typer
 from numpy.typing import NDArray
 
 from metajudge import voting
@@ -220,22 +220,24 @@ def print_ambiguity(questions: int = 10_000, size: int = 6) -> None:
             print(f"{kind:>8}, {voters} voters: {several:6.1%} {first:6.1%} {found.n_optima.mean():6.2f}")
 
 
-def main() -> None:
+def main(
+    repeats: Annotated[int, typer.Option(help="timed calls of each kind")] = 15,
+    out: Annotated[Path | None, typer.Option("--json", help="also write the figures here")] = None,
+    ambiguity: Annotated[
+        bool, typer.Option("--ambiguity", help="instead: how often the Kemeny order is not unique")
+    ] = False,
+) -> None:
     """Measures and prints everything; writes it as JSON where asked."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repeats", type=int, default=15, help="timed calls of each kind")
-    parser.add_argument("--json", type=Path, help="also write the figures here")
-    parser.add_argument("--ambiguity", action="store_true", help="instead: how often the Kemeny order is not unique")
-    options = parser.parse_args()
-    if options.ambiguity:
+    if ambiguity:
         print_ambiguity()
         return
     rows: list[dict[str, Any]] = []
     for part in (kemeny_rows, batch_rows, strength_rows, reliability_rows):
-        rows += part(options.repeats)
-    if options.json:
-        options.json.write_text(json.dumps(rows, indent=1) + "\n", "utf-8")
+        rows += part(repeats)
+    if out:
+        out.write_text(json.dumps(rows, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    main.__doc__ = __doc__
+    typer.run(main)

@@ -3,15 +3,18 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from metajudge.blocking import vet
+    from metajudge.blocking import clash, grade, judge, judge_case, run_peers, vet
     from metajudge.decision import Decision, Policy, load_policy
     from metajudge.errors import MetajudgeError
     from metajudge.installation import __version__
+    from metajudge.providers.scripted import ScriptedModel
     from metajudge.readers import open_judgments
     from metajudge.readers.frames import from_dataset, from_pandas, to_dataset, to_pandas
     from metajudge.rubric import Rubric, load_rubric
+    from metajudge.session import Session
     from metajudge.types import Assessment, Item, Judgment
     from metajudge.vetting.engine import Engine
+    from metajudge.voting.rank import rank
 
 __all__ = [
     "Assessment",
@@ -22,12 +25,20 @@ __all__ = [
     "MetajudgeError",
     "Policy",
     "Rubric",
+    "ScriptedModel",
+    "Session",
     "__version__",
+    "clash",
     "from_dataset",
     "from_pandas",
+    "grade",
+    "judge",
+    "judge_case",
     "load_policy",
     "load_rubric",
     "open_judgments",
+    "rank",
+    "run_peers",
     "to_dataset",
     "to_pandas",
     "vet",
@@ -42,12 +53,20 @@ _HOMES = {
     "MetajudgeError": "metajudge.errors",
     "Policy": "metajudge.decision",
     "Rubric": "metajudge.rubric",
+    "ScriptedModel": "metajudge.providers.scripted",
+    "Session": "metajudge.session",
     "__version__": "metajudge.installation",
+    "clash": "metajudge.blocking",
     "from_dataset": "metajudge.readers.frames",
     "from_pandas": "metajudge.readers.frames",
+    "grade": "metajudge.blocking",
+    "judge": "metajudge.blocking",
+    "judge_case": "metajudge.blocking",
     "load_policy": "metajudge.decision",
     "load_rubric": "metajudge.rubric",
     "open_judgments": "metajudge.readers",
+    "rank": "metajudge.voting.rank",
+    "run_peers": "metajudge.blocking",
     "to_dataset": "metajudge.readers.frames",
     "to_pandas": "metajudge.readers.frames",
     "vet": "metajudge.blocking",

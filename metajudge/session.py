@@ -3,7 +3,7 @@
 import asyncio
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,11 +23,13 @@ from metajudge.providers.spec import AgentSpec
 from metajudge.providers.stack import Resources
 from metajudge.runs.loop import RunEnd, Stop
 from metajudge.runs.totals import RunTotals
-from metajudge.settings import Settings
+from metajudge.settings import DEFAULT_STORE, Settings
 from metajudge.store.protocol import RunRecord, Store
 from metajudge.types.location import PostgresUrl, StoreLocation
 
 if TYPE_CHECKING:
+    from metajudge.decision import Policy
+    from metajudge.feedback.in_force import PoliciesInForce
     from metajudge.providers.batch_queue import BatchQueue, BatchSettings
 
 Agents = Sequence[str | Model]
@@ -52,6 +54,17 @@ class Respondent:
     weight: float = 1.0
     dropped: tuple[str, ...] = ()
 
+    @property
+    def notice(self) -> str | None:
+        """What the user is told about dropped settings; None where none were dropped."""
+        if not self.dropped:
+            return None
+        return f"agent {self.name}: {', '.join(self.dropped)} dropped: only vetting uses such settings"
+
+
+Respondents = Sequence[str | AgentConfig | Model | Respondent]
+"""Models to ask, in any form that :meth:`Session.models` takes."""
+
 
 class Session:
     """Store, models, limits, budget, batches, notices and run record; use it as ``async with Session(...)``.
@@ -69,6 +82,9 @@ class Session:
         settings: where keys come from; read from the environment by default.
         notify: receives each notice (a dropped setting, an unknown price) once.
         command: recorded with the run.
+
+    Attributes:
+        notify: the same callable, for sentences on the progress of a run.
 
     Raises:
         ConfigurationError: on entering, see :mod:`metajudge.errors`.
@@ -104,10 +120,19 @@ class Session:
         self._batch = batch
         self._batches: BatchQueue | None = None
         self._notices = Notices(notify)
-        self._notify = notify or (lambda _sentence: None)
+        self.notify = notify or (lambda _sentence: None)
         self._opened: Resources | None = None
+        self._policies: PoliciesInForce | None = None
         self._recorded = False
         self._finished = False
+
+    @classmethod
+    def for_estimate(cls, panel: PanelConfig) -> Self:
+        """A session whose models only render requests, for estimates: it needs no key and is not opened."""
+        session = cls(panel=panel)
+        session._keys = AgentKeys(panel, Settings(DEFAULT_STORE, Path()))
+        session._opened = Resources(key_for=lambda _spec: "not-sent", notices=session._notices)
+        return session
 
     async def __aenter__(self) -> Self:
         try:
@@ -161,7 +186,7 @@ class Session:
 
     def models(
         self,
-        agents: Sequence[str | AgentConfig | Model] | None = None,
+        agents: Respondents | PanelConfig | None = None,
         *,
         weighted: bool = False,
         streaming: bool = False,
@@ -171,29 +196,38 @@ class Session:
         Settings of an agent that only vetting uses (role, rubric, samples and so on) are dropped, and a notice says so.
 
         Args:
-            agents: as text, as configured, or as objects; None for the session's own.
+            agents: as text, as configured, as objects, or as this method returned them; None for the session's own; a
+                panel for its agents with its seed.
             weighted: whether the task uses agents' weights.
             streaming: answers come as a stream of free text, so that the time to the first token is known.
 
         Raises:
             ConfigurationError: no agent, two of one name, no key, no price under a budget, or a session not open.
         """
-        configs = list(self.config.agents) if agents is None else [self._configured(one) for one in agents]
+        panel = self.config
+        if isinstance(agents, PanelConfig):
+            panel, agents = agents, agents.agents
+        given = panel.agents if agents is None else agents
+        own = [one for one in given if not isinstance(one, str | AgentConfig | Respondent)]
+        objects = {**self.objects, **_by_name(own)}
         found: dict[str, Respondent] = {}
-        for config in configs:
-            name = agent_name(config, self.objects)
-            if name in found:
+        for one in given:
+            if not isinstance(one, Respondent):
+                one = self._respondent(_configured(one), objects, weighted, streaming, panel.seed)
+            if one.name in found:
                 raise ConfigurationError(
-                    f"agent {name} is given more than once: name the agents apart with NAME=PROVIDER:MODEL"
+                    f"agent {one.name} is given more than once: name the agents apart with NAME=PROVIDER:MODEL"
                 )
-            dropped = unused_settings(config, weighted=weighted)
-            if dropped:
-                self._notices.say(f"agent {name}: {', '.join(dropped)} not used: only vetting uses this")
-            self._keys.register(config)
-            model = build_agent_model(config, self.resources, self.objects, streaming=streaming)
-            parameters = parameters_of(config, self.config.seed)
-            found[name] = Respondent(name, model, parameters, config.weight, dropped)
+            if one.notice is not None:
+                self.note(one.notice)
+            found[one.name] = one
+        if not found:
+            raise ConfigurationError("no model to ask: give an agent, PROVIDER:MODEL, or a panel with agents")
         return list(found.values())
+
+    def note(self, notice: str) -> None:
+        """Adds a notice, and passes it to ``notify``, once."""
+        self._notices.say(notice)
 
     def connect(self) -> None:
         """Imports the providers' SDKs and opens their clients now, rather than while the first call waits."""
@@ -202,6 +236,21 @@ class Session:
     def output_mode(self, spec: AgentSpec) -> str:
         """How a model is asked for structured output, as found out so far: json_schema, json_object or text."""
         return "unknown" if self._opened is None else self._opened.output_mode(spec)
+
+    async def policy_in_force(self, given: "str | Path | Policy") -> "Policy":
+        """A policy as given, or by its name: the version last activated in the store; its content is kept there.
+
+        Raises:
+            PolicyError: no such policy, or a file that is not one.
+        """
+        from metajudge.feedback.in_force import PoliciesInForce, policy_in_force
+        from metajudge.rubric.yaml_documents import looks_like_path
+
+        if self._store is None or not isinstance(given, str) or looks_like_path(given):
+            return await policy_in_force(given, self._store)
+        if self._policies is None:
+            self._policies = PoliciesInForce(self._store)
+        return await self._policies.named(given)
 
     @asynccontextmanager
     async def recording(self, totals: RunTotals, stop: Stop | None = None) -> AsyncIterator[None]:
@@ -261,20 +310,22 @@ class Session:
         if self._batch is not None:
             from metajudge.providers.batch_queue import BatchQueue
 
-            self._batches = resources.batches = BatchQueue(self._batch, self._notify)
+            self._batches = resources.batches = BatchQueue(self._batch, self.notify)
         self._opened = resources
         config = {"panel": self.config.model_dump(mode="json"), **await self._prepare()}
         if self._store is not None:
             await self._store.start_run(RunRecord(self.run_id, self.command, time.time(), "running", config))
             self._recorded = True
 
-    def _configured(self, agent: str | AgentConfig | Model) -> AgentConfig:
-        if isinstance(agent, AgentConfig):
-            return agent
-        if isinstance(agent, str):
-            return with_flags(PanelConfig(), [agent]).agents[0]
-        self.objects[agent.name] = agent
-        return AgentConfig(name=agent.name, model=f"object:{agent.name}")
+    def _respondent(
+        self, config: AgentConfig, objects: Mapping[str, Model], weighted: bool, streaming: bool, seed: int | None
+    ) -> Respondent:
+        resources = self.resources
+        self._keys.register(config)
+        model = build_agent_model(config, resources, objects, streaming=streaming)
+        parameters = parameters_of(config, seed)
+        dropped = unused_settings(config, weighted=weighted)
+        return Respondent(agent_name(config, objects), model, parameters, config.weight if weighted else 1.0, dropped)
 
     def _leave_batches(self) -> None:
         if self._batches is not None:
@@ -313,7 +364,15 @@ class Session:
                 await store.close()
 
 
-def _by_name(agents: Agents) -> dict[str, Model]:
+def _configured(agent: str | AgentConfig | Model) -> AgentConfig:
+    if isinstance(agent, AgentConfig):
+        return agent
+    if isinstance(agent, str):
+        return with_flags(PanelConfig(), [agent]).agents[0]
+    return AgentConfig(name=agent.name, model=f"object:{agent.name}")
+
+
+def _by_name(agents: Iterable[str | Model]) -> dict[str, Model]:
     found: dict[str, Model] = {}
     for agent in agents:
         if isinstance(agent, str):

@@ -16,10 +16,10 @@ ROOT = Path(__file__).parents[1]
 LAYERS = [
     "types.usage benchmarks.sample",
     "errors",
-    "types installation concurrency stats scoring",
+    "types files installation concurrency stats scoring",
     "rubric providers evidence client voting",
     "prompts settings decision calibration readers runs",
-    "agents reviews report voting.options",
+    "agents reviews report",
     "judging store",
     "strategies clashes cases peers preferences",
     "panels feedback",
@@ -61,7 +61,7 @@ PURE = [
 IMPURE = {
     "decision.load": "reads policies",
     "calibration.files": "reads and writes calibrations",
-    "voting.options": "gives Kemeny's time limit its clock",
+    "voting.rank": "gives Kemeny's time limit its clock",
 }
 """Modules of pure packages that are not pure, with the reason."""
 

@@ -14,10 +14,10 @@ from metajudge.providers.model import request_key
 from metajudge.providers.openai_chat import first_dialect, request_body
 from metajudge.providers.stack import Resources
 from metajudge.rubric import load_rubric
-from metajudge.runs.estimate import estimate_run
 from metajudge.runs.loop import RunEnd
 from metajudge.store import open_store
 from metajudge.types import Status
+from metajudge.vetting.estimate import estimate_vetting
 from tests.doubles.judgments import CRITERIA, judgment
 from tests.doubles.llm_server import LLMServer, score_answer
 from tests.doubles.logprobs import scores_told
@@ -289,7 +289,7 @@ def test_a_dry_run_prices_every_draw(config, calls):
     agents = [{"model": "openai:m", "samples": 3, "price": price}, {"model": "openai:n", "price": price}]
     if "discussion" in config and "summariser" in config["discussion"]:
         config["discussion"]["summariser"]["price"] = price
-    found = estimate_run(panel_config({"agents": agents, **config}), CROWD)
+    found = estimate_vetting(panel_config({"agents": agents, **config}), CROWD)
     assert found.calls == calls * len(CROWD)
     each = found.by_agent["m"], found.by_agent["n"]
     assert each[0]["calls"] == 3 * each[1]["calls"]

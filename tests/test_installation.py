@@ -54,7 +54,7 @@ def test_the_other_project_with_our_import_name_is_found(tmp_path):
     other = tmp_path / "metajudge-0.3.0.dist-info"
     other.mkdir()
     (other / "METADATA").write_text("Metadata-Version: 2.1\nName: metajudge\nVersion: 0.3.0\n")
-    code = "from metajudge.cli.doctor_checks import check_python; print([c.said for c in check_python() if c.state == 'error'])"
+    code = "from metajudge.vetting.readiness import check_python; print([c.finding for c in check_python() if c.state == 'error'])"
     said = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONPATH": str(tmp_path)}
     ).stdout

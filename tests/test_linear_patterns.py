@@ -61,7 +61,7 @@ BOUNDED = {
 MADE = {
     "api/authorization.py": "paths of our own routes",
     "metajudge/clashes/showing.py": "one letter and digits, against candidates' ids",
-    "metajudge/cli/clash_setup.py": "a name on the command line against the pattern of ids",
+    "metajudge/clashes/setup.py": "a name on the command line against the pattern of ids",
     "metajudge/evidence/text_verdict.py": "WORK: read_text_verdict",
     "metajudge/judging/identity.py": "WORK: hide_identities",
     "metajudge/providers/negotiation.py": "names of our own parameters",

@@ -31,7 +31,7 @@ def test_data_files_are_found_through_the_package():
     for package, name in [
         ("metajudge.rubric_files", "short.yaml"),
         ("metajudge.rubric_files", "rubric.schema.json"),
-        ("metajudge.prompts", "system.md.j2"),
+        ("metajudge.prompts", "v1/system.md.j2"),
         ("metajudge.benchmarks.sample", "judgments.jsonl"),
         ("metajudge.store", "migrations/0001_initial.sql"),
         ("metajudge", "py.typed"),

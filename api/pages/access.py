@@ -1,12 +1,11 @@
 """Who looks at a page, and what they may do there."""
 
-import math
 import time
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import Depends, HTTPException, Request
+from fastapi import Depends, Request
 
 from metajudge.reviews.seen import Onlooker, has_seen, remember_seen
 from metajudge.store.protocol import Store
@@ -120,10 +119,7 @@ def _viewer(request: Request) -> Viewer:
         raise LoginNeededError
     caller = Caller(session.caller, session.scopes, session.requests_per_minute)
     request.state.who = caller  # for the log, as the gate notes it
-    seconds = running.rates.wait(caller)
-    if seconds:
-        detail = f"key {caller.name!r} has used up its requests: try again in {seconds:.1f} s"
-        raise HTTPException(429, detail, {"Retry-After": str(math.ceil(seconds))})
+    running.rates.check(caller, f"key {caller.name!r} has used up its requests")
     return Viewer(caller, session, needs_key=True, token=token)
 
 

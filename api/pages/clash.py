@@ -25,13 +25,14 @@ from metajudge.types import AnyVerdict
 from ..audit import KIND as CHANGE
 from ..audit import Action
 from ..deps import StoreDep
+from ..routes.reviews import existing
 from .access import ChangesDep, Viewer, ViewerDep, decides_blind, show_machine
 from .case_view import history, may_see_decisions, ranking_choices
 from .clash_view import Seat, score_rows, seats_of, vote_lines
 from .login import go_to
 from .page_route import PageRoute
 from .rendering import page
-from .review_queue import existing, named, subject_of, take
+from .review_queue import named, subject_of, take
 from .wording import verdict_words
 
 router = APIRouter(prefix="/clash", include_in_schema=False, route_class=PageRoute)

@@ -19,7 +19,7 @@ from metajudge.store.sql import Connection
 from ..service import Service
 
 WINDOW = 100_000
-"""The newest assessments, whose texts are read: once each, as their numbers never change."""
+"""The newest versions, whose texts are read: once each, as they never change."""
 
 PAGE = 2_000
 POLICIES = 4
@@ -115,7 +115,7 @@ class Reader:
             )
             actions = await store.ask(lambda connection: dashboard.actions_by_day(connection, since, digest))
         facts = await self._known(numbers)
-        thresholds = {fact.number: fact.threshold for fact in facts}
+        thresholds = {fact.assessment_id: fact.threshold for fact in facts}
         agents = await store.ask(lambda connection: dashboard.agent_pairs(connection, thresholds))
         labels = await running.computing.ask(lambda: _labels(store, now))
         policies = Counter(fact.policy for fact in facts if fact.policy is not None)

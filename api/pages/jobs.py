@@ -15,9 +15,8 @@ from metajudge.types import Assessment
 from ..audit import Action
 from ..authorization import ROUTES, owner_for
 from ..deps import ServiceDep, StoreDep
-from ..jobs import JobState, JobStatus
 from ..panels import Choice
-from ..queue import results_page
+from ..queue import JobState, JobStatus, results_page
 from ..service import Service
 from .access import ChangesDep, Viewer, ViewerDep, show_machine
 from .login import go_to

@@ -1,6 +1,5 @@
 """Logging in with a key, out again, and how somebody wants to see the pages."""
 
-import math
 from typing import Annotated
 
 from fastapi import APIRouter, Form, HTTPException, Request, Response
@@ -56,10 +55,8 @@ async def log_in(
     next: Annotated[str, Form()] = HOME,
 ) -> Response:
     running: Service = request.app.state.service
-    seconds = running.logins.wait(Caller(request.client.host if request.client else "", frozenset()))
-    if seconds:
-        detail = f"too many tries to log in from here: try again in {seconds:.0f} s"
-        raise HTTPException(429, detail, {"Retry-After": str(math.ceil(seconds))})
+    address = Caller(request.client.host if request.client else "", frozenset())
+    running.logins.check(address, "too many tries to log in from here")
     caller = running.keys.caller(key.strip())
     sessions = sessions_of(request)
     if caller is None:

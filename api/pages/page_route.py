@@ -20,7 +20,7 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
-HEADERS = {  # beside those of every response (api/limits.py)
+HEADERS = {  # beside those of every response (api/request_log.py)
     "Content-Security-Policy": POLICY,
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -91,7 +91,7 @@ async def _check_form(request: Request) -> None:
 
 
 async def _error(request: Request, error: Exception) -> Response:
-    lines: list[str] = []
+    lines: list[str] | None = None
     if isinstance(error, StarletteHTTPException | HTTPException):
         status, detail = error.status_code, str(error.detail)
     elif isinstance(error, ProblemError):
@@ -100,9 +100,8 @@ async def _error(request: Request, error: Exception) -> Response:
         status, detail = 422, "; ".join(f"{one['loc'][-1]}: {one['msg']}" for one in error.errors())
     else:
         status, detail = status_of(error)
-    response = error_page(request, await _known_viewer(request), status, detail, lines)
-    for name, value in (getattr(error, "headers", None) or {}).items():
-        response.headers[name] = value
+    response = error_page(request, await _known_viewer(request), status, detail, lines or [])
+    response.headers.update(getattr(error, "headers", None) or {})
     return response
 
 

@@ -19,13 +19,13 @@ from metajudge.types import AnyVerdict, Assessment, Grade, Judgment
 from ..audit import KIND as CHANGE
 from ..audit import Action
 from ..deps import ServiceDep, StoreDep
-from ..routes.reviews import look_for_patterns
+from ..routes.reviews import existing, look_for_patterns
 from .access import ChangesDep, Viewer, ViewerDep, decides_blind, show_machine
 from .case_view import case_texts, has_decided, history, may_see_decisions, panel_of, sides_of, verdict_choices
 from .login import go_to
 from .page_route import PageRoute
 from .rendering import page
-from .review_queue import Done, Wish, WishDep, decided_just_now, existing, is_settled, named, subject_of, to_next
+from .review_queue import Done, Wish, WishDep, decided_just_now, is_settled, named, subject_of, to_next
 from .wording import OUTCOMES, verdict_words, why_here, why_here_blind
 
 router = APIRouter(prefix="/reviews", include_in_schema=False, route_class=PageRoute)

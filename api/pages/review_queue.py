@@ -15,6 +15,7 @@ from metajudge.store.protocol import Store
 
 from ..audit import Action, Changes
 from ..deps import StoreDep
+from ..routes.reviews import existing
 from .access import ChangesDep, Viewer, ViewerDep, show_machine
 from .case_view import may_see_decisions
 from .login import go_to
@@ -151,18 +152,6 @@ def named(viewer: Viewer) -> str:
             422, "say under what name you review, on the page of reviews: it stands beside your decisions"
         )
     return viewer.reviewer
-
-
-async def existing(store: Store, review_id: str) -> ReviewState:
-    """The review.
-
-    Raises:
-        HTTPException: 404.
-    """
-    state = await store.reviews.get(review_id, now=time.time())
-    if state is None:
-        raise HTTPException(404, f"there is no review {review_id!r}: it may belong to another store")
-    return state
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,26 +1,29 @@
 """Sessions of people in a browser: a signed cookie, and the token that every form has to carry.
 
 The server keeps nothing but which sessions were ended. The signing key is made anew by every process, so a restart ends
-all sessions, and nobody who reads the service's file or its store can make one.
+all sessions, and nobody who reads the service's file or its store can make one. A session says itself when it expires:
+its cookie is signed anew whenever somebody changes how they see the pages, which does not prolong it.
 """
 
-import base64
 import hashlib
-import hmac
 import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from itsdangerous import BadData, Signer, URLSafeSerializer
+
+from metajudge.types.frozen import Frozen
 
 from ..keys import Scope
 
 SESSION_S = 12 * 3600.0
 """How long a session lasts."""
+SIGNER: dict[str, Any] = {"digest_method": hashlib.sha256, "key_derivation": "hmac"}
 
 
-class Session(BaseModel):
+class Session(Frozen):
     """Who looks at the pages, and how they want to see them.
 
     Attributes:
@@ -30,8 +33,6 @@ class Session(BaseModel):
         blind: cases are shown without judge, verdict and scores until they are decided.
         plain: judged texts are shown as they are written, not as formatted Markdown; the default.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     nonce: str
     expires_at: float
@@ -67,17 +68,14 @@ class Sessions:
 
     def encode(self, session: Session) -> str:
         """The cookie's value."""
-        payload = base64.urlsafe_b64encode(session.model_dump_json().encode()).decode().rstrip("=")
-        return f"{payload}.{self._sign('session', payload)}"
+        value: str | bytes = self._cookies.dumps(session.model_dump(mode="json"))
+        return value if isinstance(value, str) else value.decode()
 
     def decode(self, cookie: str) -> Session | None:
         """The session of a cookie; None where it was not signed here, was changed or ended, or has expired."""
-        payload, _, signature = cookie.rpartition(".")
-        if not hmac.compare_digest(self._sign("session", payload).encode(), signature.encode()):
-            return None
         try:
-            session = Session.model_validate_json(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
-        except (ValueError, ValidationError):
+            session = Session.model_validate(self._cookies.loads(cookie))
+        except (BadData, ValueError):
             return None
         if session.nonce in self._ended:
             return None
@@ -92,11 +90,16 @@ class Sessions:
 
     def token(self, session: Session) -> str:
         """What forms of a session carry, which no other site can know."""
-        return self._sign("form", session.nonce)
+        return self._forms.get_signature(session.nonce).decode()
 
     def is_token(self, session: Session, given: str) -> bool:
         """Whether a form came from a page of this session."""
-        return hmac.compare_digest(self.token(session).encode(), given.encode())
+        return self._forms.verify_signature(session.nonce, given)
 
-    def _sign(self, purpose: str, text: str) -> str:
-        return hmac.new(self.secret, f"{purpose}:{text}".encode(), hashlib.sha256).hexdigest()
+    @property
+    def _cookies(self) -> URLSafeSerializer:
+        return URLSafeSerializer(self.secret, salt="session", signer_kwargs=SIGNER)
+
+    @property
+    def _forms(self) -> Signer:
+        return Signer(self.secret, salt="form", **SIGNER)

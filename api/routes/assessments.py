@@ -11,9 +11,8 @@ from metajudge.store.redaction import without_labels
 from metajudge.types import Assessment, Status
 
 from ..deps import SightDep, StoreDep
-from ..errors import RESPONSES
 
-router = APIRouter(prefix="/v1/assessments", tags=["assessments"], responses=RESPONSES)
+router = APIRouter(prefix="/v1/assessments", tags=["assessments"])
 
 
 class Filters(BaseModel):

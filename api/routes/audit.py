@@ -7,9 +7,8 @@ from pydantic import BaseModel, Field
 
 from ..audit import KIND
 from ..deps import StoreDep
-from ..errors import RESPONSES
 
-router = APIRouter(prefix="/v1/audit", tags=["audit"], responses=RESPONSES)
+router = APIRouter(prefix="/v1/audit", tags=["audit"])
 
 
 class ChangeRecord(BaseModel):

@@ -6,9 +6,8 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 
 from ..deps import ServiceDep
-from ..errors import RESPONSES
 
-router = APIRouter(prefix="/v1/calibrations", tags=["calibrations"], responses=RESPONSES)
+router = APIRouter(prefix="/v1/calibrations", tags=["calibrations"])
 
 
 class CalibrationInUse(BaseModel):

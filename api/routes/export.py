@@ -1,6 +1,5 @@
 """Preference data from what was kept."""
 
-import asyncio
 import json
 from typing import Annotated, Any
 
@@ -8,14 +7,12 @@ from fastapi import APIRouter, Body, Request
 from fastapi.responses import StreamingResponse
 
 from metajudge.preferences import ExportRequest
-from metajudge.store.protocol import Store
 
-from ..admission import ClientGoneError, disconnected
+from ..admission import while_connected
 from ..audit import Action
 from ..deps import ChangesDep, ServiceDep, StoreDep
-from ..errors import RESPONSES, Problem
-from ..exporting import Archive, archive_of
-from ..options import ServiceOptions
+from ..errors import Problem
+from ..exporting import archive_of
 
 EXAMPLES: Any = {
     "accepted": {"summary": "Pairs of responses from accepted judgments", "value": {"format": "trl-conversational"}},
@@ -28,7 +25,7 @@ EXAMPLES: Any = {
         "value": {"filters": {"judges": ["gpt-4o"], "since": "2026-11-01"}},
     },
 }
-router = APIRouter(prefix="/v1/export", tags=["export"], responses=RESPONSES)
+router = APIRouter(prefix="/v1/export", tags=["export"])
 
 
 SUMMARY = "X-Export-Summary"
@@ -59,7 +56,9 @@ async def preferences(
     judgment the newest counts, and of several judgments with one id the one vetted last. An item id that stands for two
     contents is left out and named. The header `X-Export-Summary` counts what was kept, by whom, and what was dropped.
     """
-    archive = await running.computing.in_turn(lambda: _while_waited_for(request, store, running.options, body))
+    archive = await running.computing.in_turn(
+        lambda: while_connected(request, archive_of(store, running.options, body))
+    )
     await changes.note(Action.EXPORT, "preferences", request=body.model_dump(mode="json", exclude_defaults=True))
     headers = {
         "content-length": str(archive.size),
@@ -67,17 +66,3 @@ async def preferences(
         SUMMARY: json.dumps(archive.summary),
     }
     return StreamingResponse(archive.pieces(), media_type="application/zip", headers=headers)
-
-
-async def _while_waited_for(request: Request, store: Store, options: ServiceOptions, body: ExportRequest) -> Archive:
-    """Makes the archive; a caller who goes away ends it."""
-    work, gone = asyncio.ensure_future(archive_of(store, options, body)), asyncio.ensure_future(disconnected(request))
-    try:
-        await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
-        if not work.done():
-            raise ClientGoneError
-        return work.result()
-    finally:
-        for one in (work, gone):
-            one.cancel()
-        await asyncio.gather(work, gone, return_exceptions=True)

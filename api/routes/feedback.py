@@ -15,10 +15,9 @@ from metajudge.feedback.proposals import Activation, Proposal
 from ..audit import Action
 from ..deps import CallerDep, ChangesDep, ServiceDep, SightDep, StoreDep
 from ..encoding import plain_json
-from ..errors import RESPONSES
 from ..rubrics import NAME
 
-router = APIRouter(prefix="/v1/feedback", tags=["feedback"], responses=RESPONSES)
+router = APIRouter(prefix="/v1/feedback", tags=["feedback"])
 PolicyName = Annotated[str, Query(pattern=NAME, examples=["verdict"])]
 
 

@@ -4,6 +4,7 @@ import asyncio
 
 from fastapi import APIRouter, Response
 from fastapi.responses import PlainTextResponse
+from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 
 from metajudge import __version__
 from metajudge.errors import MetajudgeError
@@ -60,7 +61,7 @@ async def metrics(running: ServiceDep) -> PlainTextResponse:
         "metajudge_queue_depth": ("Jobs that wait.", await jobs.waiting()),
     }
     text = running.metrics.text(running.engine.meter, gauges)
-    return PlainTextResponse(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+    return PlainTextResponse(text, media_type=CONTENT_TYPE_PLAIN_0_0_4)
 
 
 @router.get("/version", summary="Version")

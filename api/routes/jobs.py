@@ -1,36 +1,26 @@
 """Batches of judgments, vetted in the background."""
 
-import asyncio
-import hashlib
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Annotated, Any
 
-import orjson
-from fastapi import APIRouter, Depends, Header, HTTPException, Query, Request, Response
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from fastapi.sse import EventSourceResponse, ServerSentEvent
-from pydantic import BaseModel, Field, ValidationError
-from starlette.requests import ClientDisconnect
+from pydantic import BaseModel, Field
 
-from metajudge.types import Assessment, Judgment
+from metajudge.types import Assessment
 
-from ..admission import ClientGoneError
 from ..audit import Action
 from ..authorization import owner_for
 from ..deps import CallerDep, ChangesDep, ServiceDep
-from ..errors import RESPONSES, ProblemError
 from ..idempotency import Claim, IdempotencyKey, fingerprint, replay
-from ..jobs import JobStatus, receive_lines
 from ..panels import Choice
-from ..queue import FIRST_CURSOR, all_results, cursor_of, results_page, seq_of
+from ..queue import FIRST_CURSOR, JobStatus, all_results, cursor_of, results_page, seq_of
 from ..schemas import EXAMPLE_JUDGMENT
 from ..service import Service
+from ..uploads import Upload
 
-router = APIRouter(prefix="/v1", tags=["jobs"], responses=RESPONSES)
-TOLD_AT_MOST = 20
-AT_ONCE = 100
-"""Records of a JSON array that are checked before others get their turn."""
+router = APIRouter(prefix="/v1", tags=["jobs"])
 
 UPLOAD: dict[str, Any] = {
     "requestBody": {
@@ -84,8 +74,10 @@ async def vet_batch(
     One bad line refuses the whole upload and names it. Other judgments of an item in the same upload are evidence.
     """
     await running.panels.check(choice)
-    with running.jobs.upload() as (job_id, path):
-        items, digest = await _received(request, running, path)
+    async with running.jobs.upload() as (job_id, path):
+        items, digest = await Upload(path).receive(
+            request, running.options.max_body_bytes, running.options.limits.batch_items
+        )
         claim = Claim(running.answers, caller, key, fingerprint(b"batch", choice.model_dump_json().encode(), digest))
         if earlier := await claim.earlier():
             return replay(earlier)
@@ -93,63 +85,6 @@ async def vet_batch(
             content, location = await running.jobs.add(job_id, caller.name, choice, items, key)
     await changes.note(Action.JOB_ADD, job_id, items=items, choice=choice.model_dump(mode="json", exclude_none=True))
     return Response(content, 202, {"Location": location}, media_type="application/json")
-
-
-async def _received(request: Request, running: Service, path: Path) -> tuple[int, bytes]:
-    """Writes the upload to its file; how many items, and the digest of what they are."""
-    limits = running.options.limits
-    kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
-    if kind not in ("application/json", "application/x-ndjson", "application/jsonl"):
-        raise HTTPException(415, f"send application/json or application/x-ndjson, not {kind[:100]!r}")
-    most = running.options.max_body_bytes
-    lines = _array(request, most) if kind == "application/json" else receive_lines(request.stream(), most)
-    problems: list[str] = []
-    items, seen = 0, hashlib.sha256()
-    try:
-        with path.open("wb") as file:
-            async for line in lines:
-                try:
-                    record = Judgment.model_validate_json(line)
-                except ValidationError as error:
-                    found = error.errors(include_url=False, include_input=False)[0]
-                    where = ".".join(map(str, found["loc"]))
-                    problems.append(
-                        f"judgment {items + 1}: {where or 'record'}: {found['msg'].removeprefix('Value error, ')}"
-                    )
-                    if len(problems) == TOLD_AT_MOST:
-                        break
-                else:
-                    kept = record.model_dump_json().encode() + b"\n"
-                    file.write(kept)
-                    seen.update(kept)
-                items += 1
-                if items > limits.batch_items:
-                    raise HTTPException(413, f"more than {limits.batch_items} judgments: send several batches")
-    except ClientDisconnect:
-        raise ClientGoneError from None
-    if problems:
-        raise ProblemError(422, problems[0], problems)
-    if not items:
-        raise HTTPException(422, "the upload holds no judgment")
-    return items, seen.digest()
-
-
-async def _array(request: Request, most: int) -> AsyncIterator[bytes]:
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > most:
-            raise HTTPException(413, f"a JSON array of more than {most} bytes: send it as JSONL (application/x-ndjson)")
-    try:
-        records = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        raise HTTPException(422, f"body: not JSON: {error}") from None
-    if not isinstance(records, list):
-        raise HTTPException(422, "body: a list of judgments is needed; send one judgment to /v1/vet")
-    for number, record in enumerate(records):
-        if number % AT_ONCE == 0:
-            await asyncio.sleep(0)
-        yield orjson.dumps(record)
 
 
 class JobPage(BaseModel):
@@ -211,14 +146,12 @@ async def results(
     if after >= 0 and not page.rows and page.next_cursor is not None:
         await running.jobs.changed(job_id)
         page = await results_page(running.jobs, job_id, after, limit)
-    parts = b",".join(b'{"item":%d,"assessment":%s}' % (row.item, row.payload) for row in page.rows)
-    cursor = b"null" if page.next_cursor is None else b"%d" % page.next_cursor
-    return Response(b'{"results":[%s],"next_cursor":%s}' % (parts, cursor), media_type="application/json")
+    return Response(page.to_json(), media_type="application/json")
 
 
 async def _lines(running: Service, job_id: str) -> AsyncIterator[bytes]:
     async for row in all_results(running.jobs, job_id):
-        yield b'{"item":%d,"assessment":%s}\n' % (row.item, row.payload)
+        yield row.to_json() + b"\n"
 
 
 async def known(running: ServiceDep, job_id: str) -> None:

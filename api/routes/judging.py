@@ -1,37 +1,29 @@
 """Producing verdicts: judges on an item, a clash of responses, cases."""
 
-import time
-from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from collections.abc import Sequence
+from functools import partial
+from typing import Annotated, Literal
 
-from fastapi import APIRouter, HTTPException, Request
+from fastapi import APIRouter, Request
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from metajudge.agents import Agent
 from metajudge.cases.case import Case
-from metajudge.cases.judge import CaseJudge
-from metajudge.cases.panel import CasePanel
-from metajudge.cases.records import keep_result, review_of
 from metajudge.cases.result import CaseResult
-from metajudge.clashes.clash import Clash, Judge
+from metajudge.cases.run import judge_case
 from metajudge.clashes.record import ClashRecord
-from metajudge.clashes.reviews import PANEL, review_of_clash, wants_person
-from metajudge.clashes.run import run_clash
-from metajudge.concurrency import all_of
-from metajudge.decision import DEFAULT_CASE_POLICY, case_rubric
-from metajudge.errors import ConfigurationError
-from metajudge.judging.grading import GradingJudge
-from metajudge.judging.pairwise import PairwiseJudge, orders_of
-from metajudge.judging.records import judgment_of
+from metajudge.clashes.reviews import PANEL, open_review
+from metajudge.clashes.run import clash_item
+from metajudge.clashes.setup import ClashSettings
+from metajudge.decision import DEFAULT_CASE_POLICY
+from metajudge.judging.run import grade_item, judge_item
+from metajudge.session import Respondent
 from metajudge.types import Failure, Item, Judgment
 
 from ..audit import Action
 from ..deps import ChangesDep, ServiceDep
 from ..errors import RESPONSES
-from ..panels import Choice
 from ..rubrics import NAME
 from ..schemas import EXAMPLE_JUDGMENT
-from ..service import Service
 
 router = APIRouter(prefix="/v1", tags=["judging"], responses=RESPONSES)
 MOST_RESPONSES = 50
@@ -79,11 +71,12 @@ class GameFailure(BaseModel):
     failure: Failure
 
 
-class Judged(BaseModel):
+class JudgeAnswer(BaseModel):
     """A judgment for every game that was played, and why for the others."""
 
     judgments: list[Judgment]
     failed: list[GameFailure]
+    notices: list[str] = Field(default=[], description="Settings of the panel's agents that are not used here.")
 
 
 class ClashRequest(_Asked):
@@ -103,71 +96,60 @@ class CaseRequest(_Asked):
     policy: str = Field(default=DEFAULT_CASE_POLICY, pattern=NAME)
 
 
+class CaseAnswer(CaseResult):
+    """The decided case."""
+
+    notices: list[str] = Field(default=[], description="Settings of the panel's agents that are not used here.")
+
+
 @router.post("/judge", summary="Have judges compare or grade")
-async def judge(request: Request, running: ServiceDep, body: JudgeRequest) -> Judged:
+async def judge(request: Request, running: ServiceDep, body: JudgeRequest) -> JudgeAnswer:
     """Every agent of a panel judges the item: a pair in each order, the games kept apart."""
-    agents = _agents(running, body.panel)
-    games: list[Any]
-    if body.grade:
-        graders = [GradingJudge(one.name, one.model, one.parameters, body.with_reference) for one in agents]
-        games = await running.admission.work(
-            request,
-            lambda: all_of(grader.grade(body.item, name) for grader in graders for name in body.item.responses),
-        )
-    else:
-        if len(body.item.responses) != 2:
-            raise HTTPException(422, "item.responses: two responses are compared; use grade, or /v1/clash for more")
-        judges = [PairwiseJudge(one.name, one.model, one.parameters, body.with_reference) for one in agents]
-        orders = orders_of(body.item, body.orders)
-        games = await running.admission.work(
-            request, lambda: all_of(one.compare(body.item, order) for one in judges for order in orders)
-        )
-    asked = [game for game in games if game.failure is None or game.replied]
-    failed = [game for game in games if game.failure is not None and not game.replied]
-    return Judged(
-        judgments=[judgment_of(game) for game in asked],
-        failed=[GameFailure(judge=one.judge, order=list(one.order), failure=one.failure) for one in failed],
+    judges = running.panels.respondents(body.panel)
+    asked = partial(grade_item, with_reference=body.with_reference, judges=judges)
+    if not body.grade:
+        asked = partial(judge_item, orders=body.orders, with_reference=body.with_reference, judges=judges)
+    judged = await running.admission.work(request, lambda: asked(running.engine, body.item))
+    return JudgeAnswer(
+        judgments=judged.judgments,
+        failed=[GameFailure(judge=one.judge, order=list(one.order), failure=one.failure) for one in judged.failed],
+        notices=_notices(judges),
     )
 
 
 @router.post("/clash", summary="Rank responses blind")
 async def clash(request: Request, running: ServiceDep, changes: ChangesDep, body: ClashRequest) -> ClashRecord:
-    """Every judge ranks all responses under seeded labels; the record holds ballots, tally, ties and triage.
+    """Every judge ranks all responses under seeded labels; the record holds ballots, tally, ties, triage and notices.
 
     What the judges were divided on is queued for people, side by side on the clash page; the same record once.
     """
-    judges = tuple(Judge(a.name, a.model, a.parameters, weight=a.weight) for a in _agents(running, body.panel))
-    asked = Clash(judges=judges, seed=body.seed, ties=body.ties, quorum=body.quorum, with_reference=body.with_reference)
-    outcome = await running.admission.work(request, lambda: run_clash([body.item], asked, workers=1))
-    record = outcome.records[0]
-    store = running.engine.store
-    if store is not None and wants_person(record):
-        review = review_of_clash(record, now=time.time())
-        if await store.reviews.open([review]):
-            await changes.note(Action.REVIEW_OPEN, PANEL, new=1, reviews=[review.review_id])
+    settings = ClashSettings(
+        judges=running.panels.respondents(body.panel, weighted=True),
+        given=True,
+        seed=body.seed,
+        ties=body.ties,
+        quorum=body.quorum,
+        with_reference=body.with_reference,
+    )
+    record = await running.admission.work(request, lambda: clash_item(running.engine, body.item, settings))
+    review = await open_review(running.engine.store, record)
+    if review is not None:
+        await changes.note(Action.REVIEW_OPEN, PANEL, new=1, reviews=[review.review_id])
     return record
 
 
 @router.post("/cases", summary="Judge and decide a case")
-async def cases(request: Request, running: ServiceDep, changes: ChangesDep, body: CaseRequest) -> CaseResult:
+async def cases(request: Request, running: ServiceDep, changes: ChangesDep, body: CaseRequest) -> CaseAnswer:
     """Every stage is judged and decided by a policy; what it sends to people is queued for review."""
-    policy = await running.engine.policy_in_force(body.policy)
-    judges = [CaseJudge(one.name, one.model, one.parameters) for one in _agents(running, body.panel)]
-    panel = CasePanel(judges, policy, case_rubric(policy))
-    panel.check(body.case)
-    result = await running.admission.work(request, lambda: panel.judge(body.case, now=datetime.now(UTC)))
-    store = running.engine.store
-    if store is not None:
-        await keep_result(store, result)
-        review = review_of(result, body.case, policy, time.time())
-        if review is not None:
-            await store.reviews.open([review])
-        await changes.note(Action.CASE_DECIDE, result.case_id, action_taken=result.action, policy=policy.digest)
-    return result
+    judges = running.panels.respondents(body.panel)
+    result = await running.admission.work(
+        request, lambda: judge_case(running.engine, body.case, policy=body.policy, judges=judges)
+    )
+    if running.engine.store is not None:
+        digest = result.decision.policy_digest
+        await changes.note(Action.CASE_DECIDE, result.case_id, action_taken=result.action, policy=digest)
+    return CaseAnswer(**dict(result), notices=_notices(judges))
 
 
-def _agents(running: Service, panel: str | None) -> tuple[Agent, ...]:
-    agents = running.panels.vetter(Choice(panel=panel)).default.agents
-    if not agents:
-        raise ConfigurationError("this panel asks no model: choose a panel with agents")
-    return agents
+def _notices(judges: Sequence[Respondent]) -> list[str]:
+    return [one.notice for one in judges if one.notice is not None]

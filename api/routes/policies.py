@@ -13,7 +13,6 @@ from metajudge.store.protocol import Store
 
 from ..audit import Action
 from ..deps import CallerDep, ChangesDep, StoreDep
-from ..errors import RESPONSES
 from ..rubrics import Name
 
 EXAMPLES: Any = {
@@ -22,7 +21,7 @@ EXAMPLES: Any = {
         "value": {**load_policy("verdict_score").model_dump(mode="json"), "name": "mine"},
     }
 }
-router = APIRouter(prefix="/v1/policies", tags=["policies"], responses=RESPONSES)
+router = APIRouter(prefix="/v1/policies", tags=["policies"])
 
 
 class PolicyInForce(BaseModel):

@@ -1,20 +1,17 @@
 """One order from many: voting rules and peer evaluation over given rankings; no model is asked."""
 
-from fractions import Fraction
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from metajudge.errors import ConfigurationError
 from metajudge.peers import Ballot, Options, PeerFindings
-from metajudge.voting.options import Rule, TieOption, UnrankedOption, as_data, count_ballots, rule_options
+from metajudge.voting.options import Rule, TieOption, UnrankedOption
 
 from ..deps import ServiceDep
 from ..encoding import plain_json
-from ..errors import RESPONSES
 
-router = APIRouter(prefix="/v1", tags=["rankings"], responses=RESPONSES)
+router = APIRouter(prefix="/v1", tags=["rankings"])
 NameIn = Annotated[str, Field(min_length=1, max_length=200)]
 Group = Annotated[list[NameIn], Field(min_length=1, max_length=60)]
 SEARCH_S = 10.0
@@ -64,21 +61,19 @@ async def peers(running: ServiceDep, body: PeersRequest) -> PeerFindings:
 
 
 def _ranked(body: RankRequest) -> dict[str, Any]:
-    from metajudge.readers.ballot_file import BallotFile, FileBallot
+    from metajudge.voting.rank import rank as count
 
-    limit = SEARCH_S if body.rule is Rule.KEMENY else None
-    options = rule_options(body.rule, body.ties, body.unranked, None, limit, body.prior)
-    weights = body.weights or [1.0] * len(body.rankings)
-    if len(weights) != len(body.rankings):
-        raise ConfigurationError(f"{len(weights)} weights for {len(body.rankings)} rankings: give one each, or none")
-    result, profile = count_ballots(body.rankings, body.candidates, weights, body.rule, options)
-    rows = zip(body.rankings, weights, strict=True)
-    ballots = tuple(
-        FileBallot(tuple(tuple(group) for group in ranking), Fraction(weight), None, None, line)
-        for line, (ranking, weight) in enumerate(rows, 1)
+    result = count(
+        body.rankings,
+        rule=body.rule,
+        candidates=body.candidates,
+        weights=body.weights,
+        ties=body.ties,
+        unranked=body.unranked,
+        time_limit=SEARCH_S if body.rule is Rule.KEMENY else None,
+        prior=body.prior,
     )
-    names = None if body.candidates is None else tuple(body.candidates)
-    return as_data(result, profile, BallotFile("request", "jsonl", names, ballots, ()), options)
+    return result.to_json()
 
 
 def _analysed(body: PeersRequest) -> PeerFindings:

@@ -18,11 +18,10 @@ from metajudge.types import Judgment
 
 from ..audit import Action
 from ..deps import CallerDep, ChangesDep, ServiceDep, StoreDep
-from ..errors import RESPONSES
 from ..keys import ANYBODY, Caller
 from ..service import Service
 
-router = APIRouter(prefix="/v1/reviews", tags=["reviews"], responses=RESPONSES)
+router = APIRouter(prefix="/v1/reviews", tags=["reviews"])
 HIDDEN: Any = {"review": {"truth"}}
 Reviewer = Annotated[
     str | None,
@@ -204,7 +203,7 @@ async def existing(store: Store, review_id: str) -> ReviewState:
     """
     state = await store.reviews.get(review_id, now=time.time())
     if state is None:
-        raise HTTPException(404, f"there is no review {review_id!r}")
+        raise HTTPException(404, f"there is no review {review_id!r}: it may belong to another store")
     return state
 
 

@@ -8,7 +8,6 @@ from metajudge.rubric import Rubric, load_rubric
 
 from ..audit import Action
 from ..deps import CallerDep, ChangesDep, ServiceDep, StoreDep
-from ..errors import RESPONSES
 from ..rubrics import Name
 
 EXAMPLES: Any = {
@@ -17,7 +16,7 @@ EXAMPLES: Any = {
         "value": {**load_rubric("short").model_dump(mode="json"), "name": "mine"},
     }
 }
-router = APIRouter(prefix="/v1/rubrics", tags=["rubrics"], responses=RESPONSES)
+router = APIRouter(prefix="/v1/rubrics", tags=["rubrics"])
 
 
 @router.get("", summary="All rubrics")

@@ -11,12 +11,12 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from metajudge.types import AgentResult, Assessment, Judgment
 
 from ..deps import CallerDep, ServiceDep
-from ..errors import RESPONSES, problem_of, request_id_of, status_of
+from ..errors import problem_of, request_id_of, status_of
 from ..idempotency import Claim, IdempotencyKey, fingerprint, replay
 from ..schemas import EXAMPLE_JUDGMENT, VetBody, VetRequest
 from ..service import Service
 
-router = APIRouter(prefix="/v1", tags=["vet"], responses=RESPONSES)
+router = APIRouter(prefix="/v1", tags=["vet"])
 
 EXAMPLES: Any = {
     "judgment": {"summary": "A judgment record as it is", "value": EXAMPLE_JUDGMENT},

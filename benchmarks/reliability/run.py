@@ -1,12 +1,13 @@
 """Running a panel over labelled pairs: full runs with fresh labels and draws, then a targeted third."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from metajudge.clashes.clash import Clash, Place, evaluate, unchanged
+from metajudge.clashes.clash import Clash, Place
 from metajudge.clashes.record import ClashRecord
+from metajudge.clashes.run import OnRecord, Round, run_rounds
 from metajudge.errors import ConfigurationError, InputError
-from metajudge.runs.loop import Job, RunEnd, Stop, run_all
+from metajudge.runs.loop import RunEnd, Stop
 from metajudge.stats.stability import ThirdRun
 from metajudge.types import Item
 
@@ -51,15 +52,9 @@ class Protocol:
         return self.third_size if self.third_size is not None else max(1, round(THIRD_SHARE * items))
 
 
-@dataclass(frozen=True, slots=True)
-class _Evaluation:
-    item: Item
-    run: int
-
-
 @dataclass(slots=True)
 class PanelRun:
-    """What came of it.
+    """The result of a run.
 
     Attributes:
         records: every attempt, those of an earlier command included.
@@ -77,9 +72,10 @@ async def run_panel(
     protocol: Protocol,
     *,
     earlier: Iterable[ClashRecord] = (),
-    keep: Callable[[ClashRecord], None] = lambda record: None,
+    on_record: OnRecord = lambda record, reused: None,
     workers: int = 64,
     stop: Stop | None = None,
+    grace_s: float = 10.0,
 ) -> PanelRun:
     """Judges every item in every run; what an earlier command finished is not asked again.
 
@@ -87,57 +83,35 @@ async def run_panel(
         items: with two responses and a human winner each.
         clash: the panel; models' names are hidden from it item by item.
         protocol: how often.
-        earlier: records of the same command; an evaluation in which somebody could not be asked is attempted again.
-        keep: told each new record as it comes.
+        earlier: records of the same command; an evaluation in which a judge could not be asked is attempted again.
+        on_record: called with each record as it comes, with True for one of an earlier command.
         workers: evaluations in flight at most.
         stop: lets the caller stop the run.
 
     Raises:
         InputError: an earlier record is of another panel, seed or text.
     """
-    found = PanelRun(list(earlier), RunEnd.FINISHED)
-    stop = stop or Stop()
-    last = {record.key: record for record in sorted(found.records, key=lambda record: record.attempt)}
+    found = PanelRun(sorted(earlier, key=lambda record: record.attempt), RunEnd.FINISHED)
     _require_same(found.records, items, clash, protocol)
 
-    async def work(job: Job[_Evaluation, ClashRecord]) -> ClashRecord:
-        one = job.record
-        known = {} if job.earlier is None else {job.key: job.earlier}
-        (record,) = await evaluate(one.item, hiding(clash, one.item), [protocol.place(one.run)], earlier=known)
-        return record
-
-    def finished(_: Job[_Evaluation, ClashRecord], record: ClashRecord, reused: bool) -> None:
+    def keep(record: ClashRecord, reused: bool) -> None:
         if not reused:
             found.records.append(record)
-            keep(record)
+        on_record(record, reused)
 
-    async def settle(block: Sequence[Job[_Evaluation, ClashRecord]]) -> list[ClashRecord | None]:
-        results: list[ClashRecord | None] = []
-        for job in block:
-            one, panel = job.record, hiding(clash, job.record.item)
-            job.key = protocol.place(one.run).key(one.item, panel)
-            earlier = job.earlier = last.get(job.key)
-            # A record whose judges read what is hidden today is judged anew.
-            stands = earlier is not None and earlier.everybody_asked and await unchanged(earlier, one.item, panel)
-            results.append(earlier if stands else None)
-        return results
-
-    async def runs(evaluations: Iterable[_Evaluation]) -> RunEnd:
-        return await run_all(
-            evaluations,
-            work,
-            settle=settle,
-            finished=finished,
-            workers=workers,
-            stop=stop,
+    async def judged(asked: Iterable[tuple[Item, int]]) -> RunEnd:
+        rounds = (Round.of(item, hiding(clash, item), [protocol.place(run)]) for item, run in asked)
+        end, _ = await run_rounds(
+            rounds, earlier=list(found.records), workers=workers, on_record=keep, stop=stop, grace_s=grace_s
         )
+        return end
 
-    found.end = await runs(_Evaluation(item, run) for run in range(1, protocol.runs + 1) for item in items)
+    found.end = await judged((item, run) for run in range(1, protocol.runs + 1) for item in items)
     if found.end is RunEnd.FINISHED and protocol.targeted:
         full = [record for record in found.records if record.repeat <= protocol.runs]
         found.third = third_run(evaluations_of(full).evaluations, protocol.size_for(len(items)), seed=clash.seed)
         chosen = set(found.third.chosen)
-        found.end = await runs(_Evaluation(item, protocol.runs + 1) for item in items if item.id in chosen)
+        found.end = await judged((item, protocol.runs + 1) for item in items if item.id in chosen)
     return found
 
 

@@ -1,6 +1,7 @@
 """From an agent's reply to criterion scores, strictly: no score is ever guessed."""
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from metajudge.agents.schema import VOTES
@@ -85,7 +86,7 @@ def _no_constant(name: str) -> NoReturn:
 
 def _entry(name: str, entry: Any, rubric: Rubric, optional: bool) -> CriterionScore:
     if not isinstance(entry, dict):
-        raise ReplyProblemsError([f"{name} must be an object, not {_short(entry)}"])
+        raise ReplyProblemsError([f"{name} must be an object, not {shortened(entry)}"])
     field = "verdict" if rubric.kind == "binary" else "score"
     problems = [f"{name} has an unknown property {key!r}" for key in entry if key not in (field, "explanation")]
     explanation = entry.get("explanation")
@@ -104,19 +105,32 @@ def _score(name: str, value: Any, rubric: Rubric, optional: bool) -> float | Non
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not rubric.scale.contains(value):
         points = ", ".join(f"{point:g}" for point in rubric.scale.points)
-        raise ReplyProblemsError([f"{name}.score must be one of the numbers {points}, not {_short(value)}"])
+        raise ReplyProblemsError([f"{name}.score must be one of the numbers {points}, not {shortened(value)}"])
     return float(value)
 
 
 def _vote(name: str, value: Any, rubric: Rubric) -> float:
     if value not in VOTES:
-        raise ReplyProblemsError([f"{name}.verdict must be 'correct' or 'wrong', not {_short(value)}"])
+        raise ReplyProblemsError([f"{name}.verdict must be 'correct' or 'wrong', not {shortened(value)}"])
     return float(rubric.scale.high if value == "correct" else rubric.scale.low)
 
 
-def _short(value: Any) -> str:
+def name_problems(answer: Mapping[str, Any], names: Sequence[str], where: str = "") -> list[str]:
+    """What is wrong with the names of an object's properties; each of ``names`` is needed, and no other allowed.
+
+    Args:
+        where: the object's path in the reply; empty for the reply itself.
+    """
+    unknown = f"{where} has an unknown property" if where else "unknown property"
+    path = f"{where}." if where else ""
+    problems = [f"{unknown} {name!r}" for name in answer if name not in names]
+    return problems + [f"{path}{name} is missing" for name in names if name not in answer]
+
+
+def shortened(value: Any) -> str:
+    """A value as JSON in at most 60 characters, for a message."""
     try:
-        text = json.dumps(value, ensure_ascii=True)
-    except (ValueError, RecursionError):
+        text = json.dumps(value)
+    except (ValueError, RecursionError, TypeError):
         text = type(value).__name__
     return text if len(text) <= 60 else text[:57] + "..."

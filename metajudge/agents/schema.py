@@ -15,16 +15,16 @@ VOTES = ("correct", "wrong")
 
 def output_schema(rubric: Rubric, *, explanations_first: bool = True) -> OutputSchema:
     """Builds the answer's schema; property order is the order in which constrained decoding writes."""
-    answer = _object(_entry(_vote() if rubric.kind == "binary" else _score(rubric), rubric, explanations_first))
+    answer = object_schema(_entry(_vote() if rubric.kind == "binary" else _score(rubric), rubric, explanations_first))
     properties: dict[str, Any] = {}
     optional = {criterion.name for criterion in rubric.criteria if criterion.optional}
     for name in rubric.scored_names:
         if name in optional:
             nullable = {"anyOf": [_score(rubric), {"type": "null"}]}
-            properties[name] = _object(_entry(nullable, rubric, explanations_first))
+            properties[name] = object_schema(_entry(nullable, rubric, explanations_first))
         else:
             properties[name] = answer
-    return OutputSchema("meta_judgment", _object(properties))
+    return OutputSchema("meta_judgment", object_schema(properties))
 
 
 def _entry(value: dict[str, Any], rubric: Rubric, explanations_first: bool) -> dict[str, Any]:
@@ -43,7 +43,8 @@ def _vote() -> dict[str, Any]:
     return {"type": "string", "enum": list(VOTES)}
 
 
-def _object(properties: dict[str, Any]) -> dict[str, Any]:
+def object_schema(properties: dict[str, Any]) -> dict[str, Any]:
+    """An object of which every property is required, and no other allowed."""
     return {
         "type": "object",
         "properties": properties,

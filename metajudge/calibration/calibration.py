@@ -7,9 +7,11 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-from metajudge.calibration.design import Bools, Design, Floats, Indices
+from metajudge.calibration.design import (
+    Design,
+)
 from metajudge.calibration.domain import Mark, outside_domain
 from metajudge.calibration.fallback import draw_in
 from metajudge.calibration.guarantee import Guarantee
@@ -20,7 +22,9 @@ from metajudge.calibration.quality import Quality
 from metajudge.calibration.table import EvidenceScales, SignalGroup, SignalTable
 from metajudge.errors import InputError
 from metajudge.evidence.consensus import Reliability
+from metajudge.stats.arrays import Bools, Floats, Indices
 from metajudge.types import text_digest
+from metajudge.types.frozen import Frozen
 
 CALIBRATION_VERSION = 1
 """Version of the file's format and of the definitions of its signals."""
@@ -29,11 +33,7 @@ CALIBRATION_VERSION = 1
 Depth: TypeAlias = Literal["full", "parent", "none"]
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Identity(_Frozen):
+class Identity(Frozen):
     """What a calibration is for; anything else is refused unless told to.
 
     Attributes:
@@ -53,7 +53,7 @@ class Identity(_Frozen):
     version: int = CALIBRATION_VERSION
 
 
-class Provenance(_Frozen):
+class Provenance(Frozen):
     """What a calibration was fitted on: never a ground for refusal.
 
     Attributes:
@@ -93,7 +93,7 @@ class Provenance(_Frozen):
         return {name: (known[name], places and places[at]) for at, name in enumerate(sorted(known))}
 
 
-class JudgeReliability(_Frozen):
+class JudgeReliability(Frozen):
     """See :class:`metajudge.evidence.consensus.Reliability`."""
 
     plain: float
@@ -101,7 +101,7 @@ class JudgeReliability(_Frozen):
     share: float
 
 
-class Level(_Frozen):
+class Level(Frozen):
     """A model that knows categories to some depth: ``full`` names, their ``parent`` (``A/B`` of ``A/B/C``), or none.
 
     The coarser ones answer for categories that were not fitted on, with log-odds drawn to ``centre`` by ``slope`` (see
@@ -132,14 +132,14 @@ class Level(_Frozen):
         return draw_in(self.model.probabilities(self.design.matrix(table, names)), self.slope, self.centre)
 
 
-class CandidateLoss(_Frozen):
+class CandidateLoss(Frozen):
     """Out-of-fold log loss of one of the models tried."""
 
     name: str
     log_loss: float
 
 
-class JudgeGroup(_Frozen):
+class JudgeGroup(Frozen):
     """Judges that share one fit.
 
     Attributes:
@@ -176,7 +176,7 @@ def in_domain(predicted: Predictions, approximate: bool) -> Bools:
     return np.asarray(np.array(inside, dtype=bool) & ~np.ma.getmaskarray(predicted.probabilities))
 
 
-class Calibration(_Frozen):
+class Calibration(Frozen):
     """P(judgment correct) from signals, with its identity, provenance and out-of-fold quality.
 
     ``quality`` holds the figures over all judges under ``""`` and those of each judge under its name; ``profiles`` and

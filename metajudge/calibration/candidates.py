@@ -17,11 +17,8 @@ import numpy as np
 
 from metajudge.calibration.design import (
     BaseMatrix,
-    Bools,
     Design,
     Factor,
-    Floats,
-    Indices,
     Layout,
     design_of,
     layout_of,
@@ -30,6 +27,7 @@ from metajudge.calibration.design import (
 )
 from metajudge.calibration.estimators import boosting, isotonic, logistic
 from metajudge.calibration.model import Model
+from metajudge.stats.arrays import Bools, Floats, Indices
 
 Family = Literal["isotonic", "main", "moderated", "voices", "judges", "boosting"]
 

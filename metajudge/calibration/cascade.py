@@ -8,20 +8,17 @@ fit is in :mod:`metajudge.calibration.cascade_fit`.
 import math
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from metajudge.errors import ConfigurationError
 from metajudge.types import digest
+from metajudge.types.frozen import Frozen
 
 Probability = Annotated[float, Field(ge=0, le=1)]
 Step = Literal["accept", "reject", "escalate"]
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class CascadeStage(_Frozen):
+class CascadeStage(Frozen):
     """One stage: its agents, and the curve from their mean score to a probability."""
 
     agents: Annotated[tuple[str, ...], Field(min_length=1)]
@@ -34,7 +31,7 @@ class CascadeStage(_Frozen):
         return round(1 / (1 + math.exp(-z)), 9)
 
 
-class CascadeProvenance(_Frozen):
+class CascadeProvenance(Frozen):
     """What a plan was fitted on, and what it came to there, out of fold.
 
     Attributes:
@@ -58,7 +55,7 @@ class CascadeProvenance(_Frozen):
     asked: tuple[int, ...]
 
 
-class CascadePlan(_Frozen):
+class CascadePlan(Frozen):
     """Stages, the band of doubt and the cut, as kept in a JSON file.
 
     Attributes:

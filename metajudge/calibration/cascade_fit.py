@@ -10,16 +10,12 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metajudge.calibration.cascade import CascadePlan, CascadeProvenance, CascadeStage
 from metajudge.calibration.folds import question_folds
 from metajudge.errors import InputError
+from metajudge.stats.arrays import Bools, Floats, Ints
 from metajudge.types import digest
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Indices = NDArray[np.int64]
 
 _STEPS = 21
 _FEWEST = 20
@@ -46,7 +42,7 @@ class StagedScores:
     cost_unit: Literal["dollars", "calls"] = "dollars"
     left_out: int = 0
 
-    def select(self, rows: Indices | Bools) -> "StagedScores":
+    def select(self, rows: Ints | Bools) -> "StagedScores":
         """Some of the judgments."""
         questions = np.array(self.questions, dtype=object)[rows]
         return replace(
@@ -69,7 +65,7 @@ class CascadeRun:
     """
 
     accepted: Bools
-    decided_by: Indices
+    decided_by: Ints
     cost: Floats
 
     def precision(self, correct: Bools) -> float | None:

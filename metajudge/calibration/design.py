@@ -5,17 +5,14 @@ What is learned (fill values, centres, means, scales) comes from the training ro
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import model_validator
 
 from metajudge.calibration.table import SignalTable
-
-Floats: TypeAlias = NDArray[np.float64]
-Bools: TypeAlias = NDArray[np.bool_]
-Indices: TypeAlias = NDArray[np.intp]
+from metajudge.stats.arrays import Bools, Floats, Indices
+from metajudge.types.frozen import Frozen
 
 FactorKind = Literal["signal", "absent", "category", "judge"]
 
@@ -26,11 +23,7 @@ Others are filled with the mean of the training rows.
 """
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Factor(_Frozen):
+class Factor(Frozen):
     """One column as it is read off a table.
 
     ``signal`` is a column's value, ``absent`` 1 where it has none, ``category`` and ``judge`` 1 on the rows of that
@@ -47,7 +40,7 @@ class Factor(_Frozen):
         return self.name if self.kind == "signal" else f"{self.kind}:{self.name}"
 
 
-class Feature(_Frozen):
+class Feature(Frozen):
     """A column of the matrix: a factor, or a factor times another one less its centre; standardised, times ``prior``.
 
     A ``prior`` below 1 makes the feature smaller, so that the same penalty shrinks its coefficient more.
@@ -60,7 +53,7 @@ class Feature(_Frozen):
     scale: float = 1.0
 
 
-class Design(_Frozen):
+class Design(Frozen):
     """Everything needed to turn a table into the matrix a model was fitted on."""
 
     factors: tuple[Factor, ...]

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metajudge.calibration.design import Floats, Indices
 from metajudge.calibration.fit import out_of_fold
 from metajudge.calibration.quality import log_losses
 from metajudge.calibration.table import SignalGroup, SignalTable
 from metajudge.errors import InputError
+from metajudge.stats.arrays import Floats, Indices
 from metajudge.stats.estimate import Estimate
 from metajudge.stats.intervals import wilson
 

@@ -7,8 +7,8 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
-from metajudge.calibration.design import Bools, Floats
 from metajudge.calibration.model import Boosting, Isotonic, Logistic, Tree
+from metajudge.stats.arrays import Bools, Floats
 
 FLOOR = 0.02
 """Isotonic regression says nothing more extreme than this: a pure block of few rows is no certainty."""

@@ -14,8 +14,8 @@ import numpy as np
 from scipy.special import expit, logit
 
 from metajudge.calibration.candidates import Candidate, Workbench
-from metajudge.calibration.design import Bools, Floats, Indices
 from metajudge.calibration.quality import log_losses
+from metajudge.stats.arrays import Bools, Floats, Indices
 
 SLOPES = (1.0, 0.75, 0.5, 0.35, 0.25)
 

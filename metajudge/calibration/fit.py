@@ -20,13 +20,17 @@ from metajudge.calibration.calibration import (
     category_at,
 )
 from metajudge.calibration.candidates import Candidate, Workbench, candidates
-from metajudge.calibration.design import BaseMatrix, Bools, Floats, Indices, varying_factors
+from metajudge.calibration.design import (
+    BaseMatrix,
+    varying_factors,
+)
 from metajudge.calibration.fallback import Fallback, FallbackLosses, base_odds
 from metajudge.calibration.folds import question_folds
 from metajudge.calibration.profiles import profiles_of
 from metajudge.calibration.quality import log_losses, quality
 from metajudge.calibration.table import SignalGroup, SignalTable
 from metajudge.errors import InputError
+from metajudge.stats.arrays import Bools, Floats, Indices
 from metajudge.types import digest
 
 SELECTION_ROWS = 20_000

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from metajudge.calibration.design import Indices
 from metajudge.errors import InputError
+from metajudge.stats.arrays import Indices
 
 
 def question_folds(questions: Sequence[str], folds: int, seed: Sequence[int]) -> Indices:

@@ -10,9 +10,7 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
 
-from metajudge.calibration.design import Bools, Floats, Indices
 from metajudge.calibration.procedures import (
     TOLERANCE,
     Counts,
@@ -24,9 +22,11 @@ from metajudge.calibration.procedures import (
 )
 from metajudge.calibration.promise import Promise
 from metajudge.errors import InputError
+from metajudge.stats.arrays import Bools, Floats, Indices
 from metajudge.stats.estimate import Estimate
 from metajudge.stats.intervals import clopper_pearson_lower, wilson
 from metajudge.types import GuaranteeUnit
+from metajudge.types.frozen import Frozen
 
 __all__ = [
     "Abstention",
@@ -42,11 +42,7 @@ __all__ = [
 Unit: TypeAlias = GuaranteeUnit
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Guarantee(_Frozen):
+class Guarantee(Frozen):
     """A threshold whose precision is guaranteed.
 
     Attributes:
@@ -121,7 +117,7 @@ ONE_LOOK = (
 """What to do after an abstention; a number of further labels read off the same labels would be far too small."""
 
 
-class Abstention(_Frozen):
+class Abstention(Frozen):
     """Why no threshold can be guaranteed.
 
     Attributes:

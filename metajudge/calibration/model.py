@@ -3,17 +3,14 @@
 from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from scipy.special import expit
 
-from metajudge.calibration.design import Floats
+from metajudge.stats.arrays import Floats
+from metajudge.types.frozen import Frozen
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Logistic(_Frozen):
+class Logistic(Frozen):
     """Logistic regression: ``p = 1 / (1 + exp(-(intercept + x coefficients)))``."""
 
     kind: Literal["logistic"] = "logistic"
@@ -29,7 +26,7 @@ class Logistic(_Frozen):
         return np.asarray(expit(self.intercept + matrix @ np.array(self.coefficients)))
 
 
-class Isotonic(_Frozen):
+class Isotonic(Frozen):
     """A non-decreasing piecewise linear function of the first feature, constant beyond its ends."""
 
     kind: Literal["isotonic"] = "isotonic"
@@ -44,7 +41,7 @@ class Isotonic(_Frozen):
         return np.asarray(np.interp(matrix[:, 0], self.x, self.y))
 
 
-class Tree(_Frozen):
+class Tree(Frozen):
     """A regression tree as parallel arrays; a node with feature -1 is a leaf. ``x <= threshold`` goes left."""
 
     feature: tuple[int, ...]
@@ -77,7 +74,7 @@ class Tree(_Frozen):
         return np.asarray(np.array(self.value)[node])
 
 
-class Boosting(_Frozen):
+class Boosting(Frozen):
     """Gradient boosted trees: ``p = 1 / (1 + exp(-(baseline + sum of tree values)))``; learning rate included."""
 
     kind: Literal["boosting"] = "boosting"

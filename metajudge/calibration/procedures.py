@@ -16,11 +16,11 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict
 from scipy.special import bdtr
 
-from metajudge.calibration.design import Floats, Indices
 from metajudge.errors import InputError
+from metajudge.stats.arrays import Floats, Indices
+from metajudge.types.frozen import Frozen
 
 Counts: TypeAlias = NDArray[np.int64]
 
@@ -31,7 +31,7 @@ MAIN_SHARE = 0.9
 """Share of delta that the first start of the default procedure gets."""
 
 
-class Procedure(BaseModel):
+class Procedure(Frozen):
     """A test procedure, fixed before any label of the threshold's questions is seen.
 
     Attributes:
@@ -40,8 +40,6 @@ class Procedure(BaseModel):
         shares: the shares of delta, positive, together at most 1.
         origin: how the grid was made, in words.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: Literal["fallback"] = "fallback"
     grid: tuple[float, ...]

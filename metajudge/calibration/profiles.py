@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
 
 from metajudge.calibration.table import SignalTable
 from metajudge.errors import InputError
 from metajudge.evidence.consensus import Column
+from metajudge.types.frozen import Frozen
 
 BINS = 10
 
@@ -15,11 +15,7 @@ SMOOTHING = 0.5
 """Added to each bin's count, so that an empty bin has a finite logarithm."""
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Profile(_Frozen):
+class Profile(Frozen):
     """Distribution of one signal over bins.
 
     Attributes:
@@ -35,7 +31,7 @@ class Profile(_Frozen):
         return self.edges == (value,) and not any(self.counts[1:])
 
 
-class Drift(_Frozen):
+class Drift(Frozen):
     """Population stability index of one signal: ``sum (q - p) ln(q / p)`` over bins, absent as a bin of its own.
 
     Attributes:

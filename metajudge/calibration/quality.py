@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
 from scipy.sparse import coo_array
 
-from metajudge.calibration.design import Bools, Floats, Indices
+from metajudge.stats.arrays import Bools, Floats, Indices
 from metajudge.stats.bootstrap import bootstrap_mean
 from metajudge.stats.intervals import wilson
+from metajudge.types.frozen import Frozen
 
 CLIP = 1e-3
 """Probabilities nearer to 0 or 1 count as this in the log loss: one bold error must not decide everything."""
@@ -18,11 +18,7 @@ RESAMPLES = 1000
 _CELLS = 4_000_000
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Figure(_Frozen):
+class Figure(Frozen):
     """A figure with a 95 % percentile interval over resampled questions; None where there are too few."""
 
     estimate: float
@@ -30,7 +26,7 @@ class Figure(_Frozen):
     high: float | None = None
 
 
-class ReliabilityBin(_Frozen):
+class ReliabilityBin(Frozen):
     """Judgments with a probability in [low, high): their mean probability, and how many were right (95 % Wilson)."""
 
     low: float
@@ -42,7 +38,7 @@ class ReliabilityBin(_Frozen):
     right_high: float
 
 
-class Quality(_Frozen):
+class Quality(Frozen):
     """Quality of probabilities on n judgments of some questions.
 
     Attributes:

@@ -18,10 +18,15 @@ from metajudge.evidence.consensus import (
     reliabilities,
 )
 from metajudge.evidence.format import length_ratio, rationale_words
-from metajudge.evidence.games import Bools, GameCollector, GameRows, Games, Indices
+from metajudge.evidence.games import (
+    GameCollector,
+    GameRows,
+    Games,
+)
 from metajudge.evidence.rationale import rationale_agreement
 from metajudge.evidence.rewards import Preference, RewardScore, margin_scales, reward_columns, reward_margins
 from metajudge.providers.families import family_of
+from metajudge.stats.arrays import Bools, Indices
 from metajudge.types import Grade, Judgment, Pairwise, text_digest
 
 SignalGroup = Literal["order", "strength", "peers", "rewards", "rationale", "format", "agents"]

@@ -10,13 +10,13 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
-from metajudge.calibration.design import Bools, Floats, Indices
 from metajudge.calibration.folds import question_folds
 from metajudge.calibration.quality import Figure, auc, log_losses
 from metajudge.calibration.table import SPREAD, SignalTable
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.providers.families import family_of
 from metajudge.providers.spec import parse_agent_spec
+from metajudge.stats.arrays import Bools, Floats, Indices
 from metajudge.stats.bootstrap import bootstrap_mean
 
 LEAST_WEIGHT = 0.01

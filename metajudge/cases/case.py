@@ -4,18 +4,15 @@ from functools import cached_property
 from typing import Annotated, Any, Literal
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
 from metajudge.types import digest
+from metajudge.types.frozen import Frozen
 
 NonEmpty = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"\S")]
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class CaseStage(_Frozen):
+class CaseStage(Frozen):
     """One stage's work, and what it had to go by."""
 
     name: NonEmpty = Field(description="One of the policy's stages.")
@@ -35,7 +32,7 @@ class CaseStage(_Frozen):
         return None if self.context is None else as_text(self.context)
 
 
-class Case(_Frozen):
+class Case(Frozen):
     """What ``metajudge case`` reads: one case, its type, and the work of its stages."""
 
     version: Literal[1] = Field(default=1, description="Version of this record's format.")

@@ -11,7 +11,7 @@ from metajudge.store.protocol import Store
 from metajudge.types import digest
 
 KIND = "webhook"
-"""What deliveries are called in the store's audit log; their subject is the idempotency key."""
+"""What deliveries are called in the store's audit log; their subject is the ``webhook-id``."""
 
 GIVE_UP_AFTER = 3
 """So many failed deliveries in a row end the sending: the rest is left for the next run."""

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from metajudge.agents.exchange import Answer, ask
 from metajudge.cases.case import Case, CaseStage
 from metajudge.cases.quotes import is_quoted
 from metajudge.cases.replies import CriterionReply, case_schema, parse_case_reply
 from metajudge.cases.result import CriterionResult, JudgeReply, Quote
 from metajudge.cases.scoring import weighted_score
 from metajudge.decision import StagePlan
-from metajudge.judging.exchange import Answer, ask
 from metajudge.prompts.case import render_case_stage, render_case_system
 from metajudge.prompts.fences import neutralise
 from metajudge.providers.model import Message, Model, ModelRequest, Parameters

@@ -1,11 +1,11 @@
 """From a case judge's reply to criterion results, strictly: no score is ever guessed."""
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
 from metajudge.agents import ReplyProblemsError
-from metajudge.agents.parse import load_object
+from metajudge.agents.parse import load_object, name_problems, shortened
+from metajudge.agents.schema import object_schema
 from metajudge.providers.model import OutputSchema
 from metajudge.rubric import Rubric
 
@@ -36,8 +36,8 @@ def fields_of(rubric: Rubric) -> tuple[str, ...]:
 
 def case_schema(rubric: Rubric) -> OutputSchema:
     """The answer's JSON Schema: one required property a criterion, scores as an enumeration of the scale's points."""
-    properties = {criterion.name: _object(_entry(rubric, criterion.optional)) for criterion in rubric.criteria}
-    return OutputSchema("case_evaluation", _object(properties))
+    properties = {criterion.name: object_schema(_entry(rubric, criterion.optional)) for criterion in rubric.criteria}
+    return OutputSchema("case_evaluation", object_schema(properties))
 
 
 def parse_case_reply(text: str, rubric: Rubric) -> dict[str, CriterionReply]:
@@ -80,10 +80,9 @@ def _reply(entry: dict[str, Any]) -> CriterionReply:
 
 def _problems(name: str, entry: Any, rubric: Rubric, optional: bool) -> list[str]:
     if not isinstance(entry, dict):
-        return [f"{name} must be an object, not {_short(entry)}"]
+        return [f"{name} must be an object, not {shortened(entry)}"]
     fields = fields_of(rubric)
-    found = [f"{name} has an unknown property {key!r}" for key in entry if key not in fields]
-    found += [f"{name}.{field} is missing" for field in fields if field not in entry]
+    found = name_problems(entry, fields, name)
     if "comment" in entry and not isinstance(entry["comment"], str):
         found.append(f"{name}.comment must be a string")
     for field in ("evidence", "weaknesses"):
@@ -108,7 +107,7 @@ def _score_problems(where: str, value: Any, rubric: Rubric, optional: bool) -> l
         return []
     if isinstance(value, bool) or not isinstance(value, int | float) or not rubric.scale.contains(value):
         points = ", ".join(f"{point:g}" for point in rubric.scale.points)
-        return [f"{where} must be one of the numbers {points}, not {_short(value)}"]
+        return [f"{where} must be one of the numbers {points}, not {shortened(value)}"]
     return []
 
 
@@ -116,7 +115,7 @@ def _confidence_problems(where: str, value: Any, unscored: bool) -> list[str]:
     if value is None and unscored:
         return []
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        return [f"{where} must be a number from 0 to 1, not {_short(value)}"]
+        return [f"{where} must be a number from 0 to 1, not {shortened(value)}"]
     return []
 
 
@@ -136,20 +135,3 @@ def _entry(rubric: Rubric, optional: bool) -> dict[str, Any]:
         "confidence": {"anyOf": [confidence, {"type": "null"}]} if optional else confidence,
     }
     return {name: kinds[name] for name in fields_of(rubric)}
-
-
-def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
-def _short(value: object) -> str:
-    try:
-        text = json.dumps(value)
-    except (ValueError, RecursionError):
-        text = type(value).__name__
-    return text if len(text) <= 60 else text[:57] + "..."

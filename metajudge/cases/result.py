@@ -2,18 +2,15 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from metajudge.types import Decision, Failure, TokenUsage
+from metajudge.types.frozen import Frozen
 
 Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Quote(_Frozen):
+class Quote(Frozen):
     """A judge's evidence, and whether its words were found.
 
     Attributes:
@@ -28,7 +25,7 @@ class Quote(_Frozen):
     judge: str | None = None
 
 
-class CriterionResult(_Frozen):
+class CriterionResult(Frozen):
     """One criterion of a stage.
 
     Attributes:
@@ -43,7 +40,7 @@ class CriterionResult(_Frozen):
     weaknesses: tuple[str, ...] = ()
 
 
-class JudgeReply(_Frozen):
+class JudgeReply(Frozen):
     """What one judge said about one stage: scores, or a failure."""
 
     judge: str
@@ -60,7 +57,7 @@ class JudgeReply(_Frozen):
     reported_model: str | None = None
 
 
-class StageResult(_Frozen):
+class StageResult(Frozen):
     """One stage: its judges combined by the policy's rule.
 
     Attributes:
@@ -81,7 +78,7 @@ class StageResult(_Frozen):
     judges: tuple[JudgeReply, ...] = ()
 
 
-class GateResult(_Frozen):
+class GateResult(Frozen):
     """What a policy's gate said; ``value`` is absent where ``missing`` says why."""
 
     stage: str
@@ -90,7 +87,7 @@ class GateResult(_Frozen):
     missing: str | None = None
 
 
-class CaseMetadata(_Frozen):
+class CaseMetadata(Frozen):
     """What a result rests on.
 
     Attributes:
@@ -122,7 +119,7 @@ class CaseMetadata(_Frozen):
     metajudge_version: str
 
 
-class CaseResult(_Frozen):
+class CaseResult(Frozen):
     """What ``metajudge case`` writes.
 
     ``overall_quality_score`` and ``overall_confidence`` are numbers, or ``absent`` says why there is none.

@@ -1,64 +1,67 @@
-"""One run of ``metajudge case``: every case is judged, decided and recorded."""
+"""Judging cases: each is scored, decided, recorded, and queued for people where its policy says so."""
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import ValidationError
 
 from metajudge.cases.case import Case
+from metajudge.cases.delivery import send_all
 from metajudge.cases.judge import CaseJudge
 from metajudge.cases.panel import CasePanel
 from metajudge.cases.records import keep_result, review_of
 from metajudge.cases.result import CaseResult
-from metajudge.judging.run import JudgmentFile
+from metajudge.cases.webhook import Webhook
+from metajudge.decision import DEFAULT_CASE_POLICY, Policy, case_rubric
+from metajudge.errors import ConfigurationError, InputError
+from metajudge.readers.reasons import reason_of
+from metajudge.rubric import Rubric
+from metajudge.rubric.yaml_documents import looks_like_path
 from metajudge.runs.exit_codes import RunCounts
-from metajudge.runs.loop import Job, RunEnd, Stop, run_all
-from metajudge.types import Usage
-from metajudge.vetting.engine import Engine
+from metajudge.runs.loop import Job, Stop, run_all
+from metajudge.runs.totals import RunTotals
+from metajudge.session import Respondents, Session
+
+CaseLike = Case | Mapping[str, Any]
 
 
-@dataclass(slots=True)
-class CaseSummary:
+@dataclass(slots=True, kw_only=True)
+class CaseTotals(RunTotals):
     """Counts of one run.
 
     Attributes:
-        judgments: cases decided; ``unscored`` those with a stage that no score came of.
+        cases: of the input; ``decided`` of them reached a decision, ``unscored`` have a stage without a score.
         actions: decisions by action; ``gated`` those made by the gate.
-        evidence: quotes given, ``found`` those that stand in the stage's output.
+        evidence: quotes given; ``found`` of them stand in the stage's output.
         reviews: reviews opened, those that were there before left out.
         failures: judges' failures by kind.
+        results: in input order.
     """
 
-    run_id: str | None = None
-    end: RunEnd = RunEnd.FINISHED
+    NOUN: ClassVar[str] = "cases"
+    LOST: ClassVar[str] = "without a score"
+    HIDDEN: ClassVar[frozenset[str]] = frozenset({"results"})
+
     cases: int = 0
-    judgments: int = 0
+    decided: int = 0
     unscored: int = 0
-    failed: int = 0
     gated: int = 0
     actions: Counter[str] = field(default_factory=Counter)
     failures: Counter[str] = field(default_factory=Counter)
     evidence: int = 0
     found: int = 0
     reviews: int = 0
-    bad_lines: int = 0
-    calls: int = 0
-    cached_calls: int = 0
-    usage: Usage = field(default_factory=Usage)
-    cost_usd: float | None = 0.0
-    known_cost_usd: float = 0.0
-    notices: list[str] = field(default_factory=list)
     webhook: dict[str, int] | None = None
-    total_s: float = 0.0
-    store: str | None = None
-    out: str | None = None
     results: list[CaseResult] = field(default_factory=list)
 
     def add(self, result: CaseResult) -> None:
         """Counts one case."""
-        self.judgments += 1
+        self.decided += 1
         self.unscored += result.failed
         self.gated += result.decision.gate is not None
         self.actions[result.action] += 1
@@ -70,90 +73,169 @@ class CaseSummary:
             self.failures.update(reply.failure.kind.value for reply in stage.judges if reply.failure is not None)
 
     @property
+    def done(self) -> int:
+        return self.decided
+
+    @property
+    def lost(self) -> int:
+        return self.unscored
+
+    @property
     def counts(self) -> RunCounts:
-        """What the exit code depends on."""
         undelivered = 0 if self.webhook is None else self.webhook["failed"]
-        return RunCounts(self.end, self.judgments, self.unscored + undelivered, bad_lines=self.bad_lines)
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data, as ``--json`` prints it and the store keeps it, without the results."""
-        data = asdict(replace(self, results=[]))
-        for name in ("results", "judgments", "failed"):
-            del data[name]
-        data |= {"end": self.end.value, "decided": self.judgments}
-        data["actions"] = dict(sorted(self.actions.items()))
-        data["failures"] = dict(sorted(self.failures.items()))
-        for name in ("total_s", "known_cost_usd", "cost_usd"):
-            data[name] = None if data[name] is None else round(data[name], 6)
-        return data
+        return RunCounts(self.end, self.decided, self.unscored + undelivered, bad_lines=self.bad_lines)
 
 
-def case_judges(engine: Engine) -> list[CaseJudge]:
-    """The agents of an engine's default panel as judges of cases."""
-    return [CaseJudge(agent.name, agent.model, agent.parameters) for agent in engine.vetter.default.agents]
+@dataclass(frozen=True, slots=True)
+class Reviewing:
+    """Which decided cases people look at besides those that the policy sends to them.
+
+    Attributes:
+        sample: fraction of approved and rejected cases sampled for review, in [0, 1].
+        seed: of the sample.
+        reviewers: people who decide each review.
+
+    Raises:
+        ConfigurationError: a fraction outside [0, 1].
+    """
+
+    sample: float = 0.0
+    seed: int = 0
+    reviewers: int = 1
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.sample <= 1:
+            raise ConfigurationError(
+                f"the fraction sampled for review must lie in [0, 1], not {self.sample:g}; .05 is one in twenty"
+            )
+
+
+async def judge_case(
+    session: Session,
+    case: CaseLike,
+    *,
+    policy: str | Path | Policy = DEFAULT_CASE_POLICY,
+    rubric: Rubric | None = None,
+    judges: Respondents | None = None,
+    reviewing: Reviewing = Reviewing(),
+) -> CaseResult:
+    """Judges and decides one case; what the policy sends to people is queued for review in the store.
+
+    Args:
+        policy: one with a section ``cases``, by name (the version in force), as a file, or as an object.
+        rubric: None for the policy's own.
+        judges: None for the session's agents.
+
+    Raises:
+        InputError: not a case, or one that the policy cannot judge.
+        PolicyError: no such policy, or one for verdicts.
+        BudgetExceeded: the budget is spent.
+    """
+    panel = await case_panel(session, policy, rubric, judges)
+    result, _ = await _decide(session, panel, as_case(case), reviewing)
+    return result
 
 
 async def judge_cases(
-    engine: Engine,
-    panel: CasePanel,
-    cases: Sequence[Case],
+    session: Session,
+    cases: Iterable[CaseLike],
     *,
-    file: JudgmentFile | None,
-    summary: CaseSummary,
-    workers: int,
-    progress: Callable[[], None],
+    policy: str | Path | Policy = DEFAULT_CASE_POLICY,
+    rubric: Rubric | None = None,
+    judges: Respondents | None = None,
+    reviewing: Reviewing = Reviewing(),
+    webhook: Webhook | None = None,
+    on_result: Callable[[int, CaseResult], None] | None = None,
+    totals: CaseTotals | None = None,
     stop: Stop | None = None,
-    opening: Mapping[str, Any] | None = None,
-) -> None:
-    """Judges cases; an interrupted run goes on from the stored replies.
+) -> CaseTotals:
+    """Judges cases, several at once; an interrupted run continues from the stored replies.
 
     Args:
-        opening: audited share, its seed and the number of reviewers, as :func:`review_of` takes them.
+        policy, rubric, judges, reviewing: see :func:`judge_case`.
+        webhook: receives each decision once, after all cases are decided.
+        on_result: called with index and result of each case as it comes.
+        totals: counted into as results come, for progress displays.
+        stop: lets the caller stop the run.
+
+    Raises:
+        InputError: not a case, or one that the policy cannot judge.
+        PolicyError: no such policy, or one for verdicts.
     """
-    summary.run_id = engine.run_id
+    totals = totals or CaseTotals()
+    panel = await case_panel(session, policy, rubric, judges)
     results: dict[int, CaseResult] = {}
 
     async def work(job: Job[Case, CaseResult]) -> CaseResult:
-        result = await panel.judge(job.record, now=datetime.now(UTC))
-        if engine.store is not None:
-            await keep_result(engine.store, result)
-            review = review_of(result, job.record, panel.policy, time.time(), **(opening or {}))
-            if review is not None:
-                opened = await engine.store.reviews.open([review])  # awaited first: += reads before it waits
-                summary.reviews += opened
+        result, opened = await _decide(session, panel, job.record, reviewing)
+        totals.reviews += opened
         return result
 
-    def finished(job: Job[Case, CaseResult], result: CaseResult, _reused: bool) -> None:
-        summary.add(result)
+    def finished(job: Job[Case, CaseResult], result: CaseResult, _settled: bool) -> None:
+        totals.add(result)
         results[job.index] = result
-        if file is not None:
-            file.write(job.index, result.model_dump_json().encode() + b"\n")
-        progress()
+        if on_result is not None:
+            on_result(job.index, result)
 
-    async def none_done(_keys: object) -> dict[str, CaseResult]:
-        return {}  # what was done before is found call by call: the store keeps every reply
+    async with session.recording(totals, stop):
+        try:
+            totals.end = await run_all(
+                map(as_case, cases),
+                work,
+                finished=finished,
+                workers=session.workers,
+                stop=stop,
+                grace_s=session.grace_s,
+            )
+        finally:
+            totals.results = [results[index] for index in sorted(results)]
+        if webhook is not None:
+            totals.webhook = await send_all(webhook, totals.results, session.store, session.notify)
+    return totals
 
+
+async def case_panel(
+    session: Session,
+    policy: str | Path | Policy,
+    rubric: Rubric | None = None,
+    judges: Respondents | None = None,
+) -> CasePanel:
+    """The panel of judges with the policy in force and its rubric."""
+    chosen = await session.policy_in_force(policy)
+    if rubric is None:
+        folder = Path(policy).parent if isinstance(policy, str | Path) and looks_like_path(str(policy)) else None
+        rubric = case_rubric(chosen, folder)
+    asked = [CaseJudge(one.name, one.model, one.parameters) for one in session.models(judges)]
+    return CasePanel(asked, chosen, rubric)
+
+
+def as_case(data: CaseLike) -> Case:
+    """A case from plain data.
+
+    Raises:
+        InputError: with the fields at fault.
+    """
+    if isinstance(data, Case):
+        return data
     try:
-        summary.end = await run_all(
-            cases,
-            work,
-            key=lambda case: case.digest,
-            find_done=none_done,
-            keep=lambda _result: True,
-            finished=finished,
-            workers=workers,
-            stop=stop,
-        )
-    finally:
-        _account(summary, engine)
-        summary.results = [results[index] for index in sorted(results)]
-        await engine.finish(summary.end.value, summary.to_json())
+        return Case.model_validate(data)
+    except ValidationError as error:
+        raise InputError(f"not a case: {reason_of(error)}") from None
 
 
-def _account(summary: CaseSummary, engine: Engine) -> None:
-    meter = engine.meter
-    summary.calls = meter.sent
-    summary.usage = meter.usage
-    summary.known_cost_usd = meter.cost_usd
-    summary.cost_usd = None if meter.unpriced else meter.cost_usd
-    summary.notices = list(engine.notices)
+async def _decide(session: Session, panel: CasePanel, case: Case, reviewing: Reviewing) -> tuple[CaseResult, int]:
+    """The decided case, and the reviews opened for it."""
+    result = await panel.judge(case, now=datetime.now(UTC))
+    if session.store is None:
+        return result, 0
+    await keep_result(session.store, result)
+    review = review_of(
+        result,
+        case,
+        panel.policy,
+        time.time(),
+        audit_share=reviewing.sample,
+        seed=reviewing.seed,
+        reviewers=reviewing.reviewers,
+    )
+    return result, 0 if review is None else await session.store.reviews.open([review])

@@ -1,12 +1,12 @@
 """Decisions out: a signed POST to one URL, sent again on failure, safe to receive twice.
 
-Every request carries
+Every request is signed by the Standard Webhooks scheme (https://www.standardwebhooks.com), so its libraries verify it:
 
-- ``Idempotency-Key``: the same for the same decision, in every attempt and every run; a receiver keeps the keys it has
+- ``webhook-id``: the same for the same decision, in every attempt and every run; a receiver keeps the ids it has
   acted on and answers 2xx to one it knows.
-- ``X-Metajudge-Timestamp``: seconds since the epoch, when this attempt was signed.
-- ``X-Metajudge-Signature``: ``v1=`` and the HMAC-SHA256, in hex, of timestamp, a full stop and the body's bytes, under
-  the shared secret. :func:`verify` checks it, in constant time, and the age of the timestamp.
+- ``webhook-timestamp``: seconds since the epoch, when this attempt was signed.
+- ``webhook-signature``: ``v1,`` and the HMAC-SHA256, in base64, of id, timestamp and the body's bytes, joined by full
+  stops, under the shared secret. :func:`verify` checks it, in constant time, and the age of the timestamp.
 
 Where it may go: the URL is the operator's, never taken from a case. HTTPS, or plain HTTP on this machine; redirects are
 not followed and answers are not read beyond their status. The name is resolved once an attempt, every address
@@ -15,6 +15,7 @@ link-local one (where clouds keep their metadata) never, and this machine only w
 """
 
 import asyncio
+import base64
 import contextlib
 import hashlib
 import hmac
@@ -34,7 +35,10 @@ from metajudge.errors import ConfigurationError
 from metajudge.installation import __version__
 
 MIN_SECRET = 16
-"""Characters a secret needs at least."""
+"""Bytes a secret needs at least, those of ``whsec_...`` after decoding."""
+
+ENCODED = "whsec_"
+"""A secret that begins with this holds the key's bytes in base64; any other one is the key itself, in UTF-8."""
 
 TOLERANCE_S = 300.0
 """Age at which :func:`verify` refuses a request as possibly replayed."""
@@ -89,15 +93,21 @@ class Webhook:
         """A receiver whose URL and secret are checked.
 
         Raises:
-            ConfigurationError: a URL that is none or not allowed, or a secret that is missing or too short.
+            ConfigurationError: a URL that is none or not allowed, or a secret that is missing, malformed or too short.
         """
         if not secret:
             raise ConfigurationError(
                 "the webhook needs a secret that its receiver knows: set METAJUDGE_WEBHOOK_SECRET, or write "
                 'webhook_secret = "..." in the settings file'
             )
-        if len(secret) < MIN_SECRET:
-            raise ConfigurationError(f"the webhook's secret is too short: at least {MIN_SECRET} characters")
+        try:
+            key = signing_key(secret)
+        except ValueError:
+            raise ConfigurationError(
+                f"the webhook's secret begins with {ENCODED}, but the rest is not base64: copy all of it"
+            ) from None
+        if len(key) < MIN_SECRET:
+            raise ConfigurationError(f"the webhook's secret is too short: at least {MIN_SECRET} bytes")
         made = cls(url, secret, **options)
         _check_url(made)
         return made
@@ -114,7 +124,7 @@ class Webhook:
 
         Args:
             event: plain data; the body is its canonical JSON, the same bytes in every attempt.
-            key: identity of the event.
+            key: identity of the event, its ``webhook-id``; without full stops.
             clock: seconds since the epoch.
         """
         body = orjson.dumps(event, option=orjson.OPT_SORT_KEYS)
@@ -123,7 +133,7 @@ class Webhook:
         last = _Answer(None, "nothing was sent")
         for number in range(self.attempts):
             sent += 1
-            last = await asyncio.to_thread(_post, self, body, key, f"{clock():.0f}", number + 1)
+            last = await asyncio.to_thread(_post, self, body, key, f"{clock():.0f}")
             if last.status is not None and 200 <= last.status < 300:
                 return Delivery(key, True, sent, last.status)
             wait = min(max(self.backoff_s * 2**number, last.retry_after or 0.0), self.max_wait_s)
@@ -134,23 +144,40 @@ class Webhook:
         return Delivery(key, False, sent, last.status, last.reason)
 
 
-def sign(secret: str, timestamp: str, body: bytes) -> str:
-    """The signature header's value for a body sent at a time."""
-    message = timestamp.encode() + b"." + body
-    return "v1=" + hmac.new(secret.encode(), message, hashlib.sha256).hexdigest()
+def signing_key(secret: str) -> bytes:
+    """The key of a secret: what follows ``whsec_``, decoded from base64, else the secret's own bytes.
+
+    Raises:
+        ValueError: what follows ``whsec_`` is not base64.
+    """
+    if not secret.startswith(ENCODED):
+        return secret.encode()
+    encoded = secret.removeprefix(ENCODED)
+    return base64.b64decode(encoded + "=" * (-len(encoded) % 4), validate=True)
 
 
-def verify(
-    secret: str, timestamp: str, body: bytes, signature: str, *, now: float, tolerance_s: float = TOLERANCE_S
-) -> bool:
+def sign(secret: str, message_id: str, timestamp: str, body: bytes) -> str:
+    """The signature header's value for a message sent at a time."""
+    message = f"{message_id}.{timestamp}.".encode() + body
+    made = hmac.new(signing_key(secret), message, hashlib.sha256).digest()
+    return "v1," + base64.b64encode(made).decode()
+
+
+def verify(secret: str, headers: Mapping[str, str], body: bytes, *, now: float) -> bool:
     """For receivers: whether a request was signed with the secret, and not long ago.
 
     Args:
+        headers: of the request; upper and lower case are the same.
+        body: the bytes as they were received.
         now: seconds since the epoch.
     """
-    if not (timestamp.isascii() and timestamp.isdigit() and abs(now - int(timestamp)) <= tolerance_s):
+    given = {name.lower(): value for name, value in headers.items()}
+    message_id, timestamp = given.get("webhook-id", ""), given.get("webhook-timestamp", "")
+    if not (timestamp.isascii() and timestamp.isdigit() and abs(now - int(timestamp)) <= TOLERANCE_S):
         return False
-    return hmac.compare_digest(sign(secret, timestamp, body).encode(), signature.encode())
+    expected = sign(secret, message_id, timestamp, body).encode()
+    signatures = given.get("webhook-signature", "").split()
+    return any(hmac.compare_digest(expected, one.encode()) for one in signatures)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +188,7 @@ class _Answer:
     may_retry: bool = False
 
 
-def _post(hook: Webhook, body: bytes, key: str, timestamp: str, attempt: int) -> _Answer:
+def _post(hook: Webhook, body: bytes, key: str, timestamp: str) -> _Answer:
     parts = urlsplit(hook.url)
     host = parts.hostname or ""
     try:
@@ -174,10 +201,9 @@ def _post(hook: Webhook, body: bytes, key: str, timestamp: str, attempt: int) ->
         "Host": parts.netloc,
         "Content-Type": "application/json",
         "User-Agent": f"metajudge/{__version__}",
-        "Idempotency-Key": key,
-        "X-Metajudge-Timestamp": timestamp,
-        "X-Metajudge-Signature": sign(hook.secret, timestamp, body),
-        "X-Metajudge-Attempt": str(attempt),
+        "webhook-id": key,
+        "webhook-timestamp": timestamp,
+        "webhook-signature": sign(hook.secret, key, timestamp, body),
         "Connection": "close",
     }
     connection = _Pinned(host, address, parts.scheme == "https", hook.timeout_s)

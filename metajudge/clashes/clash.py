@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
+from metajudge.agents.exchange import Spent
 from metajudge.clashes.record import ClashRecord, JudgeVote, Role, Score, Status
 from metajudge.clashes.tally import Tally, Voter, check_panel, tally
 from metajudge.concurrency import all_of
@@ -26,7 +27,6 @@ from metajudge.judging.criteria import (
     shown_criteria,
 )
 from metajudge.judging.criteria import templates_digest as criteria_templates_digest
-from metajudge.judging.exchange import Spent
 from metajudge.judging.identity import Blinded, hide_identities_aside
 from metajudge.judging.identity import prepare as prepare_hiding
 from metajudge.judging.ranking import JudgeRanking, rank_responses, ranking_request, templates_digest
@@ -41,7 +41,7 @@ _OBSERVER_DRAWS = 500_000_000
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """Somebody who ranks.
+    """A model that ranks.
 
     Attributes:
         own: the candidate this judge is itself, where it is one; shown beside its vote, never to it.
@@ -73,6 +73,7 @@ class Clash:
             :mod:`metajudge.judging.identity`. False is recorded with every evaluation.
         hide_names: names that are hidden besides those of the candidates' models.
         with_reference: whether judges see an item's reference answer.
+        notices: what is to be known about the panel; kept in every record.
 
     Raises:
         ConfigurationError: a panel, names or weights that make no sense together.
@@ -91,6 +92,7 @@ class Clash:
     hide_identities: bool = True
     hide_names: tuple[str, ...] = ()
     with_reference: bool = False
+    notices: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_panel(self.voters(), self.quorum)
@@ -363,6 +365,7 @@ class _Attempt:
             panel=tuple(judge.name for judge in clash.judges),
             votes=tuple(self.votes),
             tally=counted,
+            notices=clash.notices,
             spent_usd=self.spent.cost_usd,
             calls=self.spent.calls,
             cached_calls=self.spent.cached_calls,

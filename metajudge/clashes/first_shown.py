@@ -9,9 +9,8 @@ computed exactly, as the convolution of one binomial distribution for each K.
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
-from pydantic import BaseModel, ConfigDict
-
 from metajudge.clashes.record import ClashRecord
+from metajudge.types.frozen import Frozen
 
 LEVEL = 0.01
 """Of the test, shared among the judges of a run (Bonferroni)."""
@@ -19,7 +18,7 @@ FEWEST = 8
 """Evaluations below which no judge is tested: with seven pairs even the extreme has p = .0078."""
 
 
-class FirstShown(BaseModel):
+class FirstShown(Frozen):
     """One judge over a run.
 
     Attributes:
@@ -30,8 +29,6 @@ class FirstShown(BaseModel):
         level: what ``p_value`` has to lie under for the judge to be reported.
         reported: whether it does.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     judge: str
     n: int

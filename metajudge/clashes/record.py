@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from metajudge.clashes.tally import Tally, Voter, tally, why_no_unanimity
 from metajudge.judging.answers import CandidateAnswer
 from metajudge.judging.blinding_report import BlindingReport
 from metajudge.judging.criteria import CriteriaSet
 from metajudge.types import Failure, Ranking, Verdict
+from metajudge.types.frozen import Finite
 
 RETRY_RULE = (
     "An evaluation in which a candidate, a judge or an observer could not be asked is attempted again by the next run "
@@ -24,11 +25,7 @@ Status = Literal["ok", "tie", "no_verdict", "error"]
 Role = Literal["panel", "voter", "observer"]
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class Score(_Record):
+class Score(Finite):
     """One score from 1 to 5, with the judge's reason where it gave one."""
 
     score: int
@@ -36,7 +33,7 @@ class Score(_Record):
     notes: tuple[str, ...] = ()
 
 
-class JudgeVote(_Record):
+class JudgeVote(Finite):
     """What one judge said.
 
     Attributes:
@@ -57,7 +54,7 @@ class JudgeVote(_Record):
     label_map: dict[str, str]
     order: tuple[str, ...]
     ranking: Verdict | None
-    scores: dict[str, dict[str, Score]] = {}
+    scores: dict[str, dict[str, Score]] = Field(default_factory=dict)
     comparison: str = ""
     instruction: str = ""
     failure: Failure | None = None
@@ -78,7 +75,7 @@ class JudgeVote(_Record):
         return None if self.own is None or self.groups is None else self.groups.winner == self.own
 
 
-class ClashRecord(_Record):
+class ClashRecord(Finite):
     """One attempt at one evaluation.
 
     Attributes:
@@ -109,7 +106,7 @@ class ClashRecord(_Record):
     question: str
     reference: str | None = None
     label: Verdict | None = None
-    models: dict[str, str] = {}
+    models: dict[str, str] = Field(default_factory=dict)
     status: Status
     winner: str | None = None
     tied: tuple[str, ...] = ()
@@ -124,7 +121,7 @@ class ClashRecord(_Record):
     spent_usd: float | None = 0.0
     calls: int = 0
     cached_calls: int = 0
-    prompt_digests: dict[str, str] = {}
+    prompt_digests: dict[str, str] = Field(default_factory=dict)
     retry_rule: str = RETRY_RULE
     metajudge_version: str
 

@@ -1,10 +1,11 @@
-"""Clashes as reviews: what ``metajudge clash`` wrote, put into the store so that people make the final call. Pure.
+"""Clashes as reviews: what ``metajudge clash`` wrote, put into the store so that people make the final call.
 
 A clash is a review of its own kind of case: its content is the whole record, so that forgetting an item reaches its
 texts; claims, decisions and history are those of every review. The triage rule says how soon: what a panel was divided
 on is looked at like any other doubtful verdict, what it was unanimous on comes last.
 """
 
+import time
 from collections.abc import Iterator
 
 import orjson
@@ -12,10 +13,13 @@ from pydantic import ValidationError
 
 from metajudge.clashes.record import ClashRecord
 from metajudge.clashes.run import counting_records
+from metajudge.clashes.showing import blind_texts, labels_of, ranking_by_label
 from metajudge.errors import InputError
 from metajudge.readers.reasons import reason_of
-from metajudge.reviews import Outcome, Review, ReviewOrigin
+from metajudge.reviews import HumanDecision, Outcome, Review, ReviewOrigin
+from metajudge.reviews.deciding import decision_from
 from metajudge.reviews.opening import AUDIT_PRIORITY, PRIORITY
+from metajudge.store.protocol import Store
 from metajudge.types import AnyVerdict, Ranking, digest
 from metajudge.types.decision import Action
 
@@ -108,6 +112,14 @@ def wants_person(record: ClashRecord) -> bool:
     return len(record.answered) >= 2 and (record.tally is None or record.tally.triage != "accept")
 
 
+async def open_review(store: Store | None, record: ClashRecord) -> Review | None:
+    """Puts an evaluation that wants a person into the store; None where it does not, or is there already."""
+    if store is None or not wants_person(record):
+        return None
+    review = review_of_clash(record, now=time.time())
+    return review if await store.reviews.open([review]) else None
+
+
 def panel_verdict(record: ClashRecord) -> Ranking | None:
     """The panel's ranking; None where it came to none."""
     return Ranking(record.tally.ranking) if record.tally is not None and record.tally.ranking else None
@@ -130,3 +142,57 @@ def outcome_of(own: AnyVerdict, panel: AnyVerdict | None) -> Outcome:
     Where the panel came to no verdict there is nothing to approve.
     """
     return Outcome.APPROVE if panel is not None and own.winner == panel.winner else Outcome.MODIFY
+
+
+def clash_row(review: Review, *, blind: bool) -> dict[str, object]:
+    """What a row of an export holds of a clash: question and answers, by label without names where it is blind."""
+    record = clash_of(review)
+    if record is None:
+        return {}
+    if not blind:
+        verdict = panel_verdict(record)
+        return {
+            "question": record.question,
+            "responses": record.answered,
+            "verdict": None if verdict is None else str(verdict),
+        }
+    texts = blind_texts(record)
+    labelled = {label: texts[name] for label, name in labels_of(record, review.review_id).items()}
+    return {"question": record.question, "responses": labelled}
+
+
+def clash_decision(
+    review: Review,
+    reviewer: str,
+    outcome: str | None,
+    verdict: str | None,
+    *,
+    reason: str,
+    decided_at: float,
+    blind: bool = False,
+) -> HumanDecision:
+    """A decision on a clash.
+
+    A verdict without an outcome is the reviewer's own, given blind: it is compared with the panel's.
+
+    Raises:
+        InputError: nothing to decide on, a verdict that does not rank every answer once, or neither it nor an outcome.
+    """
+    record = clash_of(review)
+    if record is None:
+        raise InputError("its texts were forgotten: there is nothing to decide on")
+    own = None if verdict is None else ranking_by_label(verdict, labels_of(record, review.review_id))
+    blind = blind or outcome is None
+    if outcome is None:
+        if own is None:
+            raise InputError(f"say --outcome ({', '.join(Outcome)}), or your own --verdict to decide blind")
+        compared = outcome_of(own, panel_verdict(record))
+        outcome, own = compared.value, own if compared is Outcome.MODIFY else None
+    return decision_from(review, None, reviewer, outcome, own, reason=reason, decided_at=decided_at, blind=blind)
+
+
+def panel_said(record: ClashRecord, review_id: str) -> str:
+    """What a blind reviewer is told after the call: who was who, and what the panel said."""
+    who = ", ".join(f"{label} is {name}" for label, name in labels_of(record, review_id).items())
+    verdict = panel_verdict(record)
+    return f"{who}. The panel's verdict was {verdict if verdict is not None else f'none ({record.why})'}."

@@ -1,16 +1,122 @@
-"""Many evaluations: cycles and repeats of every item, several at once, going on where an earlier run stopped."""
+"""A run of a clash: cycles and repeats of every item, several at once, continuing where an earlier run stopped.
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+:func:`clash` is what the command line and Python call, :func:`clash_item` what the service calls.
+"""
 
-from metajudge.clashes.clash import REPEATS_AT_MOST, Clash, Place, evaluate, prepare_prompts, unchanged
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from metajudge.clashes.clash import Clash, Place, evaluate, prepare_prompts, unchanged
+from metajudge.clashes.first_shown import FirstShown, first_shown
 from metajudge.clashes.record import ClashRecord, attempt_that_counts
+from metajudge.clashes.setup import ClashSettings, ItemOrQuestion, build_clash, repeat_numbers
 from metajudge.errors import ConfigurationError
+from metajudge.judging.blinding_report import BlindingTotals, blinding_totals
+from metajudge.providers.metering import Meter
+from metajudge.runs.exit_codes import RunCounts
 from metajudge.runs.loop import Job, RunEnd, Stop, run_all
+from metajudge.runs.outputs import AttemptFile
+from metajudge.runs.totals import RunTotals
+from metajudge.session import Session
 from metajudge.types import Item
 
-ATTEMPTS = 3
-"""Attempts at one evaluation, over all runs with one file."""
+OF_CLASH = "a record of `metajudge clash`"
+"""What a line of a file of attempts is called in messages."""
+
+OnRecord = Callable[[ClashRecord, bool], None]
+
+
+@dataclass(slots=True, kw_only=True)
+class ClashTotals(RunTotals):
+    """Counts of one run, evaluations of earlier runs with the same file included.
+
+    Attributes:
+        evaluations: those that reached a record.
+        reused: of these, records of an earlier run, for which nothing was asked.
+        incomplete: evaluations in which a candidate, a judge or an observer is missing.
+        fallbacks: evaluations with the generic criteria because the model's could not be used.
+        failures: of candidates, judges and observers, by kind.
+        all_attempts_usd: dollars of every attempt in the file, earlier runs' included; None where one is unknown.
+        blinding: what was hidden from the judges.
+        first_shown: each judge's preference for the answer shown first.
+        wall_s: seconds from the first request sent to the last record; None where none was sent.
+    """
+
+    NOUN: ClassVar[str] = "evaluations"
+    LOST: ClassVar[str] = "without a verdict"
+
+    prompts: int = 0
+    evaluations: int = 0
+    reused: int = 0
+    decided: int = 0
+    tied: int = 0
+    no_verdict: int = 0
+    errors: int = 0
+    incomplete: int = 0
+    unanimous: int = 0
+    escalated: int = 0
+    fallbacks: int = 0
+    failures: Counter[str] = field(default_factory=Counter)
+    judgments_written: int | None = None
+    all_attempts_usd: float | None = 0.0
+    blinding: BlindingTotals = field(default_factory=BlindingTotals)
+    first_shown: list[FirstShown] = field(default_factory=list)
+    _last_at: float | None = None
+
+    def add(self, record: ClashRecord, reused: bool) -> None:
+        """Counts one evaluation."""
+        self.evaluations += 1
+        self.reused += reused
+        self.decided += record.status == "ok"
+        self.tied += record.status == "tie"
+        self.no_verdict += record.status == "no_verdict"
+        self.errors += record.status == "error"
+        self.incomplete += not record.complete
+        self.unanimous += record.tally is not None and record.tally.unanimous
+        self.escalated += record.tally is None or record.tally.triage == "escalate"
+        self.fallbacks += record.criteria is not None and record.criteria.fallback
+        failures = [one.failure for one in record.candidates] + [vote.failure for vote in record.votes]
+        self.failures.update(failure.kind.value for failure in failures if failure is not None)
+        if not reused:
+            self.cached_calls += record.cached_calls
+            self._last_at = time.monotonic()
+
+    def account(self, meter: Meter, notices: Sequence[str]) -> None:
+        """See :meth:`RunTotals.account`; the wall time ends with the last record."""
+        RunTotals.account(self, meter, notices)
+        if meter.first_sent_at is not None and self._last_at is not None:
+            self.wall_s = self._last_at - meter.first_sent_at
+
+    @property
+    def done(self) -> int:
+        return self.evaluations
+
+    @property
+    def lost(self) -> int:
+        return self.no_verdict + self.errors
+
+    @property
+    def counts(self) -> RunCounts:
+        """What the exit code depends on: a candidate, a judge or a verdict that is missing is a failure."""
+        return RunCounts(self.end, self.prompts, self.incomplete + self.lost, bad_lines=self.bad_lines)
+
+    def to_json(self) -> dict[str, Any]:
+        """See :meth:`RunTotals.to_json`; judges' preference for the first answer is put into words, too."""
+        said = [{**one.model_dump(), "sentence": one.sentence()} for one in self.first_shown]
+        return {**RunTotals.to_json(self), "first_shown": said}
+
+
+@dataclass(frozen=True, slots=True)
+class ClashResult:
+    """What a run found: the record that counts for each evaluation, in the order of the items; and its totals."""
+
+    records: tuple[ClashRecord, ...]
+    totals: ClashTotals
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,72 +124,139 @@ class Round:
     """One item in one cycle: its answers are made once and judged by every repeat."""
 
     item: Item
+    clash: Clash
     places: tuple[Place, ...]
     keys: tuple[str, ...]
 
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """How a run ended, and the record that counts for each evaluation, in input order."""
-
-    end: RunEnd
-    records: tuple[ClashRecord, ...]
+    @classmethod
+    def of(cls, item: Item, clash: Clash, places: Sequence[Place]) -> "Round":
+        return cls(item, clash, tuple(places), tuple(place.key(item, clash) for place in places))
 
 
-async def run_clash(
-    items: Iterable[Item],
-    clash: Clash,
+async def clash(
+    session: Session,
+    items: Sequence[ItemOrQuestion],
+    settings: ClashSettings | None = None,
     *,
-    repeats: int | Sequence[int] = 1,
-    cycles: int = 1,
-    earlier: Iterable[ClashRecord] = (),
-    attempts: int = ATTEMPTS,
-    workers: int = 64,
-    on_record: Callable[[ClashRecord, bool], None] = lambda record, reused: None,
+    out: Path | None = None,
+    totals: ClashTotals | None = None,
     stop: Stop | None = None,
-) -> Outcome:
-    """Evaluates every item: the validation protocol where the items bring their responses, generation otherwise.
+    on_record: OnRecord | None = None,
+    **options: Any,
+) -> ClashResult:
+    """Has a blind panel rank the answers to every item.
 
     Args:
-        items: different ids.
-        clash: panel, candidates, seed.
-        repeats: how often the same answers are judged, each time under fresh labels and with fresh replies; or which
-            repeats, for instance ``(3,)`` for a third run over chosen items.
-        cycles: how often the answers are made anew; needs candidates.
-        earlier: attempts of earlier runs, as :func:`on_record` was given them; see
-            :data:`~metajudge.clashes.record.RETRY_RULE`.
-        attempts: at one evaluation, earlier ones included.
-        workers: items in flight at most.
-        on_record: told each record as it comes, with True for one of an earlier run.
+        session: open; its agents are the judges unless the settings name others.
+        items: items with responses, or questions for the candidates, as objects or plain data; a text is a prompt.
+        settings: who answers, who judges, and how.
+        out: file that every attempt is appended to; what it holds already is not asked again.
+        totals: counted into as records come, for progress displays.
         stop: lets the caller stop the run.
+        on_record: called with each record as it comes, with True for one of an earlier run.
+        options: fields of :class:`~metajudge.clashes.setup.ClashSettings`, in place of those of ``settings``.
 
     Raises:
-        ConfigurationError: repeats or cycles that make no sense.
+        ConfigurationError: settings that make no sense together, or a model that cannot be asked.
+        InputError: items that cannot be judged, or ``out`` holds something else.
     """
-    numbers = _repeats(repeats)
-    prepare_prompts(clash)
-    if cycles < 1 or (cycles > 1 and not clash.candidates):
-        raise ConfigurationError(
-            "cycles differ by their answers: they need candidates that answer anew, and are 1 or more"
-        )
-    there = _by_key(earlier)
-    last = {key: made[-1] for key, made in there.items()}
-    settled: dict[str, ClashRecord] = {}
+    settings = replace(settings or ClashSettings(), **options)
+    totals = totals or ClashTotals()
+    async with session.recording(totals, stop):
+        given = settings.items(items)
+        totals.prompts = len(given)
+        made = build_clash(session, settings, given)
+        with ExitStack() as stack:
+            file = None if out is None else stack.enter_context(AttemptFile(out, ClashRecord, OF_CLASH))
+            if file is not None and file.cut:
+                session.note(f"{out}: the last line was cut off and is dropped")
+            earlier = () if file is None else file.earlier
+            spent = [one.spent_usd for one in earlier]
 
-    async def settle(one: Round) -> None:
+            def keep(record: ClashRecord, reused: bool) -> None:
+                totals.add(record, reused)
+                if not reused:
+                    spent.append(record.spent_usd)
+                    if file is not None:
+                        file.append(record)
+                if on_record is not None:
+                    on_record(record, reused)
+
+            try:
+                totals.end, records = await run_rounds(
+                    rounds(given, made, settings.repeats, settings.cycles),
+                    earlier=earlier,
+                    attempts=settings.attempts,
+                    workers=2 * session.workers,  # criteria of the next items fill the slots that judges leave free
+                    on_record=keep,
+                    stop=stop,
+                    grace_s=session.grace_s,
+                )
+            finally:
+                known = [one for one in spent if one is not None]
+                totals.all_attempts_usd = sum(known) if len(known) == len(spent) else None
+        totals.blinding = blinding_totals(record.blinding for record in records)
+        totals.first_shown = first_shown(records)
+    return ClashResult(records, totals)
+
+
+async def clash_item(
+    session: Session, item: ItemOrQuestion, settings: ClashSettings | None = None, **options: Any
+) -> ClashRecord:
+    """One evaluation of one item, without a file and without a run of its own; see :func:`clash`.
+
+    Raises:
+        BudgetExceeded: nothing more may be spent.
+    """
+    settings = replace(settings or ClashSettings(), **options)
+    (given,) = settings.items([item])
+    (record,) = await evaluate(given, build_clash(session, settings, [given]))
+    return record
+
+
+async def run_rounds(
+    rounds: Iterable[Round],
+    *,
+    earlier: Iterable[ClashRecord] = (),
+    attempts: int | None = None,
+    workers: int,
+    on_record: OnRecord,
+    stop: Stop | None = None,
+    grace_s: float = 10.0,
+) -> tuple[RunEnd, tuple[ClashRecord, ...]]:
+    """Makes the evaluations that earlier attempts leave to be made.
+
+    Args:
+        earlier: attempts of earlier runs; see :data:`~metajudge.clashes.record.RETRY_RULE`.
+        attempts: at one evaluation, earlier ones included; None for as many as it takes.
+        workers: rounds in flight at most.
+        on_record: called with each record as it comes, with True for one of an earlier run.
+        stop: lets the caller stop the run.
+
+    Returns:
+        How the run ended, and the record that counts for each evaluation, in the order of the rounds.
+    """
+    there = _by_key(earlier)
+    settled: dict[str, ClashRecord] = {}
+    found: dict[int, list[ClashRecord]] = {}
+
+    async def settle(block: Sequence[Job[Round, list[ClashRecord]]]) -> list[list[ClashRecord] | None]:
+        return [await settle_round(job.record) for job in block]
+
+    async def settle_round(one: Round) -> list[ClashRecord] | None:
         """Takes the earlier attempts that stand, and whose judges were shown what they would be shown today."""
         for key in one.keys:
-            alike = [record for record in there.get(key, ()) if await unchanged(record, one.item, clash)]
-            if alike and stands(counting := attempt_that_counts(alike), alike[-1].attempt, attempts):
+            alike = [record for record in there.get(key, ()) if await unchanged(record, one.item, one.clash)]
+            if alike and _stands(counting := attempt_that_counts(alike), alike[-1].attempt, attempts):
                 settled[key] = counting
-
-    found: dict[int, list[ClashRecord]] = {}
+        return [settled[key] for key in one.keys] if all(key in settled for key in one.keys) else None
 
     async def work(job: Job[Round, list[ClashRecord]]) -> list[ClashRecord]:
         one = job.record
         missing = [place for place, key in zip(one.places, one.keys, strict=True) if key not in settled]
         known = next((settled[key].candidates for key in one.keys if key in settled), ())
-        made = await evaluate(one.item, clash, missing, earlier=last, known=known)
+        last = {key: there[key][-1] for key in one.keys if key in there}
+        made = await evaluate(one.item, one.clash, missing, earlier=last, known=known)
         by_key = {record.key: record for record in made}
         return [by_key.get(key) or settled[key] for key in one.keys]
 
@@ -92,38 +265,41 @@ async def run_clash(
         for record in records:
             on_record(record, settled.get(record.key) is record)
 
-    async def settle_block(block: Sequence[Job[Round, list[ClashRecord]]]) -> list[list[ClashRecord] | None]:
-        for job in block:
-            await settle(job.record)
-        return [_whole(job.record, settled) or None for job in block]
+    end = await run_all(rounds, work, settle=settle, finished=finished, workers=workers, stop=stop, grace_s=grace_s)
+    return end, tuple(record for index in sorted(found) for record in found[index])
 
-    end = await run_all(
-        rounds(items, clash, numbers, cycles),
-        work,
-        settle=settle_block,
-        finished=finished,
-        workers=workers,
-        stop=stop,
+
+def rounds(items: Iterable[Item], clash: Clash, repeats: int | Sequence[int] = 1, cycles: int = 1) -> Iterator[Round]:
+    """All work, item by item; prompts are read and compiled first.
+
+    Args:
+        repeats: how often the same answers are judged, or which repeats.
+        cycles: how often the answers are made anew.
+
+    Raises:
+        ConfigurationError: repeats or cycles that make no sense.
+    """
+    numbers = repeat_numbers(repeats)
+    if cycles < 1 or (cycles > 1 and not clash.candidates):
+        raise ConfigurationError(
+            "cycles differ by their answers: they need candidates that answer anew, and are 1 or more"
+        )
+    prepare_prompts(clash)
+    return (
+        Round.of(item, clash, [Place(cycle, repeat, cycles, max(numbers)) for repeat in numbers])
+        for item in items
+        for cycle in range(1, cycles + 1)
     )
-    return Outcome(end, tuple(record for index in sorted(found) for record in found[index]))
-
-
-def rounds(items: Iterable[Item], clash: Clash, repeats: Sequence[int], cycles: int) -> Iterator[Round]:
-    """All work, item by item."""
-    for item in items:
-        for cycle in range(1, cycles + 1):
-            places = tuple(Place(cycle, repeat, cycles, max(repeats)) for repeat in repeats)
-            yield Round(item, places, tuple(place.key(item, clash) for place in places))
-
-
-def stands(record: ClashRecord, last_attempt: int, attempts: int = ATTEMPTS) -> bool:
-    """Whether nothing more is to be attempted, by the retry rule."""
-    return record.everybody_asked or last_attempt >= attempts
 
 
 def counting_records(records: Iterable[ClashRecord]) -> list[ClashRecord]:
     """Of all attempts in a file, those that count by the retry rule: one an evaluation, in order of appearance."""
     return [attempt_that_counts(attempts) for attempts in _by_key(records).values()]
+
+
+def _stands(record: ClashRecord, last_attempt: int, attempts: int | None) -> bool:
+    """Whether nothing more is to be attempted, by the retry rule."""
+    return record.everybody_asked or (attempts is not None and last_attempt >= attempts)
 
 
 def _by_key(records: Iterable[ClashRecord]) -> dict[str, list[ClashRecord]]:
@@ -132,15 +308,3 @@ def _by_key(records: Iterable[ClashRecord]) -> dict[str, list[ClashRecord]]:
     for record in records:
         found.setdefault(record.key, []).append(record)
     return found
-
-
-def _whole(one: Round, settled: Mapping[str, ClashRecord]) -> list[ClashRecord]:
-    """The records of a round of which nothing is missing, none otherwise."""
-    return [settled[key] for key in one.keys] if all(key in settled for key in one.keys) else []
-
-
-def _repeats(given: int | Sequence[int]) -> list[int]:
-    numbers = list(range(1, given + 1)) if isinstance(given, int) else sorted(set(given))
-    if not numbers or numbers[0] < 1 or numbers[-1] > REPEATS_AT_MOST:
-        raise ConfigurationError(f"repeats are 1 to {REPEATS_AT_MOST}, not {given}")
-    return numbers

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import Field
 
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.types import Ranking
+from metajudge.types.frozen import Frozen
 from metajudge.voting import borda
 
 TallyStatus = Literal["ok", "tie", "no_verdict"]
@@ -46,7 +47,7 @@ class Voter:
         return self.name if self.model is None else f"model {self.model.rpartition('/')[2].lower()}"
 
 
-class Tally(BaseModel):
+class Tally(Frozen):
     """The verdict of a panel, and how sure it is.
 
     Attributes:
@@ -68,10 +69,8 @@ class Tally(BaseModel):
         why: in words, why there is no verdict, or why it is escalated.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     status: TallyStatus
-    scores: dict[str, float] = {}
+    scores: dict[str, float] = Field(default_factory=dict)
     ranking: tuple[tuple[str, ...], ...] = ()
     winner: str | None = None
     tied: tuple[str, ...] = ()

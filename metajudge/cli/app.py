@@ -1,42 +1,146 @@
-"""The command tree; what a command needs is imported when it runs, so that ``--help`` is instant."""
+"""The command tree: a table of names and summaries; a command's module is imported when the command is used."""
 
-from collections.abc import Iterator
-from typing import Annotated, Any
+from collections.abc import Iterator, Mapping, MutableMapping
+from functools import cache
+from importlib import import_module
+from itertools import groupby
+from typing import TYPE_CHECKING, Annotated, NamedTuple, cast
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_group
 
 from metajudge import __version__
-from metajudge.cli import (
-    bench,
-    calibrate,
-    case,
-    check,
-    clash,
-    data,
-    demo,
-    diff,
-    doctor,
-    export,
-    feedback,
-    init,
-    inspect,
-    judge,
-    local,
-    peers,
-    policy,
-    rank,
-    records,
-    review,
-    rubric,
-    schema,
-    serve,
-    store,
-    vet,
-)
 from metajudge.runs.exit_codes import EPILOG
+
+if TYPE_CHECKING:
+    from typer._click import Command, Context, HelpFormatter
+    from typer._click.shell_completion import CompletionItem
+
+VET = "Vet and measure"
+JUDGE = "Produce verdicts"
+REVIEW = "Decide and review"
+DATA = "Data"
+SETUP = "Set-up"
+
+
+class Entry(NamedTuple):
+    """A command of the tree.
+
+    Attributes:
+        name: as it is typed.
+        place: ``module:attribute`` below ``metajudge.cli``; the attribute is a function or a typer application.
+        summary: its line in ``metajudge --help``, of at most 63 characters; the start of the command's own help.
+        title: of the group that it is listed under.
+    """
+
+    name: str
+    place: str
+    summary: str
+    title: str
+
+
+COMMANDS = (
+    Entry("demo", "demo:demo", "Show what vetting does: 96 recorded judgments", VET),
+    Entry("vet", "vet:vet", "Vet judgments: score each one, and say which to keep", VET),
+    Entry("bench", "bench:app", "Measure judges, and vetting of their judgments, on true labels", VET),
+    Entry("calibrate", "calibrate:app", "Fit probabilities of being correct to labelled judgments", VET),
+    Entry("diff", "diff:diff", "Compare two runs over the same judgments, paired", VET),
+    Entry("inspect", "inspect:inspect", "Say which format a file has and which column is what", VET),
+    Entry("judge", "judge:judge", "Judge pairs of responses, or grade them", JUDGE),
+    Entry("clash", "clash:clash", "Compare models' answers", JUDGE),
+    Entry("case", "case:case", "Judge cases", JUDGE),
+    Entry("peers", "peers:peers", "Rank models by their own judgment", JUDGE),
+    Entry("rank", "rank:rank", "Rank the candidates of a file of rankings", JUDGE),
+    Entry("policy", "policy:app", "List, show, validate and simulate decision policies", REVIEW),
+    Entry("review", "review:app", "Review what a policy sent to people: claim, decide, export", REVIEW),
+    Entry("feedback", "feedback:app", "Compare a policy with people's decisions, propose a better one", REVIEW),
+    Entry("export", "export:app", "Write preference datasets from vetted verdicts, and check them", REVIEW),
+    Entry("data", "data:app", "Fetch public benchmark data", DATA),
+    Entry("show", "records:show", "Print what is stored under an id or a name, as JSON", DATA),
+    Entry("runs", "records:runs", "List runs, newest first", DATA),
+    Entry("forget", "records:forget", "Redact the texts of an item or a case", DATA),
+    Entry("store", "store:app", "Copy a whole store to another", DATA),
+    Entry("rubric", "rubric:app", "List, show, validate and refine rubrics", DATA),
+    Entry("schema", "schema:schema", "Print the JSON Schema of a record", DATA),
+    Entry("init", "init:init", "Write a commented panel file for --config", SETUP),
+    Entry("check", "check:check", "Ask every agent once about a tiny judgment", SETUP),
+    Entry("doctor", "doctor:doctor", "Check what a run needs: packages, keys, store, panel file, disk", SETUP),
+    Entry("local", "local:app", "Install and list models in GGUF files, asked as local:PATH", SETUP),
+    Entry("serve", "serve:serve", "Serve vetting over HTTP: POST /v1/vet, documented at /docs", SETUP),
+)
+"""Every command, in the order of ``metajudge --help``; those of one title stand together."""
+
+
+_WIDTH = max(len(entry.name) for entry in COMMANDS)
+
+
+class _Commands(Mapping[str, "Command"]):
+    """The commands by name; a module is imported when its command is looked up."""
+
+    def __init__(self) -> None:
+        self._entries = {entry.name: entry for entry in COMMANDS}
+
+    def __getitem__(self, name: str) -> "Command":
+        return _load(self._entries[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+
+@cache
+def _load(entry: Entry) -> "Command":
+    module, attribute = entry.place.split(":")
+    loaded = getattr(import_module(f"metajudge.cli.{module}"), attribute)
+    tree = typer.Typer(rich_markup_mode=None)
+    if isinstance(loaded, typer.Typer):
+        tree.add_typer(loaded, name=entry.name)
+    else:
+        tree.command(entry.name)(loaded)
+    for command in _registered(tree):
+        command.epilog = EPILOG
+    return get_group(tree).commands[entry.name]
+
+
+def _registered(tree: typer.Typer) -> Iterator[typer.models.CommandInfo]:
+    yield from tree.registered_commands
+    for group in tree.registered_groups:
+        if group.typer_instance is not None:
+            yield from _registered(group.typer_instance)
+
+
+class LazyGroup(TyperGroup):
+    """Lists, completes and suggests commands from the table alone."""
+
+    def __init__(self, **settings: object) -> None:
+        super().__init__(**settings)  # type: ignore[arg-type]  # typer's own, which it also types
+        self.commands = cast("MutableMapping[str, Command]", _Commands())
+
+    def list_commands(self, ctx: "Context") -> list[str]:
+        return list(self.commands)
+
+    def format_commands(self, ctx: "Context", formatter: "HelpFormatter") -> None:
+        for title, entries in groupby(COMMANDS, key=lambda entry: entry.title):
+            with formatter.section(title):
+                formatter.write_dl([(entry.name.ljust(_WIDTH), entry.summary) for entry in entries])
+
+    def shell_complete(self, ctx: "Context", incomplete: str) -> "list[CompletionItem]":
+        from typer._click.shell_completion import CompletionItem
+
+        if incomplete.startswith("-"):
+            return super(TyperGroup, self).shell_complete(ctx, incomplete)
+        return [CompletionItem(one.name, help=one.summary) for one in COMMANDS if one.name.startswith(incomplete)]
+
 
 app = typer.Typer(
     name="metajudge",
+    cls=LazyGroup,
     help="Vet the verdicts of LLM judges: score the judgments themselves and say which to trust.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -62,43 +166,3 @@ def _root(
     ] = False,
 ) -> None:
     """``--debug`` is read by :mod:`metajudge.cli.boundary`, wherever it stands; here it is for the help."""
-
-
-app.command("demo")(demo.demo)
-app.command("init")(init.init)
-app.command("vet")(vet.vet)
-app.command("judge")(judge.judge)
-app.command("clash")(clash.clash)
-app.command("case")(case.case)
-app.command("peers")(peers.peers)
-app.command("rank")(rank.rank)
-app.command("bench")(bench.bench)
-app.command("diff")(diff.diff)
-app.command("show")(records.show)
-app.command("runs")(records.runs)
-app.command("forget")(records.forget)
-app.command("check")(check.check)
-app.command("doctor")(doctor.doctor)
-app.command("inspect")(inspect.inspect)
-app.command("schema")(schema.schema)
-app.command("serve")(serve.serve)
-app.add_typer(store.app, name="store")
-app.add_typer(local.app, name="local")
-app.add_typer(rubric.app, name="rubric")
-app.add_typer(policy.app, name="policy")
-app.add_typer(calibrate.app, name="calibrate")
-app.add_typer(data.app, name="data")
-app.add_typer(export.app, name="export")
-app.add_typer(review.app, name="review")
-app.add_typer(feedback.app, name="feedback")
-
-
-def _commands(tree: typer.Typer) -> Iterator[Any]:
-    yield from tree.registered_commands
-    for group in tree.registered_groups:
-        if group.typer_instance is not None:
-            yield from _commands(group.typer_instance)
-
-
-for _command in _commands(app):
-    _command.epilog = EPILOG

@@ -1,27 +1,34 @@
 """``metajudge calibrate``: from signals to probabilities, and to thresholds that carry a guarantee."""
 
+import time
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from metajudge.calibration.files import load_calibration, save_calibration
+from metajudge.calibration.fit import check_fittable, fit_calibration
+from metajudge.calibration.folds import question_split
+from metajudge.calibration.guarantee import Guarantee, guaranteed_threshold
+from metajudge.calibration.planning import plan as labels_for
+from metajudge.calibration.planning import with_fit
+from metajudge.calibration.procedures import check_promise
+from metajudge.calibration.profiles import drift
+from metajudge.calibration.weights import fit_weights, to_toml
 from metajudge.cli.calibrate_cascade import cascade
+from metajudge.cli.calibrate_report import diagnosis_lines, drift_lines, fit_lines, show_json, show_lines
 from metajudge.cli.inputs import AS_THEY_ARE, Reading, reads_judgments
-from metajudge.cli.options import StoreOption, store_path
+from metajudge.cli.options import ResamplingSeedOption, StoreOption
+from metajudge.cli.stored import with_store
+from metajudge.errors import InputError
+from metajudge.feedback.labels import ReviewLabels, review_labels
+from metajudge.report.files import check_apart, check_writable, write_text
 from metajudge.runs.exit_codes import ExitCode
-from metajudge.types.location import StoreLocation
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from metajudge.calibration.calibration import Calibration, Predictions
-    from metajudge.calibration.table import SignalTable
-    from metajudge.feedback.labels import ReviewLabels
-    from metajudge.types import Judgment
+from metajudge.store import Store
+from metajudge.types import Judgment
+from metajudge.vetting.labelled import LabelledRecords, threshold_rows
 
 app = typer.Typer(
     help="Fit probabilities of being correct to labelled judgments, and thresholds with a guarantee.",
@@ -42,6 +49,7 @@ AgentScoresOption = Annotated[
     Path | None,
     typer.Option("--agent-scores", help="Assessments with agents' scores (`vet --out`).", metavar="FILE"),
 ]
+FoldsOption = Annotated[int, typer.Option(help="Number of folds, by question.", min=2)]
 CalibrationOption = Annotated[Path, typer.Option("--calibration", help="A calibration file.", metavar="FILE")]
 
 
@@ -89,25 +97,24 @@ def fit(
         float | None,
         typer.Option(help="Fit on this share of the questions only, and leave the others for `threshold`."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of folds, split and resampling.", min=0)] = 0,
-    folds: Annotated[int, typer.Option(help="By question.", min=2)] = 5,
+    seed: ResamplingSeedOption = 0,
+    folds: FoldsOption = 5,
     reading: Reading = AS_THEY_ARE,
 ) -> None:
     """Fit P(judgment correct) out of fold by question, and write it as JSON with its identity and quality.
 
     Evidence (peers, the other order) is computed over all records of DIR before --judge chooses.
     """
-    from metajudge.calibration.files import save_calibration
-    from metajudge.calibration.fit import fit_calibration
-    from metajudge.calibration.folds import question_split
-    from metajudge.cli.calibrate_report import fit_lines
-    from metajudge.report.files import check_apart, check_writable
-
-    check_writable(out)
-    check_apart([*(data or ()), *((agent_scores,) if agent_scores else ())], [out])
-    table, selection = _labelled_table(
-        data or [], _names(signals), judge, agent_scores, store if reviews else None, reviews, reading
-    )
+    _check_files(data or [], agent_scores, out)
+    names = _names(signals)
+    if reviews:
+        people, stored = with_store(store, _reviewed, maker="vet --policy ...")
+        selection: str | None = people.selection
+        table = _records(data or [], reading, agent_scores, stored).table(names, judge, people=people)
+    elif data:
+        table, selection = _records(data, reading, agent_scores).table(names, judge), None
+    else:
+        raise InputError("give labelled judgments with --data DIR, or --reviews to learn from people's decisions")
     if share is not None:
         table = table.select(question_split(table.questions, share, seed) == 0)
     calibration = fit_calibration(table, pooled=pooled, seed=seed, folds=folds, selection=selection)
@@ -129,9 +136,6 @@ def show(
     reading: Reading = AS_THEY_ARE,
 ) -> None:
     """Show what a calibration is for, how good it is out of fold, and its guarantees; with --data, drift."""
-    from metajudge.calibration.files import load_calibration
-    from metajudge.cli.calibrate_report import drift_lines, show_json, show_lines
-
     calibration = load_calibration(file)
     if as_json:
         typer.echo(show_json(calibration))
@@ -139,11 +143,8 @@ def show(
         for line in show_lines(calibration):
             typer.echo(line)
     if data:
-        from metajudge.calibration.profiles import drift
-
-        table = _table(
-            data, calibration.identity.signals, None, agent_scores, reading, known=calibration.identity.judges
-        )
+        identity = calibration.identity
+        table = _records(data, reading, agent_scores).table(identity.signals, known=identity.judges)
         found = drift(calibration.profiles, calibration.categories, table.with_scales(calibration.scales))
         for line in drift_lines(found):
             typer.echo(line)
@@ -183,35 +184,26 @@ def threshold(
     labels and looking again spends confidence, so decide on their number beforehand (`plan`). Exit code 1: none can be
     guaranteed, and nothing is stored.
     """
-    import numpy as np
-
-    from metajudge.calibration.calibration import in_domain
-    from metajudge.calibration.files import load_calibration, save_calibration
-    from metajudge.calibration.guarantee import Guarantee, guaranteed_threshold
-    from metajudge.calibration.procedures import check_promise
-    from metajudge.report.files import check_apart, check_writable
-
     check_promise(target, delta)
-    check_writable(out or calibration)
-    check_apart([*data, *((agent_scores,) if agent_scores else ())], [out])
+    _check_files(data, agent_scores, out or calibration)
     fitted = load_calibration(calibration)
-    table = _table(data, fitted.identity.signals, judge, agent_scores, reading, known=fitted.identity.judges)
-    table = table.select(table.labelled)
-    table, approximate = _for_threshold(fitted, table, questions)
-    predicted = fitted.probabilities(table, allow_other)
-    covered = in_domain(predicted, approximate)
-    _say_left_out(predicted, covered)
-    table = table.select(covered)
+    table = _records(data, reading, agent_scores).table(fitted.identity.signals, judge, known=fitted.identity.judges)
+    only_new = None if questions is None else questions is Questions.new
+    rows = threshold_rows(fitted, table, only_new=only_new, allow_other=allow_other)
+    for note in rows.notes:
+        typer.echo(note, err=True)
+    labelled = set(rows.table.judges)
     found = guaranteed_threshold(
-        np.ma.getdata(predicted.probabilities)[covered],
-        table.correct,
-        table.questions,
+        rows.probabilities,
+        rows.table.correct,
+        rows.table.questions,
         target=target,
         delta=delta,
         unit=unit.value,
         seed=seed,
-        approximate=approximate,
-        judges=sorted(judge or ()) or _some_of(fitted.identity.judges, table.judges),
+        approximate=rows.approximate,
+        # The judges whose labels made the threshold, where they are not all: it promises nothing of the others.
+        judges=sorted(judge or (() if labelled >= set(fitted.identity.judges) else labelled)),
     )
     if not isinstance(found, Guarantee):
         typer.echo(found.meaning())
@@ -233,9 +225,6 @@ def plan(
     ] = 0.4,
 ) -> None:
     """Say how many labelled questions a guarantee will take, before any is labelled: the fit's and the threshold's."""
-    from metajudge.calibration.planning import plan as labels_for
-    from metajudge.calibration.planning import with_fit
-
     number = labels_for(target, delta, rate, coverage=coverage, power=power)
     total = with_fit(number, share)
     typer.echo(
@@ -254,21 +243,16 @@ def weights(
         Path, typer.Option("--agent-scores", help="Assessments with agents' scores (`vet --out`).", metavar="FILE")
     ],
     judge: JudgeOption = None,
-    seed: Annotated[int, typer.Option(help="Of the folds.", min=0)] = 0,
-    folds: Annotated[int, typer.Option(help="By question.", min=2)] = 5,
+    seed: ResamplingSeedOption = 0,
+    folds: FoldsOption = 5,
     out: Annotated[
         Path | None, typer.Option("--out", help="Write here instead of printing.", metavar="FILE.toml")
     ] = None,
     reading: Reading = AS_THEY_ARE,
 ) -> None:
     """Fit weights of a panel's agents by category, out of fold, and print them as TOML: a panel file to paste."""
-    from metajudge.calibration.weights import fit_weights, to_toml
-    from metajudge.report.files import check_apart, check_writable, write_text
-
-    if out is not None:
-        check_writable(out)
-        check_apart([*data, *((agent_scores,) if agent_scores else ())], [out])
-    table = _table(data, ["agents"], judge, agent_scores, reading)
+    _check_files(data, agent_scores, out)
+    table = _records(data, reading, agent_scores).table(["agents"], judge)
     models = dict(table.agent_scores.agents) if table.agent_scores is not None else None
     text = to_toml(fit_weights(table, seed=seed, folds=folds), models)
     if out is None:
@@ -286,176 +270,35 @@ def diagnose(
     judge: JudgeOption = None,
     agent_scores: AgentScoresOption = None,
     pooled: Annotated[bool | None, typer.Option("--pooled/--per-judge", help="As for `fit`.")] = None,
-    seed: Annotated[int, typer.Option(help="Of the folds.", min=0)] = 0,
+    seed: ResamplingSeedOption = 0,
     reading: Reading = AS_THEY_ARE,
 ) -> None:
     """Say how many independent judges the panel is worth, what unanimity is worth, and which signals matter."""
-    from metajudge.calibration.fit import check_fittable
-    from metajudge.cli.calibrate_report import diagnosis_lines
-
-    table = _table(data, _names(signals), judge, agent_scores, reading)
+    table = _records(data, reading, agent_scores).table(_names(signals), judge)
     rows = table.select(table.labelled)
     check_fittable(table, rows)
     for line in diagnosis_lines(rows, pooled=pooled, seed=seed):
         typer.echo(line)
 
 
-def _say_left_out(predicted: "Predictions", covered: "NDArray[np.bool_]") -> None:
-    """Names the judgments a threshold is not sought on, because its promise would not cover them.
-
-    Raises:
-        InputError: it would cover none.
-    """
-    from collections import Counter
-
-    from metajudge.calibration.domain import MEANINGS
-    from metajudge.errors import InputError
-
-    left = [marks for marks, kept in zip(predicted.marks, covered, strict=True) if not kept]
-    counts = Counter(mark for marks in left for mark in marks)
-    why = "; ".join(f"{count} {MEANINGS[mark].partition(':')[0]}" for mark, count in sorted(counts.items()))
-    if left and not covered.any():
-        raise InputError(
-            f"all {len(left)} labelled judgments lie outside the calibration's domain, where no guarantee holds: "
-            f"{why}. Give data like those it was fitted on, or fit one for these with `metajudge calibrate fit`"
-        )
-    if left:
-        typer.echo(f"{len(left)} judgments are left out, since no guarantee would cover them: {why}.", err=True)
-
-
-def _some_of(judges: "Sequence[str]", there: "Sequence[str]") -> list[str]:
-    """Those whose labels made the threshold, where they are not all: it promises nothing of the others."""
-    return [] if set(judges) <= set(there) else sorted(set(there))
-
-
 def _names(signals: str) -> list[str]:
     return [name.strip() for name in signals.split(",") if name.strip()]
 
 
-def _labelled_table(
-    data: list[Path],
-    signals: "Sequence[str]",
-    judges: list[str] | None,
-    scores: Path | None,
-    store: str | None,
-    reviews: bool,
-    reading: Reading,
-) -> "tuple[SignalTable, str | None]":
-    """The records with the labels they carry; or with people's decisions in their place, and how these came about."""
-    from metajudge.errors import InputError
-
-    if not reviews:
-        if not data:
-            raise InputError("give labelled judgments with --data DIR, or --reviews to learn from people's decisions")
-        return _table(data, signals, judges, scores, reading), None
-    said, kept = _reviewed(store_path(store))
-    by_id: dict[str, str] = {}
-    table = _table(data, signals, judges, scores, reading, records=None if data else kept, seen=by_id)
-    right = {name: said.right[content] for name, content in by_id.items() if content in said.right}
-    if not right:
-        raise InputError(
-            f"none of the {len(said.right)} judgments that people decided is among these records: give those that were "
-            "vetted with --data, or leave it out"
-        )
-    weights = {name: said.weights[content] for name, content in by_id.items() if content in said.weights}
-    return table.with_labels(right, weights), said.selection
+def _records(
+    data: list[Path], reading: Reading, agent_scores: Path | None, stored: Sequence[Judgment] = ()
+) -> LabelledRecords:
+    """The judgments to read; those of the store where no data are given."""
+    source = reading.open([str(path) for path in data]) if data else stored
+    return LabelledRecords(source, data, agent_scores, lambda notice: typer.echo(f"metajudge: {notice}", err=True))
 
 
-def _reviewed(path: StoreLocation) -> "tuple[ReviewLabels, list[Judgment]]":
+async def _reviewed(store: Store) -> tuple[ReviewLabels, list[Judgment]]:
     """People's labels and all judgments of a store."""
-    import time
-
-    from metajudge.cli.loop import run
-    from metajudge.errors import StoreError
-    from metajudge.feedback.labels import review_labels
-    from metajudge.store import open_store
-
-    if not path.exists():
-        raise StoreError(f"{path}: no such store; name it with --store, or make one with `metajudge vet --policy ...`")
-
-    async def main() -> "tuple[ReviewLabels, list[Judgment]]":
-        opened = await open_store(path)
-        try:
-            return await review_labels(opened, now=time.time()), await opened.judgments()
-        finally:
-            await opened.close()
-
-    return run(main())
+    return await review_labels(store, now=time.time()), await store.judgments()
 
 
-def _table(
-    data: list[Path],
-    signals: "Sequence[str]",
-    judges: list[str] | None,
-    scores: Path | None,
-    reading: Reading,
-    *,
-    records: "list[Judgment] | None" = None,
-    seen: dict[str, str] | None = None,
-    known: "Sequence[str] | None" = None,
-) -> "SignalTable":
-    """All records of an input as evidence, the judgments by some judges as rows; bad lines are said.
-
-    Without judges asked for, those of ``known`` are rows, of whom some must be there; None for every judge.
-    """
-    from metajudge.calibration.files import read_agent_scores
-    from metajudge.calibration.table import build_table
-    from metajudge.errors import InputError
-    from metajudge.readers import Reject
-    from metajudge.readers.rewards import find_reward_scores, read_reward_scores
-    from metajudge.types import Judgment as Record
-
-    source = reading.open([str(path) for path in data]) if records is None else None
-    rejects: list[Reject] = []
-
-    def readable() -> "Iterator[Judgment]":
-        for record in source.scan() if source is not None else records or ():
-            if isinstance(record, Record):
-                if seen is not None:
-                    seen[record.id] = record.digest
-                yield record
-            elif not rejects:
-                rejects.append(record)
-
-    wanted = judges or known
-    files = [found for path in data if (found := find_reward_scores(path)) is not None]
-    table = build_table(
-        readable(),
-        signals,
-        report=None if wanted is None else lambda judgment: judgment.judge in wanted,
-        rewards=[one for file in files for one in read_reward_scores(file)] if "rewards" in signals and files else None,
-        agent_scores=read_agent_scores(scores) if scores is not None and "agents" in signals else None,
-    )
-    if rejects and source is not None:
-        typer.echo(
-            f"{source.rejects} bad line{'s were' if source.rejects > 1 else ' was'} left out, the first at "
-            f"{rejects[0]}; `metajudge vet` writes them to a file.",
-            err=True,
-        )
-    for notice in source.notices if source is not None else ():
-        typer.echo(f"metajudge: {notice}", err=True)
-    missing = sorted(set(wanted or ()) - set(table.known_judges))
-    if missing and (judges or len(missing) == len(set(wanted or ()))):
-        there = ", ".join(table.known_judges[:20]) + (", ..." if len(table.known_judges) > 20 else "")
-        raise InputError(f"no judgment by {', '.join(map(repr, missing))}; the judges here are {there}")
-    return table
-
-
-def _for_threshold(
-    fitted: "Calibration", table: "SignalTable", questions: Questions | None
-) -> "tuple[SignalTable, bool]":
-    """The rows to seek a threshold on, and whether they were fitted on."""
-    from metajudge.errors import InputError
-
-    new = [question not in fitted.provenance.questions for question in table.questions]
-    if questions is Questions.new and not any(new):
-        raise InputError(
-            "every question was fitted on: give other data, fit with --share .5, or take --questions all and an "
-            "approximate threshold"
-        )
-    if questions is Questions.all or not any(new):
-        return table, not all(new)
-    if not all(new):
-        count = len({question for question, fresh in zip(table.questions, new, strict=True) if fresh})
-        typer.echo(f"Sought on the {count} of {len(set(table.questions))} questions that were not fitted on.", err=True)
-    return table.select(new), False
+def _check_files(data: list[Path], agent_scores: Path | None, out: Path | None) -> None:
+    if out is not None:
+        check_writable(out)
+    check_apart([*data, *((agent_scores,) if agent_scores else ())], [out])

@@ -1,18 +1,21 @@
 """``metajudge calibrate cascade``: curves for each stage and the band of doubt, from labelled scores."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from metajudge.calibration.agent_scores import AgentScores
+from metajudge.calibration.cascade import CascadePlan
+from metajudge.calibration.cascade_fit import plan_cascade
+from metajudge.calibration.cascade_scores import staged_scores
+from metajudge.calibration.files import read_assessments
 from metajudge.cli.inputs import AS_THEY_ARE, Reading, reads_judgments
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from metajudge.calibration.agent_scores import AgentScores
-    from metajudge.calibration.cascade import CascadePlan
-    from metajudge.types import Judgment
+from metajudge.cli.options import ResamplingSeedOption
+from metajudge.errors import InputError
+from metajudge.report.files import check_apart, check_writable, write_text
+from metajudge.types import Judgment
 
 
 @reads_judgments
@@ -38,7 +41,7 @@ def cascade(
     kept_given_up: Annotated[
         float, typer.Option(help="How large a share fewer than the last stage keeps may be kept.", min=0, max=1)
     ] = 0.0,
-    seed: Annotated[int, typer.Option(help="Of the folds.", min=0)] = 0,
+    seed: ResamplingSeedOption = 0,
     folds: Annotated[int, typer.Option(help="By question.", min=2)] = 5,
     reading: Reading = AS_THEY_ARE,
 ) -> None:
@@ -46,12 +49,6 @@ def cascade(
 
     Name the plan in a panel file: strategy = "cascade", and [cascade] plan = FILE.
     """
-    from metajudge.calibration.agent_scores import AgentScores
-    from metajudge.calibration.cascade_fit import plan_cascade
-    from metajudge.calibration.cascade_scores import staged_scores
-    from metajudge.calibration.files import read_assessments
-    from metajudge.report.files import check_apart, check_writable, write_text
-
     check_writable(out)
     check_apart([*data, agent_scores], [out])
     stages = [tuple(name.strip() for name in names.split(",") if name.strip()) for names in stage]
@@ -74,7 +71,7 @@ def cascade(
     typer.echo(f"Written: {out}")
 
 
-def plan_lines(plan: "CascadePlan") -> list[str]:
+def plan_lines(plan: CascadePlan) -> list[str]:
     """What a plan promises, in words."""
     found = plan.provenance
     assert found is not None
@@ -101,10 +98,8 @@ def _share(value: float | None) -> str:
     return "none to count" if value is None else f"{value:.4f}"
 
 
-def _labelled(paths: list[Path], reading: Reading) -> "dict[str, Judgment]":
+def _labelled(paths: list[Path], reading: Reading) -> dict[str, Judgment]:
     """Judgments with a label and a verdict that is no tie, by id."""
-    from metajudge.errors import InputError
-
     source = reading.open(list(map(str, paths)))
     found = {judgment.id: judgment for judgment in source if judgment.correct is not None}
     if not found:
@@ -112,7 +107,7 @@ def _labelled(paths: list[Path], reading: Reading) -> "dict[str, Judgment]":
     return found
 
 
-def _identity(scores: "AgentScores", stages: "Sequence[tuple[str, ...]]") -> dict[str, object]:
+def _identity(scores: AgentScores, stages: Sequence[tuple[str, ...]]) -> dict[str, object]:
     """What the plan is for: its agents, rubrics and prompts."""
     names = {name for stage in stages for name in stage}
     agents = {name: model for name, model in scores.agents.items() if name in names}

@@ -4,10 +4,17 @@ import contextlib
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
+import orjson
 import typer
 
+from metajudge.cases.panel import CasePanel
+from metajudge.cases.reading import read_cases
+from metajudge.cases.result import CaseResult
+from metajudge.cases.run import CaseTotals, Reviewing, judge_cases
+from metajudge.cases.webhook import Webhook
+from metajudge.cli.case_report import print_estimate, print_report
 from metajudge.cli.loop import run, say, stop_on_interrupt
 from metajudge.cli.options import (
     JsonOption,
@@ -18,6 +25,24 @@ from metajudge.cli.options import (
     rejects_path,
     store_path,
 )
+from metajudge.cli.sending import (
+    BudgetCallsOption,
+    BudgetFileOption,
+    BudgetTokensOption,
+    BudgetUsdOption,
+    budget_of,
+)
+from metajudge.decision import DEFAULT_CASE_POLICY, Policy, case_rubric, load_policy
+from metajudge.errors import ConfigurationError
+from metajudge.feedback.in_force import policy_in_force
+from metajudge.rubric.yaml_documents import looks_like_path
+from metajudge.runs.exit_codes import exit_code
+from metajudge.runs.loop import RunEnd, Stop
+from metajudge.runs.outputs import OrderedFile, write_lines
+from metajudge.runs.progress import Progress
+from metajudge.session import Session
+from metajudge.settings import Settings
+from metajudge.store import open_store
 from metajudge.types.location import StoreLocation
 
 STARTED = time.monotonic()
@@ -53,11 +78,14 @@ def case(
         ),
     ] = None,
     audit_share: Annotated[
-        float, typer.Option(help="Share of approved and rejected cases that people review as well, drawn at random.")
+        float, typer.Option(help="Fraction of approved and rejected cases sampled for human review.")
     ] = 0.0,
-    reviewers: Annotated[int, typer.Option(help="How many people are to decide each review.", min=1, max=20)] = 1,
-    concurrency: Annotated[int, typer.Option(help="Cases in work at most.", min=1)] = 16,
-    budget_usd: Annotated[float | None, typer.Option(help="Stop before spending more than this.")] = None,
+    reviewers: Annotated[int, typer.Option(help="People who decide each review.", min=1, max=20)] = 1,
+    concurrency: Annotated[int, typer.Option(help="Calls in flight at most.", min=1)] = 16,
+    budget_usd: BudgetUsdOption = None,
+    budget_calls: BudgetCallsOption = None,
+    budget_tokens: BudgetTokensOption = None,
+    budget_file: BudgetFileOption = None,
     seed: Annotated[int | None, typer.Option(help="Sent to models that take one, and recorded.")] = None,
     strict: StrictOption = False,
     as_json: JsonOption = False,
@@ -68,136 +96,83 @@ def case(
     """Judge cases: each stage on its criteria, weighted by the case's type; then the policy decides.
 
     What the policy sends to people waits in `metajudge review`. Replies are kept in the store, so the same command
-    again goes on where it stopped. With --json and without --out the results themselves are printed, too.
+    again continues where it stopped. With --json and without --out the results themselves are printed, too.
 
     Exit code 1 also says that the webhook could not be delivered.
     """
-    from metajudge.cases.panel import CasePanel
-    from metajudge.cases.reading import read_cases
-    from metajudge.cases.run import CaseSummary
-    from metajudge.cli.case_report import print_estimate, print_report
-    from metajudge.decision import DEFAULT_CASE_POLICY
-    from metajudge.errors import ConfigurationError
-    from metajudge.judging.run import write_lines
-    from metajudge.runs.exit_codes import exit_code
-
-    if not 0 <= audit_share <= 1:
-        raise ConfigurationError(f"the audited share must lie in 0..1, not {audit_share:g}; .05 audits one in twenty")
-    name = policy or DEFAULT_CASE_POLICY
-    opening = {"audit_share": audit_share, "seed": seed or 0, "reviewers": reviewers}
-    chosen, rubric = _policy(name, store_path(store))
-    panel = _judges(config, judge, seed)
-    sender = _webhook(webhook)
+    reviewing = Reviewing(audit_share, seed or 0, reviewers)
+    where = store_path(store)
+    chosen = _policy(policy or DEFAULT_CASE_POLICY, where)
+    rubric = case_rubric(chosen, Path(policy).parent if policy and looks_like_path(policy) else None)
+    panel = panel_from(config, judge, seed=seed)
+    if not panel.agents:
+        raise ConfigurationError("no judge: give --judge PROVIDER:MODEL, or a --config with agents")
+    hook = _webhook(webhook)
     found = read_cases(inputs, CasePanel((), chosen, rubric), limit)
     refuse_bad_lines(found.rejects, strict)
     if dry_run:
         print_estimate(panel, chosen, rubric, found, as_json)
         return
-    where = store_path(store)
-    summary = CaseSummary(cases=len(found.cases), bad_lines=len(found.rejects))
-    run(_run(panel, name, rubric, found.cases, where, out, summary, sender, concurrency, budget_usd, opening))
+    totals = CaseTotals(cases=len(found.cases), bad_lines=len(found.rejects))
+
+    async def judged(session: Session) -> None:
+        stop = Stop()
+        async with contextlib.AsyncExitStack() as stack:
+            await stack.enter_async_context(session)
+            stop_on_interrupt(stop, RunEnd.INTERRUPTED)
+            file = stack.enter_context(OrderedFile(out)) if out is not None else None
+            progress = stack.enter_context(Progress(totals, session.meter, len(found.cases)))
+
+            def on_result(index: int, result: CaseResult) -> None:
+                if file is not None:
+                    file.write(index, result.model_dump_json().encode() + b"\n")
+                progress.update()
+
+            await judge_cases(
+                session,
+                found.cases,
+                policy=chosen,
+                rubric=rubric,
+                reviewing=reviewing,
+                webhook=hook,
+                on_result=on_result,
+                totals=totals,
+                stop=stop,
+            )
+
+    with contextlib.closing(budget_of(budget_usd, budget_calls, budget_tokens, budget_file)) as budget:
+        run(
+            judged(
+                Session(panel=panel, store=where, command="case", notify=say, concurrency=concurrency, budget=budget)
+            )
+        )
     rejects = rejects_path(out, where)
     write_lines(rejects, (asdict(reject) for reject in found.rejects))
-    summary.store, summary.out = str(where), None if out is None else str(out)
-    summary.total_s = time.monotonic() - STARTED
+    totals.store, totals.out = str(where), None if out is None else str(out)
+    totals.total_s = time.monotonic() - STARTED
     if as_json:
-        import orjson
-
-        results = [] if out is not None else [result.model_dump(mode="json") for result in summary.results]
-        typer.echo(orjson.dumps({**summary.to_json(), **({"results": results} if out is None else {})}).decode())
+        results = {} if out else {"results": [result.model_dump(mode="json") for result in totals.results]}
+        typer.echo(orjson.dumps({**totals.to_json(), **results}).decode())
     else:
-        print_report(summary, found.rejects, rejects)
-    raise typer.Exit(exit_code(summary.counts, strict=strict))
+        print_report(totals, found.rejects, rejects)
+    raise typer.Exit(exit_code(totals.counts, strict=strict))
 
 
-def _policy(name: str, store: StoreLocation) -> tuple[Any, Any]:
+def _policy(name: str, where: StoreLocation) -> Policy:
     """A policy's file, or by name the version in force in the store, whether its file is still there or not."""
-    from metajudge.decision import case_rubric, load_policy
-    from metajudge.rubric.yaml_documents import looks_like_path
-
-    if looks_like_path(name) or not store.exists():
-        chosen = load_policy(name)
-    else:
-        chosen = run(_in_force(name, store))
-    folder = Path(name).parent if looks_like_path(name) else None
-    return chosen, case_rubric(chosen, folder)
+    return load_policy(name) if looks_like_path(name) or not where.exists() else run(_in_force(name, where))
 
 
-async def _in_force(name: str, path: StoreLocation) -> Any:
-    from metajudge.feedback.loop import FeedbackLoop
-    from metajudge.store import open_store
-
-    store = await open_store(path)
+async def _in_force(name: str, where: StoreLocation) -> Policy:
+    store = await open_store(where)
     try:
-        return await FeedbackLoop(store, clock=time.time).active(name)
+        return await policy_in_force(name, store)
     finally:
         await store.close()
 
 
-def _judges(config: Path | None, judges: list[str] | None, seed: int | None) -> Any:
-    """The judges as a panel of agents without rubric or role, each asked on its own."""
-    from metajudge.errors import ConfigurationError
-
-    panel = panel_from(config, judges, seed=seed)
-    if not panel.agents:
-        raise ConfigurationError("no judge: give --judge PROVIDER:MODEL, or a --config with agents")
-    discussion = type(panel.discussion)()
-    return panel.model_copy(update={"strategy": "rejudge", "routes": {}, "quorum": None, "discussion": discussion})
-
-
-def _webhook(url: str | None) -> Any:
+def _webhook(url: str | None) -> Webhook | None:
     if url is None:
         return None
-    from metajudge.cases.webhook import Webhook
-    from metajudge.settings import Settings
-
     settings = Settings.load()
     return Webhook.at(url, settings.webhook_secret, allow_private=settings.webhook_private)
-
-
-async def _run(
-    panel: Any,
-    policy_name: str,
-    rubric: Any,
-    cases: list[Any],
-    store: StoreLocation,
-    out: Path | None,
-    summary: Any,
-    sender: Any,
-    concurrency: int,
-    budget_usd: float | None,
-    opening: dict[str, Any],
-) -> None:
-    from metajudge.cases.delivery import send_all
-    from metajudge.cases.panel import CasePanel
-    from metajudge.cases.run import case_judges, judge_cases
-    from metajudge.decision import check_rubric
-    from metajudge.judging.run import JudgmentFile
-    from metajudge.runs.loop import RunEnd, Stop
-    from metajudge.runs.progress import Progress
-    from metajudge.vetting.engine import Engine
-
-    stop = Stop()
-    engine = Engine(
-        panel=panel, store=store, command="case", notify=say, concurrency=concurrency, budget_usd=budget_usd
-    )
-    async with contextlib.AsyncExitStack() as stack:
-        await stack.enter_async_context(engine)
-        stop_on_interrupt(stop, RunEnd.INTERRUPTED)
-        policy = await engine.policy_in_force(policy_name)
-        check_rubric(policy, rubric)
-        file = stack.enter_context(JudgmentFile(out)) if out is not None else None
-        progress = stack.enter_context(Progress(summary, engine, len(cases)))
-        await judge_cases(
-            engine,
-            CasePanel(case_judges(engine), policy, rubric),
-            cases,
-            file=file,
-            summary=summary,
-            workers=concurrency,
-            progress=progress.update,
-            stop=stop,
-            opening=opening,
-        )
-        if sender is not None:
-            summary.webhook = await send_all(sender, summary.results, engine.store, say)

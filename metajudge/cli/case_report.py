@@ -2,25 +2,24 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import typer
 from rich.console import Console
 
+from metajudge.cases.estimate import estimate_cases
 from metajudge.cases.reading import CaseInput
 from metajudge.cases.result import CaseResult, StageResult
-from metajudge.cases.run import CaseSummary
+from metajudge.cases.run import CaseTotals
+from metajudge.cli.estimates import print_estimate as print_it
 from metajudge.decision import Policy
 from metajudge.panels.config import PanelConfig
 from metajudge.readers.lines import Reject
 from metajudge.rubric import Rubric
-from metajudge.runs.loop import RunEnd
 
 MOST_SHOWN = 20
 """Cases printed one by one; the file or the store holds all."""
 
 
-def print_report(summary: CaseSummary, rejects: Sequence[Reject], where: Path) -> None:
+def print_report(summary: CaseTotals, rejects: Sequence[Reject], where: Path) -> None:
     """Prints each case's stages and decision, then the run's counts."""
     console = Console(highlight=False)
     for result in summary.results[:MOST_SHOWN]:
@@ -28,7 +27,7 @@ def print_report(summary: CaseSummary, rejects: Sequence[Reject], where: Path) -
             console.print(line, soft_wrap=True, markup=False)
     if len(summary.results) > MOST_SHOWN:
         console.print(f"... and {len(summary.results) - MOST_SHOWN} more cases", markup=False)
-    for line in (*_counts(summary), *_bad(rejects, where), _took(summary), *_next(summary)):
+    for line in (*_counts(summary), *_bad(rejects, where), _took(summary), *filter(None, [summary.end.next_step])):
         console.print(line, soft_wrap=True, markup=False)
 
 
@@ -39,7 +38,7 @@ def _case_lines(result: CaseResult) -> list[str]:
     missing = [quote for stage in result.stages for one in stage.criteria.values() for quote in one.evidence]
     absent = sum(not quote.in_output for quote in missing)
     if absent:
-        lines.append(f"  {absent} of {len(missing)} quotes given as evidence do not stand in the stage's output.")
+        lines.append(f"  {absent} of {len(missing)} quotes given as evidence do not occur in the stage's output.")
     return lines
 
 
@@ -53,9 +52,9 @@ def _stage_line(stage: StageResult) -> str:
     return f"{stage.name}: {stage.weighted_score:.2f}{sure} ({scores})"
 
 
-def _counts(summary: CaseSummary) -> list[str]:
+def _counts(summary: CaseTotals) -> list[str]:
     said = ", ".join(f"{count} {action}" for action, count in sorted(summary.actions.items())) or "none"
-    lines = [f"Decided {summary.judgments} of {counted_cases(summary.cases)}: {said}."]
+    lines = [f"Decided {summary.decided} of {counted_cases(summary.cases)}: {said}."]
     if summary.gated:
         lines.append(f"{summary.gated} of them ended at the gate.")
     if summary.reviews:
@@ -75,7 +74,7 @@ def _bad(rejects: Sequence[Reject], where: Path) -> list[str]:
     return [f"{counted_cases(len(rejects))} could not be judged, with reasons in {where}; the first: {rejects[0]}"]
 
 
-def _took(summary: CaseSummary) -> str:
+def _took(summary: CaseTotals) -> str:
     cost = f"${summary.known_cost_usd:.4f}"
     if summary.cost_usd is None:
         cost = f"at least {cost}, a price or the usage is unknown"
@@ -86,32 +85,11 @@ def _took(summary: CaseSummary) -> str:
     )
 
 
-def _next(summary: CaseSummary) -> list[str]:
-    if summary.end is RunEnd.INTERRUPTED:
-        return ["Interrupted. Give the same command again to go on from here."]
-    if summary.end is RunEnd.BUDGET:
-        return ["The budget is reached. Give the same command with a larger --budget-usd to go on from here."]
-    return []
-
-
 def print_estimate(panel: PanelConfig, policy: Policy, rubric: Rubric, found: CaseInput, as_json: bool) -> None:
     """Prints what a run would take."""
-    import orjson
-
-    from metajudge.runs.estimate import estimate_cases
-
     estimate = estimate_cases(panel, policy, rubric, found.cases)
-    if as_json:
-        data: dict[str, Any] = {"cases": len(found.cases), **estimate.to_json()}
-        typer.echo(orjson.dumps(data).decode())
-        return
-    cost = "unknown" if estimate.cost_usd is None else f"${estimate.cost_usd:.4f}"
-    typer.echo(
-        f"Dry run, nothing sent: {counted_cases(len(found.cases))}, at most {estimate.calls} calls, about "
-        f"{estimate.input_tokens:,} input and {estimate.output_tokens:,} output tokens, cost {cost}"
-    )
-    if estimate.unpriced:
-        typer.echo(f"No price is known for {', '.join(estimate.unpriced)}: give a price in a panel file.")
+    work = f"{counted_cases(len(found.cases))}, at most {estimate.calls} calls"
+    print_it(estimate, work, as_json, {"cases": len(found.cases)})
 
 
 def counted_cases(count: int) -> str:

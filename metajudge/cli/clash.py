@@ -1,15 +1,40 @@
 """``metajudge clash``: candidates answer, a blind panel ranks the answers, the rankings are counted."""
 
+import contextlib
+import gc
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from metajudge.cli.loop import run
-from metajudge.cli.options import ConfigOption, StoreOption, StrictOption, refuse_bad_lines, store_path
-from metajudge.types.location import StoreLocation
+from metajudge.clashes.estimate import estimate_clash
+from metajudge.clashes.files import Asked, open_asked, write_judgments
+from metajudge.clashes.record import ClashRecord
+from metajudge.clashes.run import ClashResult, ClashTotals
+from metajudge.clashes.run import clash as hold_clash
+from metajudge.clashes.setup import ClashSettings, repeat_numbers
+from metajudge.cli.clash_report import print_clash, report_of, summary_json
+from metajudge.cli.estimates import print_estimate
+from metajudge.cli.loop import run, say, stop_on_interrupt
+from metajudge.cli.options import ConfigOption, StoreOption, StrictOption, panel_from, refuse_bad_lines, store_path
+from metajudge.cli.sending import (
+    BudgetCallsOption,
+    BudgetFileOption,
+    BudgetTokensOption,
+    BudgetUsdOption,
+    budget_of,
+)
+from metajudge.errors import ConfigurationError
+from metajudge.report.document import Table
+from metajudge.report.files import check_apart, check_report_path, check_writable, write_report, write_text
+from metajudge.runs.loop import RunEnd, Stop
+from metajudge.runs.progress import Progress
+from metajudge.session import Session
 
 STARTED = time.monotonic()
 SPEC = "[NAME=]PROVIDER:MODEL[@BASE_URL]"
@@ -97,7 +122,10 @@ def clash(
     ] = None,
     store: StoreOption = None,
     concurrency: Annotated[int, typer.Option(help="Calls in flight at most.", min=1)] = 64,
-    budget_usd: Annotated[float | None, typer.Option(help="Stop before spending more than this.")] = None,
+    budget_usd: BudgetUsdOption = None,
+    budget_calls: BudgetCallsOption = None,
+    budget_tokens: BudgetTokensOption = None,
+    budget_file: BudgetFileOption = None,
     strict: StrictOption = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Estimate calls, tokens and dollars; send nothing.")
@@ -111,15 +139,13 @@ def clash(
 
     Exit code 1: some verdict, candidate or judge is missing.
     """
-    from metajudge.clashes.files import check_outputs, open_questions
-    from metajudge.cli.clash_setup import Settings
-    from metajudge.report.files import check_apart
-
     given = responses is Responses.GIVEN
-    settings = Settings(
+    if cycles > 1 and not regenerate:
+        raise ConfigurationError("--cycles differ by their answers: add --regenerate, or use --repeats")
+    if regenerate and given:
+        raise ConfigurationError("--regenerate makes answers anew, --responses given takes them as they are")
+    settings = ClashSettings(
         candidates=tuple(candidate or ()),
-        judges=tuple(judge or ()),
-        config=config,
         criteria_model=criteria_model,
         given=given,
         observers=observers,
@@ -129,10 +155,9 @@ def clash(
         quorum=quorum,
         repeats=repeats,
         cycles=cycles,
-        regenerate=regenerate,
         ties=ties,
         with_reference=with_reference,
-        hide_names=not keep_names,
+        hide_identities=not keep_names,
         temperature=temperature,
         max_tokens=max_tokens,
         criteria_temperature=criteria_temperature,
@@ -141,95 +166,99 @@ def clash(
         attempts=attempts,
     )
     settings.check()
-    check_outputs(json_out, judgments, report or [], out)
-    questions = open_questions(prompt, given=given, limit=limit)
-    refuse_bad_lines(questions.rejects, strict)
-    check_apart(
-        [prompt] if questions.from_file else [],
-        [out, judgments, None if str(json_out) == "-" else json_out, *(report or [])],
-    )
+    panel = panel_from(config, judge)
+    if not panel.agents:
+        raise ConfigurationError("no judge: give --judge PROVIDER:MODEL, or a --config with agents")
+    outputs = _Outputs(out, judgments, json_out, tuple(report or ()))
+    outputs.check()
+    asked = open_asked(prompt, given=given, limit=limit)
+    refuse_bad_lines(asked.rejects, strict)
+    check_apart([prompt] if asked.from_file else [], outputs.paths)
     if dry_run:
-        _print_estimate(settings, questions)
+        estimate = estimate_clash(settings, panel, settings.items(asked.items))
+        work = f"{len(asked.items)} prompts, {estimate.judgments} evaluations, at most {estimate.calls} calls"
+        print_estimate(estimate, work, as_json=False)
         return
-    if questions.from_file and out is None:
+    if asked.from_file and out is None:
         raise typer.BadParameter("a file of prompts needs --out FILE: every attempt is kept there", param_hint="--out")
-    code = run(
-        _run(settings, questions, store_path(store), out, judgments, json_out, report or [], concurrency, budget_usd)
-    )
-    raise typer.Exit(code)
+    with contextlib.closing(budget_of(budget_usd, budget_calls, budget_tokens, budget_file)) as budget:
+        session = Session(
+            panel=panel, store=store_path(store), command="clash", notify=say, concurrency=concurrency, budget=budget
+        )
+        found = run(_run(session, settings, asked, out))
+    found.totals.total_s = time.monotonic() - STARTED
+    outputs.write(found, asked)
+    raise typer.Exit(found.totals.exit_code)
 
 
-def _print_estimate(settings: Any, questions: Any) -> None:
-    from metajudge.clashes.estimate import estimate_clash
-
-    estimate = estimate_clash(settings, questions.items)
-    cost = "unknown" if estimate.cost_usd is None else f"${estimate.cost_usd:.4f}"
-    typer.echo(
-        f"Dry run, nothing sent: {len(questions.items)} prompts, {estimate.judgments} evaluations, at most "
-        f"{estimate.calls} calls, about {estimate.input_tokens:,} input and {estimate.output_tokens:,} output tokens, "
-        f"cost {cost}"
-    )
-    if estimate.unpriced:
-        typer.echo(f"No price is known for {', '.join(estimate.unpriced)}: judges may have one in a panel file.")
-
-
-async def _run(
-    settings: Any,
-    questions: Any,
-    store: StoreLocation,
-    out: Path | None,
-    judgments: Path | None,
-    json_out: Path | None,
-    reports: list[Path],
-    concurrency: int,
-    budget_usd: float | None,
-) -> int:
-    from metajudge.cli.clash_run import ClashSummary, hold
-    from metajudge.runs.exit_codes import exit_code
-
-    summary = ClashSummary(bad_lines=len(questions.rejects))
-    records = await hold(
-        settings, questions, summary, store=store, out=out, concurrency=concurrency, budget_usd=budget_usd
-    )
-    summary.total_s = time.monotonic() - STARTED
-    _write(records, summary, questions, out, judgments, json_out, reports)
-    return exit_code(summary.counts)
+async def _run(session: Session, settings: ClashSettings, asked: Asked, out: Path | None) -> ClashResult:
+    stop = Stop()
+    totals = ClashTotals(bad_lines=len(asked.rejects))
+    total = len(asked.items) * settings.cycles * len(repeat_numbers(settings.repeats))
+    async with session:
+        stop_on_interrupt(stop, RunEnd.INTERRUPTED)
+        session.connect()
+        gc.freeze()  # what is imported by now never dies, and need not be walked over while calls are in flight
+        try:
+            with Progress(totals, session.meter, total) as progress:
+                return await hold_clash(
+                    session,
+                    asked.items,
+                    settings,
+                    out=out,
+                    totals=totals,
+                    stop=stop,
+                    on_record=lambda _record, _reused: progress.update(),
+                )
+        finally:
+            gc.unfreeze()
 
 
-def _write(
-    records: Any,
-    summary: Any,
-    questions: Any,
-    out: Path | None,
-    judgments: Path | None,
-    json_out: Path | None,
-    reports: list[Path],
-) -> None:
-    from metajudge.clashes.files import write_judgments
-    from metajudge.cli.clash_report import print_clash, report_of, summary_json
-    from metajudge.report.files import write_report, write_text
+@dataclass(frozen=True, slots=True)
+class _Outputs:
+    """The files a run writes."""
 
-    cycles, table = _cycle_figures(records)
-    if judgments is not None:
-        summary.judgments_written = write_judgments(judgments, records)
-    for reject in questions.rejects[:5]:
-        typer.echo(f"metajudge: {reject}", err=True)
-    if json_out is not None and str(json_out) == "-":
-        typer.echo(summary_json(records, summary, cycles), nl=False)
-    else:
-        if json_out is not None:
-            write_text(json_out, summary_json(records, summary, cycles))
-        print_clash(records, summary, out=out, judgments=judgments, cycles=table)
-    for path in reports:
-        write_report(report_of(records, summary), path)
+    out: Path | None
+    judgments: Path | None
+    json_out: Path | None
+    reports: tuple[Path, ...]
+
+    @property
+    def paths(self) -> list[Path]:
+        """All of them."""
+        json_file = None if str(self.json_out) == "-" else self.json_out
+        return [one for one in (self.out, self.judgments, json_file, *self.reports) if one is not None]
+
+    def check(self) -> None:
+        """Refuses what cannot be written before any work is done."""
+        for path in self.paths:
+            if path in self.reports:
+                check_report_path(path)
+            else:
+                check_writable(path)
+
+    def write(self, found: ClashResult, asked: Asked) -> None:
+        """Writes the files and prints the result."""
+        records, totals = found.records, found.totals
+        figures, table = _cycle_figures(records)
+        if self.judgments is not None:
+            totals.judgments_written = write_judgments(self.judgments, records)
+        for reject in asked.rejects[:5]:
+            typer.echo(f"metajudge: {reject}", err=True)
+        if str(self.json_out) == "-":
+            typer.echo(summary_json(records, totals, figures), nl=False)
+        else:
+            if self.json_out is not None:
+                write_text(self.json_out, summary_json(records, totals, figures))
+            print_clash(records, totals, out=self.out, judgments=self.judgments, cycles=table)
+        for path in self.reports:
+            write_report(report_of(records, totals), path)
 
 
-def _cycle_figures(records: Any) -> tuple[dict[str, Any], Any]:
+def _cycle_figures(records: Sequence[ClashRecord]) -> tuple[dict[str, object], Table | None]:
     """What several cycles show of the winners' stability, as data and as a table; nothing for one cycle."""
     if len({record.cycle for record in records}) < 2:
         return {}, None
-    from importlib import import_module
-
     # Mapped into the package from another folder, which type checkers cannot follow.
     figures = import_module("metajudge.benchmarks.reliability.cycles").cycle_figures(records)
     table = import_module("metajudge.benchmarks.reliability.report").figure_table("Over cycles", figures)

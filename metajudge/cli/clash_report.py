@@ -8,12 +8,11 @@ import orjson
 import typer
 
 from metajudge.clashes.record import ClashRecord, JudgeVote
+from metajudge.clashes.run import ClashTotals
 from metajudge.clashes.standings import Average, CandidateStanding, standings
-from metajudge.cli.clash_run import ClashSummary
 from metajudge.judging.blinding_report import HiddenName, LeftName
 from metajudge.report import Absent, Cell, Column, Report, ScatterChart, ScatterPoint, Section, Table
 from metajudge.report.text import table_to_text
-from metajudge.runs.loop import RunEnd
 from metajudge.types import Ranking
 
 PARETO = {"front": "on the front", "dominated": "dominated", "not_comparable": "not comparable"}
@@ -27,7 +26,7 @@ QUALITY = (
 
 def print_clash(
     records: Sequence[ClashRecord],
-    summary: ClashSummary,
+    totals: ClashTotals,
     *,
     out: Path | None,
     judgments: Path | None,
@@ -38,21 +37,21 @@ def print_clash(
         for line in verdict_lines(records[0]):
             typer.echo(line)
     else:
-        for line in _overview(summary):
+        for line in _overview(totals):
             typer.echo(line)
     for block in (standings_table(records), *([_criteria_table(records[0])] if len(records) == 1 else []), cycles):
         if block is not None:
             typer.echo("")
             typer.echo(table_to_text(block))
     typer.echo("")
-    for line in (*_problems(summary), _took(summary), *_next(summary, out, judgments)):
+    for line in (*_problems(totals), _took(totals), *_next(totals, out, judgments)):
         typer.echo(line)
 
 
-def summary_json(records: Sequence[ClashRecord], summary: ClashSummary, cycles: Mapping[str, Any]) -> str:
+def summary_json(records: Sequence[ClashRecord], totals: ClashTotals, cycles: Mapping[str, Any]) -> str:
     """Summary, standings, stability over cycles and verdicts as JSON; the whole records are in ``--out``."""
     data = {
-        "summary": summary.to_json(),
+        "summary": totals.to_json(),
         "standings": standings(records),
         **({"cycles": dict(cycles)} if cycles else {}),
         "evaluations": [record.model_dump(mode="json") for record in records],
@@ -154,78 +153,76 @@ def _criteria_table(record: ClashRecord) -> Table | None:
     return Table(caption="Mean scores, 1 to 5, of the judges that count", columns=columns, rows=tuple(rows))
 
 
-def _overview(summary: ClashSummary) -> list[str]:
+def _overview(totals: ClashTotals) -> list[str]:
     return [
-        f"{summary.evaluations} evaluations of {summary.prompts} prompts: {summary.decided} with a winner "
-        f"({summary.unanimous} unanimous), {summary.tied} ties, {summary.no_verdict} without a verdict, "
-        f"{summary.errors} without an answer; {summary.escalated} to escalate."
+        f"{totals.evaluations} evaluations of {totals.prompts} prompts: {totals.decided} with a winner "
+        f"({totals.unanimous} unanimous), {totals.tied} ties, {totals.no_verdict} without a verdict, "
+        f"{totals.errors} without an answer; {totals.escalated} to escalate."
     ]
 
 
-def _problems(summary: ClashSummary) -> list[str]:
-    lines = [summary.blinding.sentence(), *_position(summary)]
-    if summary.fallbacks:
-        lines.append(f"{summary.fallbacks} evaluations have the generic criteria: those named could not be used.")
-    if summary.failures:
-        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(summary.failures.items()))
+def _problems(totals: ClashTotals) -> list[str]:
+    lines = [totals.blinding.sentence(), *_position(totals)]
+    if totals.fallbacks:
+        lines.append(f"{totals.fallbacks} evaluations have the generic criteria: those named could not be used.")
+    if totals.failures:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(totals.failures.items()))
         lines.append(
-            f"{summary.incomplete} evaluations are incomplete ({kinds}). "
+            f"{totals.incomplete} evaluations are incomplete ({kinds}). "
             "The same command asks again whoever could not be asked."
         )
-    if summary.bad_lines:
-        lines.append(f"{summary.bad_lines} lines are no prompts and were left out.")
+    if totals.bad_lines:
+        lines.append(f"{totals.bad_lines} lines are no prompts and were left out.")
     return lines
 
 
-def _position(summary: ClashSummary) -> list[str]:
+def _position(totals: ClashTotals) -> list[str]:
     """Judges whose votes follow the order shown."""
-    return [f"Careful: {one.sentence()}." for one in summary.first_shown if one.reported]
+    return [f"Careful: {one.sentence()}." for one in totals.first_shown if one.reported]
 
 
-def _took(summary: ClashSummary) -> str:
-    cost = f"${summary.known_cost_usd:.4f}"
-    if summary.cost_usd is None:
+def _took(totals: ClashTotals) -> str:
+    cost = f"${totals.known_cost_usd:.4f}"
+    if totals.cost_usd is None:
         cost = f"at least {cost}, a price or the usage is unknown"
-    earlier = f" ({summary.reused} evaluations from an earlier run)" if summary.reused else ""
-    return f"{summary.calls} calls{earlier}, {cost}, {summary.total_s:.1f} s."
+    earlier = f" ({totals.reused} evaluations from an earlier run)" if totals.reused else ""
+    return f"{totals.calls} calls{earlier}, {cost}, {totals.total_s:.1f} s."
 
 
-def _next(summary: ClashSummary, out: Path | None, judgments: Path | None) -> list[str]:
+def _next(totals: ClashTotals, out: Path | None, judgments: Path | None) -> list[str]:
     lines = []
-    if summary.end is RunEnd.INTERRUPTED:
-        lines.append("Interrupted. Give the same command again to go on from here.")
-    if summary.end is RunEnd.BUDGET:
-        lines.append("The budget is reached. Give the same command with a larger --budget-usd to go on from here.")
+    if totals.end.next_step is not None:
+        lines.append(totals.end.next_step)
     if out is not None:
         lines.append(f"Records: {out}")
     if judgments is not None:
-        lines.append(f"{summary.judgments_written} rankings: metajudge vet {judgments} --agent PROVIDER:MODEL")
+        lines.append(f"{totals.judgments_written} rankings: metajudge vet {judgments} --agent PROVIDER:MODEL")
     return lines
 
 
-def report_of(records: Sequence[ClashRecord], summary: ClashSummary) -> Report:
+def report_of(records: Sequence[ClashRecord], totals: ClashTotals) -> Report:
     """The standings with their plot, and every verdict."""
     found = standings(records)
     blocks = [block for block in (standings_table(records), *_scatters(found)) if block is not None]
     verdicts = tuple(verdict_lines(record)[0] for record in records[:200])
     sections = [Section(title="Quality, cost and latency", blocks=tuple(blocks))]
     sections.append(Section(title="Verdicts", paragraphs=verdicts or ("None.",)))
-    sections += [_blinding_section(records, summary), _position_section(summary)]
+    sections += [_blinding_section(records, totals), _position_section(totals)]
     first = records[0] if records else None
     return Report(
         title="Clash",
-        summary=(*_overview(summary), *_problems(summary)),
+        summary=(*_overview(totals), *_problems(totals)),
         sections=tuple(sections),
         provenance={
             "seed": "" if first is None else str(first.seed),
             "panel": "" if first is None else ", ".join(first.panel),
             "metajudge": "" if first is None else first.metajudge_version,
-            "run": summary.run_id or "",
+            "run": totals.run_id or "",
         },
     )
 
 
-def _blinding_section(records: Sequence[ClashRecord], summary: ClashSummary) -> Section:
+def _blinding_section(records: Sequence[ClashRecord], totals: ClashTotals) -> Section:
     """What was hidden in whose answer, and what was left standing."""
     columns = tuple(Column(title=title) for title in ("evaluation", "answer", "place", "text", "what"))
     rows: list[tuple[Cell, ...]] = []
@@ -241,13 +238,13 @@ def _blinding_section(records: Sequence[ClashRecord], summary: ClashSummary) -> 
     more = (f"{len(rows) - MOST_NAMES} more are in the records.",) if len(rows) > MOST_NAMES else ()
     table = Table(caption="Names in the answers", columns=columns, rows=tuple(rows[:MOST_NAMES]), notes=more)
     return Section(
-        title="Blinding", paragraphs=(summary.blinding.sentence() or "None.",), blocks=(table,) if rows else ()
+        title="Blinding", paragraphs=(totals.blinding.sentence() or "None.",), blocks=(table,) if rows else ()
     )
 
 
-def _position_section(summary: ClashSummary) -> Section:
+def _position_section(totals: ClashTotals) -> Section:
     """Each judge's lean to the answer shown first."""
-    sentences = tuple(f"{one.sentence()}." for one in summary.first_shown)
+    sentences = tuple(f"{one.sentence()}." for one in totals.first_shown)
     return Section(title="Order shown", paragraphs=sentences or ("No judge gave a ranking with one best answer.",))
 
 

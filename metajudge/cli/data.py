@@ -2,7 +2,7 @@
 
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -27,8 +27,8 @@ def fetch(
 
     The whole download is checked before the folder appears: there is either all of it or nothing. Needs git.
     """
-    catalogue: Any = import_module("metajudge.benchmarks.catalogue")
-    fetching: Any = import_module("metajudge.benchmarks.fetch")
+    catalogue = import_module("metajudge.benchmarks.catalogue")
+    fetching = import_module("metajudge.benchmarks.fetch")
     card = catalogue.benchmark_named(name).card
     count = fetching.fetch(card, out, source=source, timeout_s=timeout_s)
     typer.echo(f"{out}: {count} files of {card.title} at commit {card.commit}, every object checked.")

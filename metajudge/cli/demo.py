@@ -2,14 +2,12 @@
 
 import sys
 import textwrap
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterator
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from metajudge.vetting.demo import Demonstration, Share, Vetted
+from metajudge.vetting.demo import Demonstration, Share, Vetted, demonstrate, save_sample
 
 WIDTH = 80
 BAR = 20
@@ -21,8 +19,6 @@ def demo(
     ] = None,
 ) -> None:
     """Show what vetting does: 96 recorded judgments, vetted by free evidence. No key, no network, nothing written."""
-    from metajudge.vetting.demo import demonstrate, save_sample
-
     if save is not None:
         save_sample(save)
     for line in _lines(demonstrate(), _blocks(), save):
@@ -38,7 +34,7 @@ def _blocks() -> str:
     return "█░"
 
 
-def _lines(found: "Demonstration", blocks: str, saved: str | None) -> "Iterator[str]":
+def _lines(found: Demonstration, blocks: str, saved: str | None) -> Iterator[str]:
     yield f"{found.judgments} recorded judgments of {found.judges} fictional judges: which can be trusted?"
     yield "Free evidence alone: no model asked, no key, no network."
     yield ""
@@ -56,7 +52,7 @@ def _lines(found: "Demonstration", blocks: str, saved: str | None) -> "Iterator[
     yield from _next(saved)
 
 
-def _bar(name: str, share: "Share", blocks: str) -> str:
+def _bar(name: str, share: Share, blocks: str) -> str:
     filled = round(BAR * share.precision)
     bar = blocks[0] * filled + blocks[1] * (BAR - filled)
     low, high = 100 * share.low, 100 * share.high
@@ -64,7 +60,7 @@ def _bar(name: str, share: "Share", blocks: str) -> str:
     return f"  {name:<12}  {counts:<14}  {100 * share.precision:4.1f} %  {bar}  {low:.1f} to {high:.1f}"
 
 
-def _example(name: str, one: "Vetted") -> "Iterator[str]":
+def _example(name: str, one: Vetted) -> Iterator[str]:
     judgment = one.judgment
     outcome = "right" if one.right else "wrong"
     yield f"{name:<10} {judgment.id}: {judgment.verdict}, score {one.score:.1f} of 5, by the label {outcome}"
@@ -72,7 +68,7 @@ def _example(name: str, one: "Vetted") -> "Iterator[str]":
     yield _indented("Why: " + "; ".join(one.because) + ".")
 
 
-def _fooled(wrong: "tuple[Vetted, ...]") -> "Iterator[str]":
+def _fooled(wrong: tuple[Vetted, ...]) -> Iterator[str]:
     questions = ", ".join(sorted({one.judgment.item.id for one in wrong}))
     judges = len({one.judgment.judge for one in wrong})
     yield f"{'Fooled us':<10} {questions}: {len(wrong)} verdicts kept although wrong"
@@ -82,7 +78,7 @@ def _fooled(wrong: "tuple[Vetted, ...]") -> "Iterator[str]":
     )
 
 
-def _next(saved: str | None) -> "Iterator[str]":
+def _next(saved: str | None) -> Iterator[str]:
     name = saved or "sample.jsonl"
     if saved is None:
         yield "Next: take the sample as a file, see how a file is read, ask what a model costs"

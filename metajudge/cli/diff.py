@@ -1,12 +1,15 @@
 """``metajudge diff``: what does another panel, rubric or threshold change, judgment by judgment?"""
 
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from metajudge.cli.inputs import AS_THEY_ARE, Reading, reads_judgments
-from metajudge.cli.options import JsonOption, StoreOption, store_path
+from metajudge.cli.loop import run
+from metajudge.cli.options import JsonOption, ResamplingSeedOption, StoreOption, echo_json, store_path
+from metajudge.vetting.comparison import Comparison, Difference, Side, compare
+from metajudge.vetting.recorded_sides import load_side
 
 SHOWN = 10
 _RUN_HELP = "A run's id, a store's file, or a file of `vet --out`."
@@ -21,7 +24,7 @@ def diff(
         typer.Option(help="Judgments with labels, for files of assessments, which hold none. Repeatable."),
     ] = None,
     store: StoreOption = None,
-    seed: Annotated[int, typer.Option(help="Of the resampling.")] = 0,
+    seed: ResamplingSeedOption = 0,
     as_json: JsonOption = False,
     reading: Reading = AS_THEY_ARE,
 ) -> None:
@@ -30,13 +33,10 @@ def diff(
     Differences are second minus first, with a 95 % interval from resampled items; where every item has one judgment,
     McNemar's exact test says whether the share kept differs. Exit codes: 0 compared, 2 nothing to compare.
     """
-    from metajudge.cli.diff_sides import labelled_judgments, load_side
-    from metajudge.cli.loop import run
-    from metajudge.vetting.comparison import compare
+    where = store_path(store)
+    known = {judgment.id: judgment for judgment in reading.open(labels)} if labels else {}
 
-    where, known = store_path(store), labelled_judgments(labels or [], reading)
-
-    async def both() -> tuple[Any, Any]:  # one after the other: they may be in one store
+    async def both() -> tuple[Side, Side]:  # one after the other: they may be in one store
         return await load_side(first, where, known), await load_side(second, where, known)
 
     one, other = run(both())
@@ -48,17 +48,15 @@ def diff(
             typer.echo(line)
 
 
-def _print_json(one: Any, other: Any, found: Any) -> None:
-    import orjson
-
+def _print_json(one: Side, other: Side, found: Comparison) -> None:
     differences = ("kept", "score", "precision")
     data = {name: value for name, value in asdict(found).items() if name not in differences}
     data |= {name: getattr(found, name).to_json() for name in differences}
     data = {"first": one.name, "second": other.name, **data, "notes": [*one.notes, *other.notes]}
-    typer.echo(orjson.dumps(data).decode())
+    echo_json(data)
 
 
-def _lines(one: Any, other: Any, found: Any) -> list[str]:
+def _lines(one: Side, other: Side, found: Comparison) -> list[str]:
     changed = len(found.gained) + len(found.lost)
     lines = [
         f"{found.paired} judgments in both {one.name} and {other.name}",
@@ -80,24 +78,24 @@ def _lines(one: Any, other: Any, found: Any) -> list[str]:
     return lines + [f"Note: {note}" for note in (*one.notes, *other.notes)]
 
 
-def _left_out(found: Any) -> list[str]:
-    told = [
+def _left_out(found: Comparison) -> list[str]:
+    counts = [
         (found.undecided[0], "have no decision in the first"),
         (found.undecided[1], "have no decision in the second"),
         (found.only_first, "are in the first alone"),
         (found.only_second, "are in the second alone"),
         (found.changed_content, "share an id but not their content"),
     ]
-    return [f"  not compared: {count} {why}" for count, why in told if count]
+    return [f"  not compared: {count} {why}" for count, why in counts if count]
 
 
-def _shares(found: Any, *, percent: bool) -> str:
-    if found.value is None:
+def _shares(found: Difference, *, percent: bool) -> str:
+    if found.value is None or found.first is None or found.second is None:
         return f"not compared: {found.why_absent}"
     scale, digits, unit = (100, 1, " %") if percent else (1, 3, "")
     shown = [f"{scale * value:.{digits}f}{unit}" for value in (found.first, found.second)]
     text = f"{shown[0]} -> {shown[1]}, difference {scale * found.value:+.{digits}f}"
-    if found.low is None:
+    if found.low is None or found.high is None:
         return f"{text} (n = {found.n}; {found.why_absent})"
     interval = f"95 % interval {scale * found.low:+.{digits}f} to {scale * found.high:+.{digits}f}"
     test = "" if found.p_value is None else f", McNemar p = {found.p_value:.3g}"

@@ -1,4 +1,4 @@
-"""``metajudge doctor``: is everything there that a run needs?"""
+"""``metajudge doctor``: prints the checks of what a run needs."""
 
 import time
 from pathlib import Path
@@ -6,36 +6,33 @@ from typing import Annotated
 
 import typer
 
-from metajudge.cli.options import JsonOption, StoreOption, store_path
+from metajudge.cli.loop import run
+from metajudge.cli.options import JsonOption, StoreOption, echo_json, store_path
+from metajudge.errors import MetajudgeError
 from metajudge.runs.exit_codes import ExitCode
+from metajudge.settings import Settings
+from metajudge.vetting import readiness as checks
 
 MARKS = {"ok": "ok", "note": "--", "warning": "!!", "error": "XX"}
 
 
 def doctor(
     config: Annotated[
-        Path | None, typer.Option("--config", help="Panel file (TOML) to look at, too.", metavar="FILE")
+        Path | None, typer.Option("--config", help="Panel file (TOML) to check, too.", metavar="FILE")
     ] = None,
     store: StoreOption = None,
     online: Annotated[bool, typer.Option("--online", help="Also reach the endpoints; sends no key.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Look at what a run needs: packages, keys, store, panel file, local models, clock and disk.
+    """Check what a run needs: packages, keys, store, panel file, disk, local models and clock.
 
     Exit code 1 where something is wrong (XX); !! is worth knowing. Keys are never printed. Whether a
     model answers, and at what price, is what `metajudge check` asks.
     """
-    import orjson
-
-    from metajudge.cli import doctor_checks as checks
-    from metajudge.cli.loop import run
-    from metajudge.errors import MetajudgeError
-    from metajudge.settings import Settings
-
     now = time.time()
     found = [*checks.check_python(), *checks.check_extras(), *checks.check_clock(now)]
-    panel, said = checks.load_panel(config)
-    found += said
+    panel, of_panel = checks.load_panel(config)
+    found += of_panel
     try:
         settings = Settings.load()
         where = store_path(store)
@@ -48,9 +45,9 @@ def doctor(
             found += checks.check_online(settings, panel, now)
     wrong = any(check.state == "error" for check in found)
     if as_json:
-        data = [{"name": check.name, "state": check.state, "said": check.said} for check in found]
-        typer.echo(orjson.dumps({"ok": not wrong, "checks": data}).decode())
+        data = [{"name": check.name, "state": check.state, "said": check.finding} for check in found]
+        echo_json({"ok": not wrong, "checks": data})
     else:
         for check in found:
-            typer.echo(f"{MARKS[check.state]}  {check.name:<12}  {check.said}")
+            typer.echo(f"{MARKS[check.state]}  {check.name:<12}  {check.finding}")
     raise typer.Exit(ExitCode.INCOMPLETE if wrong else ExitCode.DONE)

@@ -1,12 +1,15 @@
 """``metajudge export``: preference datasets from vetted verdicts, and their check."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from metajudge.cli.export_run import ExportSource, request_of, run_export
 from metajudge.cli.inputs import AS_THEY_ARE, Reading, reads_judgments
-from metajudge.cli.options import JsonOption
+from metajudge.cli.options import JsonOption, StoreOption, echo_json
+from metajudge.errors import ConfigurationError
+from metajudge.preferences import check as check_folder
 from metajudge.runs.exit_codes import ExitCode
 
 app = typer.Typer(
@@ -24,10 +27,7 @@ def preferences(
     layout: Annotated[
         str, typer.Option("--format", help="trl, trl-conversational, ultrafeedback, kto, jsonl or parquet.")
     ] = "trl",
-    store: Annotated[
-        str | None,
-        typer.Option(help="Store: a file or postgresql://...; default METAJUDGE_STORE, else ./metajudge.duckdb."),
-    ] = None,
+    store: StoreOption = None,
     run: Annotated[
         list[str] | None, typer.Option(help="Only what this run vetted (with a store). Repeatable.", metavar="ID")
     ] = None,
@@ -133,8 +133,6 @@ def preferences(
     appears whole or not at all. Exit code 2 also where there is nothing to export; after an interruption (130) the same
     command goes on.
     """
-    from metajudge.cli.export_run import run_export
-
     asked = {
         "kind": kind,
         "format": layout,
@@ -165,14 +163,8 @@ def preferences(
         "shard_rows": shard_rows,
         "seed": seed,
     }
-    source = {
-        "store": store,
-        "assessments": assessments,
-        "judgments": judgments,
-        "calibration": calibration,
-        "decontaminate": decontaminate or (),
-    }
-    raise typer.Exit(run_export(out, asked, source, reading, as_json))
+    source = ExportSource(store, assessments, judgments or [], calibration, decontaminate or [])
+    raise typer.Exit(run_export(out, request_of(asked), source, reading, as_json))
 
 
 @app.command("check")
@@ -188,13 +180,9 @@ def check(
 
     Exit code 1: there are faults, and each is named.
     """
-    import orjson
-
-    from metajudge.preferences import check as check_folder
-
     report = check_folder(folder, near_threshold=near_threshold)
     if as_json:
-        typer.echo(orjson.dumps(report.to_json(), option=orjson.OPT_INDENT_2).decode())
+        echo_json(report.to_json(), indent=True)
         raise typer.Exit(ExitCode.INCOMPLETE if report.faults else ExitCode.DONE)
     for fault in report.faults:
         typer.echo(f"FAULT {fault}")
@@ -211,14 +199,12 @@ def check(
 
 def selection_of(
     accepted: bool, min_probability: float | None, guarantee: str | None, keep_all: bool
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The selection asked for; at most one of the flags is given.
 
     Raises:
         ConfigurationError: two of them are.
     """
-    from metajudge.errors import ConfigurationError
-
     given = {
         "--accepted": accepted,
         "--min-probability": min_probability is not None,
@@ -246,8 +232,6 @@ def numbers(text: str, option: str, example: str) -> tuple[float, ...]:
     Raises:
         ConfigurationError: something else.
     """
-    from metajudge.errors import ConfigurationError
-
     try:
         return tuple(float(part) for part in text.split(","))
     except ValueError:

@@ -4,16 +4,17 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import orjson
+import duckdb
 import typer
 from pydantic import ValidationError
 
 from metajudge.cli.inputs import Reading
-from metajudge.cli.options import store_path
+from metajudge.cli.options import echo_json, store_path
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.preferences import ExportRequest, ExportResult, export
 from metajudge.report.files import check_apart
@@ -23,39 +24,67 @@ LIVE_EVERY_S = 0.2
 PLAIN_EVERY_S = 5.0
 
 
-def run_export(out: Path, asked: Mapping[str, Any], source: Mapping[str, Any], reading: Reading, as_json: bool) -> int:
-    """Runs the export and prints what came of it; returns the exit code."""
-    request = _request(asked)
-    chosen = dict(source)
-    if chosen["assessments"] is None and not chosen["judgments"]:
-        chosen["store"] = store_path(chosen["store"])
-    elif chosen["store"] is not None:
-        raise InputError("--store and --assessments exclude each other: name one source")
-    chosen["judgments"] = chosen["judgments"] or None
-    files = [*(chosen["judgments"] or ()), *(chosen["decontaminate"] or ())]
-    check_apart([*files, *([chosen["assessments"]] if chosen["assessments"] else [])], [out])
-    if reading.mapping is not None and chosen["judgments"]:
-        reading.open(chosen["judgments"])  # which keeps the mapping
-    with StageBar() as bar:
-        result = export(out, request, watch=bar.begin, mapping=reading.mapping, prefix_ids=reading.prefix_ids, **chosen)
-    unreadable = result.stats["read"]["unreadable_lines"]
-    if as_json:
-        data = {"out": str(out), "rows": result.rows, "resumed": result.resumed, **result.stats}
-        typer.echo(orjson.dumps(data).decode())
-    else:
-        _print(out, result)
-    return exit_code(RunCounts(bad_lines=unreadable), strict=reading.strict)
+@dataclass(frozen=True, slots=True)
+class ExportSource:
+    """What is exported: a store, or a file of assessments with the judgments they were made from.
+
+    Attributes:
+        calibration: a file whose guaranteed threshold is taken.
+        decontaminate: benchmarks whose items are removed.
+    """
+
+    store: str | None
+    assessments: Path | None
+    judgments: list[str]
+    calibration: Path | None
+    decontaminate: list[Path]
 
 
-def _request(asked: Mapping[str, Any]) -> ExportRequest:
+def request_of(asked: Mapping[str, object]) -> ExportRequest:
+    """The request that the options make.
+
+    Raises:
+        ConfigurationError: an option that makes no sense, named.
+    """
     try:
         return ExportRequest.model_validate(asked)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        said = first["msg"].removeprefix("Value error, ")
+        why = first["msg"].removeprefix("Value error, ")
         raise ConfigurationError(
-            f"{_option(first['loc'])}: {said[0].lower()}{said[1:]}, not {first['input']!r}"
+            f"{_option(first['loc'])}: {why[0].lower()}{why[1:]}, not {first['input']!r}"
         ) from None
+
+
+def run_export(out: Path, request: ExportRequest, source: ExportSource, reading: Reading, as_json: bool) -> int:
+    """Runs the export and prints its result; returns the exit code."""
+    from_files = source.assessments is not None or bool(source.judgments)
+    if from_files and source.store is not None:
+        raise InputError("--store and --assessments exclude each other: name one source")
+    check_apart(
+        [*source.judgments, *source.decontaminate, *([source.assessments] if source.assessments else [])], [out]
+    )
+    if reading.mapping is not None and source.judgments:
+        reading.open(source.judgments)  # which keeps the mapping
+    with StageBar() as bar:
+        result = export(
+            out,
+            request,
+            store=None if from_files else store_path(source.store),
+            assessments=source.assessments,
+            judgments=source.judgments or None,
+            calibration=source.calibration,
+            decontaminate=source.decontaminate,
+            watch=bar.begin,
+            mapping=reading.mapping,
+            prefix_ids=reading.prefix_ids,
+        )
+    unreadable = result.stats["read"]["unreadable_lines"]
+    if as_json:
+        echo_json({"out": str(out), "rows": result.rows, "resumed": result.resumed, **result.stats})
+    else:
+        _print(out, result)
+    return exit_code(RunCounts(bad_lines=unreadable), strict=reading.strict)
 
 
 _OPTIONS = {"judges": "judge", "categories": "category", "decisions": "decision", "runs": "run", "panels": "panel"}
@@ -85,7 +114,7 @@ def _print(out: Path, result: ExportResult) -> None:
     _print_notes(result)
 
 
-def _print_decisions(stats: Mapping[str, Any]) -> None:
+def _print_decisions(stats: dict[str, Any]) -> None:
     """Who kept and dropped what, where people or a policy decided anything."""
     decided = stats["decisions"]
     if decided["ignored"]:
@@ -142,7 +171,7 @@ class StageBar:
 
     def __init__(self) -> None:
         self._name, self._number, self._count = "read", 0, 7
-        self._connection: Any = None
+        self._connection: duckdb.DuckDBPyConnection | None = None
         self._started = time.monotonic()
         self._over = threading.Event()
         self._live = sys.stderr.isatty()
@@ -157,16 +186,18 @@ class StageBar:
     ) -> None:
         self._over.set()
         self._thread.join()
+        self._connection = None
         if self._live:
             print("\r\033[K", end="", file=sys.stderr)  # noqa: T201
 
-    def begin(self, name: str, number: int, count: int, connection: Any) -> None:
+    def begin(self, name: str, number: int, count: int, connection: duckdb.DuckDBPyConnection) -> None:
         """A stage begins."""
         self._name, self._number, self._count, self._connection = name, number, count, connection
 
     def _run(self) -> None:
         while not self._over.wait(LIVE_EVERY_S if self._live else PLAIN_EVERY_S):
-            self.line()
+            text = f"\r\033[K{self.line()}" if self._live else f"metajudge: {self.line()}\n"
+            print(text, end="", file=sys.stderr, flush=True)  # noqa: T201
 
     def line(self) -> str:
         """The state in one line."""

@@ -2,22 +2,36 @@
 
 import time
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 import typer
 
-from metajudge.cli.options import JsonOption, StoreOption, store_path
+from metajudge.cli.feedback_report import (
+    disagreement_rows,
+    print_advice,
+    print_backtest,
+    print_disagreements,
+    print_history,
+    print_proposals,
+    print_report,
+    print_snapshots,
+)
+from metajudge.cli.options import JsonOption, ResamplingSeedOption, StoreOption, echo_json
+from metajudge.cli.stored import with_store
+from metajudge.feedback.advice import Advice
+from metajudge.feedback.cases import Direction
+from metajudge.feedback.loop import FeedbackLoop, Report
+from metajudge.feedback.proposals import Activation, Proposal
 from metajudge.runs.exit_codes import ExitCode
 
 T = TypeVar("T")
 
 app = typer.Typer(
-    help="Hold a policy against people's decisions, and propose a better one; nothing changes by itself.",
+    help="Compare a policy with people's decisions, propose a better one; a person activates it.",
     no_args_is_help=True,
 )
 
 PolicyOption = Annotated[str, typer.Option("--policy", help="The policy's name.", metavar="NAME")]
-SeedOption = Annotated[int, typer.Option(help="Of folds and resampling.")]
 ProposalArgument = Annotated[str, typer.Argument(metavar="PROPOSAL")]
 
 
@@ -25,52 +39,43 @@ ProposalArgument = Annotated[str, typer.Argument(metavar="PROPOSAL")]
 def report(
     policy: PolicyOption = "verdict",
     save: Annotated[bool, typer.Option("--save", help="Keep a snapshot in the store.")] = False,
-    seed: SeedOption = 0,
+    seed: ResamplingSeedOption = 0,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Metrics against people's decisions, with intervals: accuracy, false approvals and rejections, reviews."""
 
-    async def main(loop: Any) -> Any:
+    async def main(loop: FeedbackLoop) -> Report:
         if save:
             await loop.snapshot(policy)
         return await loop.report(policy)
 
     found = _with_loop(store, seed, main)
     if as_json:
-        _print_json(found.to_json())
+        echo_json(found.to_json())
     else:
-        from metajudge.cli.feedback_report import print_report
-
         print_report(found)
 
 
 @app.command()
 def disagreements(
     policy: PolicyOption = "verdict",
-    direction: Annotated[
-        str | None, typer.Option(help="too_lenient, too_strict or needless_review; default: all.", metavar="WAY")
-    ] = None,
+    direction: Annotated[Direction | None, typer.Option(help="Only disagreements of this direction.")] = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the cases in which people and the policy disagree, with people's reasons.
+    """List the cases in which people and the policy disagree.
 
-    too_lenient: approved, and held wrong; too_strict: rejected, and held right; needless_review: nothing to change.
+    too_lenient: approved, and wrong by people; too_strict: rejected, and right by people; needless_review: nothing to
+    change.
     """
-    from metajudge.cli.feedback_report import disagreement_rows, print_disagreements
-    from metajudge.errors import InputError
-    from metajudge.feedback.cases import Direction
-
-    if direction is not None and direction not in list(Direction):
-        raise InputError(f"no such direction {direction!r}: {', '.join(Direction)}")
-
-    async def main(loop: Any) -> Any:
-        return await loop.disagreements(policy)
-
-    found = {way: cases for way, cases in _with_loop(store, 0, main).items() if direction in (None, way)}
+    found = {
+        way: cases
+        for way, cases in _with_loop(store, 0, lambda loop: loop.disagreements(policy)).items()
+        if direction in (None, way)
+    }
     if as_json:
-        _print_json(disagreement_rows(found))
+        echo_json(disagreement_rows(found))
     else:
         print_disagreements(found)
 
@@ -82,16 +87,10 @@ def snapshots(
     as_json: JsonOption = False,
 ) -> None:
     """List the reports kept with `report --save`, oldest first; --json has them whole."""
-
-    async def main(loop: Any) -> Any:
-        return await loop.snapshots(policy)
-
-    found = _with_loop(store, 0, main)
+    found = _with_loop(store, 0, lambda loop: loop.snapshots(policy))
     if as_json:
-        _print_json([{"entry_id": one.entry_id, "recorded_at": one.recorded_at, **one.payload} for one in found])
+        echo_json([{"entry_id": one.entry_id, "recorded_at": one.recorded_at, **one.payload} for one in found])
     else:
-        from metajudge.cli.feedback_report import print_snapshots
-
         print_snapshots(found)
 
 
@@ -101,7 +100,7 @@ def propose(
     every: Annotated[
         int | None, typer.Option(help="Only when so many disagreements have come since the last time.", min=1)
     ] = None,
-    seed: SeedOption = 0,
+    seed: ResamplingSeedOption = 0,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -110,7 +109,7 @@ def propose(
     Exit code 1: no change is better, or it is not time yet.
     """
 
-    async def main(loop: Any) -> Any:
+    async def main(loop: FeedbackLoop) -> tuple[list[Proposal], list[Advice]] | None:
         if every is not None and not await loop.due(policy, every):
             return None
         return await loop.propose(policy), await loop.advice(policy)
@@ -121,10 +120,8 @@ def propose(
         raise typer.Exit(ExitCode.INCOMPLETE)
     proposals, advice = found
     if as_json:
-        _print_json([one.model_dump(mode="json") for one in proposals])
+        echo_json([one.model_dump(mode="json") for one in proposals])
     else:
-        from metajudge.cli.feedback_report import print_advice, print_proposals
-
         print_proposals(proposals)
         print_advice(advice)
     raise typer.Exit(ExitCode.DONE if any(one.status == "proposed" for one in proposals) else ExitCode.INCOMPLETE)
@@ -132,19 +129,13 @@ def propose(
 
 @app.command()
 def backtest(
-    proposal: ProposalArgument, seed: SeedOption = 0, store: StoreOption = None, as_json: JsonOption = False
+    proposal: ProposalArgument, seed: ResamplingSeedOption = 0, store: StoreOption = None, as_json: JsonOption = False
 ) -> None:
     """Test a proposal anew on all cases decided by now. Exit code 1: it is not better."""
-
-    async def main(loop: Any) -> Any:
-        return await loop.backtest(proposal)
-
-    found = _with_loop(store, seed, main)
+    found = _with_loop(store, seed, lambda loop: loop.backtest(proposal))
     if as_json:
-        _print_json(found.model_dump(mode="json"))
+        echo_json(found.model_dump(mode="json"))
     else:
-        from metajudge.cli.feedback_report import print_backtest
-
         print_backtest(found)
     raise typer.Exit(ExitCode.DONE if found.better else ExitCode.INCOMPLETE)
 
@@ -157,11 +148,7 @@ def activate(
     store: StoreOption = None,
 ) -> None:
     """Put a proposal's policy in force; what was decided before keeps the version it was decided with."""
-
-    async def main(loop: Any) -> Any:
-        return await loop.activate(proposal, by=by, reason=reason)
-
-    found = _with_loop(store, 0, main)
+    found = _with_loop(store, 0, lambda loop: loop.activate(proposal, by=by, reason=reason))
     typer.echo(f"{found.name}: version {found.digest[:12]} is in force, put there by {found.by}.")
 
 
@@ -173,44 +160,22 @@ def history(
 ) -> None:
     """List proposals and activations, each with its evidence."""
 
-    async def main(loop: Any) -> Any:
+    async def main(loop: FeedbackLoop) -> tuple[list[Proposal], list[Activation]]:
         return await loop.proposals(policy), await loop.activations(policy)
 
     proposals, activations = _with_loop(store, 0, main)
     if as_json:
-        _print_json(
+        echo_json(
             {
                 "proposals": [one.model_dump(mode="json") for one in proposals],
                 "activations": [one.model_dump(mode="json") for one in activations],
             }
         )
     else:
-        from metajudge.cli.feedback_report import print_history
-
         print_history(proposals, activations)
 
 
-def _print_json(data: Any) -> None:
-    import orjson
-
-    typer.echo(orjson.dumps(data).decode())
-
-
-def _with_loop(store: str | None, seed: int, main: Callable[[Any], Awaitable[T]]) -> T:
-    from metajudge.cli.loop import run
-    from metajudge.errors import StoreError
-    from metajudge.feedback.loop import FeedbackLoop
-    from metajudge.store import open_store
-
-    path = store_path(store)
-    if not path.exists():
-        raise StoreError(f"{path}: no such store; name it with --store, or make one with `metajudge vet --policy ...`")
-
-    async def opened() -> T:
-        found = await open_store(path)
-        try:
-            return await main(FeedbackLoop(found, clock=time.time, seed=seed))
-        finally:
-            await found.close()
-
-    return run(opened())
+def _with_loop(store: str | None, seed: int, use: Callable[[FeedbackLoop], Awaitable[T]]) -> T:
+    return with_store(
+        store, lambda opened: use(FeedbackLoop(opened, clock=time.time, seed=seed)), maker="vet --policy ..."
+    )

@@ -1,15 +1,16 @@
 """``metajudge inspect``: what is this file, and how would its records be read?"""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from metajudge.cli.inputs import MapOption, MapValuesOption, PrefixIdsOption, mapping_of
-from metajudge.cli.options import JsonOption
+from metajudge.cli.inspect_report import print_report, to_json
+from metajudge.cli.options import JsonOption, echo_json
+from metajudge.errors import InputError
+from metajudge.readers.inspection import Inspection, inspect_input
+from metajudge.readers.saved_maps import save_map
 from metajudge.runs.exit_codes import RunCounts, exit_code
-
-if TYPE_CHECKING:
-    from metajudge.readers.inspection import Inspection
 
 
 def inspect(
@@ -29,22 +30,17 @@ def inspect(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Say which format a file has, guess which column is what, show some records as they would be read, and count.
+    """Say which format a file has and which column is what; show some records as they would be read, and count.
 
     No model is asked; only --save keeps anything. Exit code 1: the file cannot be read as judgments before something is
     said (see the problems); with --strict also where single records cannot be read.
     """
-    from metajudge.cli.inspect_report import print_report, to_json
-    from metajudge.readers.inspection import inspect_input
-
     given = [*(maps or ()), *([f"judge:={judge}"] if judge else [])]
     mapping = mapping_of(given, values)
     found = [inspect_input(name, mapping, records=records, prefix_ids=prefix_ids) for name in inputs]
     if as_json:
-        import orjson
-
-        data: Any = [to_json(one) for one in found]
-        typer.echo(orjson.dumps(data[0] if len(data) == 1 else data, option=orjson.OPT_INDENT_2).decode())
+        data = [to_json(one) for one in found]
+        echo_json(data[0] if len(data) == 1 else data, indent=True)
     else:
         for number, one in enumerate(found):
             if number:
@@ -57,10 +53,7 @@ def inspect(
     raise typer.Exit(exit_code(counts, strict=strict))
 
 
-def _saved(one: "Inspection") -> str:
-    from metajudge.errors import InputError
-    from metajudge.readers.saved_maps import save_map
-
+def _saved(one: Inspection) -> str:
     if one.mapping is None:
         return f"metajudge: {one.name} needs no mapping; nothing is kept for it"
     if one.judgments is None:

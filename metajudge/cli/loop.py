@@ -11,16 +11,9 @@ from typing import Any, TypeVar
 
 from metajudge.cli.boundary import leave_at_once
 from metajudge.concurrency import YOUNG_OBJECTS
-from metajudge.runs.loop import RunEnd
+from metajudge.runs.loop import RunEnd, Stop
 
 T = TypeVar("T")
-
-HOW_TO_GO_ON = {
-    RunEnd.INTERRUPTED: "Interrupted. Give the same command again to go on from here.",
-    RunEnd.PENDING: "Batches are with their provider. Give the same command again to collect them and go on.",
-    RunEnd.BUDGET: "The budget is reached. Give the same command with a larger budget to go on from here.",
-}
-"""What is printed where a run stopped before its end."""
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -36,10 +29,10 @@ class _Interrupts:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.stop: Callable[[], None] | None = None
         self._loop = loop
-        self._task: asyncio.Task[Any] | None = None
+        self._task: asyncio.Task[object] | None = None
         self._heard = False
 
-    def watch(self, task: asyncio.Task[Any]) -> None:
+    def watch(self, task: asyncio.Task[object]) -> None:
         """Handles signals from here on; ``task`` is cancelled where the command has said nothing else."""
         self._task = task
         if threading.current_thread() is threading.main_thread():
@@ -86,6 +79,17 @@ def run(main: Coroutine[Any, Any, T]) -> T:
                 signal.signal(name, handler)
 
 
+def run_stoppable(main: Callable[[Stop], Coroutine[Any, Any, T]]) -> T:
+    """Runs a coroutine that the first Ctrl-C asks to stop, instead of cancelling it; see :func:`run`."""
+    stop = Stop()
+
+    async def stoppable() -> T:
+        stop_on_interrupt(stop, RunEnd.INTERRUPTED)
+        return await main(stop)
+
+    return run(stoppable())
+
+
 async def _watched(main: Coroutine[Any, Any, T], interrupts: _Interrupts) -> T:
     task = asyncio.current_task()
     assert task is not None
@@ -107,7 +111,7 @@ def say(sentence: str) -> None:
     print(f"metajudge: note: {sentence}", file=sys.stderr)  # noqa: T201
 
 
-def stop_on_interrupt(stop: Any, end: Any) -> None:
+def stop_on_interrupt(stop: Stop, end: RunEnd) -> None:
     """The first Ctrl-C lets calls in flight finish; the second one ends the process at once."""
 
     def stopping() -> None:

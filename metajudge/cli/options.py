@@ -1,18 +1,24 @@
-"""Options that several commands share, and the panel they make together."""
+"""Options that several commands share, how a command takes a group of them, and the panel they make together."""
 
+import functools
+import inspect
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import orjson
 import typer
 
 from metajudge.cli.boundary import keeps_state_in
+from metajudge.errors import BadLineError
 from metajudge.panels.config import PanelConfig, load_panel_file, with_flags
+from metajudge.settings import Settings
 from metajudge.types.location import StoreLocation, store_location
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from metajudge.readers.lines import Reject
+
+Command = Callable[..., None]
 
 AGENT_HELP = "A meta-judge: [NAME=]PROVIDER:MODEL[@BASE_URL], e.g. openai:gpt-4o-mini. Repeat for a panel."
 
@@ -36,6 +42,42 @@ StrictOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+RubricOption = Annotated[str | None, typer.Option(help="short, long, binary, baseline or a YAML file.")]
+ConcurrencyOption = Annotated[int, typer.Option(help="Calls in flight at most.", min=1)]
+SeedOption = Annotated[int | None, typer.Option(help="Sent to models that take one, and recorded.")]
+ResamplingSeedOption = Annotated[int, typer.Option("--seed", help="Seed of folds, splits and resampling.", min=0)]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Estimate calls, tokens and dollars; send nothing.")]
+
+
+def takes(argument: str, group: type) -> Callable[[Command], Command]:
+    """Gives a command the fields of a dataclass as options; it receives them as one argument.
+
+    Args:
+        argument: of the command; its value is an instance of ``group``.
+        group: a dataclass whose fields have types that typer reads, and defaults.
+    """
+    fields = inspect.signature(group).parameters
+
+    def with_options(command: Command) -> Command:
+        signature = inspect.signature(command, eval_str=True)
+        own = [one for name, one in signature.parameters.items() if name != argument]
+        added = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in fields.values()]
+
+        @functools.wraps(command)
+        def grouped(**given: object) -> None:
+            options = {name: given.pop(name) for name in fields}
+            command(**given, **{argument: group(**options)})
+
+        grouped.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
+        grouped.__annotations__ = {one.name: one.annotation for one in (*own, *added)}
+        return grouped
+
+    return with_options
+
+
+def echo_json(data: object, *, indent: bool = False) -> None:
+    """Prints plain data as one JSON document."""
+    typer.echo(orjson.dumps(data, option=orjson.OPT_INDENT_2 if indent else None).decode())
 
 
 def panel_from(
@@ -48,8 +90,9 @@ def panel_from(
     seed: int | None = None,
     early_exit: bool | None = None,
     families: str | None = None,
+    prompt_version: int | None = None,
 ) -> PanelConfig:
-    """The panel file, if any, with the flags laid over it."""
+    """The panel of the file, if any, changed by the flags that are given."""
     base = PanelConfig() if config is None else load_panel_file(config)
     return with_flags(
         base,
@@ -60,18 +103,17 @@ def panel_from(
         seed=seed,
         early_exit=early_exit,
         families=families,
+        prompt_version=prompt_version,
     )
 
 
-def refuse_bad_lines(rejects: "Sequence[Reject]", strict: bool) -> None:
+def refuse_bad_lines(rejects: Sequence["Reject"], strict: bool) -> None:
     """Under ``--strict`` ends a command at a line that could not be read.
 
     Raises:
         BadLineError: naming the first one and how many there are.
     """
     if strict and rejects:
-        from metajudge.errors import BadLineError
-
         more = f" (the first of {len(rejects)} bad lines)" if len(rejects) > 1 else ""
         raise BadLineError(f"{rejects[0]}{more}")
 
@@ -84,8 +126,6 @@ def rejects_path(out: Path | None, store: StoreLocation) -> Path:
 
 def store_path(given: str | Path | None) -> StoreLocation:
     """The store to use: as given, else from the environment, else ``metajudge.duckdb`` here."""
-    from metajudge.settings import Settings
-
     where = store_location(given) if given is not None else Settings.load().store
     keeps_state_in(where)
     return where

@@ -1,23 +1,48 @@
 """``metajudge peers``: models judge each other's answers, and what their rankings say together."""
 
 import contextlib
+import time
+from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from metajudge.cli.estimates import print_estimate
 from metajudge.cli.loop import run, say, stop_on_interrupt
 from metajudge.cli.options import (
+    ConcurrencyOption,
     ConfigOption,
+    DryRunOption,
     StoreOption,
     StrictOption,
     panel_from,
     refuse_bad_lines,
     store_path,
 )
-from metajudge.types.location import StoreLocation
+from metajudge.cli.peers_report import print_findings, report_of, summary_lines
+from metajudge.cli.sending import (
+    BudgetCallsOption,
+    BudgetFileOption,
+    BudgetTokensOption,
+    BudgetUsdOption,
+    budget_of,
+)
+from metajudge.installation import __version__
+from metajudge.peers import Ballot, HumanRanking, Options, analyse, read_ballots, read_human_rankings
+from metajudge.peers.estimate import estimate_peers
+from metajudge.peers.run import PeersResult, PeersTotals, run_peers
+from metajudge.readers.lines import Reject
+from metajudge.readers.questions import Questions, read_questions
+from metajudge.report.files import check_apart, check_report_path, check_writable, write_report, write_text
+from metajudge.runs.exit_codes import RunCounts, exit_code
+from metajudge.runs.loop import RunEnd, Stop
+from metajudge.runs.progress import Progress
+from metajudge.session import Session
+
+STARTED = time.monotonic()
 
 
 class IncludeSelf(StrEnum):
@@ -72,8 +97,11 @@ def peers(
     ] = True,
     limit: Annotated[int | None, typer.Option(help="Only the first N questions.", min=1)] = None,
     store: StoreOption = None,
-    concurrency: Annotated[int, typer.Option(help="Calls in flight at most.", min=1)] = 64,
-    budget_usd: Annotated[float | None, typer.Option(help="Stop before spending more than this.")] = None,
+    concurrency: ConcurrencyOption = 64,
+    budget_usd: BudgetUsdOption = None,
+    budget_calls: BudgetCallsOption = None,
+    budget_tokens: BudgetTokensOption = None,
+    budget_file: BudgetFileOption = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Append every attempt to this file (JSONL); needed with --questions.", metavar="BALLOTS"),
@@ -84,9 +112,7 @@ def peers(
         typer.Option(help="Write a report: .html, .md or .json by its name. Repeatable.", metavar="OUT.html"),
     ] = None,
     strict: StrictOption = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Estimate calls, tokens and dollars; send nothing.")
-    ] = False,
+    dry_run: DryRunOption = False,
 ) -> None:
     """Rank models by their own judgment: each answers every question, and ranks all answers without knowing whose.
 
@@ -96,8 +122,6 @@ def peers(
 
     Exit code 1: an answer or a ballot is missing.
     """
-    from metajudge.peers import Options, read_human_rankings
-
     _check_outputs(json_out, report or [], out, [questions, rankings, config])
     options = Options(
         rule=rule,
@@ -119,16 +143,29 @@ def peers(
         ballots, provenance, code = _read(rankings, limit, strict)
     else:
         assert questions is not None
-        panel = _panel(config, model, seed)
-        found = _questions(questions, limit)
-        refuse_bad_lines(found[1], strict)
+        panel = panel_from(config, model, seed=seed)
+        asked = read_questions(questions, limit)
+        _print_rejects(asked.rejects, questions, "questions and are not asked")
+        refuse_bad_lines(asked.rejects, strict)
+        estimate = estimate_peers(panel, asked.items)  # refuses models that make no sense together
         if dry_run:
-            _print_estimate(panel, found)
+            print_estimate(estimate, f"{len(asked.items)} questions, {estimate.calls} calls", as_json=False)
             return
         if out is None:
             raise typer.BadParameter("give --out BALLOTS.jsonl: every attempt is kept there")
-        where = store_path(store)
-        ballots, provenance, code = run(_ask(panel, found, where, out, seed, concurrency, budget_usd))
+        with contextlib.closing(budget_of(budget_usd, budget_calls, budget_tokens, budget_file)) as budget:
+            session = Session(
+                panel=panel,
+                store=store_path(store),
+                command="peers",
+                notify=say,
+                concurrency=concurrency,
+                budget=budget,
+            )
+            found = run(_ask(session, asked, out, seed))
+        for line in summary_lines(found.totals, out):
+            typer.echo(line)
+        ballots, provenance, code = found.ballots, found.provenance, found.totals.exit_code
         if not any(one.status == "ok" for one in ballots):
             typer.echo(f"metajudge: there is no ballot to analyse yet; see {out}", err=True)
             raise typer.Exit(code)
@@ -136,75 +173,35 @@ def peers(
     raise typer.Exit(code)
 
 
-def _panel(config: Path | None, models: list[str] | None, seed: int) -> Any:
-    """The models as a panel whose agents are asked each on its own."""
-    from metajudge.errors import ConfigurationError
-
-    panel = panel_from(config, models, seed=seed)
-    if len(panel.agents) < 2:
-        raise ConfigurationError("peers judge each other: give at least two models, --model PROVIDER:MODEL each")
-    discussion = type(panel.discussion)()
-    return panel.model_copy(update={"strategy": "rejudge", "routes": {}, "quorum": None, "discussion": discussion})
-
-
-def _questions(path: Path, limit: int | None) -> Any:
-    """Questions, and lines that are none, which are told at once."""
-    from metajudge.peers.questions import read_questions
-
-    found = read_questions(path, limit)
-    for reject in found[1][:5]:
-        typer.echo(f"metajudge: {reject}", err=True)
-    if found[1]:
-        typer.echo(f"metajudge: {len(found[1])} lines of {path} are no questions and are not asked", err=True)
+async def _ask(session: Session, asked: Questions, out: Path, seed: int) -> PeersResult:
+    stop, totals = Stop(), PeersTotals(bad_lines=len(asked.rejects))
+    async with session:
+        stop_on_interrupt(stop, RunEnd.INTERRUPTED)
+        with Progress(totals, session.meter, 2 * len(asked.items) * len(session.config.agents)) as progress:
+            found = await run_peers(
+                session,
+                asked,
+                out=out,
+                seed=seed,
+                totals=totals,
+                stop=stop,
+                on_result=lambda _found, _reused: progress.update(),
+            )
+    totals.total_s = time.monotonic() - STARTED
     return found
 
 
-async def _ask(
-    panel: Any, questions: Any, store: StoreLocation, out: Path, seed: int, concurrency: int, budget_usd: float | None
-) -> tuple[Any, dict[str, str], int]:
-    """Asks what is still to be asked; all ballots in the file, their provenance, and the exit code."""
-    from metajudge.cli.peers_report import summary_lines
-    from metajudge.peers.run import PeersProgress, PeersRun
-    from metajudge.runs.exit_codes import exit_code
-    from metajudge.runs.loop import RunEnd, Stop
-    from metajudge.vetting.engine import Engine
-
-    stop = Stop()
-    engine = Engine(
-        panel=panel, store=store, command="peers", notify=say, concurrency=concurrency, budget_usd=budget_usd
-    )
-    async with contextlib.AsyncExitStack() as stack:
-        await stack.enter_async_context(engine)
-        stop_on_interrupt(stop, RunEnd.INTERRUPTED)
-        peers_run = PeersRun(engine, questions[0], out, seed)
-        summary = peers_run.summary
-        summary.bad_lines = len(questions[1])
-        progress = stack.enter_context(PeersProgress(summary, engine, 2 * len(questions[0]) * len(panel.agents)))
-        await peers_run.run(workers=concurrency, stop=stop, progress=progress.update)
-    for line in summary_lines(summary, out):
-        typer.echo(line)
-    return peers_run.counted(), peers_run.provenance(out), exit_code(summary.counts)
-
-
-def _print_estimate(panel: Any, questions: Any) -> None:
-    from metajudge.peers.estimate import estimate_peers
-
-    estimate = estimate_peers(panel, questions[0])
-    cost = "unknown" if estimate.cost_usd is None else f"${estimate.cost_usd:.4f}"
-    typer.echo(
-        f"Dry run, nothing sent: {len(questions[0])} questions, {estimate.calls} calls, about "
-        f"{estimate.input_tokens:,} input and {estimate.output_tokens:,} output tokens, cost {cost}"
-    )
-    if estimate.unpriced:
-        typer.echo(f"No price is known for {', '.join(estimate.unpriced)}: give a price in a panel file.")
+def _print_rejects(rejects: Sequence[Reject], path: Path, what: str) -> None:
+    for reject in rejects[:5]:
+        typer.echo(f"metajudge: {reject}", err=True)
+    if rejects:
+        typer.echo(f"metajudge: {len(rejects)} lines of {path} are no {what}", err=True)
 
 
 def _check_outputs(json_out: Path | None, reports: list[Path], out: Path | None, inputs: list[Path | None]) -> None:
     """Refuses what cannot be written before any work is done."""
     if json_out is None and out is None and not reports:
         return
-    from metajudge.report.files import check_apart, check_report_path, check_writable
-
     check_apart([one for one in inputs if one is not None], [json_out, out, *reports])
     if json_out is not None:
         check_writable(json_out)
@@ -212,18 +209,11 @@ def _check_outputs(json_out: Path | None, reports: list[Path], out: Path | None,
         check_report_path(path)
 
 
-def _read(path: Path, limit: int | None, strict: bool) -> tuple[Any, dict[str, str], int]:
+def _read(path: Path, limit: int | None, strict: bool) -> tuple[tuple[Ballot, ...], dict[str, str], int]:
     """Ballots of a file, where they come from, and the exit code."""
-    from metajudge import __version__
-    from metajudge.peers import read_ballots
-    from metajudge.runs.exit_codes import RunCounts, exit_code
-
     found = read_ballots(path)
     refuse_bad_lines(found.rejects, strict)
-    for reject in found.rejects[:5]:
-        typer.echo(f"metajudge: {reject}", err=True)
-    if found.rejects:
-        typer.echo(f"metajudge: {len(found.rejects)} lines of {path} are no ballots and do not count", err=True)
+    _print_rejects(found.rejects, path, "ballots and do not count")
     ballots = found.ballots
     if limit is not None:
         names = list(dict.fromkeys(one.question_id for one in ballots))[:limit]
@@ -234,12 +224,13 @@ def _read(path: Path, limit: int | None, strict: bool) -> tuple[Any, dict[str, s
 
 
 def _analyse(
-    ballots: Any, options: Any, humans: Any, provenance: dict[str, str], json_out: Path | None, reports: list[Path]
+    ballots: Sequence[Ballot],
+    options: Options,
+    humans: Sequence[HumanRanking],
+    provenance: dict[str, str],
+    json_out: Path | None,
+    reports: Sequence[Path],
 ) -> None:
-    from metajudge.cli.peers_report import print_findings, report_of
-    from metajudge.peers import analyse
-    from metajudge.report.files import write_report, write_text
-
     findings = analyse(ballots, options, humans).model_copy(update={"provenance": provenance})
     for line in print_findings(findings):
         typer.echo(line)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from metajudge.cli.peers_tables import (
     MEASURE_NAMES,
@@ -19,6 +18,7 @@ from metajudge.cli.peers_tables import (
 from metajudge.peers.alignment import ReferenceAlignment
 from metajudge.peers.correlation import MEASURES
 from metajudge.peers.findings import DomainFindings, PeerFindings
+from metajudge.peers.run import PeersTotals
 from metajudge.report import (
     Absent,
     Block,
@@ -29,10 +29,6 @@ from metajudge.report import (
     Table,
 )
 from metajudge.report.text import table_to_text
-from metajudge.runs.loop import RunEnd
-
-if TYPE_CHECKING:
-    from metajudge.peers.run import PeersSummary
 
 
 def report_of(findings: PeerFindings) -> Report:
@@ -78,25 +74,23 @@ def print_findings(findings: PeerFindings) -> Iterable[str]:
         yield f"Caution: {caution.message}."
 
 
-def summary_lines(summary: "PeersSummary", out: Path) -> Iterable[str]:
+def summary_lines(totals: PeersTotals, out: Path) -> Iterable[str]:
     """What a run took, what is missing, and how to go on."""
-    asked = f"{summary.questions} questions: {summary.answers} answers, {summary.ballots} ballots in {out}"
-    yield f"{asked} ({summary.reused} from earlier runs)."
-    yield summary.blinding.sentence()
-    for model, kinds in summary.lost_by_model.items():
+    asked = f"{totals.questions} questions: {totals.answers} answers, {totals.ballots} ballots in {out}"
+    yield f"{asked} ({totals.reused} from earlier runs)."
+    yield totals.blinding.sentence()
+    for model, kinds in totals.lost_by_model.items():
         what = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
         yield f"Missing from {model}: {what}. The same command asks again whoever could not be asked."
-    cost = f"${summary.known_cost_usd:.4f}"
-    if summary.cost_usd is None:
+    cost = f"${totals.known_cost_usd:.4f}"
+    if totals.cost_usd is None:
         cost = f"at least {cost}, a price or the usage is unknown"
-    usage = summary.usage
-    yield f"{summary.calls} calls, {usage.input_tokens:,} input and {usage.output_tokens:,} output tokens, {cost}."
-    if summary.reused and summary.all_attempts_usd is not None:
-        yield f"All attempts in the files, earlier runs included: ${summary.all_attempts_usd:.4f}."
-    if summary.end is RunEnd.INTERRUPTED:
-        yield "Interrupted. Give the same command again to go on from here."
-    if summary.end is RunEnd.BUDGET:
-        yield "The budget is reached. Give the same command with a larger --budget-usd to go on from here."
+    usage = totals.usage
+    yield f"{totals.calls} calls, {usage.input_tokens:,} input and {usage.output_tokens:,} output tokens, {cost}."
+    if totals.reused and totals.all_attempts_usd is not None:
+        yield f"All attempts in the files, earlier runs included: ${totals.all_attempts_usd:.4f}."
+    if totals.end.next_step is not None:
+        yield totals.end.next_step
     yield ""
 
 

@@ -1,16 +1,20 @@
 """``metajudge policy``: list, show and validate decision policies, and see what one would change."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from metajudge.cli.options import JsonOption, store_path
+from metajudge.cli.options import JsonOption, echo_json
+from metajudge.cli.policy_report import policy_lines, simulation_lines
+from metajudge.cli.stored import with_store
+from metajudge.decision import Policy, list_policies, load_policy
+from metajudge.feedback.simulation import Simulation, simulate_cases, simulate_verdicts
 from metajudge.runs.exit_codes import ExitCode
-from metajudge.types.location import StoreLocation
+from metajudge.store import Store
 
 app = typer.Typer(
-    help="List, show and validate decision policies; simulate one on a store.",
+    help="List, show, validate and simulate decision policies.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -21,10 +25,6 @@ PolicyArgument = Annotated[str, typer.Argument(help="A built-in name or a YAML f
 @app.command("list")
 def list_all(as_json: JsonOption = False) -> None:
     """List the built-in policies with their weight profiles."""
-    import orjson
-
-    from metajudge.decision import list_policies
-
     policies = list_policies()
     if as_json:
         rows = [
@@ -38,7 +38,7 @@ def list_all(as_json: JsonOption = False) -> None:
             }
             for policy in policies
         ]
-        typer.echo(orjson.dumps(rows).decode())
+        echo_json(rows)
         return
     for policy in policies:
         typer.echo(f"{policy.name:<14} {policy.basis:<11} {policy.scale!s:<6} {policy.digest}")
@@ -50,14 +50,10 @@ def list_all(as_json: JsonOption = False) -> None:
 @app.command("show")
 def show(name: PolicyArgument, as_json: JsonOption = False) -> None:
     """Show a policy: bands, what happens to what is missing, stages, weights, digest."""
-    from metajudge.decision import load_policy
-
     policy = load_policy(name)
     if as_json:
         typer.echo(policy.model_dump_json())
         return
-    from metajudge.cli.policy_report import policy_lines
-
     for line in policy_lines(policy):
         typer.echo(line)
 
@@ -65,8 +61,6 @@ def show(name: PolicyArgument, as_json: JsonOption = False) -> None:
 @app.command("validate")
 def validate(file: Annotated[Path, typer.Argument(help="A policy of your own, in YAML.", metavar="FILE")]) -> None:
     """Check a policy file and its rubric; exit 2 with every problem found."""
-    from metajudge.decision import load_policy
-
     policy = load_policy(file)
     typer.echo(f"{file}: valid; {policy.name}, {len(policy.bands)} bands over {policy.basis}, digest {policy.digest}")
 
@@ -89,40 +83,20 @@ def simulate(
 
     Exit code 1: the store holds nothing this policy decides on.
     """
-    import orjson
-
-    from metajudge.cli.loop import run
-    from metajudge.cli.policy_report import simulation_lines
-    from metajudge.decision import load_policy
-
     policy = load_policy(name)
     other = None if against is None else load_policy(against)
-    found = run(_simulated(_existing(on), policy, other, examples))
+    found = with_store(
+        on, lambda store: _simulated(store, policy, other, examples), maker="vet` or `metajudge case", option="--on"
+    )
     if as_json:
-        typer.echo(orjson.dumps(found.to_json()).decode())
+        echo_json(found.to_json())
     else:
         for line in simulation_lines(found, policy, other):
             typer.echo(line)
     raise typer.Exit(ExitCode.DONE if found.total else ExitCode.INCOMPLETE)
 
 
-def _existing(store: str | None) -> StoreLocation:
-    from metajudge.errors import StoreError
-
-    path = store_path(store)
-    if not path.exists():
-        raise StoreError(f"{path}: no such store; name it with --on, or make one with `metajudge vet` or `case`")
-    return path
-
-
-async def _simulated(path: StoreLocation, policy: Any, other: Any, examples: int) -> Any:
-    from metajudge.feedback.simulation import simulate_cases, simulate_verdicts
-    from metajudge.store import open_store
-
-    store = await open_store(path)
-    try:
-        if policy.cases is not None:
-            return await simulate_cases(store, policy, other, examples)
-        return await simulate_verdicts(store, policy, other, examples)
-    finally:
-        await store.close()
+async def _simulated(store: Store, policy: Policy, other: Policy | None, examples: int) -> Simulation:
+    if policy.cases is not None:
+        return await simulate_cases(store, policy, other, examples)
+    return await simulate_verdicts(store, policy, other, examples)

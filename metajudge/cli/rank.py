@@ -1,13 +1,20 @@
 """``metajudge rank``: one order from a file of rankings, by any voting rule, with its ties."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
+import orjson
 import typer
 
 from metajudge.cli.inputs import AS_THEY_ARE, Reading, keep_mapping, reads_judgments
 from metajudge.cli.options import JsonOption, refuse_bad_lines
+from metajudge.cli.rank_report import as_text
+from metajudge.errors import UnprovenError
+from metajudge.readers.ranking_files import read_ranking_file
+from metajudge.runs.exit_codes import ExitCode
 from metajudge.voting.options import Rule, TieOption, UnrankedOption
+from metajudge.voting.rank import rank as count
 
 
 @reads_judgments
@@ -52,36 +59,37 @@ def rank(
 
     Exit code 1: the time limit came before the proof.
     """
-    from metajudge.errors import UnprovenError
-    from metajudge.readers.ballots import read_ballots
-    from metajudge.runs.exit_codes import ExitCode
-    from metajudge.voting.options import as_data, count_ballots, rule_options
-
-    options = rule_options(rule, ties, unranked, max_optima, time_limit, prior, flags=True)
-    file = read_ballots(ballots, reading.mapping)
+    file = read_ranking_file(ballots, reading.mapping)
     if reading.mapping is not None:
         keep_mapping([str(ballots)], {str(ballots): "mapped"}, reading.mapping)
     refuse_bad_lines(file.rejects, reading.strict)
     for reject in file.rejects:
         typer.echo(f"left out: {reject}", err=True)
     try:
-        rankings = [ballot.ranking for ballot in file.ballots]
-        weights = [ballot.weight for ballot in file.ballots]
-        result, profile = count_ballots(rankings, file.candidates, weights, rule, options)
+        result = count(
+            [ballot.ranking for ballot in file.ballots],
+            rule=rule,
+            candidates=file.candidates,
+            weights=[ballot.weight for ballot in file.ballots],
+            questions=len({ballot.question for ballot in file.ballots} - {None}),
+            ties=ties,
+            unranked=unranked,
+            max_optima=max_optima,
+            time_limit=time_limit,
+            prior=prior,
+            flags=True,
+        )
     except UnprovenError as error:
         if as_json:
             _print_json({"rule": rule, "proven": False, "cost": error.cost, "bound": error.bound, "best": error.best})
         typer.echo(f"metajudge: {error}", err=True)
         raise typer.Exit(ExitCode.INCOMPLETE) from None
     if as_json:
-        _print_json(as_data(result, profile, file, options))
+        left_out = [{"line": reject.line, "reason": reject.reason} for reject in file.rejects]
+        _print_json({**result.to_json(), "file": file.name, "format": file.format, "left_out": left_out})
     else:
-        from metajudge.cli.rank_report import as_text
-
-        typer.echo(as_text(result, profile, file, options))
+        typer.echo(as_text(result))
 
 
-def _print_json(data: dict[str, Any]) -> None:
-    import orjson
-
+def _print_json(data: Mapping[str, object]) -> None:
     typer.echo(orjson.dumps(data, option=orjson.OPT_INDENT_2).decode())

@@ -1,13 +1,11 @@
 """What ``metajudge rank`` prints."""
 
 from collections.abc import Iterator
-from typing import Any
 
-from metajudge.readers.ballot_file import BallotFile
 from metajudge.report.document import Cell, Column, Table
 from metajudge.report.text import table_to_text
-from metajudge.voting import BradleyTerry, Consensus, Kemeny, PlackettLuce, Profile
-from metajudge.voting.options import warnings_of
+from metajudge.voting import BradleyTerry, Consensus, Kemeny, PlackettLuce
+from metajudge.voting.rank import Ranked
 
 SHOWN = 5
 """Equally good orders printed; of long ones only the first."""
@@ -26,18 +24,17 @@ _SCORES = {
 }
 
 
-def as_text(result: Consensus, profile: Profile, file: BallotFile, options: dict[str, Any]) -> str:
-    """The result for people: one table, then what to know about it."""
-    weight = float(profile.total_weight)
-    ballots = f"{len(file.ballots)} ballot{'s' * (len(file.ballots) != 1)}" + (
-        "" if weight == len(file.ballots) else f" of total weight {weight:g}"
+def as_text(ranked: Ranked) -> str:
+    """The result for people: one table, then its caveats."""
+    result, weight = ranked.consensus, float(ranked.profile.total_weight)
+    ballots = f"{ranked.ballots} ballot{'s' * (ranked.ballots != 1)}" + (
+        "" if weight == ranked.ballots else f" of total weight {weight:g}"
     )
-    caption = f"{result.rule}: {len(profile.candidates)} candidates, {ballots}"
+    caption = f"{result.rule}: {len(ranked.profile.candidates)} candidates, {ballots}"
     lines = [table_to_text(Table(caption=caption, columns=_columns(result), rows=tuple(_rows(result))))]
     if isinstance(result, Kemeny):
         lines += _optima(result)
-    lines += warnings_of(result, profile, file, options)
-    return "\n".join(lines)
+    return "\n".join((*lines, *ranked.warnings))
 
 
 def _columns(result: Consensus) -> tuple[Column, ...]:

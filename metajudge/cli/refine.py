@@ -1,14 +1,32 @@
 """``metajudge rubric refine``: a human's basic rubric becomes one that a meta-judge can apply."""
 
+import re
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from metajudge import __version__
+from metajudge.agents.exchange import Answer
+from metajudge.cli.loop import run, say
 from metajudge.cli.options import StoreOption, store_path
+from metajudge.cli.sending import BudgetUsdOption
 from metajudge.errors import ConfigurationError, RubricError
+from metajudge.judging.rubric_refining import (
+    PARAMETERS,
+    Notes,
+    read_notes,
+    refine_rubric,
+    rubric_name,
+    rubric_yaml,
+    templates_digest,
+)
+from metajudge.rubric import Rubric
 from metajudge.runs.exit_codes import ExitCode
+from metajudge.runs.loop import RunEnd
+from metajudge.session import Session
+from metajudge.types.digests import text_digest
 
 
 def refine(
@@ -18,7 +36,7 @@ def refine(
     out: Annotated[Path | None, typer.Option(help="Write it here; default standard output.", metavar="FILE")] = None,
     name: Annotated[str | None, typer.Option(help="The rubric's name; default the file's.")] = None,
     store: StoreOption = None,
-    budget_usd: Annotated[float | None, typer.Option(help="Spend no more than this.")] = None,
+    budget_usd: BudgetUsdOption = None,
     force: Annotated[bool, typer.Option("--force", help="Replace --out where it is there.")] = False,
 ) -> None:
     """Have a model turn a basic rubric into descriptions, a text for every level and weights, as a rubric file.
@@ -26,22 +44,20 @@ def refine(
     Every point of a list must be taken up. Read the result before you use it: `metajudge vet --rubric FILE`.
     Exit code 1: the model gave no usable rubric.
     """
-    from metajudge.cli.loop import run
-    from metajudge.judging.rubric_refining import read_notes, rubric_name
-    from metajudge.types.digests import text_digest
-
     text = _text(file)
     notes = read_notes(text, str(file))
     if out is not None and out.exists() and not force:
         raise ConfigurationError(f"{out} is there already and stays as it is: name another file, or give --force")
     chosen = name or rubric_name(str(file))
     _check_name(chosen)
-    answer, asked = run(_refine(model, notes, chosen, scenario, store_path(store), budget_usd))
-    if answer.value is None:
+    session = Session([model], store=store_path(store), budget_usd=budget_usd, notify=say, command="refine")
+    answer = run(_refine(session, notes, chosen, scenario))
+    if answer.failure is not None or answer.value is None:
+        assert answer.failure is not None, "there is a rubric, or why there is none"
         typer.echo(f"metajudge: no rubric ({answer.failure.kind.value}): {answer.failure.message}", err=True)
         raise typer.Exit(ExitCode.INCOMPLETE)
-    said = _provenance(file.name, text_digest(text), asked, answer, scenario)
-    _deliver(answer.value, said, out)
+    asked = session.config.agents[0].model
+    _deliver(answer.value, _provenance(file.name, text_digest(text), asked, answer, scenario), out)
     cost = "an unknown cost" if answer.spent.cost_usd is None else f"${answer.spent.cost_usd:.4f}"
     criteria = len(answer.value.criteria)
     noted = f" from {notes.count} notes" if notes.count else ""
@@ -60,37 +76,21 @@ def _text(file: Path) -> str:
 
 
 def _check_name(name: str) -> None:
-    import re
-
     if not re.fullmatch(r"[a-z][a-z0-9_]{0,63}", name):
         raise RubricError(f"{name!r} is no name of a rubric: lower-case letters, digits and _, a letter first (--name)")
 
 
-async def _refine(model: str, notes: Any, name: str, scenario: str | None, store: Any, usd: float | None) -> Any:
-    from dataclasses import replace
-
-    from metajudge.cli.loop import say
-    from metajudge.judging.rubric_refining import PARAMETERS, refine_rubric
-    from metajudge.panels.config import PanelConfig, with_flags
-    from metajudge.vetting.engine import Engine
-
-    panel = with_flags(PanelConfig(strategy="single"), [model])
-    async with Engine(panel=panel, store=store, command="refine", notify=say, budget_usd=usd) as engine:
-        agent = engine.vetter.default.agents[0]
-        answer = await refine_rubric(agent.model, notes, name=name, scenario=scenario, parameters=replace(PARAMETERS))
-        status = "failed" if answer.failure is not None else "finished"
-        await engine.finish(status, {"calls": engine.meter.sent, "criteria": _criteria(answer)})
-    return answer, str(panel.agents[0].model)
+async def _refine(session: Session, notes: Notes, name: str, scenario: str | None) -> Answer[Rubric]:
+    async with session:
+        (writer,) = session.models()
+        answer = await refine_rubric(writer.model, notes, name=name, scenario=scenario, parameters=PARAMETERS)
+        criteria = 0 if answer.value is None else len(answer.value.criteria)
+        end = RunEnd.FINISHED if answer.failure is None else RunEnd.FAILED
+        await session.finish(end.value, {"calls": session.meter.sent, "criteria": criteria})
+    return answer
 
 
-def _criteria(answer: Any) -> int:
-    return 0 if answer.value is None else len(answer.value.criteria)
-
-
-def _provenance(source: str, digest: str, asked: str, answer: Any, scenario: str | None) -> list[str]:
-    from metajudge import __version__
-    from metajudge.judging.rubric_refining import templates_digest
-
+def _provenance(source: str, digest: str, asked: str, answer: Answer[Rubric], scenario: str | None) -> list[str]:
     when = time.strftime("%Y-%m-%d", time.gmtime())
     lines = [
         f"Refined from {source} (digest {digest}) by {asked} on {when}, metajudge {__version__}.",
@@ -101,9 +101,7 @@ def _provenance(source: str, digest: str, asked: str, answer: Any, scenario: str
     return [*lines, f"Scenario: {scenario}"] if scenario else lines
 
 
-def _deliver(rubric: Any, provenance: list[str], out: Path | None) -> None:
-    from metajudge.judging.rubric_refining import rubric_yaml
-
+def _deliver(rubric: Rubric, provenance: list[str], out: Path | None) -> None:
     text = rubric_yaml(rubric, provenance)
     if out is None:
         typer.echo(text, nl=False)

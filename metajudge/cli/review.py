@@ -1,16 +1,30 @@
 """``metajudge review``: the queue of doubtful verdicts, in the terminal."""
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated
 
 import typer
 
-from metajudge.cli.options import JsonOption, StoreOption, store_path
+from metajudge.clashes.reviews import clash_decision, clash_of, clash_row, is_clash, panel_said
+from metajudge.cli.loop import say
+from metajudge.cli.options import JsonOption, StoreOption, echo_json
+from metajudge.cli.review_report import agreement_data, print_review, print_stats
+from metajudge.cli.stored import with_store
+from metajudge.errors import ReviewError
+from metajudge.feedback.loop import FeedbackLoop
+from metajudge.feedback.proposals import Proposal
+from metajudge.reviews import Review, ReviewState, ReviewStatus
+from metajudge.reviews.agreement import reviewer_agreement
+from metajudge.reviews.deciding import decision_from
+from metajudge.reviews.files import export_row, read_decisions, write_rows
+from metajudge.reviews.queue import Page, ReviewFilter
 from metajudge.runs.exit_codes import ExitCode
+from metajudge.store import Store
+from metajudge.types import Judgment
 
-T = TypeVar("T")
+MAKER = "vet --policy ..."
 
 app = typer.Typer(help="Review what a policy sent to people: claim, decide, export, import.", no_args_is_help=True)
 
@@ -18,15 +32,20 @@ ReviewerOption = Annotated[
     str, typer.Option(help="Who reviews; default METAJUDGE_REVIEWER.", metavar="NAME", envvar="METAJUDGE_REVIEWER")
 ]
 ReviewArgument = Annotated[str, typer.Argument(metavar="REVIEW")]
+BlindOption = Annotated[bool, typer.Option("--blind", help="Hide what the judge and the policy decided.")]
+LeaseOption = Annotated[float, typer.Option(help="Seconds for which the review is yours.", min=1)]
+JudgeOption = Annotated[str | None, typer.Option(help="Only this judge's verdicts.")]
+CategoryOption = Annotated[str | None, typer.Option(help="Only items of this category.")]
+StatusOption = Annotated[ReviewStatus | None, typer.Option(help="Only reviews of this status.")]
 
 
 @app.command("next")
 def take_next(
     reviewer: ReviewerOption,
-    judge: Annotated[str | None, typer.Option(help="Only this judge's verdicts.")] = None,
-    category: Annotated[str | None, typer.Option(help="Only items of this category.")] = None,
-    blind: Annotated[bool, typer.Option("--blind", help="Hide what judge and machine said.")] = False,
-    lease: Annotated[float, typer.Option(help="Seconds the review is yours.", min=1)] = 900.0,
+    judge: JudgeOption = None,
+    category: CategoryOption = None,
+    blind: BlindOption = False,
+    lease: LeaseOption = 900.0,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -34,14 +53,13 @@ def take_next(
 
     Exit code 1: nothing is left to review.
     """
-    from metajudge.reviews.queue import ReviewFilter
 
-    async def main(opened: Any) -> Any:
+    async def main(opened: Store) -> tuple[ReviewState, Judgment | None] | None:
         wanted = ReviewFilter(judge=judge, category=category)
         state = await opened.reviews.claim(reviewer, now=time.time(), lease_s=lease, wanted=wanted)
         return None if state is None else (state, await _judgment(opened, state.review))
 
-    found = _with_store(store, main)
+    found = with_store(store, main, maker=MAKER)
     if found is None:
         typer.echo("Nothing is left to review." if not as_json else "null")
         raise typer.Exit(ExitCode.INCOMPLETE)
@@ -51,32 +69,32 @@ def take_next(
 @app.command()
 def show(
     review: ReviewArgument,
-    blind: Annotated[bool, typer.Option("--blind", help="Hide what judge and machine said.")] = False,
+    blind: BlindOption = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show a review and what was decided on it."""
 
-    async def main(opened: Any) -> Any:
+    async def main(opened: Store) -> tuple[ReviewState, Judgment | None]:
         state = await _existing(opened, review)
         return state, await _judgment(opened, state.review)
 
-    _show(*_with_store(store, main), blind=blind, as_json=as_json)
+    _show(*with_store(store, main, maker=MAKER), blind=blind, as_json=as_json)
 
 
 @app.command()
 def claim(
     review: ReviewArgument,
     reviewer: ReviewerOption,
-    lease: Annotated[float, typer.Option(help="Seconds the review is yours.", min=1)] = 900.0,
+    lease: LeaseOption = 900.0,
     store: StoreOption = None,
 ) -> None:
     """Claim a given review; claiming what is yours renews the lease."""
 
-    async def main(opened: Any) -> Any:
+    async def main(opened: Store) -> ReviewState | None:
         return await opened.reviews.claim(reviewer, review_id=review, now=time.time(), lease_s=lease)
 
-    _with_store(store, main)
+    with_store(store, main, maker=MAKER)
     typer.echo(f"{review} is yours for {lease:g} s: metajudge review decide {review} --reviewer {reviewer} ...")
 
 
@@ -84,10 +102,10 @@ def claim(
 def release(review: ReviewArgument, reviewer: ReviewerOption, store: StoreOption = None) -> None:
     """Give a claimed review back."""
 
-    async def main(opened: Any) -> None:
+    async def main(opened: Store) -> None:
         await opened.reviews.release(review, reviewer, now=time.time())
 
-    _with_store(store, main)
+    with_store(store, main, maker=MAKER)
     typer.echo(f"{review} is open again.")
 
 
@@ -114,11 +132,8 @@ def decide(
     as_json: JsonOption = False,
 ) -> None:
     """Decide a review you have claimed (see `review next`); the same decision again changes nothing."""
-    from metajudge.clashes.reviews import clash_of, is_clash
-    from metajudge.cli.review_clash import clash_decision, panel_said
-    from metajudge.reviews.deciding import decision_from
 
-    async def main(opened: Any) -> Any:
+    async def main(opened: Store) -> tuple[ReviewState, Judgment | None, list[Proposal]]:
         state = await _existing(opened, review)
         judgment = await _judgment(opened, state.review)
         now = time.time()
@@ -139,7 +154,7 @@ def decide(
         decided = await opened.reviews.decide(made, now=time.time())
         return decided, judgment, await _look(opened, [decided])
 
-    state, judgment, proposals = _with_store(store, main)
+    state, judgment, proposals = with_store(store, main, maker=MAKER)
     _say_proposals(proposals)
     if as_json:
         typer.echo(state.model_dump_json(exclude={"review": {"truth"}}))
@@ -155,35 +170,27 @@ def decide(
 
 @app.command("list")
 def list_reviews(
-    status: Annotated[str | None, typer.Option(help="open, claimed or decided; default: all.")] = None,
-    judge: Annotated[str | None, typer.Option(help="Only this judge's verdicts.")] = None,
-    category: Annotated[str | None, typer.Option(help="Only items of this category.")] = None,
+    status: StatusOption = None,
+    judge: JudgeOption = None,
+    category: CategoryOption = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000)] = 50,
     cursor: Annotated[str | None, typer.Option(help="Go on after this review, as the page before says.")] = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List reviews in the order in which they are given out."""
-    import orjson
+    wanted = ReviewFilter(status, judge, category)
 
-    from metajudge.errors import InputError
-    from metajudge.reviews import ReviewStatus
-    from metajudge.reviews.queue import ReviewFilter
-
-    if status is not None and status not in list(ReviewStatus):
-        raise InputError(f"no such status {status!r}: {', '.join(ReviewStatus)}")
-    wanted = ReviewFilter(ReviewStatus(status) if status else None, judge, category)
-
-    async def main(opened: Any) -> Any:
+    async def main(opened: Store) -> Page:
         return await opened.reviews.page(wanted, now=time.time(), limit=limit, cursor=cursor)
 
-    page = _with_store(store, main)
+    page = with_store(store, main, maker=MAKER)
     if as_json:
         data = {
             "reviews": [one.model_dump(mode="json", exclude={"review": {"truth"}}) for one in page.reviews],
             "next_cursor": page.next_cursor,
         }
-        typer.echo(orjson.dumps(data).decode())
+        echo_json(data)
         return
     for state in page.reviews:
         one = state.review
@@ -199,19 +206,15 @@ def list_reviews(
 @app.command()
 def stats(store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Count reviews by status, and say how far reviewers agree."""
-    import orjson
 
-    from metajudge.cli.review_report import agreement_data, print_stats
-    from metajudge.reviews.agreement import reviewer_agreement
-
-    async def main(opened: Any) -> Any:
+    async def main(opened: Store) -> tuple[dict[ReviewStatus, int], list[ReviewState]]:
         return await opened.reviews.counts(now=time.time()), await _all(opened, None)
 
-    counts, states = _with_store(store, main)
+    counts, states = with_store(store, main, maker=MAKER)
     found = reviewer_agreement(states)
     if as_json:
         data = {"counts": {status.value: count for status, count in counts.items()}, **agreement_data(found)}
-        typer.echo(orjson.dumps(data).decode())
+        echo_json(data)
     else:
         print_stats(counts, found)
 
@@ -219,25 +222,19 @@ def stats(store: StoreOption = None, as_json: JsonOption = False) -> None:
 @app.command("export")
 def export_reviews(
     out: Annotated[Path, typer.Option(help="A .csv or .jsonl file.", metavar="FILE")],
-    status: Annotated[str | None, typer.Option(help="open, claimed or decided; default: all.")] = None,
+    status: StatusOption = None,
     blind: Annotated[bool, typer.Option("--blind", help="Leave out what judge and machine said.")] = False,
     store: StoreOption = None,
 ) -> None:
     """Write reviews with their texts, to be decided elsewhere: fill in outcome and reviewer, then import."""
-    from metajudge.errors import InputError
-    from metajudge.reviews import ReviewStatus
-    from metajudge.reviews.files import write_rows
 
-    if status is not None and status not in list(ReviewStatus):
-        raise InputError(f"no such status {status!r}: {', '.join(ReviewStatus)}")
-
-    async def main(opened: Any) -> int:
+    async def main(opened: Store) -> int:
         rows = []
         for state in await _all(opened, status):
             rows += _rows(state, await _judgment(opened, state.review), blind)
         return write_rows(rows, out)
 
-    typer.echo(f"{_with_store(store, main)} rows written to {out}.")
+    typer.echo(f"{with_store(store, main, maker=MAKER)} rows written to {out}.")
 
 
 @app.command("import")
@@ -247,52 +244,26 @@ def import_decisions(
     store: StoreOption = None,
 ) -> None:
     """Read decisions from a .csv or .jsonl file: all of them or, at the first error, none."""
-    from metajudge.reviews.files import read_decisions
-
     decisions = read_decisions(file, now=time.time(), reviewer=reviewer)
 
-    async def main(opened: Any) -> Any:
+    async def main(opened: Store) -> tuple[int, list[Proposal]]:
         count = await opened.reviews.import_decisions(decisions)
         names = {one.review_id for one in decisions}
         states = [state for state in await _all(opened, None) if state.review.review_id in names]
         return count, await _look(opened, states)
 
-    added, proposals = _with_store(store, main)
+    added, proposals = with_store(store, main, maker=MAKER)
     _say_proposals(proposals)
     typer.echo(f"{added} decisions imported, {len(decisions) - added} were there already.")
 
 
-def _with_store(store: str | None, main: Callable[[Any], Awaitable[T]]) -> T:
-    """Opens the store that must be there, does something, closes it."""
-    from metajudge.cli.loop import run
-    from metajudge.errors import StoreError
-    from metajudge.store import open_store
-
-    path = store_path(store)
-    if not path.exists():
-        raise StoreError(f"{path}: no such store; name it with --store, or make one with `metajudge vet --policy ...`")
-
-    async def opened() -> T:
-        found = await open_store(path)
-        try:
-            return await main(found)
-        finally:
-            await found.close()
-
-    return run(opened())
-
-
-async def _look(opened: Any, states: list[Any]) -> list[Any]:
+async def _look(opened: Store, states: Sequence[ReviewState]) -> list[Proposal]:
     """Looks for patterns where enough people have disagreed with a policy since the last time."""
-    from metajudge.feedback.loop import FeedbackLoop
-
     names = [state.review.policy.name for state in states if state.review.policy is not None]
     return await FeedbackLoop(opened, clock=time.time).look_if_due(names)
 
 
-def _say_proposals(proposals: list[Any]) -> None:
-    from metajudge.cli.loop import say
-
+def _say_proposals(proposals: Sequence[Proposal]) -> None:
     if proposals:
         good = sum(one.status == "proposed" for one in proposals)
         say(
@@ -301,51 +272,37 @@ def _say_proposals(proposals: list[Any]) -> None:
         )
 
 
-async def _existing(opened: Any, review: str) -> Any:
-    from metajudge.errors import ReviewError
-
+async def _existing(opened: Store, review: str) -> ReviewState:
     state = await opened.reviews.get(review, now=time.time())
     if state is None:
         raise ReviewError(f"there is no review {review!r}: `metajudge review list` shows those there are", "unknown")
     return state
 
 
-async def _judgment(opened: Any, review: Any) -> Any:
+async def _judgment(opened: Store, review: Review) -> Judgment | None:
     return await opened.find_judgment(review.subject_digest) if review.subject == "judgment" else None
 
 
-async def _all(opened: Any, status: str | None) -> list[Any]:
-    from metajudge.reviews import ReviewStatus
-    from metajudge.reviews.queue import ReviewFilter
-
-    states: list[Any] = []
+async def _all(opened: Store, status: ReviewStatus | None) -> list[ReviewState]:
+    states: list[ReviewState] = []
     cursor = None
     while True:
-        wanted = ReviewFilter(None if status is None else ReviewStatus(status))
-        page = await opened.reviews.page(wanted, now=time.time(), limit=1000, cursor=cursor)
+        page = await opened.reviews.page(ReviewFilter(status), now=time.time(), limit=1000, cursor=cursor)
         states += page.reviews
         cursor = page.next_cursor
         if cursor is None:
             return states
 
 
-def _rows(state: Any, judgment: Any, blind: bool) -> list[dict[str, Any]]:
+def _rows(state: ReviewState, judgment: Judgment | None, blind: bool) -> list[dict[str, object]]:
     """A review as flat rows; of a clash question and answers, not its whole record."""
-    from metajudge.clashes.reviews import is_clash
-    from metajudge.cli.review_clash import clash_row
-    from metajudge.reviews.files import export_row
-
     rows = export_row(state, judgment, blind=blind)
     return [row | clash_row(state.review, blind=blind) for row in rows] if is_clash(state.review) else rows
 
 
-def _show(state: Any, judgment: Any, *, blind: bool, as_json: bool) -> None:
-    from metajudge.cli.review_report import print_review
-
+def _show(state: ReviewState, judgment: Judgment | None, *, blind: bool, as_json: bool) -> None:
     if as_json:
-        import orjson
-
         row = _rows(state.model_copy(update={"decisions": ()}), judgment, blind)[0]
-        typer.echo(orjson.dumps({**row, "status": state.status.value}).decode())
+        echo_json({**row, "status": state.status.value})
     else:
         print_review(state, judgment, blind=blind)

@@ -1,7 +1,6 @@
 """Reviews, for people."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
 
 from rich.console import Console
 
@@ -9,7 +8,7 @@ from metajudge.clashes.reviews import is_clash
 from metajudge.cli.review_clash import print_clash_review
 from metajudge.reviews import ReviewState, ReviewStatus
 from metajudge.reviews.agreement import ReviewerAgreement
-from metajudge.stats.agreement import landis_koch
+from metajudge.stats.agreement import Agreement, landis_koch
 from metajudge.types import Grade, Judgment
 
 
@@ -42,7 +41,7 @@ def print_review(state: ReviewState, judgment: Judgment | None, *, blind: bool) 
     say(f"\nDecide: metajudge review decide {review.review_id} --reviewer NAME " + _how(blind, judgment))
 
 
-def _print_judgment(say: Any, judgment: Judgment, blind: bool) -> None:
+def _print_judgment(say: Callable[[str], None], judgment: Judgment, blind: bool) -> None:
     say(f"\nQuestion\n{judgment.item.question}")
     for name in judgment.order:
         say(f"\nResponse {name}\n{judgment.item.responses[name]}")
@@ -52,7 +51,7 @@ def _print_judgment(say: Any, judgment: Judgment, blind: bool) -> None:
         say(f"\nVerdict of {judgment.judge}: {judgment.verdict}\n{judgment.rationale}")
 
 
-def _described(name: str, value: Any, depth: int = 0) -> Iterator[str]:
+def _described(name: str, value: object, depth: int = 0) -> Iterator[str]:
     """Plain data as lines, what it holds below it and further in."""
     indent = "  " * depth
     nested = list(value.items()) if isinstance(value, dict) else []
@@ -95,10 +94,10 @@ def print_stats(counts: dict[ReviewStatus, int], found: ReviewerAgreement) -> No
         console.print(f"Cohen's kappa {first}, {second}: {_agreement(kappa)}", markup=False)
 
 
-def agreement_data(found: ReviewerAgreement) -> dict[str, Any]:
+def agreement_data(found: ReviewerAgreement) -> dict[str, object]:
     """The same as plain data."""
 
-    def data(one: Any) -> dict[str, Any] | None:
+    def data(one: Agreement | None) -> dict[str, object] | None:
         if one is None:
             return None
         kept = ("estimate", "low", "high", "n", "confidence", "method", "reason")
@@ -113,7 +112,7 @@ def agreement_data(found: ReviewerAgreement) -> dict[str, Any]:
     }
 
 
-def _agreement(one: Any) -> str:
+def _agreement(one: Agreement) -> str:
     if one.estimate is None:
         return f"undefined ({one.reason}), n {one.n}"
     interval = "" if one.low is None else f", {100 * one.confidence:g} % interval {one.low:.2f} to {one.high:.2f}"

@@ -1,11 +1,14 @@
 """``metajudge rubric``: list, show, validate and refine rubrics."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from metajudge.cli import refine
+from metajudge.prompts.case import render_case_system
+from metajudge.prompts.meta_judge import render_system
+from metajudge.rubric import Rubric, list_case_rubrics, list_rubrics, load_rubric
 
 app = typer.Typer(help="List, show, validate and refine rubrics.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -13,8 +16,6 @@ app = typer.Typer(help="List, show, validate and refine rubrics.", no_args_is_he
 @app.command("list")
 def list_all() -> None:
     """List the built-in rubrics."""
-    from metajudge.rubric import list_case_rubrics, list_rubrics
-
     for rubric in (*list_rubrics(), *list_case_rubrics()):
         criteria = f"{len(rubric.criteria)} criteria, " if rubric.criteria else ""
         kind = "cases" if rubric.subject == "case" else rubric.kind
@@ -29,8 +30,6 @@ def show(
     prompt: Annotated[bool, typer.Option("--prompt", help="Print the system prompt made from it instead.")] = False,
 ) -> None:
     """Show a rubric: criteria, weights, levels, digest."""
-    from metajudge.rubric import load_rubric
-
     rubric = load_rubric(name, weights)
     if prompt:
         typer.echo(_system_prompt(rubric))
@@ -45,21 +44,13 @@ def show(
             typer.echo(f"  {point:g}: {text.strip()}")
 
 
-def _system_prompt(rubric: Any) -> str:
-    if rubric.subject == "case":
-        from metajudge.prompts.case import render_case_system
-
-        return render_case_system(rubric)
-    from metajudge.prompts.meta_judge import render_system
-
-    return render_system(rubric)
+def _system_prompt(rubric: Rubric) -> str:
+    return render_case_system(rubric) if rubric.subject == "case" else render_system(rubric)
 
 
 @app.command("validate")
 def validate(file: Annotated[Path, typer.Argument(help="A rubric of your own, in YAML.")]) -> None:
     """Check a rubric file; exit 2 with every problem found."""
-    from metajudge.rubric import load_rubric
-
     rubric = load_rubric(file)
     typer.echo(f"{file}: valid; {rubric.name}, {rubric.kind}, {len(rubric.criteria)} criteria, digest {rubric.digest}")
 

@@ -1,9 +1,16 @@
 """``metajudge schema``: the JSON Schema of a record."""
 
+import json
 from enum import StrEnum
 from typing import Annotated, Literal
 
 import typer
+from pydantic import BaseModel
+
+from metajudge.cases.case import Case
+from metajudge.cases.result import CaseResult
+from metajudge.decision import Policy
+from metajudge.types import Assessment, Judgment
 
 
 class Record(StrEnum):
@@ -22,15 +29,6 @@ def schema(record: Annotated[Record, typer.Argument(help="Which record.")]) -> N
     A judgment is what vet reads, an assessment what it writes; a case is what `case` reads, a case_result what it
     writes; a policy is what decides.
     """
-    import json
-
-    from pydantic import BaseModel
-
-    from metajudge.cases.case import Case
-    from metajudge.cases.result import CaseResult
-    from metajudge.decision import Policy
-    from metajudge.types import Assessment, Judgment
-
     models: dict[Record, type[BaseModel]] = {
         Record.JUDGMENT: Judgment,
         Record.ASSESSMENT: Assessment,

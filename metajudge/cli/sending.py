@@ -1,15 +1,17 @@
 """How calls are paid for and sent: options of the commands that ask models, and what they come to."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from metajudge.providers.budget import Budget
+from metajudge.providers.shared_budget import open_budget
 from metajudge.types.location import StoreLocation
 
 if TYPE_CHECKING:
     from metajudge.providers.batch_queue import BatchSettings
-    from metajudge.providers.budget import Budget
 
 BudgetUsdOption = Annotated[float | None, typer.Option(help="Stop before spending more than this.")]
 BudgetCallsOption = Annotated[
@@ -57,14 +59,12 @@ BatchPollOption = Annotated[
 DEFAULT_POLL_S = 300.0
 
 
-def budget_of(usd: float | None, calls: int | None, tokens: int | None, file: Path | None) -> "Budget":
+def budget_of(usd: float | None, calls: int | None, tokens: int | None, file: Path | None) -> Budget:
     """The budget of a command; close it at the end.
 
     Raises:
         ConfigurationError: a limit that is not positive, or a file that is no ledger.
     """
-    from metajudge.providers.shared_budget import open_budget
-
     return open_budget(usd, calls, tokens, file)
 
 
@@ -82,13 +82,13 @@ def batches_of(
     Raises:
         BadParameter: options about batches without ``--batch``.
     """
-    given: dict[str, Any] = {"--batch-wait": wait_s, "--batch-live-below": live_below or None, "--batch-size": size}
+    given = {"--batch-wait": wait_s, "--batch-live-below": live_below or None, "--batch-size": size}
     if not batch:
         useless = [name for name, value in given.items() if value is not None]
         if useless:
             raise typer.BadParameter(f"{', '.join(useless)} is about batches: add --batch, or leave it out")
         return None
-    from metajudge.providers.batch_queue import BatchSettings
+    from metajudge.providers.batch_queue import BatchSettings  # imports much that a live run does not need
 
     return BatchSettings(
         folder=batch_folder(store),
@@ -104,3 +104,33 @@ def batches_of(
 def batch_folder(store: StoreLocation) -> Path:
     """Where batches under way are noted down: beside the store's file, or here where the store is on a server."""
     return Path(f"{store if isinstance(store, Path) else 'metajudge'}.batches")
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """How the calls of a command are paid for and sent."""
+
+    budget_usd: BudgetUsdOption = None
+    budget_calls: BudgetCallsOption = None
+    budget_tokens: BudgetTokensOption = None
+    budget_file: BudgetFileOption = None
+    batch: BatchOption = False
+    batch_wait: BatchWaitOption = None
+    batch_live_below: BatchLiveBelowOption = 0
+    batch_size: BatchSizeOption = None
+    batch_poll: BatchPollOption = DEFAULT_POLL_S
+
+    def budget(self) -> Budget:
+        """The budget; see :func:`budget_of`."""
+        return budget_of(self.budget_usd, self.budget_calls, self.budget_tokens, self.budget_file)
+
+    def batches(self, store: StoreLocation) -> "BatchSettings | None":
+        """How batches are made; see :func:`batches_of`."""
+        return batches_of(
+            store,
+            self.batch,
+            wait_s=self.batch_wait,
+            live_below=self.batch_live_below,
+            size=self.batch_size,
+            poll_s=self.batch_poll,
+        )

@@ -1,5 +1,6 @@
 """``metajudge serve``: the HTTP service."""
 
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
@@ -52,8 +53,6 @@ def serve(
     A panel is offered under its file's name, the first one by default; agents given here replace the default one's.
     Away from loopback the service demands a key: set METAJUDGE_API_KEY, or give keys in a service's file.
     """
-    from importlib import import_module
-
     # Mapped into the package from another folder, which type checkers cannot follow.
     server = import_module("metajudge.api.server")
     if new_key is not None:

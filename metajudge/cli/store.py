@@ -2,15 +2,18 @@
 
 import sys
 import time
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from metajudge.cli.options import JsonOption
+from metajudge.cli.options import JsonOption, echo_json
+from metajudge.store.copying import copy_store
+from metajudge.types.location import store_location
 
-SAY_EVERY_S = 2.0
+PROGRESS_EVERY_S = 2.0
 
-app = typer.Typer(name="store", help="Copy a whole store.", no_args_is_help=True)
+app = typer.Typer(help="Copy a whole store to another.", no_args_is_help=True)
 
 
 @app.callback()
@@ -31,19 +34,10 @@ def copy(
     Stopped in the middle, the same command goes on; run again, it adds what has come since. A target with anything
     else in it is refused and left as it is. Jobs and idempotency keys of a service are not copied.
     """
-    from dataclasses import asdict
-
-    import orjson
-
-    from metajudge.store.copying import copy_store
-    from metajudge.types.location import store_location
-
     places = store_location(source), store_location(target)
     done = copy_store(*places, watch=_Progress())
     if as_json:
-        typer.echo(
-            orjson.dumps({"from": str(places[0]), "to": str(places[1]), "tables": list(map(asdict, done))}).decode()
-        )
+        echo_json({"from": str(places[0]), "to": str(places[1]), "tables": list(map(asdict, done))})
         return
     width = max(len(one.table) for one in done)
     for one in done:
@@ -55,9 +49,9 @@ class _Progress:
     """A line on standard error now and then."""
 
     def __init__(self) -> None:
-        self._said = time.monotonic()
+        self._last = time.monotonic()
 
     def __call__(self, table: str, done: int, total: int) -> None:
-        if time.monotonic() - self._said >= SAY_EVERY_S:
-            self._said = time.monotonic()
+        if time.monotonic() - self._last >= PROGRESS_EVERY_S:
+            self._last = time.monotonic()
             print(f"metajudge: {table}: {done:,} of {total:,} rows", file=sys.stderr)  # noqa: T201

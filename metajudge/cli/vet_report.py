@@ -1,20 +1,22 @@
 """The summary of a vetting run, for people."""
 
+import shlex
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
+import orjson
+import typer
 from rich.console import Console
 from rich.table import Table
 
 from metajudge.calibration.domain import MEANINGS
 from metajudge.calibration.promise import named
-from metajudge.cli.loop import HOW_TO_GO_ON
-from metajudge.cli.vet import filled
 from metajudge.errors import FailureKind
 from metajudge.panels.config import PanelConfig
 from metajudge.providers.local_files import DEMO_MARK
 from metajudge.stats.clustered import ClusteredTally
+from metajudge.vetting.bars import Reached
 from metajudge.vetting.label_count import LabelCount
 from metajudge.vetting.summary import NOT_COVERED, VetSummary
 
@@ -33,7 +35,7 @@ def print_report(
     labels: LabelCount,
     panel: PanelConfig,
     rejects: Path,
-    words: dict[str, str] | None = None,
+    words: Mapping[str, str] | None = None,
 ) -> None:
     """Prints counts, what the labels say, what it took and how to go on."""
     console = Console(highlight=False)
@@ -56,6 +58,44 @@ def print_report(
         console.print(line, soft_wrap=True, markup=False)
     for line in _how_to_go_on(summary, panel):
         console.print(line, soft_wrap=True, markup=False)
+
+
+def print_json(
+    summary: VetSummary,
+    labels: LabelCount,
+    rejects: Path,
+    reached: Sequence[Reached] = (),
+    words: Mapping[str, str] | None = None,
+) -> None:
+    """Prints the same as one JSON object."""
+    data = summary.to_json()
+    for reason in data["reasons"]:
+        reason["next"] = None if reason["next"] is None else _filled(reason["next"], words or {})
+    data["labels"] = labels.to_json()
+    if reached:
+        data["fail_under"] = [one.to_json() for one in reached]
+    data["rejects"] = str(rejects) if summary.bad_lines else None
+    typer.echo(orjson.dumps(data).decode())
+
+
+def words_of(inputs: list[str], config: Path | None, agents: list[str] | None, store: str | None) -> dict[str, str]:
+    """What stands in the commands that a report suggests, for this command line."""
+    given = [*(["--config", str(config)] if config else [])]
+    for agent in agents or ():
+        given += ["--agent", agent]
+    # A database is found through METAJUDGE_STORE: its URL may hold a password, which is not to be printed.
+    kept = ["--store", store] if store is not None and "://" not in store else []
+    return {
+        "INPUT": shlex.join(inputs),
+        "AGENTS": shlex.join(given) or "--agent openai:gpt-4o-mini",
+        "STORE": shlex.join(kept),
+    }
+
+
+def _filled(command: str, words: Mapping[str, str]) -> str:
+    """A suggested command with this command line's inputs, agents and store in it."""
+    found = " ".join(words.get(word, word) for word in command.split(" "))
+    return f"{found} {words['STORE']}" if words.get("STORE") and not found.startswith("metajudge check") else found
 
 
 def _counts(summary: VetSummary, panel: PanelConfig) -> Table:
@@ -109,11 +149,11 @@ def _without_score(summary: VetSummary) -> list[tuple[str, int, str]]:
     return rows + ([("no verdict", no_verdict, "the judge gave none: nothing to vet")] if no_verdict else [])
 
 
-def _reason_lines(summary: VetSummary, words: dict[str, str]) -> list[str]:
+def _reason_lines(summary: VetSummary, words: Mapping[str, str]) -> list[str]:
     lines = []
     for reason in summary.reasons:
         lines += ["", f"Why: {reason.text.rstrip('.')}."]
-        lines += [f"  Next: {filled(reason.next, words)}"] if reason.next else []
+        lines += [f"  Next: {_filled(reason.next, words)}"] if reason.next else []
     return lines
 
 
@@ -123,7 +163,7 @@ def _agents(panel: PanelConfig) -> str:
     return f"{panel.chosen_strategy} of {names}{rubric}"
 
 
-def _kinds(failures: Any) -> str:
+def _kinds(failures: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {kind}" for kind, count in sorted(failures.items()))
 
 
@@ -177,15 +217,7 @@ def _share(tally: ClusteredTally) -> str:
 def _cost_lines(summary: VetSummary) -> list[str]:
     if summary.calls == 0 and summary.cached_calls == 0:
         return ["", f"No model was asked. {summary.total_s:.1f} s."]
-    cost = f"${summary.known_cost_usd:.4f}"
-    if summary.cost_usd is None:
-        cost = f"at least {cost}, a price or the usage is unknown"
-    usage = summary.usage
-    lines = [
-        "",
-        f"{summary.calls} calls ({summary.cached_calls} more from the store), {usage.input_tokens:,} input and "
-        f"{usage.output_tokens:,} output tokens, {cost}, {summary.total_s:.1f} s.",
-    ]
+    lines = ["", summary.took]
     if summary.agent_failures:
         lines.append(f"Agents' failures: {_kinds(summary.agent_failures)}.")
     return lines
@@ -204,8 +236,8 @@ def _where(summary: VetSummary, rejects: Path) -> list[str]:
 
 
 def _how_to_go_on(summary: VetSummary, panel: PanelConfig) -> list[str]:
-    if summary.end in HOW_TO_GO_ON:
-        return [HOW_TO_GO_ON[summary.end]]
+    if summary.end.next_step is not None:
+        return [summary.end.next_step]
     if panel.chosen_strategy == "signals" and not summary.guarantees and not summary.reasons:
         return [
             "These scores are a heuristic over free evidence, not calibrated. To have models score the judgments,",

@@ -4,20 +4,17 @@ import math
 from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from metajudge.decision.interval import Range, exact
 from metajudge.rubric.model import Name, Weight
+from metajudge.types.frozen import Frozen
 
 _LARGEST_ODDS = 1e9
 """Probabilities nearer to 0 or 1 than this are moved here before their log-odds are taken."""
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Recalibration(_Frozen):
+class Recalibration(Frozen):
     """``logit p' = intercept + slope * logit p`` (Platt, 1999): keeps the order of probabilities."""
 
     intercept: Annotated[float, Field(allow_inf_nan=False)]
@@ -34,7 +31,7 @@ class Recalibration(_Frozen):
         return exact(1.0 / (1.0 + math.exp(-min(max(corrected, -700.0), 700.0))))
 
 
-class Adjustment(_Frozen):
+class Adjustment(Frozen):
     """Corrections that are made before a policy's bands are looked at.
 
     Attributes:

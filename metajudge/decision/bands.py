@@ -4,14 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from metajudge.decision.interval import UNIT, Interval, Piece, Range, exact, pieces
 from metajudge.rubric.model import Text
 from metajudge.types.decision import Action
+from metajudge.types.frozen import Frozen
 
 
-class Band(BaseModel):
+class Band(Frozen):
     """A rectangle of values and confidences, and what is to be done there.
 
     Attributes:
@@ -19,8 +20,6 @@ class Band(BaseModel):
         confidence: left out where it does not matter.
         justification: said with every decision.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     action: Action
     value: Interval = Interval()
@@ -35,10 +34,8 @@ class Band(BaseModel):
         return f"{self.value}{confidence} -> {self.action}"
 
 
-class Outcome(BaseModel):
+class Outcome(Frozen):
     """What is done where a number is missing."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     action: Action = Action.REVIEW_PRIORITY
     justification: Text = Field(default="A number this decision needs is missing, so a person decides.")

@@ -4,9 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from metajudge.rubric.model import Number
+from metajudge.types.frozen import Frozen
 
 DECIMALS = 9
 """Numbers and bounds are compared after rounding to this many decimals."""
@@ -17,10 +18,8 @@ def exact(value: float) -> float:
     return round(float(value), DECIMALS)
 
 
-class Range(BaseModel):
+class Range(Frozen):
     """All values an axis can take, both ends included."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     low: Number = 0.0
     high: Number = 1.0
@@ -46,10 +45,8 @@ UNIT = Range(low=0.0, high=1.0)
 """Probabilities and confidences."""
 
 
-class Interval(BaseModel):
+class Interval(Frozen):
     """``at_least <= x < below``; an end that is left out is the axis's own."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     at_least: Number | None = Field(
         default=None, description="The lowest value inside; left out: from the very lowest."

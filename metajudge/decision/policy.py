@@ -3,7 +3,7 @@
 from functools import cached_property
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from metajudge.decision.adjustment import Adjustment
 from metajudge.decision.bands import Band, Outcome, problems
@@ -13,16 +13,13 @@ from metajudge.errors import PolicyError
 from metajudge.rubric.model import Name, Rubric, Text, did_you_mean, name_list
 from metajudge.types.decision import Basis
 from metajudge.types.digests import digest
+from metajudge.types.frozen import Frozen
 
 Agreement = Literal["same_side", "range"]
 """How the agreement of a panel's agents is measured, see :mod:`metajudge.decision.verdicts`."""
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Missing(_Frozen):
+class Missing(Frozen):
     """What is done where a number is missing; never is another number put in its place.
 
     Attributes:
@@ -34,7 +31,7 @@ class Missing(_Frozen):
     confidence: Outcome = Outcome(justification="There is no confidence to decide with, so a person decides.")
 
 
-class Policy(_Frozen):
+class Policy(Frozen):
     """Which scores or probabilities, with which confidence, are approved, reviewed or rejected.
 
     Attributes:

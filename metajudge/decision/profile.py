@@ -2,10 +2,11 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from metajudge.decision.interval import UNIT, Interval, pieces
 from metajudge.rubric.model import Name, Text, Weight, did_you_mean, name_list
+from metajudge.types.frozen import Frozen
 
 Step = Literal["archive", "quick_review", "go_on"]
 """What a gate says: put the case away, let a person look at once, or judge the remaining stages."""
@@ -13,11 +14,7 @@ Step = Literal["archive", "quick_review", "go_on"]
 TypeName = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Profile(_Frozen):
+class Profile(Frozen):
     """Weights of the criteria for cases of certain types.
 
     Attributes:
@@ -35,7 +32,7 @@ class Profile(_Frozen):
         return case_type.casefold() in {name.casefold() for name in (self.name, *self.types)}
 
 
-class StagePlan(_Frozen):
+class StagePlan(Frozen):
     """A stage of a case, and the criteria it is scored on."""
 
     name: Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
@@ -43,7 +40,7 @@ class StagePlan(_Frozen):
     criteria: Annotated[tuple[Name, ...], Field(min_length=1)]
 
 
-class GateStep(_Frozen):
+class GateStep(Frozen):
     """A stretch of relevance, and what is done there."""
 
     value: Interval = Interval()
@@ -51,7 +48,7 @@ class GateStep(_Frozen):
     justification: Text
 
 
-class Gate(_Frozen):
+class Gate(Frozen):
     """A number from 0 to 1 that decides whether a case is judged to its end.
 
     Attributes:
@@ -83,7 +80,7 @@ class Gate(_Frozen):
         return next(step for step in self.steps if step.value.contains(value))
 
 
-class CasePlan(_Frozen):
+class CasePlan(Frozen):
     """How cases are judged under a policy.
 
     Attributes:

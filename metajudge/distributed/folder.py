@@ -10,10 +10,9 @@ A part appears whole or not at all. Nothing but files is needed, so the folder m
 workers share.
 """
 
-import os
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from metajudge.errors import ConfigurationError, FailureKind, StoreError
+from metajudge.files.replacing import replacing
 from metajudge.types import Assessment, Judgment, Status
 
 SCHEMA = pa.schema(
@@ -241,28 +241,13 @@ def replace_file(path: Path, content: bytes) -> None:
         part.write_bytes(content)
 
 
-class _replacing:  # noqa: N801 - a context manager, read as a verb
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> Path:
-        try:
-            handle, name = tempfile.mkstemp(prefix=f".{self._path.name}.", dir=self._path.parent)
-        except OSError as error:
-            raise StoreError(f"cannot write {self._path}: {error.strerror or error}") from error
-        os.close(handle)
-        self._part = Path(name)
-        return self._part
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        try:
-            if error is None:
-                self._part.chmod(0o644)
-                self._part.replace(self._path)
-        finally:
-            self._part.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise StoreError(f"cannot write {self._path}: {error.strerror or error}") from error
+@contextmanager
+def _replacing(path: Path) -> Iterator[Path]:
+    try:
+        with replacing(path) as part:
+            yield part
+    except OSError as error:
+        raise StoreError(f"cannot write {path}: {error.strerror or error}") from error
 
 
 def _newest(table: pa.Table) -> np.ndarray[Any, np.dtype[np.bool_]]:

@@ -13,7 +13,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from metajudge.evidence.games import Bools, Floats, GameRows, Games
+from metajudge.evidence.games import (
+    GameRows,
+    Games,
+)
+from metajudge.stats.arrays import Bools, Floats
 
 Levels: TypeAlias = NDArray[np.intp]
 

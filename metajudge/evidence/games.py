@@ -8,17 +8,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metajudge.errors import InputError
+from metajudge.stats.arrays import Bools, Floats, Indices
 from metajudge.types import AnyVerdict, Judgment
-
-Floats: TypeAlias = NDArray[np.float64]
-Bools: TypeAlias = NDArray[np.bool_]
-Indices: TypeAlias = NDArray[np.intp]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import numpy as np
 
 from metajudge.errors import InputError
 from metajudge.evidence.consensus import Column
-from metajudge.evidence.games import Floats
+from metajudge.stats.arrays import Floats
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """A score out of free evidence alone: a heuristic, not a probability."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from metajudge.types import SignalValue
@@ -13,6 +13,14 @@ CONTRADICTION = -3.0
 
 HIGHEST_TERMS = {"order": ORDER_WEIGHT, "strength": STRENGTH_WEIGHT, "peers": PEERS_WEIGHT, "rationale": 0.0}
 """Signal -> the most it can add to the log-odds."""
+
+
+_TERMS: dict[str, Callable[[float], float]] = {
+    "order": lambda value: ORDER_WEIGHT * value,
+    "strength": lambda value: STRENGTH_WEIGHT * (value - 1),
+    "peers": lambda value: PEERS_WEIGHT * value,
+    "rationale": lambda value: CONTRADICTION if value < 0 else 0.0,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +71,7 @@ def signal_score(signals: Mapping[str, SignalValue]) -> SignalScore:
         The score, or the reason why there is none: no order, strength, peers or rationale signal was present.
     """
     contributions: dict[str, float] = {}
-    for name, term in (("order", _order), ("strength", _strength), ("peers", _peers), ("rationale", _rationale)):
+    for name, term in _TERMS.items():
         signal = signals.get(name)
         if signal is not None and signal.value is not None:
             contributions[name] = term(signal.value)
@@ -84,19 +92,3 @@ def reachable_score(signals: Mapping[str, SignalValue]) -> float | None:
     present = {name for name, signal in signals.items() if signal.value is not None}
     best = {name: term for name, term in HIGHEST_TERMS.items() if name in present}
     return 1 + 4 / (1 + math.exp(-math.fsum(best.values()))) if best else None
-
-
-def _order(value: float) -> float:
-    return ORDER_WEIGHT * value
-
-
-def _strength(value: float) -> float:
-    return STRENGTH_WEIGHT * (value - 1)
-
-
-def _peers(value: float) -> float:
-    return PEERS_WEIGHT * value
-
-
-def _rationale(value: float) -> float:
-    return CONTRADICTION if value < 0 else 0.0

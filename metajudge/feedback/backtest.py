@@ -3,15 +3,19 @@
 from collections.abc import Sequence
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from metajudge.calibration.folds import question_folds
 from metajudge.decision.policy import Policy
 from metajudge.errors import InputError
 from metajudge.feedback.candidates import FEWEST_KEPT, FITS, SHARE_KEPT, SLACK, ChangeKind
 from metajudge.feedback.cases import APPROVED, REJECTED, DecidedCase, Direction
-from metajudge.feedback.replay import Floats, replayed
+from metajudge.feedback.replay import (
+    replayed,
+)
+from metajudge.stats.arrays import Floats
 from metajudge.stats.bootstrap import Ratio, bootstrap_difference
+from metajudge.types.frozen import Frozen
 
 FOLDS = 5
 RESAMPLES = 2_000
@@ -21,11 +25,7 @@ little narrow, and since a policy should not follow luck."""
 FEWEST_QUESTIONS = 20
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Difference(_Frozen):
+class Difference(Frozen):
     """Proposal less active policy in one rate, with a bootstrap interval over questions; None where it is undefined."""
 
     value: float | None
@@ -35,7 +35,7 @@ class Difference(_Frozen):
     proposal_n: int = Field(description="... and under the proposal.")
 
 
-class Backtest(_Frozen):
+class Backtest(Frozen):
     """A proposal against the active policy, out of fold by question.
 
     Attributes:

@@ -11,7 +11,12 @@ from metajudge.decision.adjustment import Adjustment, Recalibration
 from metajudge.decision.policy import Policy
 from metajudge.feedback.cases import APPROVED, REJECTED, DecidedCase, Direction
 from metajudge.feedback.metrics import DEFINITIONS
-from metajudge.feedback.replay import Floats, actions, bounds_of, values_of
+from metajudge.feedback.replay import (
+    actions,
+    bounds_of,
+    values_of,
+)
+from metajudge.stats.arrays import Floats
 
 FEWEST_KEPT = 20
 """A threshold is never moved to where fewer cases than this would stay approved (or rejected)."""

@@ -3,16 +3,13 @@
 from enum import StrEnum
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from metajudge.decision.policy import Policy
 from metajudge.feedback.backtest import Backtest
 from metajudge.feedback.candidates import ChangeKind
 from metajudge.feedback.cases import Direction
-
-
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+from metajudge.types.frozen import Frozen
 
 
 class ProposalStatus(StrEnum):
@@ -27,7 +24,7 @@ class ProposalStatus(StrEnum):
     """Was active until another one took its place."""
 
 
-class PatternRecord(_Frozen):
+class PatternRecord(Frozen):
     """A pattern as it is kept: see :class:`metajudge.feedback.patterns.Pattern`."""
 
     direction: Direction
@@ -41,7 +38,7 @@ class PatternRecord(_Frozen):
     text: str
 
 
-class Proposal(_Frozen):
+class Proposal(Frozen):
     """A new version of a policy, which nobody uses before it is activated.
 
     Attributes:
@@ -66,7 +63,7 @@ class Proposal(_Frozen):
     status: Literal["proposed", "refused"]
 
 
-class Activation(_Frozen):
+class Activation(Frozen):
     """The audit record of a policy version put in force.
 
     Attributes:

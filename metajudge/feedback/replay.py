@@ -4,15 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metajudge.decision.bands import Band
 from metajudge.decision.interval import DECIMALS, Interval
 from metajudge.decision.policy import Policy
 from metajudge.feedback.cases import DecidedCase
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
+from metajudge.stats.arrays import Bools, Floats
 
 
 def replayed(policy: Policy, cases: Sequence[DecidedCase]) -> list[DecidedCase]:

@@ -5,14 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
+from metajudge.agents.exchange import Spent
 from metajudge.concurrency import all_of
 from metajudge.errors import FailureKind, ProviderError
-from metajudge.judging.exchange import Spent
 from metajudge.providers.model import Message, Model, ModelRequest, Parameters
 from metajudge.providers.wrapper import CallAttempt
 from metajudge.types import Failure, Item, Reply, Usage, text_digest, valid_text
+from metajudge.types.frozen import Finite
 
 COPIES_APART = 1_000_000
 """Draws between two names of one model."""
@@ -23,7 +22,7 @@ NO_TEXT = "the answer holds no text"
 GIVEN = "the answer was given, not generated"
 
 
-class CandidateAnswer(BaseModel):
+class CandidateAnswer(Finite):
     """One candidate's answer, or why there is none.
 
     Attributes:
@@ -36,8 +35,6 @@ class CandidateAnswer(BaseModel):
         latency_s: None for given answers.
         first_token_s: seconds to the first piece of text; None with the reason in ``first_token_absent``.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     name: str
     model: str | None = None

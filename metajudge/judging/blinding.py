@@ -10,10 +10,11 @@ import random
 import re
 from collections.abc import Iterable, Sequence
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import model_validator
 
 from metajudge.errors import InputError
 from metajudge.types import Ranking, digest
+from metajudge.types.frozen import Frozen
 
 HIDDEN_NAME = "[name hidden]"
 """What stands in a response where it gave a candidate's name."""
@@ -47,15 +48,13 @@ DISTINCTIVE = frozenset(
 """Parts of models' ids that are names by themselves. Others ("command", "nova", "phi", "alpaca") are words, too."""
 
 
-class Blinding(BaseModel):
+class Blinding(Frozen):
     """The labels of one evaluation by one judge, as stored.
 
     Attributes:
         seed, evaluation, judge: what the order was drawn from.
         order: candidates in the order shown; the first one is A0.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     seed: int
     evaluation: str

@@ -4,13 +4,15 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from metajudge.types.frozen import Frozen
 
 RULE = "identity-1"
 """The version of the rule; another rule hides other names."""
 
 
-class HiddenName(BaseModel):
+class HiddenName(Frozen):
     """A name that was hidden.
 
     Attributes:
@@ -21,8 +23,6 @@ class HiddenName(BaseModel):
         family: whose name it is; None for an id.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     candidate: str
     start: int = Field(ge=0)
     end: int = Field(ge=1)
@@ -31,10 +31,8 @@ class HiddenName(BaseModel):
     family: str | None = None
 
 
-class LeftName(BaseModel):
+class LeftName(Frozen):
     """A name, or a word like one, that judges could read; places as for a :class:`HiddenName`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     candidate: str
     start: int = Field(ge=0)
@@ -43,7 +41,7 @@ class LeftName(BaseModel):
     why: str
 
 
-class BlindingReport(BaseModel):
+class BlindingReport(Frozen):
     """The blinding of one item.
 
     Attributes:
@@ -52,8 +50,6 @@ class BlindingReport(BaseModel):
         left_unlisted: names left standing beyond those listed.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     rule: str = RULE
     hiding: bool = True
     hidden: tuple[HiddenName, ...] = ()
@@ -61,7 +57,7 @@ class BlindingReport(BaseModel):
     left_unlisted: int = Field(default=0, ge=0)
 
 
-class BlindingTotals(BaseModel):
+class BlindingTotals(Frozen):
     """Blinding over a run.
 
     Attributes:
@@ -73,13 +69,11 @@ class BlindingTotals(BaseModel):
         left: names left standing.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     items: int = 0
     unreported: int = 0
     not_hidden: int = 0
     names: int = 0
-    kinds: dict[str, int] = {}
+    kinds: dict[str, int] = Field(default_factory=dict)
     texts: int = 0
     left: int = 0
 

@@ -10,17 +10,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from metajudge.agents import ReplyProblemsError
+from metajudge.agents.exchange import Spent, ask
 from metajudge.agents.parse import load_object
+from metajudge.agents.schema import object_schema
 from metajudge.errors import ConfigurationError
-from metajudge.judging.exchange import Spent, ask
 from metajudge.prompts.criteria import TEMPLATES, render_criteria, render_criteria_system
 from metajudge.prompts.ranking import ShownCriterion
 from metajudge.prompts.templates import prompts_digest
 from metajudge.providers.model import Message, Model, ModelRequest, OutputSchema, Parameters
 from metajudge.types import Failure, valid_text
+from metajudge.types.frozen import Frozen
 
 FEWEST, MOST = 3, 5
 """How many criteria a request gets."""
@@ -35,7 +37,7 @@ PARAMETERS = Parameters(temperature=0.3, max_tokens=150)
 """How the model is asked unless told otherwise."""
 
 
-class Criterion(BaseModel):
+class Criterion(Frozen):
     """One criterion with its share of the weight.
 
     Attributes:
@@ -44,8 +46,6 @@ class Criterion(BaseModel):
         asks: what it asks; empty where the name says it all.
         weight: its share; the weights of a set sum to 1.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     key: str
     name: str
@@ -57,7 +57,7 @@ class Criterion(BaseModel):
         return f"{self.name}: {self.asks}" if self.asks else self.name
 
 
-class CriteriaSet(BaseModel):
+class CriteriaSet(Frozen):
     """The criteria of one evaluation, and where they come from.
 
     Attributes:
@@ -68,8 +68,6 @@ class CriteriaSet(BaseModel):
         replied: False where it could not be asked, so that asking again later may help.
         cost_usd: of its reply, from the store or not; None where unknown.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     criteria: tuple[Criterion, ...] = Field(min_length=1)
     source: Literal["generated", "generic", "fallback", "given"]
@@ -132,15 +130,9 @@ def shown_criteria(criteria: Sequence[Criterion]) -> list[ShownCriterion]:
 
 
 def _schema() -> OutputSchema:
-    properties: dict[str, Any] = {
-        "text": {"type": "string"},
-        "weight": {"type": "integer", "enum": list(WEIGHTS)},
-    }
-    one = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+    one = object_schema({"text": {"type": "string"}, "weight": {"type": "integer", "enum": list(WEIGHTS)}})
     slots = {name: one if place < FEWEST else {"anyOf": [one, {"type": "null"}]} for place, name in enumerate(_SLOTS)}
-    return OutputSchema(
-        "criteria", {"type": "object", "properties": slots, "required": list(slots), "additionalProperties": False}
-    )
+    return OutputSchema("criteria", object_schema(slots))
 
 
 _SLOTS = tuple(f"c{number}" for number in range(1, MOST + 1))

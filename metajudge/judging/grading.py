@@ -1,78 +1,40 @@
 """A grading judge: one model grades one response from 1 to 10, without comparing it with another."""
 
-import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import Any
 
-from metajudge.agents import ReplyProblemsError
-from metajudge.agents.parse import load_object
+from metajudge.agents.parse import shortened
 from metajudge.judging.blinding_report import BlindingReport
-from metajudge.judging.exchange import Spent, ask
+from metajudge.judging.item_judge import ItemJudge, JudgeRecord
+from metajudge.judging.replies import read_reasoned, reasoned_schema
 from metajudge.prompts.grading import TEMPLATES, render_grading, render_grading_system
 from metajudge.prompts.templates import prompts_digest
-from metajudge.providers.model import Message, Model, ModelRequest, OutputSchema, Parameters
-from metajudge.types import Failure, Grade, Item
+from metajudge.providers.model import Message, ModelRequest
+from metajudge.types import Grade, Item
 
 GRADES = tuple(range(1, 11))
 """The scale: 10 is best."""
 
-SCHEMA = OutputSchema(
-    "grading",
-    {
-        "type": "object",
-        "properties": {"reasoning": {"type": "string"}, "grade": {"type": "integer", "enum": list(GRADES)}},
-        "required": ["reasoning", "grade"],
-        "additionalProperties": False,
-    },
-)
-"""Reasoning first: constrained decoding writes properties in this order."""
+SCHEMA = reasoned_schema("grading", "grade", {"type": "integer", "enum": list(GRADES)})
 
 
-@dataclass(frozen=True, slots=True)
-class Grading:
-    """One grade by one judge; its attributes are those of a :class:`~metajudge.judging.pairwise.Game`.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grading(JudgeRecord):
+    """One grade by one judge.
 
     Attributes:
         order: the id of the response graded, alone.
     """
 
     item: Item
-    judge: str
-    model: str
     order: tuple[str]
     verdict: Grade | None = None
-    failure: Failure | None = None
-    replied: bool = True
-    text: str = ""
-    instruction: str = ""
-    replies: int = 0
-    cost_usd: float | None = 0.0
-    spent: Spent = field(default_factory=Spent)
-    request_digest: str | None = None
-    reported_model: str | None = None
-    parameters: Parameters = field(default_factory=Parameters)
     blinding: BlindingReport = field(default_factory=BlindingReport)
-
-    @property
-    def no_verdict(self) -> str | None:
-        """Why the judge, although it answered, gave no grade."""
-        return self.failure.message if self.failure is not None and self.replied else None
 
 
 @dataclass(frozen=True, slots=True)
-class GradingJudge:
-    """A model that grades single responses.
-
-    Attributes:
-        name: what the judge is called in records.
-        with_reference: whether it sees an item's reference answer.
-        hide_identities: whether names that tell who wrote a response are hidden where the item names its models.
-    """
-
-    name: str
-    model: Model
-    parameters: Parameters = field(default_factory=Parameters)
-    with_reference: bool = False
-    hide_identities: bool = True
+class GradingJudge(ItemJudge):
+    """A model that grades single responses."""
 
     async def grade(self, item: Item, response: str, *, retry: bool = False) -> Grading:
         """Grades one response; a model's failure ends in the result, typed.
@@ -84,33 +46,9 @@ class GradingJudge:
         Raises:
             BudgetExceeded: the run's budget is spent.
         """
-        shown, blinding = item, BlindingReport(hiding=self.hide_identities)
-        if self.hide_identities and item.models:
-            from metajudge.judging.identity import blinded_item  # its patterns take a while to compile
-
-            shown, blinding = await blinded_item(item)
-        request = self.request(shown, response)
-        answer = await ask(self.model, request, parse_grading_reply, asked=self.name, retry=retry)
-        grading = Grading(
-            item=item,
-            judge=self.name,
-            model=self.model.name,
-            order=(response,),
-            failure=answer.failure,
-            replied=answer.replied,
-            text=answer.text,
-            instruction=request.system,
-            replies=answer.replies,
-            cost_usd=answer.cost_usd,
-            spent=answer.spent,
-            request_digest=answer.key,
-            reported_model=answer.reported_model,
-            parameters=self.parameters,
-            blinding=blinding,
-        )
-        if answer.value is None:
-            return grading
-        return replace(grading, verdict=Grade(float(answer.value.grade)), text=answer.value.reasoning)
+        answer, fields = await self._ask(item, lambda shown: self.request(shown, response), parse_grading_reply, retry)
+        verdict = None if answer.value is None else Grade(float(answer.value.grade))
+        return Grading(order=(response,), verdict=verdict, **fields)
 
     def request(self, item: Item, response: str) -> ModelRequest:
         """The first request :meth:`grade` sends: the same bytes for the same question and text."""
@@ -132,17 +70,14 @@ def parse_grading_reply(text: str) -> GradingReply:
     Raises:
         ReplyProblemsError: with every problem found.
     """
-    answer = load_object(text)
-    problems = [f"unknown property {name!r}" for name in answer if name not in ("reasoning", "grade")]
-    problems += [f"{name} is missing" for name in ("reasoning", "grade") if name not in answer]
-    reasoning, grade = answer.get("reasoning", ""), answer.get("grade", GRADES[0])
-    if not isinstance(reasoning, str):
-        problems.append("reasoning must be a string")
-    if isinstance(grade, bool) or not isinstance(grade, int | float) or grade not in GRADES:
-        problems.append(f"grade must be a whole number from 1 to 10, not {json.dumps(grade)[:60]}")
-    if problems:
-        raise ReplyProblemsError(problems)
+    reasoning, grade = read_reasoned(text, "grade", _fault)
     return GradingReply(reasoning, int(grade))
+
+
+def _fault(grade: Any) -> str | None:
+    if isinstance(grade, bool) or not isinstance(grade, int | float) or grade not in GRADES:
+        return f"grade must be a whole number from 1 to 10, not {shortened(grade)}"
+    return None
 
 
 def templates_digest() -> str:

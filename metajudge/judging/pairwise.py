@@ -1,74 +1,39 @@
 """A pairwise judge: one model compares two responses in one order, blind to who wrote them."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 from metajudge.errors import FailureKind
 from metajudge.judging.blinding_report import BlindingReport
-from metajudge.judging.exchange import Spent, ask
+from metajudge.judging.item_judge import ItemJudge, JudgeRecord
 from metajudge.judging.replies import SCHEMA, PairwiseReply, parse_pairwise_reply, stated_marks
 from metajudge.prompts.judge import LABELS, TEMPLATES, render_pairwise, render_pairwise_system
 from metajudge.prompts.templates import prompts_digest
-from metajudge.providers.model import Message, Model, ModelRequest, Parameters
+from metajudge.providers.model import Message, ModelRequest
 from metajudge.types import Failure, Item, Pairwise, parse_verdict
 
 Order = tuple[str, str]
 Orders = Literal["both", "given"]
 
 
-@dataclass(frozen=True, slots=True)
-class Game:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Game(JudgeRecord):
     """One comparison by one judge in one order.
 
     Attributes:
         order: response ids in the order shown: the first was called A.
         verdict: in terms of response ids; a tie names them in the item's order.
-        failure: why there is no verdict.
-        replied: whether the judge gave an answer of its own, be it a refusal or of no use; False where it could
-            not be asked, so that asking again later may help.
-        text: the judge's reasoning, or its whole reply where that could not be read.
-        replies: 2 where the first reply had to be repaired.
-        cost_usd: of the replies this game rests on, whether they came from the store or not; None where unknown.
     """
 
     item: Item
-    judge: str
-    model: str
     order: Order
     verdict: Pairwise | None = None
-    failure: Failure | None = None
-    replied: bool = True
-    text: str = ""
-    instruction: str = ""
-    replies: int = 0
-    cost_usd: float | None = 0.0
-    spent: Spent = field(default_factory=Spent)
-    request_digest: str | None = None
-    reported_model: str | None = None
-    parameters: Parameters = field(default_factory=Parameters)
     blinding: BlindingReport = field(default_factory=BlindingReport)
-
-    @property
-    def no_verdict(self) -> str | None:
-        """Why the judge, although it answered, gave no verdict."""
-        return self.failure.message if self.failure is not None and self.replied else None
 
 
 @dataclass(frozen=True, slots=True)
-class PairwiseJudge:
-    """A model that compares two responses; in the manner of Arena-Hard, see :mod:`metajudge.prompts.judge`.
-
-    Attributes:
-        name: what the judge is called in records.
-        with_reference: whether it sees an item's reference answer.
-        hide_identities: whether names that tell who wrote a response are hidden where the item names its models.
-    """
-
-    name: str
-    model: Model
-    parameters: Parameters = field(default_factory=Parameters)
-    with_reference: bool = False
-    hide_identities: bool = True
+class PairwiseJudge(ItemJudge):
+    """A model that compares two responses; in the manner of Arena-Hard, see :mod:`metajudge.prompts.judge`."""
 
     async def compare(self, item: Item, order: Order, *, retry: bool = False) -> Game:
         """Judges a pair in one order; a model's failure ends in the game, typed.
@@ -79,38 +44,16 @@ class PairwiseJudge:
         Raises:
             BudgetExceeded: the run's budget is spent.
         """
-        shown, blinding = item, BlindingReport(hiding=self.hide_identities)
-        if self.hide_identities and item.models:
-            from metajudge.judging.identity import blinded_item  # its patterns take a while to compile
-
-            shown, blinding = await blinded_item(item)
-        request = self.request(shown, order)
-        answer = await ask(self.model, request, parse_pairwise_reply, asked=self.name, retry=retry)
-        game = Game(
-            item=item,
-            judge=self.name,
-            model=self.model.name,
-            order=order,
-            failure=_explained(answer.failure, answer.text),
-            replied=answer.replied,
-            text=answer.text,
-            instruction=request.system,
-            replies=answer.replies,
-            cost_usd=answer.cost_usd,
-            spent=answer.spent,
-            request_digest=answer.key,
-            reported_model=answer.reported_model,
-            parameters=self.parameters,
-            blinding=blinding,
-        )
-        if answer.value is None:
-            return game
-        return replace(game, verdict=_turned_back(answer.value, item, order), text=answer.value.reasoning)
+        answer, fields = await self._ask(item, lambda shown: self.request(shown, order), parse_pairwise_reply, retry)
+        fields["failure"] = _explained(answer.failure, answer.text)
+        verdict = None if answer.value is None else _turned_back(answer.value, item, order)
+        return Game(order=order, verdict=verdict, **fields)
 
     def request(self, item: Item, order: Order) -> ModelRequest:
         """The first request :meth:`compare` sends: the same bytes for the same question, texts and order."""
-        text = render_pairwise(item, order, with_reference=self.with_reference)
-        return ModelRequest(render_pairwise_system(), (Message("user", text),), SCHEMA, self.parameters)
+        version = self.prompt_version
+        text = render_pairwise(item, order, with_reference=self.with_reference, version=version)
+        return ModelRequest(render_pairwise_system(version), (Message("user", text),), SCHEMA, self.parameters)
 
 
 def orders_of(item: Item, orders: Orders = "both", pair: Order | None = None) -> tuple[Order, ...]:

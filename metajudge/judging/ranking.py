@@ -3,49 +3,30 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from metajudge.agents.exchange import ask
 from metajudge.judging.blinding import Blinding, blind, unblind
 from metajudge.judging.criteria import Criterion, shown_criteria
-from metajudge.judging.exchange import Spent, ask
+from metajudge.judging.item_judge import JudgeRecord, reply_fields
 from metajudge.judging.ranking_replies import CriterionGrade, RankingReply, parse_ranking_reply, ranking_schema
 from metajudge.prompts.ranking import TEMPLATES, render_ranking, render_ranking_system
 from metajudge.prompts.templates import prompts_digest
 from metajudge.providers.model import Message, Model, ModelRequest, Parameters
-from metajudge.types import Failure, Ranking
+from metajudge.types import Ranking
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeRanking:
-    """What came of one judge's ranking: a ranking, or a failure that says why there is none.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeRanking(JudgeRecord):
+    """One judge's ranking, or the failure that says why there is none.
 
     Attributes:
         blinding: the labels this judge saw.
         ranking: in terms of candidates; None with a ``failure``.
         scores: candidate -> criterion's key -> grade; empty where no criteria were given.
-        replied: whether the judge gave an answer of its own, be it a refusal or of no use; False where it could not be
-            asked, so that asking again later may help.
-        text: the judge's comparison, or its whole reply where that could not be read.
-        instruction: what it was told to do.
-        replies: 2 where the first reply had to be repaired.
-        cost_usd: of the replies this ranking rests on, whether they came from the store or not; None where unknown.
-        spent: what it took in this run.
-        request_digest: of the first request.
     """
 
-    judge: str
-    model: str
     blinding: Blinding
     ranking: Ranking | None = None
     scores: Mapping[str, Mapping[str, CriterionGrade]] = field(default_factory=dict)
-    failure: Failure | None = None
-    replied: bool = True
-    text: str = ""
-    instruction: str = ""
-    replies: int = 0
-    cost_usd: float | None = 0.0
-    spent: Spent = field(default_factory=Spent)
-    request_digest: str | None = None
-    reported_model: str | None = None
-    parameters: Parameters = field(default_factory=Parameters)
 
 
 async def rank_responses(
@@ -94,21 +75,7 @@ async def rank_responses(
         return parse_ranking_reply(text, labels, keys, ties=ties)
 
     answer = await ask(model, request, read, asked=judge, retry=retry)
-    result = JudgeRanking(
-        judge=judge,
-        model=model.name,
-        blinding=blinding,
-        failure=answer.failure,
-        replied=answer.replied,
-        text=answer.text,
-        instruction=request.system,
-        replies=answer.replies,
-        cost_usd=answer.cost_usd,
-        spent=answer.spent,
-        request_digest=answer.key,
-        reported_model=answer.reported_model,
-        parameters=parameters,
-    )
+    result = JudgeRanking(blinding=blinding, **reply_fields(judge, model, request, answer))
     if answer.value is None:
         return result
     reply, names = answer.value, blinding.label_map

@@ -5,7 +5,6 @@ rankings the schema lists them all, so that constrained decoding cannot write an
 it asks for a list of labels. Both forms are always read.
 """
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +13,8 @@ from itertools import combinations, permutations
 from typing import Any
 
 from metajudge.agents import ReplyProblemsError
-from metajudge.agents.parse import load_object
+from metajudge.agents.parse import load_object, name_problems, shortened
+from metajudge.agents.schema import object_schema
 from metajudge.judging.blinding import label_of
 from metajudge.providers.model import OutputSchema
 from metajudge.types import valid_text
@@ -75,15 +75,11 @@ def ranking_schema(count: int, criteria: tuple[str, ...] = (), *, ties: bool = F
     labels = [label_of(place) for place in range(count)]
     properties: dict[str, Any] = {}
     if criteria:
-        grade = _object({"reason": {"type": "string"}, "score": {"type": "integer", "enum": list(POINTS)}})
-        properties["scores"] = _object({label: _object(dict.fromkeys(criteria, grade)) for label in labels})
+        grade = object_schema({"reason": {"type": "string"}, "score": {"type": "integer", "enum": list(POINTS)}})
+        properties["scores"] = object_schema({label: object_schema(dict.fromkeys(criteria, grade)) for label in labels})
     properties["comparison"] = {"type": "string"}
     properties["ranking"] = _ranking_property(labels, ties)
-    return OutputSchema("ranking", _object(properties))
-
-
-def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+    return OutputSchema("ranking", object_schema(properties))
 
 
 def _ranking_property(labels: Sequence[str], ties: bool) -> dict[str, Any]:
@@ -115,8 +111,7 @@ def parse_ranking_reply(
     """
     answer = load_object(text)
     known = ("scores", "comparison", "ranking") if criteria else ("comparison", "ranking")
-    problems = [f"unknown property {name!r}" for name in answer if name not in known]
-    problems += [f"{name} is missing" for name in known if name not in answer]
+    problems = name_problems(answer, known)
     comparison = answer.get("comparison", "")
     if not isinstance(comparison, str):
         problems.append("comparison must be a string")
@@ -170,8 +165,7 @@ def _rows(value: object, names: Sequence[str], where: str, problems: list[str]) 
     if not isinstance(value, dict):
         problems.append(f"{where} must be an object, not {_short(value)}")
         return []
-    problems += [f"{where} has an unknown property {name!r}" for name in value if name not in names]
-    problems += [f"{where}.{name} is missing" for name in names if name not in value]
+    problems += name_problems(value, names, where)
     return [(name, value[name]) for name in names if name in value]
 
 
@@ -220,8 +214,4 @@ def _all_weak_orders(labels: tuple[str, ...]) -> Iterator[Groups]:
 
 
 def _short(value: object) -> str:
-    try:
-        text = value if isinstance(value, str) and value.isprintable() else json.dumps(value)
-    except (ValueError, RecursionError, TypeError):
-        text = type(value).__name__
-    return text if len(text) <= 60 else text[:57] + "..."
+    return value if isinstance(value, str) and value.isprintable() and len(value) <= 60 else shortened(value)

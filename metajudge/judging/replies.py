@@ -1,27 +1,25 @@
 """From a pairwise judge's reply to a verdict, strictly: no verdict is ever guessed."""
 
-import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from metajudge.agents import ReplyProblemsError
-from metajudge.agents.parse import load_object
+from metajudge.agents.parse import load_object, name_problems, shortened
+from metajudge.agents.schema import object_schema
 from metajudge.providers.model import OutputSchema
 
 MARKS = ("A>>B", "A>B", "A=B", "B>A", "B>>A")
 """The five verdicts, in terms of the labels shown."""
 
-SCHEMA = OutputSchema(
-    "pairwise_judgment",
-    {
-        "type": "object",
-        "properties": {"reasoning": {"type": "string"}, "verdict": {"type": "string", "enum": list(MARKS)}},
-        "required": ["reasoning", "verdict"],
-        "additionalProperties": False,
-    },
-)
-"""Reasoning first: constrained decoding writes properties in this order."""
+
+def reasoned_schema(name: str, verdict: str, kind: dict[str, Any]) -> OutputSchema:
+    """A reply of reasoning and a verdict. Reasoning first: constrained decoding writes properties in this order."""
+    return OutputSchema(name, object_schema({"reasoning": {"type": "string"}, verdict: kind}))
+
+
+SCHEMA = reasoned_schema("pairwise_judgment", "verdict", {"type": "string", "enum": list(MARKS)})
 
 _STATED = re.compile(r"(?:\"verdict\"\s*:\s*\"|\[\[)\s*([AB]\s*(?:>>|>|=)\s*[AB])\s*(?:\"|\]\])")
 
@@ -42,24 +40,34 @@ def parse_pairwise_reply(text: str) -> PairwiseReply:
     Raises:
         ReplyProblemsError: with every problem found.
     """
+    return PairwiseReply(*read_reasoned(text, "verdict", _fault))
+
+
+def _fault(mark: Any) -> str | None:
+    return None if mark in MARKS else f"verdict must be one of {', '.join(MARKS)}, not {shortened(mark)}"
+
+
+def read_reasoned(text: str, verdict: str, fault_of: Callable[[Any], str | None]) -> tuple[str, Any]:
+    """The reasoning and the verdict of a reply that holds these two properties and nothing else.
+
+    Args:
+        verdict: the property's name.
+        fault_of: what is wrong with its value; None for a good one.
+
+    Raises:
+        ReplyProblemsError: with every problem found.
+    """
     answer = load_object(text)
-    problems = [f"unknown property {name!r}" for name in answer if name not in ("reasoning", "verdict")]
-    problems += [f"{name} is missing" for name in ("reasoning", "verdict") if name not in answer]
-    reasoning, mark = answer.get("reasoning", ""), answer.get("verdict", MARKS[0])
-    if not isinstance(reasoning, str):
+    problems = name_problems(answer, ("reasoning", verdict))
+    if not isinstance(answer.get("reasoning", ""), str):
         problems.append("reasoning must be a string")
-    if mark not in MARKS:
-        problems.append(f"verdict must be one of {', '.join(MARKS)}, not {_short(mark)}")
+    fault = fault_of(answer[verdict]) if verdict in answer else None
+    problems += [fault] if fault else []
     if problems:
         raise ReplyProblemsError(problems)
-    return PairwiseReply(reasoning, mark)
+    return answer["reasoning"], answer[verdict]
 
 
 def stated_marks(text: str) -> Sequence[str]:
     """The different verdicts a text states as a property or in double brackets, in order of appearance."""
     return list(dict.fromkeys(re.sub(r"\s", "", mark) for mark in _STATED.findall(text)))
-
-
-def _short(value: object) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -14,9 +14,10 @@ import yaml
 from pydantic import ValidationError
 
 from metajudge.agents import ReplyProblemsError
+from metajudge.agents.exchange import Answer, ask
 from metajudge.agents.parse import load_object
+from metajudge.agents.schema import object_schema
 from metajudge.errors import RubricError
-from metajudge.judging.exchange import Answer, ask
 from metajudge.prompts.refining import TEMPLATES, render_refining, render_refining_system
 from metajudge.prompts.templates import prompts_digest
 from metajudge.providers.model import Message, Model, ModelRequest, OutputSchema, Parameters
@@ -114,8 +115,8 @@ def rubric_name(source: str) -> str:
 
 def _schema() -> OutputSchema:
     points = [str(point) for point in SCALE.points]
-    levels = _object({point: {"type": "string"} for point in points})
-    criterion = _object(
+    levels = object_schema({point: {"type": "string"} for point in points})
+    criterion = object_schema(
         {
             "name": {"type": "string"},
             "title": {"type": "string"},
@@ -126,16 +127,9 @@ def _schema() -> OutputSchema:
         }
     )
     slots = {slot: criterion if slot == "c1" else {"anyOf": [criterion, {"type": "null"}]} for slot in _SLOTS}
-    return OutputSchema("rubric", _object({"title": {"type": "string"}, "description": {"type": "string"}, **slots}))
-
-
-def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return OutputSchema(
+        "rubric", object_schema({"title": {"type": "string"}, "description": {"type": "string"}, **slots})
+    )
 
 
 _SLOTS = tuple(f"c{number}" for number in range(1, MOST_CRITERIA + 1))

@@ -1,34 +1,27 @@
-"""One run of ``metajudge judge``: every judge compares every pair in every order, and each game becomes a record."""
+"""Judging items: every judge compares every pair in every order, or grades every response, blind; each a record."""
 
-import heapq
-import os
-import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from types import TracebackType
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
-import orjson
-
-from metajudge.errors import InputError, OutputError
+from metajudge.concurrency import all_of
+from metajudge.errors import ConfigurationError, InputError
 from metajudge.judging.combining import Rule
 from metajudge.judging.grading import Grading, GradingJudge
 from metajudge.judging.pairwise import Game, Orders, PairwiseJudge, orders_of
 from metajudge.judging.records import combined_judgment, game_id, judgment_of
-from metajudge.readers.jsonl import to_line
+from metajudge.readers.in_memory import ItemLike, as_record
 from metajudge.runs.exit_codes import RunCounts
-from metajudge.runs.loop import Job, RunEnd, Stop, run_all
-from metajudge.runs.output_files import let_go, written_to
-from metajudge.types import Item, Usage
-from metajudge.vetting.engine import Engine
+from metajudge.runs.loop import Job, Stop, run_all
+from metajudge.runs.totals import RunTotals
+from metajudge.session import Respondent, Respondents, Session
+from metajudge.types import Item, Judgment
 
 
 @dataclass(slots=True)
 class JudgeCount:
-    """What came of one judge's games, or of its gradings."""
+    """Results of one judge, by kind."""
 
     grades: int = 0
     preferences: int = 0
@@ -37,57 +30,44 @@ class JudgeCount:
     failed: int = 0
 
 
-@dataclass(slots=True)
-class JudgeSummary:
+@dataclass(slots=True, kw_only=True)
+class JudgeTotals(RunTotals):
     """Counts of one run.
 
     Attributes:
-        judgments: records made, those without a verdict included.
+        items: how many are judged.
+        judgments: records made, those without a verdict included: ``without_verdict``.
         no_verdict: judges who answered without a verdict, by kind of reason.
         failed: games in which the judge could not be asked: no record is made of them, and the next run with
-            the same store asks again.
+            the same store asks again. ``failures`` counts these by kind, ``failed_games`` lists them.
         combined: verdicts made of the games of both orders; None where none were asked for.
-        failures: those by kind; ``failed_games`` says which.
-        calls: HTTP requests sent in this run, retries and repairs included.
-        cached_calls: replies taken from the store instead.
-        cost_usd: dollars of this run, None where a price or the usage was unknown.
-        wall_s: seconds from the first request sent to the last result; None where none was sent.
     """
 
-    run_id: str | None = None
-    end: RunEnd = RunEnd.FINISHED
+    NOUN: ClassVar[str] = "judgments"
+    LOST: ClassVar[str] = "without a verdict"
+    HIDDEN: ClassVar[frozenset[str]] = frozenset({"failed_games"})
+
     items: int = 0
     judgments: int = 0
-    unscored: int = 0
+    without_verdict: int = 0
     failed: int = 0
     by_judge: dict[str, JudgeCount] = field(default_factory=dict)
     no_verdict: Counter[str] = field(default_factory=Counter)
     failures: Counter[str] = field(default_factory=Counter)
     failed_games: list[dict[str, Any]] = field(default_factory=list)
     combined: int | None = None
-    bad_lines: int = 0
-    calls: int = 0
-    cached_calls: int = 0
-    usage: Usage = field(default_factory=Usage)
-    cost_usd: float | None = 0.0
-    known_cost_usd: float = 0.0
-    notices: list[str] = field(default_factory=list)
-    wall_s: float | None = None
-    total_s: float = 0.0
-    store: str | None = None
-    out: str | None = None
 
     def add(self, game: Game | Grading) -> None:
         """Counts one game or grading."""
-        count = self.by_judge[game.judge]
+        count = self.by_judge.setdefault(game.judge, JudgeCount())
         self.cached_calls += game.spent.cached_calls
-        if game.failure is not None and not game.replied:
+        if not was_asked(game):
             self._fail(game, count)
             return
         self.judgments += 1
         if game.verdict is None:
             count.no_verdict += 1
-            self.unscored += 1
+            self.without_verdict += 1
             self.no_verdict[game.failure.kind.value if game.failure else "unknown"] += 1
         elif isinstance(game, Grading):
             count.grades += 1
@@ -101,215 +81,241 @@ class JudgeSummary:
         count.failed += 1
         self.failed += 1
         self.failures[game.failure.kind.value] += 1
-        told = {"judgment_id": game_id(game.item, game.judge, game.order), **game.failure.model_dump(mode="json")}
-        self.failed_games.append(told)
+        name = game_id(game.item, game.judge, game.order)
+        self.failed_games.append({"judgment_id": name, **game.failure.model_dump(mode="json")})
+
+    @property
+    def done(self) -> int:
+        return self.judgments + self.failed
+
+    @property
+    def lost(self) -> int:
+        return self.without_verdict + self.failed
 
     @property
     def counts(self) -> RunCounts:
         """What the exit code depends on: a judge that could not be asked is a failure, a reply of no use is none."""
-        return RunCounts(self.end, self.items, self.failed, without_verdict=self.unscored, bad_lines=self.bad_lines)
+        return RunCounts(self.end, self.items, self.failed, self.without_verdict, self.bad_lines)
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain data, as ``--json`` prints it and the store keeps it."""
-        data = asdict(self)
-        del data["failed_games"], data["unscored"]
-        data["end"] = self.end.value
-        data["without_verdict"] = self.unscored
-        data["no_verdict"] = dict(sorted(self.no_verdict.items()))
-        data["failures"] = dict(sorted(self.failures.items()))
-        for name in ("wall_s", "total_s", "known_cost_usd", "cost_usd"):
-            data[name] = None if data[name] is None else round(data[name], 6)
-        return data
+
+@dataclass(slots=True)
+class Judged:
+    """What judges gave.
+
+    Attributes:
+        games: every game or grading in the order of the input: item by item, judge by judge; failed ones included.
+        combined: one record for each pair and judge, where a rule was given and both games are there.
+        totals: counts, calls and cost of the run; None for :func:`judge_item` and :func:`grade_item`.
+    """
+
+    games: list[Game | Grading] = field(default_factory=list)
+    combined: list[Judgment] = field(default_factory=list)
+    totals: JudgeTotals | None = None
+
+    @property
+    def judgments(self) -> list[Judgment]:
+        """The records, as ``metajudge vet`` reads them: of every game in which the judge could be asked."""
+        return [judgment_of(game) for game in self.games if was_asked(game)]
+
+    @property
+    def failed(self) -> list[Game | Grading]:
+        """Games in which the judge could not be asked: no record is made of them, and asking again may help."""
+        return [game for game in self.games if not was_asked(game)]
+
+
+def was_asked(game: Game | Grading) -> bool:
+    """Whether the judge gave an answer of its own, be it of no use."""
+    return game.failure is None or game.replied
 
 
 @dataclass(frozen=True, slots=True)
-class Assignment:
+class _Assignment:
     """One game to be played, or one response to be graded."""
 
     item: Item
     judge: PairwiseJudge | GradingJudge
     order: tuple[str, ...]
 
-    @property
-    def key(self) -> str:
-        return game_id(self.item, self.judge.name, self.order)
-
-    async def work(self) -> Game | Grading:
-        """Asks the judge."""
+    async def play(self) -> Game | Grading:
         if isinstance(self.judge, GradingJudge):
             return await self.judge.grade(self.item, self.order[0])
         first, second = self.order
         return await self.judge.compare(self.item, (first, second))
 
 
-class PairedGames:
-    """Gathers the games of each judge and pair, and writes the verdict they make together, in input order."""
+async def judge_items(
+    session: Session,
+    items: Iterable[ItemLike],
+    *,
+    orders: Orders = "both",
+    with_reference: bool = False,
+    rule: Rule | None = None,
+    judges: Respondents | None = None,
+    totals: JudgeTotals | None = None,
+    stop: Stop | None = None,
+    on_game: Callable[[int, Game | Grading], None] | None = None,
+    on_combined: Callable[[int, Judgment], None] | None = None,
+) -> Judged:
+    """Has every judge compare the two responses of every item; an interrupted run continues from the stored replies.
 
-    def __init__(self, file: "JudgmentFile", rule: Rule, summary: JudgeSummary) -> None:
-        self._file, self._rule, self._summary = file, rule, summary
-        self._waiting: dict[int, Game | None] = {}
+    The names of an item's ``models`` are hidden in what judges read.
+
+    Args:
+        session: open.
+        items: with two responses each, or plain data of the same shape; read lazily.
+        orders: show each pair in both orders, as two games, or as given.
+        with_reference: judges see an item's reference answer.
+        rule: combine the two games of a pair to one verdict as well; see :func:`metajudge.judging.combining.combine`.
+        judges: None for the session's own agents.
+        totals: counted into as games end, for progress displays.
+        stop: lets the caller stop the run.
+        on_game: receives each game with its place in the order of the input, as it ends; the result then holds none.
+        on_combined: likewise each combined record, with its place.
+
+    Raises:
+        ConfigurationError: no judge, or a rule without both orders.
+        InputError: an item that is none, or that has another number of responses than two.
+    """
+    asked, totals = session.models(judges), totals or JudgeTotals()
+    totals.by_judge = {one.name: JudgeCount() for one in asked}
+    assignments = _games(asked, items, orders, with_reference, rule)
+    return await _run(session, assignments, rule, totals, stop, on_game, on_combined)
+
+
+async def grade_items(
+    session: Session,
+    items: Iterable[ItemLike],
+    *,
+    with_reference: bool = False,
+    judges: Respondents | None = None,
+    totals: JudgeTotals | None = None,
+    stop: Stop | None = None,
+    on_game: Callable[[int, Game | Grading], None] | None = None,
+) -> Judged:
+    """Has every judge grade every response of every item alone, from 1 to 10; see :func:`judge_items`."""
+    asked, totals = session.models(judges), totals or JudgeTotals()
+    totals.by_judge = {one.name: JudgeCount() for one in asked}
+    return await _run(session, _gradings(asked, items, with_reference), None, totals, stop, on_game, None)
+
+
+async def judge_item(
+    session: Session,
+    item: ItemLike,
+    *,
+    orders: Orders = "both",
+    with_reference: bool = False,
+    rule: Rule | None = None,
+    judges: Respondents | None = None,
+) -> Judged:
+    """Has every judge compare the two responses of one item, within a longer session; no run is recorded.
+
+    The prompts and records are those of :func:`judge_items`.
+
+    Raises:
+        BudgetExceeded: the budget is spent.
+        ConfigurationError, InputError: as for :func:`judge_items`.
+    """
+    return await _at_once(_games(session.models(judges), [item], orders, with_reference, rule), rule)
+
+
+async def grade_item(
+    session: Session,
+    item: ItemLike,
+    *,
+    with_reference: bool = False,
+    judges: Respondents | None = None,
+) -> Judged:
+    """Has every judge grade every response of one item, within a longer session; see :func:`judge_item`."""
+    return await _at_once(_gradings(session.models(judges), [item], with_reference), None)
+
+
+def _games(
+    judges: Sequence[Respondent], items: Iterable[ItemLike], orders: Orders, with_reference: bool, rule: Rule | None
+) -> Iterator[_Assignment]:
+    """All games, item by item, so that prompts of one item follow each other."""
+    if rule is not None and orders != "both":
+        raise ConfigurationError("a rule combines the games of both orders: show each pair in both")
+    asked = [PairwiseJudge(one.name, one.model, one.parameters, with_reference) for one in judges]
+
+    def games() -> Iterator[_Assignment]:
+        for item in _items(items):
+            if len(item.responses) != 2:
+                raise InputError(
+                    f"item {item.id!r} has {len(item.responses)} responses, and two are compared: grade them, or rank "
+                    "them with a clash"
+                )
+            yield from (_Assignment(item, judge, order) for judge in asked for order in orders_of(item, orders))
+
+    return games()
+
+
+def _gradings(judges: Sequence[Respondent], items: Iterable[ItemLike], with_reference: bool) -> Iterator[_Assignment]:
+    asked = [GradingJudge(one.name, one.model, one.parameters, with_reference) for one in judges]
+    return (_Assignment(item, judge, (name,)) for item in _items(items) for judge in asked for name in item.responses)
+
+
+def _items(items: Iterable[ItemLike]) -> Iterator[Item]:
+    return (as_record(one, Item, f"item {number}") for number, one in enumerate(items, start=1))
+
+
+async def _run(
+    session: Session,
+    assignments: Iterable[_Assignment],
+    rule: Rule | None,
+    totals: JudgeTotals,
+    stop: Stop | None,
+    on_game: Callable[[int, Game | Grading], None] | None,
+    on_combined: Callable[[int, Judgment], None] | None,
+) -> Judged:
+    games: dict[int, Game | Grading] = {}
+    combined: dict[int, Judgment] = {}
+    pairs = None if rule is None else _Pairs(rule, on_combined or combined.__setitem__, totals)
+    take = on_game or games.__setitem__
+
+    def finished(job: Job[_Assignment, Game | Grading], game: Game | Grading, _settled: bool) -> None:
+        totals.add(game)
+        take(job.index, game)
+        if pairs is not None:
+            pairs.add(job.index, game)
+
+    async with session.recording(totals, stop):
+        totals.end = await run_all(
+            assignments,
+            lambda job: job.record.play(),
+            finished=finished,
+            workers=session.workers,
+            stop=stop,
+            grace_s=session.grace_s,
+        )
+    return Judged([games[index] for index in sorted(games)], [combined[index] for index in sorted(combined)], totals)
+
+
+async def _at_once(assignments: Iterable[_Assignment], rule: Rule | None) -> Judged:
+    games = await all_of(one.play() for one in assignments)
+    combined: dict[int, Judgment] = {}
+    if rule is not None:
+        pairs = _Pairs(rule, combined.__setitem__, JudgeTotals())
+        for index, game in enumerate(games):
+            pairs.add(index, game)
+    return Judged(games, list(combined.values()))
+
+
+class _Pairs:
+    """Gathers the two games of each judge and item, and gives the verdict they make together."""
+
+    def __init__(self, rule: Rule, take: Callable[[int, Judgment], None], totals: JudgeTotals) -> None:
+        self._rule, self._take, self._totals = rule, take, totals
+        self._waiting: dict[int, Game] = {}
+        totals.combined = 0
 
     def add(self, index: int, game: Game | Grading) -> None:
         """Takes a game; the two of a pair follow each other in the input."""
         assert isinstance(game, Game)
-        asked = game.failure is None or game.replied
-        other = index ^ 1
-        if other not in self._waiting:
-            self._waiting[index] = game if asked else None
+        other = self._waiting.pop(index ^ 1, None)
+        if other is None:
+            self._waiting[index] = game
             return
-        first, second = (self._waiting.pop(other), game if asked else None)
-        games = [one for one in ((first, second) if other < index else (second, first)) if one is not None]
-        line = b""
-        if len(games) == 2:
-            line = to_line(combined_judgment(games, self._rule))
-            self._summary.combined = (self._summary.combined or 0) + 1
-        self._file.write(index // 2, line)
-
-
-class JudgmentFile:
-    """Writes records in input order as soon as all before them are done; the file appears complete at the end.
-
-    Lines go to ``PATH.partial``. On leaving the context (also after an error or an interruption) what waits for
-    an earlier record is written too, and the file takes its place.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.partial = path.with_name(path.name + ".partial")
-        self._waiting: list[tuple[int, bytes]] = []
-        self._next = 0
-        if path.is_dir():
-            raise InputError(f"{path} is a folder: name a file for the judgments")
-        try:
-            self._file = self.partial.open("wb")
-        except OSError as error:
-            raise InputError(f"{path}: cannot be written: {error.strerror}; choose another --out") from None
-
-    def write(self, index: int, line: bytes) -> None:
-        """Adds what came of the ``index``-th game; nothing (``b""``) where it has no record."""
-        heapq.heappush(self._waiting, (index, line))
-        with written_to(self.path):
-            while self._waiting and self._waiting[0][0] == self._next:
-                self._file.write(heapq.heappop(self._waiting)[1])
-                self._next += 1
-
-    def __enter__(self) -> "JudgmentFile":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if isinstance(error, OutputError):
-            let_go(self._file)
-            return
-        try:
-            with written_to(self.path):
-                self._finish()
-        except OutputError:
-            let_go(self._file)
-            if error is None:
-                raise
-
-    def _finish(self) -> None:
-        while self._waiting:
-            self._file.write(heapq.heappop(self._waiting)[1])
-        self._file.close()
-        os.replace(self.partial, self.path)
-
-
-async def judge_items(
-    engine: Engine,
-    items: Iterable[Item],
-    *,
-    orders: Orders,
-    file: JudgmentFile,
-    summary: JudgeSummary,
-    workers: int,
-    progress: Callable[[], None],
-    stop: Stop | None = None,
-    grade: bool = False,
-    with_reference: bool = False,
-    paired: PairedGames | None = None,
-) -> None:
-    """Has the agents of an engine's default panel judge items; an interrupted run goes on from the stored replies.
-
-    Args:
-        grade: grade every response alone, instead of comparing two.
-        with_reference: judges see an item's reference answer.
-        paired: told every game, to combine those of a pair.
-    """
-    kind = GradingJudge if grade else PairwiseJudge
-    judges = [kind(a.name, a.model, a.parameters, with_reference) for a in engine.vetter.default.agents]
-    summary.run_id = engine.run_id
-    summary.by_judge = {judge.name: JudgeCount() for judge in judges}
-    ended_at: float | None = None
-
-    async def work(job: Job[Assignment, Game | Grading]) -> Game | Grading:
-        nonlocal ended_at
-        game = await job.record.work()
-        ended_at = time.monotonic()
-        return game
-
-    def finished(job: Job[Assignment, Game | Grading], game: Game | Grading, _reused: bool) -> None:
-        summary.add(game)
-        if paired is not None:
-            paired.add(job.index, game)
-        asked = game.failure is None or game.replied
-        file.write(job.index, to_line(judgment_of(game)) if asked else b"")
-        progress()
-
-    async def none_done(_keys: object) -> dict[str, Game | Grading]:
-        return {}  # what was done before is found call by call: the store keeps every reply
-
-    engine.heed(stop)
-    try:
-        summary.end = await run_all(
-            assignments(items, judges, orders),
-            work,
-            key=lambda one: one.key,
-            find_done=none_done,
-            keep=lambda _game: True,
-            finished=finished,
-            workers=workers,
-            stop=stop,
-            grace_s=engine.grace_s,
-        )
-    finally:
-        _account(summary, engine, ended_at)
-        await engine.finish(summary.end.value, summary.to_json())
-
-
-def assignments(
-    items: Iterable[Item], judges: Iterable[PairwiseJudge | GradingJudge], orders: Orders
-) -> Iterator[Assignment]:
-    """All games or gradings, item by item, so that prompts of one item follow each other."""
-    judges = list(judges)
-    for item in items:
-        for judge in judges:
-            shown: Iterable[tuple[str, ...]]
-            shown = ((name,) for name in item.responses) if isinstance(judge, GradingJudge) else orders_of(item, orders)
-            for order in shown:
-                yield Assignment(item, judge, order)
-
-
-def write_lines(path: Path, records: Iterable[dict[str, Any]]) -> int:
-    """Writes plain data as JSONL; where there is none, no file is left there, not even one of an earlier run."""
-    lines = [orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE) for record in records]
-    if lines:
-        with written_to(path):
-            path.write_bytes(b"".join(lines))
-    else:
-        with suppress(FileNotFoundError):
-            path.unlink()
-    return len(lines)
-
-
-def _account(summary: JudgeSummary, engine: Engine, ended_at: float | None) -> None:
-    meter = engine.meter
-    summary.calls = meter.sent
-    summary.usage = meter.usage
-    summary.known_cost_usd = meter.cost_usd
-    summary.cost_usd = None if meter.unpriced else meter.cost_usd
-    summary.notices = list(engine.notices)
-    if meter.first_sent_at is not None and ended_at is not None:
-        summary.wall_s = ended_at - meter.first_sent_at
+        games = [game, other] if index % 2 == 0 else [other, game]
+        if all(was_asked(one) for one in games):
+            self._take(index // 2, combined_judgment(games, self._rule))
+            self._totals.combined = (self._totals.combined or 0) + 1

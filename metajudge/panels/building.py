@@ -9,6 +9,7 @@ from metajudge.calibration.agent_scores import scoring_model
 from metajudge.calibration.cascade import CascadePlan
 from metajudge.errors import ConfigurationError
 from metajudge.panels.config import AgentConfig, PanelConfig, Route, Weights
+from metajudge.prompts.versions import check_version
 from metajudge.providers.limits import LimitSettings
 from metajudge.providers.model import Endpoint, Model, Parameters
 from metajudge.providers.notices import NO_LOGPROBS, not_sent
@@ -147,6 +148,7 @@ class _Assembly:
         built = {
             name: build_agent_model(agent, self.resources, self.models) for name, agent in self._named_agents().items()
         }
+        check_version(self.config.prompt_version)
         default = self._panel(None, Route(), built)
         routes = {category: self._panel(category, route, built) for category, route in self.config.routes.items()}
         return Vetter(default, routes, self.config.seed, self.resources.notices.say)
@@ -251,6 +253,7 @@ class _Assembly:
             explanations_first=agent.explanations_first,
             scoring=agent.score,
             samples=agent.samples,
+            prompt_version=self.config.prompt_version,
         )
 
     def _say_what_is_dropped(self, agent: AgentConfig, name: str, model: Model) -> None:

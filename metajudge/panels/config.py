@@ -9,10 +9,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, ValidationError, field_validator
+from pydantic import Field, PositiveFloat, PositiveInt, ValidationError, field_validator
 
 from metajudge.errors import ConfigurationError
+from metajudge.prompts.versions import FIRST
 from metajudge.providers.families import FamilyPolicy
+from metajudge.types.frozen import Frozen
 
 Weights = str | dict[str, float]
 Rounds = Literal["independent_first", "sequential"]
@@ -23,11 +25,7 @@ _SECRET = re.compile(r"(authorization|api[-_]?key|cookie)$", re.IGNORECASE)
 """Names of headers that carry a secret, such as Authorization, Proxy-Authorization, x-api-key, api-key, Cookie."""
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Price(_Table):
+class Price(Frozen):
     """US dollars a million tokens, for models the price list does not know."""
 
     input: Annotated[float, Field(ge=0)]
@@ -35,7 +33,7 @@ class Price(_Table):
     cached_input: Annotated[float, Field(ge=0)] | None = None
 
 
-class AgentConfig(_Table):
+class AgentConfig(Frozen):
     """One agent of a panel file; ``model`` is ``PROVIDER:MODEL[@BASE_URL]``."""
 
     model: str
@@ -73,7 +71,7 @@ class AgentConfig(_Table):
         return self.model if self.name is None else f"{self.name}={self.model}"
 
 
-class Discussion(_Table):
+class Discussion(Frozen):
     """How a panel discussion runs."""
 
     rounds: Rounds = "independent_first"
@@ -81,7 +79,7 @@ class Discussion(_Table):
     summariser: AgentConfig | None = None
 
 
-class CascadeConfig(_Table):
+class CascadeConfig(Frozen):
     """Which plan a cascade follows (a file of ``metajudge calibrate cascade``), perhaps with another band of doubt."""
 
     plan: str
@@ -89,7 +87,7 @@ class CascadeConfig(_Table):
     allow_other_agents: bool = False
 
 
-class Route(_Table):
+class Route(Frozen):
     """What differs for items of one category; agents are named, not defined anew."""
 
     strategy: Strategy | None = None
@@ -101,7 +99,7 @@ class Route(_Table):
     quorum: PositiveInt | None = None
 
 
-class EndpointLimits(_Table):
+class EndpointLimits(Frozen):
     """Limits shared by all agents that ask one endpoint (a provider's name or a base URL)."""
 
     concurrency: PositiveInt | None = None
@@ -109,24 +107,27 @@ class EndpointLimits(_Table):
     tokens_per_minute: PositiveFloat | None = None
 
 
-class Retry(_Table):
+class Retry(Frozen):
     """Bounds of trying a failed call again: HTTP requests for one call, and seconds from the first to the last."""
 
     attempts: PositiveInt = 6
     total_s: PositiveFloat = 120.0
 
 
-class PanelConfig(_Table):
+class PanelConfig(Frozen):
     """A panel as configured, before any model is built.
 
     ``strategy`` None chooses by the number of agents: signals for none, single for one, else majority_vote.
     ``early_exit`` None leaves it to the use: on for files, off for the service.
+    ``prompt_version`` is the version of the prompt set. A panel that names none stays with the first one, so that a
+    command finds what it stored before newer sets were published.
     """
 
     agents: tuple[AgentConfig, ...] = ()
     strategy: Strategy | None = None
     threshold: float = 4.5
     rubric: str = "short"
+    prompt_version: PositiveInt = FIRST
     weights: Weights | None = None
     quorum: PositiveInt | None = None
     early_exit: bool | None = None

@@ -8,14 +8,18 @@ import numpy as np
 
 from metajudge.peers.consensus import Agreements
 from metajudge.peers.correlation import DEFINED, MEASURES, REASONS, Correlations, Measure, correlate
-from metajudge.peers.figures import Distribution, Figure, Frozen, Resamples, distribution
+from metajudge.peers.figures import Distribution, Figure, Resamples, distribution
 from metajudge.peers.human import HumanRanking
-from metajudge.peers.table import Bools, Floats, PeerTable
+from metajudge.peers.table import (
+    PeerTable,
+)
+from metajudge.stats.arrays import Bools, Floats
+from metajudge.types.frozen import Finite
 
 Kind = Literal["consensus", "self_free", "rule", "top_k", "single"]
 
 
-class Alignment(Frozen):
+class Alignment(Finite):
     """One ranking's agreement with a human ranking, for one measure of correlation.
 
     Attributes:
@@ -33,7 +37,7 @@ class Alignment(Frozen):
     pooled: Figure
 
 
-class Difference(Frozen):
+class Difference(Finite):
     """The consensus compared with one evaluator alone, on the questions where both correlations are defined.
 
     Attributes:
@@ -49,7 +53,7 @@ class Difference(Frozen):
     worse: int
 
 
-class BestSingle(Frozen):
+class BestSingle(Finite):
     """The consensus compared with the evaluator that agrees best; chosen on the same questions, which flatters it.
 
     Attributes:
@@ -64,7 +68,7 @@ class BestSingle(Frozen):
     difference: Figure
 
 
-class TopKChange(Frozen):
+class TopKChange(Finite):
     """What cutting the ballots does to the median correlation of the consensus.
 
     Attributes:
@@ -77,7 +81,7 @@ class TopKChange(Frozen):
     relative: Figure
 
 
-class ReferenceAlignment(Frozen):
+class ReferenceAlignment(Finite):
     """Everything about one human ranking.
 
     Attributes:

@@ -1,19 +1,16 @@
 """Models' answers to questions: a record each, failures included."""
 
-from collections.abc import Iterable
-from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
-from metajudge.errors import InputError
-from metajudge.peers.ballots import Name, Status
-from metajudge.readers.lines import Reject, Source, read_lines
-from metajudge.readers.reasons import reason_of
+from metajudge.peers.ballots import Status
+from metajudge.readers.questions import Name
 from metajudge.types import Failure
+from metajudge.types.frozen import Finite
 
 
-class PeerAnswer(BaseModel):
+class PeerAnswer(Finite):
     """One model's answer to one question, or why there is none.
 
     Attributes:
@@ -21,8 +18,6 @@ class PeerAnswer(BaseModel):
         replied: False where the model could not be asked, so that asking again later may help.
         attempt, key, cost_usd, calls, meta: as for a :class:`~metajudge.peers.ballots.Ballot`.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     version: Literal[1] = 1
     question_id: Name
@@ -43,29 +38,7 @@ class PeerAnswer(BaseModel):
             raise ValueError("an answer has a text and status ok, or a failure and status failed")
         return self
 
-
-def read_answers(path: Path) -> tuple[PeerAnswer, ...]:
-    """Every attempt in a file that ``metajudge peers`` wrote.
-
-    Raises:
-        InputError: the file cannot be read, or a line is not what was written.
-    """
-    source = Source(path, str(path))
-    found = []
-    for line in read_lines(source):
-        if isinstance(line, Reject):
-            raise InputError(f"{line}: the file of answers is damaged; take the line out, or choose another --out")
-        try:
-            found.append(PeerAnswer.model_validate(line.data))
-        except ValidationError as error:
-            raise InputError(f"{path}:{line.number} is no answer of `metajudge peers`: {reason_of(error)}") from None
-    return tuple(found)
-
-
-def latest_by_key(attempts: Iterable[PeerAnswer]) -> dict[str, PeerAnswer]:
-    """The last attempt under each key, one that succeeded before one that failed."""
-    found: dict[str, PeerAnswer] = {}
-    for one in attempts:
-        if one.key not in found or found[one.key].status == "failed":
-            found[one.key] = one
-    return found
+    @property
+    def place(self) -> tuple[str, str]:
+        """What the answer is for: question and model."""
+        return self.question_id, self.model

@@ -5,19 +5,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from metajudge.errors import InputError
 from metajudge.readers.lines import Line, Reject, Source, read_lines
+from metajudge.readers.questions import Name
 from metajudge.readers.reasons import reason_of
 from metajudge.types import Failure
+from metajudge.types.frozen import Finite
 
-Name = Annotated[str, StringConstraints(min_length=1, pattern=r"\S", strict=True)]
 Groups = tuple[Annotated[tuple[Name, ...], Field(min_length=1)], ...]
 Status = Literal["ok", "failed"]
 
 
-class Ballot(BaseModel):
+class Ballot(Finite):
     """One evaluator's ranking of the answers to one question, or why there is none.
 
     A file of rankings from elsewhere needs ``question_id``, ``evaluator`` and ``ranking`` alone; a ranking is a list
@@ -35,8 +36,6 @@ class Ballot(BaseModel):
         cost_usd: of this attempt; None where unknown.
         meta: model, parameters, digests of prompts and requests, and whatever else is to be kept.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     version: Literal[1] = Field(default=1, description="Version of this record's format.")
     question_id: Name

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 from metajudge.peers.evaluators import EvaluatorStanding, Independence
-from metajudge.peers.figures import Figure, Frozen
+from metajudge.peers.figures import Figure
 from metajudge.peers.standing import ModelStanding
 from metajudge.peers.table import PeerTable
+from metajudge.types.frozen import Finite
 
 SELF_VOTE_PLACES = 0.5
 """A model's mean place over questions that moves by more than this between SIE and SFE is its own vote's doing."""
@@ -37,7 +38,7 @@ class CautionKind(StrEnum):
     CANDIDATES_DIFFER = "candidates_differ"
 
 
-class Caution(Frozen):
+class Caution(Finite):
     """One sentence of warning, and what it is about: ``names`` are models or evaluators."""
 
     kind: CautionKind
@@ -45,7 +46,7 @@ class Caution(Frozen):
     names: tuple[str, ...] = ()
 
 
-class Ambiguity(Frozen):
+class Ambiguity(Finite):
     """How often the rule's best order is not the only one.
 
     Attributes:

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from metajudge.peers.table import Bools, Floats, Indices
+from metajudge.stats.arrays import Bools, Floats, Indices
 
 Measure: TypeAlias = Literal["pearson", "kendall"]
 MEASURES: tuple[Measure, ...] = ("pearson", "kendall")

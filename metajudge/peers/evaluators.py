@@ -11,15 +11,19 @@ from pydantic import Field
 from metajudge.errors import MetajudgeError
 from metajudge.peers.consensus import groups_of
 from metajudge.peers.correlation import correlate
-from metajudge.peers.figures import Figure, Frozen, Resamples, mean_figure
+from metajudge.peers.figures import Figure, Resamples, mean_figure
 from metajudge.peers.human import HumanRanking
-from metajudge.peers.table import Bools, Floats, PeerTable
+from metajudge.peers.table import (
+    PeerTable,
+)
+from metajudge.stats.arrays import Bools, Floats
+from metajudge.types.frozen import Finite
 
 if TYPE_CHECKING:
     from metajudge.voting import VoterIndependence
 
 
-class EvaluatorStanding(Frozen):
+class EvaluatorStanding(Finite):
     """One evaluator.
 
     Attributes:
@@ -40,7 +44,7 @@ class EvaluatorStanding(Frozen):
     order_p: Figure
 
 
-class EvaluatorPair(Frozen):
+class EvaluatorPair(Finite):
     """Two evaluators.
 
     Attributes:
@@ -58,7 +62,7 @@ class EvaluatorPair(Frozen):
     error_correlation_to_people: Figure
 
 
-class Independence(Frozen):
+class Independence(Finite):
     """How many independent evaluators these are worth, see :func:`metajudge.voting.voter_independence`.
 
     Attributes:

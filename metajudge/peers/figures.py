@@ -4,16 +4,13 @@ from collections.abc import Mapping
 from typing import Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-from metajudge.peers.table import Bools, Floats
-
-
-class Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+from metajudge.stats.arrays import Bools, Floats
+from metajudge.types.frozen import Finite
 
 
-class Figure(Frozen):
+class Figure(Finite):
     """A number, or why there is none; with an interval where one was asked for and can be had.
 
     Attributes:
@@ -33,7 +30,7 @@ class Figure(Frozen):
         return self
 
 
-class Distribution(Frozen):
+class Distribution(Finite):
     """How a figure is distributed over questions; quartiles interpolate linearly between order statistics.
 
     Attributes:

@@ -33,13 +33,14 @@ from metajudge.peers.evaluators import (
     evaluator_pairs,
     evaluator_standings,
 )
-from metajudge.peers.figures import Figure, Frozen, Resamples
+from metajudge.peers.figures import Figure, Resamples
 from metajudge.peers.human import HumanRanking
 from metajudge.peers.published import PUBLISHED, PublishedValue
 from metajudge.peers.standing import ModelStanding, self_free_place, standings
 from metajudge.peers.sweeps import EVALUATORS, QUESTIONS, REPEATS, SweepCell, sweep
 from metajudge.peers.table import PeerTable, build_table
 from metajudge.stats.intervals import wilson
+from metajudge.types.frozen import Finite
 
 Groups = tuple[tuple[str, ...], ...]
 IncludeSelf = Literal["both", "yes", "no"]
@@ -83,7 +84,7 @@ class Options:
                 raise ConfigurationError(f"a sweep needs subsamples of at least 1, not {size}")
 
 
-class RuleRanking(Frozen):
+class RuleRanking(Finite):
     """One rule over all ballots: groups of tied models, best first, or why there is none."""
 
     rule: str
@@ -91,7 +92,7 @@ class RuleRanking(Frozen):
     absent: str | None = None
 
 
-class DomainFindings(Frozen):
+class DomainFindings(Finite):
     """One domain's questions: mean places (SFE where models' own ballots are to be left out), and agreement."""
 
     domain: str
@@ -100,7 +101,7 @@ class DomainFindings(Frozen):
     references: tuple[ReferenceAlignment, ...]
 
 
-class LostBallot(Frozen):
+class LostBallot(Finite):
     """A ballot that is missing because its evaluator failed."""
 
     question_id: str
@@ -109,14 +110,14 @@ class LostBallot(Frozen):
     message: str
 
 
-class LeftOutQuestion(Frozen):
+class LeftOutQuestion(Finite):
     """A question that is not counted, and why."""
 
     question_id: str
     reason: str
 
 
-class PeerFindings(Frozen):
+class PeerFindings(Finite):
     """What the ballots say.
 
     Attributes:

@@ -7,12 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import ValidationError, model_validator
 
 from metajudge.errors import InputError
-from metajudge.peers.ballots import Groups, Name
-from metajudge.peers.table import Bools, Floats, places_of
+from metajudge.peers.ballots import Groups
+from metajudge.peers.table import (
+    places_of,
+)
+from metajudge.readers.questions import Name
 from metajudge.readers.reasons import reason_of
+from metajudge.stats.arrays import Bools, Floats
+from metajudge.types.frozen import Frozen
 
 FORMS = (
     'a file with {"ranking": [...]} (best first, a list for a tie) or {"scores": {NAME: NUMBER}} (higher is better), '
@@ -20,15 +25,13 @@ FORMS = (
 )
 
 
-class HumanRanking(BaseModel):
+class HumanRanking(Frozen):
     """A ranking of models by people.
 
     Attributes:
         name: what it is called in results.
         ranking: groups of tied models, best first.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: Name
     ranking: Groups

@@ -7,19 +7,19 @@ the order. Nothing else: an earlier ballot with the same key is the same ballot.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from metajudge.agents.exchange import ask
 from metajudge.errors import FailureKind
 from metajudge.installation import __version__
 from metajudge.judging.answers import COPIES_APART, answer_request, copies
 from metajudge.judging.blinding import blind
 from metajudge.judging.blinding_report import RULE, BlindingReport
-from metajudge.judging.exchange import ask
 from metajudge.judging.identity import Blinded, hide_identities_aside
 from metajudge.judging.ranking import JudgeRanking, rank_responses, ranking_request, templates_digest
 from metajudge.peers.answers import PeerAnswer
 from metajudge.peers.ballots import Ballot
 from metajudge.peers.domains import criteria_for
-from metajudge.peers.questions import Question
 from metajudge.providers.model import Model, Parameters, request_key
+from metajudge.readers.questions import Question
 from metajudge.types import Failure, digest, valid_text
 
 

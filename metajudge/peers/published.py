@@ -6,12 +6,12 @@ vendors on GSM8K, compared with Chatbot Arena. A Pearson correlation of two stri
 must come from averaged places; ``macro`` here is made that way.
 """
 
-from metajudge.peers.figures import Frozen
+from metajudge.types.frozen import Finite
 
 SOURCE = "LLMs Judge Themselves (arXiv 2510.15746), GSM8K, six models, against Chatbot Arena"
 
 
-class PublishedValue(Frozen):
+class PublishedValue(Finite):
     """One printed figure: what it is, and which of our rows it stands beside."""
 
     name: str

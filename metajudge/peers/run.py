@@ -1,20 +1,20 @@
-"""One run of ``metajudge peers``: every model answers every question, then every model ranks all answers of each."""
+"""A peers run: every model answers every question, then every model ranks all answers to each."""
 
-import contextlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Generic, TypeVar
 
-from metajudge.errors import InputError
+from metajudge.errors import ConfigurationError, InputError
 from metajudge.installation import __version__
 from metajudge.judging.blinding import identifying_names
 from metajudge.judging.blinding_report import BlindingTotals, blinding_totals
 from metajudge.judging.ranking import templates_digest
-from metajudge.peers.answers import PeerAnswer, latest_by_key, read_answers
-from metajudge.peers.ballots import Ballot, counted_ballots, read_ballots
-from metajudge.peers.files import AttemptLog
+from metajudge.panels.config import AgentConfig
+from metajudge.peers.answers import PeerAnswer
+from metajudge.peers.ballots import Ballot, counted_ballots
 from metajudge.peers.protocol import (
     Peer,
     answer_key,
@@ -26,53 +26,41 @@ from metajudge.peers.protocol import (
     rank_answers,
     ranking_settings,
 )
-from metajudge.peers.questions import Question
+from metajudge.providers.model import Model
+from metajudge.readers.questions import Question, Questions, as_questions
 from metajudge.runs.exit_codes import RunCounts
-from metajudge.runs.loop import Job, RunEnd, Stop, run_all
-from metajudge.runs.progress import Progress
-from metajudge.types import Usage
-from metajudge.vetting.engine import Engine
+from metajudge.runs.loop import Job, Stop, run_all
+from metajudge.runs.outputs import AttemptFile
+from metajudge.runs.totals import RunTotals
+from metajudge.session import Respondent, Session
+
+R = TypeVar("R", PeerAnswer, Ballot)
 
 
-@dataclass(slots=True)
-class PeersSummary:
+@dataclass(slots=True, kw_only=True)
+class PeersTotals(RunTotals):
     """Counts of one run.
 
     Attributes:
         answers, ballots: that are there at the end, earlier ones included.
         reused: answers and ballots of earlier runs, for which nothing was asked.
-        failed: answers and ballots that are missing, by kind; ``lost_by_model`` says whose.
+        failed: answers and ballots that are missing, by kind in ``failures``; ``lost_by_model`` says whose.
         blinding: what was hidden in the answers, counted once a question.
-        calls: HTTP requests sent in this run, retries and repairs included.
-        cached_calls: replies taken from the store instead.
-        cost_usd: dollars of this run, None where a price or the usage was unknown.
         all_attempts_usd: dollars of every attempt in the two files, earlier runs' included; None where one is unknown.
     """
 
-    run_id: str | None = None
-    end: RunEnd = RunEnd.FINISHED
+    NOUN: ClassVar[str] = "answers and ballots"
+    LOST: ClassVar[str] = "missing"
+
     questions: int = 0
     answers: int = 0
     ballots: int = 0
     reused: int = 0
     failed: int = 0
-    unscored: int = 0
     failures: Counter[str] = field(default_factory=Counter)
     lost_by_model: dict[str, Counter[str]] = field(default_factory=dict)
-    bad_lines: int = 0
-    calls: int = 0
-    cached_calls: int = 0
-    usage: Usage = field(default_factory=Usage)
-    cost_usd: float | None = 0.0
-    known_cost_usd: float = 0.0
     all_attempts_usd: float | None = 0.0
-    notices: list[str] = field(default_factory=list)
     blinding: BlindingTotals = field(default_factory=BlindingTotals)
-
-    @property
-    def judgments(self) -> int:
-        """Answers and ballots so far, for the display of progress."""
-        return self.answers + self.ballots + self.failed
 
     def lose(self, model: str, kind: str) -> None:
         """Counts a missing answer or ballot."""
@@ -81,43 +69,31 @@ class PeersSummary:
         self.lost_by_model.setdefault(model, Counter())[kind] += 1
 
     @property
+    def done(self) -> int:
+        return self.answers + self.ballots + self.failed
+
+    @property
+    def lost(self) -> int:
+        return self.failed
+
+    @property
     def counts(self) -> RunCounts:
         """What the exit code depends on: a missing answer or ballot is a failure."""
         return RunCounts(self.end, self.questions, self.failed, bad_lines=self.bad_lines)
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain data, as the store keeps it."""
-        data = asdict(self)
-        del data["unscored"]
-        data["blinding"] = self.blinding.model_dump()
-        data["end"] = self.end.value
-        data["failures"] = dict(sorted(self.failures.items()))
-        data["lost_by_model"] = {name: dict(sorted(kinds.items())) for name, kinds in self.lost_by_model.items()}
-        return data
-
 
 @dataclass(frozen=True, slots=True)
-class _AnswerTask:
-    question: Question
-    peer: Peer
+class PeersResult:
+    """What a run found.
 
+    Attributes:
+        ballots: one a question and evaluator of this run, earlier runs' included.
+        provenance: where they come from.
+    """
 
-@dataclass(frozen=True, slots=True)
-class _BallotTask:
-    question: Question
-    peer: Peer
-    answers: Mapping[str, str]
-    seed: int
-
-
-class PeersProgress(Progress):
-    """The display of progress, in the words of this command."""
-
-    def __init__(self, summary: PeersSummary, engine: Engine, total: int) -> None:
-        super().__init__(summary, engine, total)  # type: ignore[arg-type]  # it reads counts by name
-
-    def line(self) -> str:
-        return super().line().replace(" judgments", " answers and ballots")
+    ballots: tuple[Ballot, ...]
+    totals: PeersTotals
+    provenance: dict[str, str]
 
 
 def answers_path(out: Path) -> Path:
@@ -125,7 +101,17 @@ def answers_path(out: Path) -> Path:
     return out.with_name(f"{out.name.removesuffix('.jsonl')}.answers.jsonl")
 
 
-class PeersRun:
+async def run_peers(
+    session: Session,
+    questions: Sequence[Question | Mapping[str, Any] | str] | Questions,
+    *,
+    models: Sequence[str | AgentConfig | Model | Respondent] | None = None,
+    out: Path | None = None,
+    seed: int | None = None,
+    totals: PeersTotals | None = None,
+    stop: Stop | None = None,
+    on_result: Callable[[PeerAnswer | Ballot, bool], None] | None = None,
+) -> PeersResult:
     """Collects answers and ballots; what earlier runs wrote to the same files is not asked for again.
 
     The retry rule: who could not be asked (a time-out, a wrong key) is asked again by the next run; an answer or a
@@ -133,201 +119,216 @@ class PeersRun:
     anew. Every attempt stays in the files.
 
     Args:
-        engine: open, with the models as agents of its default panel.
-        out: the file of ballots.
-        seed: of the orders in which answers are shown.
+        session: open.
+        questions: as objects, plain data or texts.
+        models: who answers and ranks; None for the session's agents.
+        out: the file of ballots; the answers go beside it, see :func:`answers_path`. None to write none.
+        seed: of the orders in which answers are shown; None for the session's, else 0.
+        totals: counted into as results come, for progress displays.
+        stop: lets the caller stop the run.
+        on_result: called with each answer and ballot as it comes, with True for one of an earlier run.
+
+    Raises:
+        ConfigurationError: fewer than two models.
+        InputError: data that is no question, or files that hold something else or ballots of other settings.
     """
-
-    def __init__(self, engine: Engine, questions: Sequence[Question], out: Path, seed: int) -> None:
-        self.engine = engine
-        self.questions = questions
-        self.seed = seed
-        agents = engine.vetter.default.agents
-        hidden = {name for agent in agents for name in identifying_names(agent.model.name)}
-        self.peers = peers_of(((agent.name, agent.model, agent.parameters) for agent in agents), hidden)
-        self.summary = PeersSummary(run_id=engine.run_id, questions=len(questions))
-        with contextlib.ExitStack() as stack:
-            self.answers = stack.enter_context(AttemptLog(answers_path(out), read_answers))
-            self.ballots = stack.enter_context(AttemptLog(out, _written_ballots))
-            self._refuse_other_settings(out)
-            stack.pop_all()
-
-    async def run(self, *, workers: int, stop: Stop, progress: Callable[[], None]) -> None:
-        """Both rounds, and the account of what they took."""
-        summary = self.summary
-        try:
-            with self.answers, self.ballots:
-                given = await self._answers(workers, stop, progress)
+    totals, stop = totals or PeersTotals(), stop or Stop()
+    async with session.recording(totals, stop):
+        asked = as_questions(questions)
+        totals.questions = len(asked)
+        peers = peers_among(session.models(models))
+        order_seed = (session.config.seed or 0) if seed is None else seed
+        with ExitStack() as stack:
+            answers = _Attempts.of(stack, None if out is None else answers_path(out), PeerAnswer, "an answer")
+            ballots = _Attempts.of(stack, out, Ballot, "a ballot")
+            _refuse_other_settings(ballots.all, peers, order_seed, out)
+            run = _Run(session, totals, stop, on_result)
+            try:
+                await run.answer((_Turn(one, peer) for one in asked for peer in peers), answers)
                 if not stop.asked:
-                    await self._ballots(given, workers, stop, progress)
-        finally:
-            summary.end = stop.end
-            self._account()
-            await self.engine.finish(summary.end.value, summary.to_json())
+                    await run.rank(_rankings(asked, peers, run.given), ballots, order_seed)
+            finally:
+                totals.end = stop.end
+                found = _counted(ballots.all, asked, peers)
+                shown = {one.question_id: blinding_of(one) for one in found if one.labels is not None}
+                totals.blinding = blinding_totals(shown.values())
+                costs = [one.cost_usd for one in answers.all] + [one.cost_usd for one in ballots.all]
+                totals.all_attempts_usd = _sum(costs)
+    return PeersResult(found, totals, _provenance(session, totals, peers, out))
 
-    def counted(self) -> tuple[Ballot, ...]:
-        """One ballot a question of this run and evaluator, earlier runs' included, as they stand in the file."""
-        names, peers = {one.id for one in self.questions}, {one.name for one in self.peers}
-        found = counted_ballots([*self.ballots.earlier, *self.ballots.appended])
-        return tuple(one for one in found if one.question_id in names and one.evaluator in peers)
 
-    def provenance(self, out: Path) -> dict[str, str]:
-        """Where the figures come from."""
-        return {
-            "ballots": str(out),
-            "answers": str(answers_path(out)),
-            "models": ", ".join(f"{peer.name} ({peer.model.endpoint} {peer.model.name})" for peer in self.peers),
-            "ranking prompts": templates_digest(),
-            "blinding": self.summary.blinding.sentence(),
-            "run": self.engine.run_id,
-            "metajudge": __version__,
-        }
+def peers_among(models: Sequence[Respondent]) -> list[Peer]:
+    """The models as peers: each one's names are hidden from all of them.
 
-    async def _answers(self, workers: int, stop: Stop, progress: Callable[[], None]) -> dict[tuple[str, str], str]:
-        """Every model's answer to every question that has one: (question id, model) -> text."""
-        earlier = latest_by_key(self.answers.earlier)
-        attempts = Counter((one.question_id, one.model) for one in self.answers.earlier)
-        given: dict[tuple[str, str], str] = {}
+    Raises:
+        ConfigurationError: fewer than two.
+    """
+    if len(models) < 2:
+        raise ConfigurationError("peers judge each other: give at least two models, --model PROVIDER:MODEL each")
+    hidden = {name for one in models for name in identifying_names(one.model.name)}
+    return peers_of(((one.name, one.model, one.parameters) for one in models), hidden)
 
-        async def work(job: Job[_AnswerTask, PeerAnswer]) -> PeerAnswer:
-            task = job.record
-            number = attempts[task.question.id, task.peer.name] + 1
-            found = await answer_question(task.question, task.peer, attempt=number, retry=job.earlier is not None)
-            self.answers.append(found)
-            return found
 
-        def finished(job: Job[_AnswerTask, PeerAnswer], found: PeerAnswer, reused: bool) -> None:
-            if found.text is None:
-                assert found.failure is not None
-                self.summary.lose(found.model, found.failure.kind.value)
-            else:
-                self.summary.answers += 1
-                given[found.question_id, found.model] = found.text
-            self._count(reused)
-            progress()
+@dataclass(frozen=True, slots=True)
+class _Attempts(Generic[R]):
+    """Every attempt of one kind: earlier runs' and, as they come, this run's."""
 
-        tasks = [_AnswerTask(question, peer) for question in self.questions for peer in self.peers]
-        await run_all(
-            tasks,
-            work,
-            key=lambda task: answer_key(task.question, task.peer),
-            find_done=_finder(earlier),
-            keep=lambda found: found.status == "ok" or found.replied,
-            finished=finished,
-            workers=workers,
-            stop=stop,
-        )
-        return given
+    all: list[R]
+    file: AttemptFile[R] | None
 
-    async def _ballots(
-        self, given: Mapping[tuple[str, str], str], workers: int, stop: Stop, progress: Callable[[], None]
+    @classmethod
+    def of(cls, stack: ExitStack, path: Path | None, record: type[R], kind: str) -> "_Attempts[R]":
+        if path is None:
+            return cls([], None)
+        file = stack.enter_context(AttemptFile(path, record, f"{kind} of `metajudge peers`", exclude_none=True))
+        return cls(list(file.earlier), file)
+
+    def append(self, record: R) -> None:
+        if self.file is not None:
+            self.file.append(record)
+        self.all.append(record)
+
+    def latest(self) -> dict[str, R]:
+        """The last attempt under each key, one that succeeded before one that failed."""
+        found: dict[str, R] = {}
+        for one in self.all:
+            if one.key is not None and (one.key not in found or found[one.key].status == "failed"):
+                found[one.key] = one
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """One model's turn at one question: to answer it, or to rank the answers to it."""
+
+    question: Question
+    peer: Peer
+    answers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def place(self) -> tuple[str, str]:
+        return self.question.id, self.peer.name
+
+
+@dataclass(slots=True)
+class _Run:
+    session: Session
+    totals: PeersTotals
+    stop: Stop
+    on_result: Callable[[PeerAnswer | Ballot, bool], None] | None
+    given: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    async def answer(self, turns: Iterable[_Turn], attempts: _Attempts[PeerAnswer]) -> None:
+        """Asks for the answers that are missing."""
+
+        async def ask(turn: _Turn, attempt: int, retry: bool) -> PeerAnswer:
+            return await answer_question(turn.question, turn.peer, attempt=attempt, retry=retry)
+
+        await self._collect(turns, attempts, lambda one: answer_key(one.question, one.peer), ask)
+
+    async def rank(self, turns: Iterable[_Turn], attempts: _Attempts[Ballot], seed: int) -> None:
+        """Asks for the ballots that are missing, or were made of other texts than would be shown today."""
+
+        async def ask(turn: _Turn, attempt: int, retry: bool) -> Ballot:
+            return await rank_answers(turn.question, turn.answers, turn.peer, seed=seed, attempt=attempt, retry=retry)
+
+        async def alike(earlier: Ballot, turn: _Turn) -> bool:
+            return await asked_alike(earlier, turn.question, turn.answers, turn.peer)
+
+        def key(turn: _Turn) -> str:
+            return ballot_key(turn.question, turn.answers, turn.peer, seed)
+
+        await self._collect(turns, attempts, key, ask, alike)
+
+    async def _collect(
+        self,
+        turns: Iterable[_Turn],
+        attempts: _Attempts[R],
+        key: Callable[[_Turn], str],
+        ask: Callable[[_Turn, int, bool], Awaitable[R]],
+        alike: Callable[[R, _Turn], Awaitable[bool]] | None = None,
     ) -> None:
-        earlier = _latest_ballots(self.ballots.earlier)
-        attempts = Counter(one.place for one in self.ballots.earlier)
+        latest = attempts.latest()
+        numbers = Counter(one.place for one in attempts.all)
 
-        async def work(job: Job[_BallotTask, Ballot]) -> Ballot:
-            task = job.record
-            number = attempts[task.question.id, task.peer.name] + 1
-            found = await rank_answers(
-                task.question,
-                task.answers,
-                task.peer,
-                seed=task.seed,
-                attempt=number,
-                retry=job.earlier is not None,
-            )
-            self.ballots.append(found)
+        async def settle(block: Sequence[Job[_Turn, R]]) -> list[R | None]:
+            return [await settled(job) for job in block]
+
+        async def settled(job: Job[_Turn, R]) -> R | None:
+            earlier = latest.get(key(job.record))
+            if earlier is None or (alike is not None and not await alike(earlier, job.record)):
+                return None
+            job.earlier = earlier
+            return earlier if earlier.status == "ok" or earlier.replied else None
+
+        async def work(job: Job[_Turn, R]) -> R:
+            found = await ask(job.record, numbers[job.record.place] + 1, job.earlier is not None)
+            attempts.append(found)
             return found
 
-        def finished(job: Job[_BallotTask, Ballot], found: Ballot, reused: bool) -> None:
-            if found.failure is not None:
-                self.summary.lose(found.evaluator, found.failure.kind.value)
-            else:
-                self.summary.ballots += 1
-            self._count(reused)
-            progress()
-
-        tasks: dict[str, _BallotTask] = {}
-
-        def key_of(task: _BallotTask) -> str:
-            key = ballot_key(task.question, task.answers, task.peer, task.seed)
-            if key in earlier:
-                tasks[key] = task
-            return key
-
-        async def find_done(keys: Sequence[str]) -> dict[str, Ballot]:
-            found = {key: (earlier[key], tasks.pop(key)) for key in dict.fromkeys(keys) if key in earlier}
-            return {
-                key: ballot
-                for key, (ballot, task) in found.items()
-                if await asked_alike(ballot, task.question, task.answers, task.peer)
-            }
-
         await run_all(
-            self._ballot_tasks(given),
+            turns,
             work,
-            key=key_of,
-            find_done=find_done,
-            keep=lambda found: found.status == "ok" or found.replied,
-            finished=finished,
-            workers=workers,
-            stop=stop,
+            settle=settle,
+            finished=lambda _, found, reused: self._count(found, reused),
+            workers=self.session.workers,
+            stop=self.stop,
+            grace_s=self.session.grace_s,
         )
 
-    def _ballot_tasks(self, given: Mapping[tuple[str, str], str]) -> Iterable[_BallotTask]:
-        for question in self.questions:
-            answers = {p.name: given[question.id, p.name] for p in self.peers if (question.id, p.name) in given}
-            for peer in self.peers:
-                yield _BallotTask(question, peer, answers, self.seed)
-
-    def _refuse_other_settings(self, out: Path) -> None:
-        """One file holds the ballots of one way of asking; another seed or prompt would make a mixture."""
-        settings = {peer.name: ranking_settings(peer, self.seed) for peer in self.peers}
-        for ballot in self.ballots.earlier:
-            asked = ballot.meta.get("settings_digest")
-            if ballot.evaluator in settings and asked != settings[ballot.evaluator]:
-                raise InputError(
-                    f"{out} holds ballots of {ballot.evaluator!r} that were asked for in another way (seed, model, "
-                    "parameters, prompts or version): choose another --out, or give the same command as before"
-                )
-
-    def _count(self, reused: bool) -> None:
-        self.summary.reused += reused
-
-    def _account(self) -> None:
-        meter, summary = self.engine.meter, self.summary
-        summary.calls = meter.sent
-        summary.usage = meter.usage
-        summary.known_cost_usd = meter.cost_usd
-        summary.cost_usd = None if meter.unpriced else meter.cost_usd
-        summary.notices = list(self.engine.notices)
-        by_question = {one.question_id: blinding_of(one) for one in self.counted() if one.labels is not None}
-        summary.blinding = blinding_totals(by_question.values())
-        costs = [one.cost_usd for one in (*self.answers.earlier, *self.answers.appended)]
-        costs += [one.cost_usd for one in (*self.ballots.earlier, *self.ballots.appended)]
-        known = [cost for cost in costs if cost is not None]
-        summary.all_attempts_usd = sum(known) if len(known) == len(costs) else None
+    def _count(self, found: PeerAnswer | Ballot, reused: bool) -> None:
+        question, model = found.place
+        self.totals.reused += reused
+        if found.failure is not None:
+            self.totals.lose(model, found.failure.kind.value)
+        elif isinstance(found, Ballot):
+            self.totals.ballots += 1
+        else:
+            self.totals.answers += 1
+            self.given[question, model] = found.text or ""
+        if self.on_result is not None:
+            self.on_result(found, reused)
 
 
-def _written_ballots(path: Path) -> tuple[Ballot, ...]:
-    found = read_ballots(path)
-    if found.rejects:
-        raise InputError(
-            f"{found.rejects[0]}: the file of ballots is damaged; take the line out, or choose another --out"
-        )
-    return found.attempts
+def _rankings(
+    questions: Sequence[Question], peers: Sequence[Peer], given: Mapping[tuple[str, str], str]
+) -> Iterator[_Turn]:
+    for question in questions:
+        answers = {one.name: given[question.id, one.name] for one in peers if (question.id, one.name) in given}
+        yield from (_Turn(question, peer, answers) for peer in peers)
 
 
-def _latest_ballots(attempts: Iterable[Ballot]) -> dict[str, Ballot]:
-    found: dict[str, Ballot] = {}
-    for one in attempts:
-        if one.key is not None and (one.key not in found or found[one.key].status == "failed"):
-            found[one.key] = one
-    return found
+def _refuse_other_settings(ballots: Iterable[Ballot], peers: Sequence[Peer], seed: int, out: Path | None) -> None:
+    """One file holds the ballots of one way of asking; another seed or prompt would make a mixture."""
+    settings = {peer.name: ranking_settings(peer, seed) for peer in peers}
+    for ballot in ballots:
+        asked = ballot.meta.get("settings_digest")
+        if ballot.evaluator in settings and asked != settings[ballot.evaluator]:
+            raise InputError(
+                f"{out} holds ballots of {ballot.evaluator!r} that were asked for in another way (seed, model, "
+                "parameters, prompts or version): choose another --out, or give the same command as before"
+            )
 
 
-def _finder(earlier: Mapping[str, Any]) -> Callable[[Sequence[str]], Any]:
-    async def find(keys: Sequence[str]) -> dict[str, Any]:
-        return {key: earlier[key] for key in keys if key in earlier}
+def _counted(attempts: Iterable[Ballot], questions: Sequence[Question], peers: Sequence[Peer]) -> tuple[Ballot, ...]:
+    """One ballot a question and evaluator of this run."""
+    names, evaluators = {one.id for one in questions}, {one.name for one in peers}
+    found = counted_ballots(attempts)
+    return tuple(one for one in found if one.question_id in names and one.evaluator in evaluators)
 
-    return find
+
+def _provenance(session: Session, totals: PeersTotals, peers: Sequence[Peer], out: Path | None) -> dict[str, str]:
+    files = {} if out is None else {"ballots": str(out), "answers": str(answers_path(out))}
+    return {
+        **files,
+        "models": ", ".join(f"{peer.name} ({peer.model.endpoint} {peer.model.name})" for peer in peers),
+        "ranking prompts": templates_digest(),
+        "blinding": totals.blinding.sentence(),
+        "run": session.run_id,
+        "metajudge": __version__,
+    }
+
+
+def _sum(costs: Sequence[float | None]) -> float | None:
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if len(known) == len(costs) else None

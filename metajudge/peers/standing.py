@@ -14,14 +14,18 @@ model puts itself higher. Places count from 1 (best).
 import numpy as np
 
 from metajudge.peers.consensus import OverallConsensus, QuestionConsensus
-from metajudge.peers.figures import Figure, Frozen, Resamples, mean_figure
-from metajudge.peers.table import Bools, Floats, PeerTable
+from metajudge.peers.figures import Figure, Resamples, mean_figure
+from metajudge.peers.table import (
+    PeerTable,
+)
+from metajudge.stats.arrays import Bools, Floats
+from metajudge.types.frozen import Finite
 
 NO_SELF = "it ranks no answers itself"
 UNPLACED = "it has a place in no question that is counted"
 
 
-class ModelStanding(Frozen):
+class ModelStanding(Finite):
     """One model's places; every mean with a bootstrap interval over questions.
 
     Attributes:

@@ -6,16 +6,20 @@ import numpy as np
 
 from metajudge.peers.consensus import QuestionConsensus, question_consensus
 from metajudge.peers.correlation import correlate
-from metajudge.peers.figures import Figure, Frozen
+from metajudge.peers.figures import Figure
 from metajudge.peers.human import HumanRanking
-from metajudge.peers.table import Floats, Indices, PeerTable
+from metajudge.peers.table import (
+    PeerTable,
+)
+from metajudge.stats.arrays import Floats, Indices
+from metajudge.types.frozen import Finite
 
 EVALUATORS = (3, 6, 9)
 QUESTIONS = (20, 100, 500)
 REPEATS = 20
 
 
-class SweepAlignment(Frozen):
+class SweepAlignment(Finite):
     """Pearson correlations with one human ranking: the median over repeats, with their 5 % and 95 % points."""
 
     reference: str
@@ -23,7 +27,7 @@ class SweepAlignment(Frozen):
     macro: Figure
 
 
-class SweepCell(Frozen):
+class SweepCell(Finite):
     """Subsamples of one size.
 
     Attributes:

@@ -3,17 +3,12 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metajudge.errors import InputError
 from metajudge.peers.ballots import Ballot
-
-Floats: TypeAlias = NDArray[np.float64]
-Bools: TypeAlias = NDArray[np.bool_]
-Indices: TypeAlias = NDArray[np.intp]
+from metajudge.stats.arrays import Bools, Floats, Indices
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,14 +12,13 @@ import time
 from pathlib import Path
 from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict
-
 from metajudge.errors import ConfigurationError, InputError, MetajudgeError, StoreError
 from metajudge.preferences.export import ExportResult, export_vetted
 from metajudge.preferences.intake import Vetted
 from metajudge.preferences.request import ExportRequest
 from metajudge.preferences.snapshot import Snapshot
 from metajudge.preferences.workspace import DiskFullError, NeedsMemoryError, readable_errors
+from metajudge.types.frozen import Frozen
 from metajudge.types.location import PostgresUrl
 
 MEMORY: Final = "400MB"
@@ -40,15 +39,13 @@ _KINDS: Final[tuple[type[MetajudgeError], ...]] = (
 )
 
 
-class Order(BaseModel):
+class Order(Frozen):
     """What is to be exported.
 
     Attributes:
         folder: where the archive is made; the process may use all of it and removes it where it is left alone.
         database: the URL of a PostgreSQL store; None for the snapshot in the folder.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     request: ExportRequest
     folder: Path
@@ -59,10 +56,8 @@ class Order(BaseModel):
         return Snapshot(self.folder)
 
 
-class Outcome(BaseModel):
+class Outcome(Frozen):
     """What came of it: ``summary`` where the archive was made, else the class and the words of the error."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     summary: dict[str, Any] | None = None
     error: str = ""

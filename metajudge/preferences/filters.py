@@ -4,11 +4,12 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Self
 
 import duckdb
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.rubric.model import did_you_mean, name_list
 from metajudge.types.decision import Action
+from metajudge.types.frozen import Frozen
 
 SHORTEST_PANEL: Final = 8
 _SHOWN: Final = 20
@@ -31,7 +32,7 @@ def _moment(given: Any) -> datetime:
 Moment = Annotated[datetime, BeforeValidator(_moment, json_schema_input_type=datetime)]
 
 
-class Filters(BaseModel):
+class Filters(Frozen):
     """Conditions that a judgment must meet to be looked at at all; an empty tuple or None asks for nothing.
 
     Several values of one condition mean any of them; several conditions mean all of them.
@@ -46,8 +47,6 @@ class Filters(BaseModel):
         since: vetted at this time or later.
         until: vetted before this time.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     judges: tuple[Value, ...] = ()
     categories: tuple[Value, ...] = ()

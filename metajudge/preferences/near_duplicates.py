@@ -14,7 +14,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from metajudge.preferences.words import Indices, Words, mixed, words_of
+from metajudge.preferences.words import (
+    Words,
+    mixed,
+    words_of,
+)
+from metajudge.stats.arrays import Indices
 
 BANDS: Final = 20
 ROWS: Final = 5

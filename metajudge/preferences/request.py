@@ -4,10 +4,11 @@ import math
 from enum import StrEnum
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from metajudge.errors import ConfigurationError
 from metajudge.preferences.filters import Filters
+from metajudge.types.frozen import Frozen
 
 
 class Kind(StrEnum):
@@ -65,11 +66,7 @@ class Pairing(StrEnum):
     """One pair a prompt and judge: the judge's best kept judgment over the worst discarded one of any judge."""
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Selection(_Frozen):
+class Selection(Frozen):
     """The rule by which judgments are kept, with its numbers.
 
     ``min_probability`` keeps probabilities at or above it. ``target`` and ``delta`` ask for a stored guaranteed
@@ -109,7 +106,7 @@ class Selection(_Frozen):
                 return "all judgments, whatever their scores"
 
 
-class ExportRequest(_Frozen):
+class ExportRequest(Frozen):
     """Everything that decides which bytes an export writes, apart from its input.
 
     Attributes:

@@ -19,15 +19,17 @@ from metajudge.preferences.snapshot import TABLES, Snapshot
 from metajudge.preferences.workspace import only, quoted
 from metajudge.store import open_store
 from metajudge.store.copying import copy_store
+from metajudge.store.versions import versions
 from metajudge.types.location import PostgresUrl, StoreLocation
 
 NAMED: Final = 20
 """Item ids that are named where they were left out; all are counted."""
-_PATHS: Final = (
-    *("probability", "calibration", "guarantee.threshold", "guarantee.target", "guarantee.delta"),
-    *("guarantee.approximate", "threshold", "rubric", "rubric_digest", "metajudge_version"),
+_PATHS: Final = ("threshold", "rubric", "rubric_digest", "metajudge_version")
+_PROMISED: Final = (
+    *("guarantee.threshold", "guarantee.target", "guarantee.delta", "guarantee.approximate"),
     *("guarantee.judges", "guarantee.unit", "guarantee.questions", "probability_marks"),
 )
+_VERSIONS: Final = versions("kept.")
 
 
 @contextlib.contextmanager
@@ -148,8 +150,9 @@ def _counted(work: duckdb.DuckDBPyConnection, filters: Filters) -> _Rows:
     return _Rows(
         *only(
             work,
-            f"""SELECT count(DISTINCT judgment_id) FILTER (NOT redacted), count(*) FILTER ({filters.row_condition()}),
-                count(DISTINCT judgment_digest) FILTER (redacted) FROM kept.assessments""",
+            f"""SELECT count(DISTINCT judgment_id) FILTER (NOT redacted),
+                count(DISTINCT assessment_id) FILTER ({filters.row_condition()}),
+                count(DISTINCT judgment_digest) FILTER (redacted) FROM {_VERSIONS} v""",
         )
     )
 
@@ -158,7 +161,7 @@ def _check_filters(work: duckdb.DuckDBPyConnection, filters: Filters, where: str
     vetted = "FROM kept.assessments WHERE NOT redacted"
     for kind, values, there in (
         ("judge", filters.judges, f"SELECT DISTINCT judge {vetted}"),
-        ("run", filters.runs, f"SELECT DISTINCT run_id {vetted}"),
+        ("run", filters.runs, f"SELECT DISTINCT run_id FROM {_VERSIONS} v WHERE NOT redacted"),
         ("panel", filters.panels, f"SELECT DISTINCT panel_digest {vetted}"),
         ("category", filters.categories, "SELECT DISTINCT category FROM kept.items WHERE NOT redacted"),
     ):
@@ -167,47 +170,45 @@ def _check_filters(work: duckdb.DuckDBPyConnection, filters: Filters, where: str
 
 
 def _take_assessments(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> None:
-    """One row a judgment: the newest of its panels' newest, and the newest action of a policy.
+    """One version a judgment: the newest of its panels' newest, and the newest action of a policy.
 
-    Where the rule needs a probability the newest row that has one is taken. A policy's action may be on an older row: a
-    judgment that a policy rejected does not become one that no policy has seen by vetting it again without a policy.
+    Where the rule needs a probability the newest version that has one is taken. A policy's action may be on an older
+    version: a judgment that a policy rejected does not become one that no policy has seen by vetting it again without a
+    policy.
     """
     condition = request.filters.row_condition()
     probable = request.selection.rule in (Rule.MIN_PROBABILITY, Rule.GUARANTEE)
-    first = "payload->>'$.probability' IS NULL, " if probable else ""
-    listed = ", ".join(quoted(f"$.{name}") for name in _PATHS)
+    order = f"{'probability IS NULL, ' if probable else ''}assessment_id DESC, number DESC"
+    of_panel, promised = (", ".join(quoted(f"$.{name}") for name in names) for names in (_PATHS, _PROMISED))
     work.execute(f"""
         CREATE OR REPLACE TABLE newest AS
         WITH by_panel AS (
-            SELECT judgment_id, judgment_digest, assessment_id, {"payload" if probable else "NULL AS payload"}
-            FROM kept.assessments WHERE {condition}
-            QUALIFY row_number() OVER (
-                PARTITION BY judgment_id, judgment_digest, panel_digest ORDER BY {first}assessment_id DESC) = 1
+            SELECT judgment_id, judgment_digest, assessment_id, number, probability FROM {_VERSIONS} v WHERE {condition}
+            QUALIFY row_number() OVER (PARTITION BY judgment_id, judgment_digest, panel_digest ORDER BY {order}) = 1
         )
-        SELECT judgment_id, judgment_digest, assessment_id FROM by_panel
-        QUALIFY row_number() OVER (PARTITION BY judgment_id ORDER BY {first}assessment_id DESC) = 1""")
+        SELECT judgment_id, judgment_digest, number FROM by_panel
+        QUALIFY row_number() OVER (PARTITION BY judgment_id ORDER BY {order}) = 1""")
     work.execute(f"""
         CREATE OR REPLACE TABLE actions AS
-        SELECT judgment_id, judgment_digest, arg_max(payload->>'$.decision.action', assessment_id) AS action,
-            arg_max(payload->>'$.decision.policy', assessment_id) AS policy
-        FROM kept.assessments
-        WHERE {condition} AND contains(payload, '"decision"') AND payload->>'$.decision.action' IS NOT NULL
+        SELECT judgment_id, judgment_digest, arg_max(action, number) AS action, arg_max(policy, number) AS policy
+        FROM {_VERSIONS} v WHERE {condition} AND action IS NOT NULL
         GROUP BY judgment_id, judgment_digest""")
     work.execute(f"""
         CREATE OR REPLACE TABLE assessments AS
         WITH read AS (
-            SELECT a.*, json_extract_string(payload, [{listed}]) AS v, payload->>'$.agents[*].agent' AS names,
+            SELECT a.*, json_extract_string(payload, [{of_panel}]) AS v,
+                json_extract_string(annotation, [{promised}]) AS g, payload->>'$.agents[*].agent' AS names,
                 payload->>'$.agents[*].model' AS agent_models
-            FROM kept.assessments a SEMI JOIN newest USING (assessment_id)
+            FROM {_VERSIONS} a SEMI JOIN newest USING (number)
         )
         SELECT judgment_id, judgment_digest, item_id, judge, status, accepted, final_score AS score,
-            v[1]::DOUBLE AS probability, v[2] AS calibration, v[3]::DOUBLE AS bar, v[4]::DOUBLE AS target,
-            v[5]::DOUBLE AS delta, v[6]::BOOLEAN AS approximate, strategy, v[7]::DOUBLE AS threshold, v[8] AS rubric,
-            v[9] AS rubric_digest, panel_digest,
+            probability, calibration, g[1]::DOUBLE AS bar, g[2]::DOUBLE AS target,
+            g[3]::DOUBLE AS delta, g[4]::BOOLEAN AS approximate, strategy, v[1]::DOUBLE AS threshold, v[2] AS rubric,
+            v[3] AS rubric_digest, panel_digest,
             array_to_string(list_transform(list_zip(names, agent_models), lambda x: x[1] || ' (' || x[2] || ')'), ', ')
                 AS agents,
-            v[10] AS version, v[11] AS promise_judges, v[12] AS promise_unit, v[13]::BIGINT AS promise_questions,
-            v[14] AS marks, actions.action, actions.policy
+            v[4] AS version, g[5] AS promise_judges, g[6] AS promise_unit, g[7]::BIGINT AS promise_questions,
+            g[8] AS marks, actions.action, actions.policy
         FROM read LEFT JOIN actions USING (judgment_id, judgment_digest)""")
     for table in ("newest", "actions"):
         work.execute(f"DROP TABLE {table}")

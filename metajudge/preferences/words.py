@@ -7,8 +7,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from metajudge.stats.arrays import Ints
+
 Hashes: TypeAlias = NDArray[np.uint64]
-Indices: TypeAlias = NDArray[np.int64]
 Mask: TypeAlias = NDArray[np.bool_]
 
 _BASE = np.uint64(0x9E3779B97F4A7C15)
@@ -26,15 +27,15 @@ class Words:
     """
 
     hashes: Hashes
-    ends: Indices
+    ends: Ints
 
     @property
-    def starts(self) -> Indices:
+    def starts(self) -> Ints:
         """[texts] place of each text's first word."""
         return np.concatenate([np.zeros(1, dtype=np.int64), self.ends[:-1]])
 
     @property
-    def texts(self) -> Indices:
+    def texts(self) -> Ints:
         """[words] which text each word is of."""
         return np.repeat(np.arange(len(self.ends)), self.ends - self.starts)
 
@@ -71,7 +72,7 @@ def mixed(values: Hashes) -> Hashes:
     return found
 
 
-def runs_of(words: Words, length: int) -> tuple[Hashes, Indices]:
+def runs_of(words: Words, length: int) -> tuple[Hashes, Ints]:
     """Hashes of every run of so many words within a text, and the text of each."""
     count = len(words.hashes) - length + 1
     if count <= 0:
@@ -97,7 +98,7 @@ def _last_bytes(data: NDArray[np.uint8]) -> Mask:
     return np.asarray((following & 0xC0) != 0x80)
 
 
-def _polynomials(data: NDArray[np.uint8], starts: Indices, stops: Indices) -> Hashes:
+def _polynomials(data: NDArray[np.uint8], starts: Ints, stops: Ints) -> Hashes:
     """Sum of byte * BASE^(place in the word), from one running sum over all bytes."""
     powers = np.full(len(data), _BASE, dtype=np.uint64)
     powers[0] = 1

@@ -11,6 +11,7 @@ from typing import Any, Final
 import duckdb
 
 from metajudge.errors import ConfigurationError, InputError, UserError
+from metajudge.files.replacing import sync
 
 MEMORY: Final = "1000MB"
 """What DuckDB may use of memory where nothing else is asked for; beyond it spills to disk."""
@@ -114,12 +115,12 @@ class Workspace:
         self.database.close()
         with self.readable_errors():
             for path in sorted(self.result.rglob("*")):
-                _sync(path)
-            _sync(self.result)
+                sync(path)
+            sync(self.result)
             if self.out.exists():
                 raise InputError(f"{self.out} appeared while the export was made: the new one is in {self.result}")
             os.rename(self.result, self.out)
-            _sync(self.out.parent)
+            sync(self.out.parent)
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def close(self) -> None:
@@ -186,14 +187,6 @@ def _unwritten(out: Path, reason: str, full: bool) -> InputError:
         f"{out} was not written: {cause} ({reason}). Free some space or choose another --out, and give the same "
         "command again: it goes on where it stopped"
     )
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def quoted(value: Any) -> str:

@@ -10,6 +10,7 @@ from functools import cache
 
 from metajudge.errors import PromptError
 from metajudge.prompts.templates import render
+from metajudge.prompts.versions import FIRST
 from metajudge.types import Item
 
 TEMPLATES = ("pairwise_system", "pairwise", "repair")
@@ -26,18 +27,19 @@ class _ShownResponse:
 
 
 @cache
-def render_pairwise_system() -> str:
+def render_pairwise_system(version: int = FIRST) -> str:
     """What every pairwise judge is told to do: the same for all items, so that providers cache it."""
-    return render("pairwise_system")
+    return render("pairwise_system", version)
 
 
-def render_pairwise(item: Item, order: tuple[str, str], *, with_reference: bool = False) -> str:
+def render_pairwise(item: Item, order: tuple[str, str], *, with_reference: bool = False, version: int = FIRST) -> str:
     """The question and two of its responses, the first of ``order`` as response A.
 
     Args:
         item: holds both responses.
         order: two different response ids in the order to show.
         with_reference: whether the judge sees the item's reference answer, where it has one.
+        version: of the prompt set.
 
     Raises:
         PromptError: an order that does not name two different responses of the item.
@@ -50,6 +52,7 @@ def render_pairwise(item: Item, order: tuple[str, str], *, with_reference: bool 
     shown = zip(LABELS, order, strict=True)
     return render(
         "pairwise",
+        version,
         question=item.question,
         reference=item.reference if with_reference else None,
         responses=[_ShownResponse(label, item.responses[name]) for label, name in shown],

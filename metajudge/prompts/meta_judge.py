@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from metajudge.errors import PromptError
 from metajudge.prompts.fences import neutralise
 from metajudge.prompts.templates import render
+from metajudge.prompts.versions import FIRST
 from metajudge.rubric import Rubric
 from metajudge.types import AnyVerdict, CriterionScore, Grade, Judgment, Pairwise, Ranking, json_bytes
 
@@ -44,7 +45,9 @@ class _ShownStatement:
     text: str
 
 
-def render_system(rubric: Rubric, role: str | None = None, explanations_first: bool = True) -> str:
+def render_system(
+    rubric: Rubric, role: str | None = None, explanations_first: bool = True, *, version: int = FIRST
+) -> str:
     """The prefix that stays the same for every judgment: task, rubric, reply format and role.
 
     The weights of a criteria rubric are not shown: they combine scores and should not colour them, and so a
@@ -56,15 +59,16 @@ def render_system(rubric: Rubric, role: str | None = None, explanations_first: b
             that differ in role alone share the prefix.
         explanations_first: whether the reply explains before it scores. The meta-judging literature this
             method comes from scored first; explaining first lets the score follow from what was found.
+        version: of the prompt set, here and in the functions below.
 
     Raises:
         PromptError: an unknown role.
     """
-    text = None if role is None else role_text(role)
-    return render("system", rubric=rubric, role=text, explanations_first=explanations_first)
+    text = None if role is None else role_text(role, version=version)
+    return render("system", version, rubric=rubric, role=text, explanations_first=explanations_first)
 
 
-def render_judgment(judgment: Judgment) -> str:
+def render_judgment(judgment: Judgment, *, version: int = FIRST) -> str:
     """What is to be evaluated: the judgment with everything the judge saw, as the judge saw it.
 
     Raises:
@@ -76,6 +80,7 @@ def render_judgment(judgment: Judgment) -> str:
     labels = {name: _label(shown) for name, shown in zip(judgment.order, judgment.shown_labels, strict=True)}
     return render(
         "judgment",
+        version,
         instruction=judgment.instruction,
         question=item.question,
         reference=item.reference,
@@ -85,7 +90,7 @@ def render_judgment(judgment: Judgment) -> str:
     )
 
 
-def render_discussion(statements: Sequence[Statement], rubric: Rubric | None = None) -> str:
+def render_discussion(statements: Sequence[Statement], rubric: Rubric | None = None, *, version: int = FIRST) -> str:
     """Earlier statements, and the request to weigh agreement and difference and to score again.
 
     Args:
@@ -95,19 +100,19 @@ def render_discussion(statements: Sequence[Statement], rubric: Rubric | None = N
     Raises:
         PromptError: no statement.
     """
-    return render("discussion", statements=_shown(statements, rubric))
+    return render("discussion", version, statements=_shown(statements, rubric))
 
 
-def render_summary(statements: Sequence[Statement], rubric: Rubric | None = None) -> str:
+def render_summary(statements: Sequence[Statement], rubric: Rubric | None = None, *, version: int = FIRST) -> str:
     """All statements, and the request to give the panel's final scores; arguments as for a discussion.
 
     Raises:
         PromptError: no statement.
     """
-    return render("summary", statements=_shown(statements, rubric))
+    return render("summary", version, statements=_shown(statements, rubric))
 
 
-def render_repair(problems: Sequence[str]) -> str:
+def render_repair(problems: Sequence[str], *, version: int = FIRST) -> str:
     """What was wrong with a reply, and the request for the corrected JSON object alone.
 
     Raises:
@@ -115,17 +120,17 @@ def render_repair(problems: Sequence[str]) -> str:
     """
     if not problems:
         raise PromptError("a repair request needs at least one problem to name")
-    return render("repair", problems=[f"- {_one_line(problem)}" for problem in problems])
+    return render("repair", version, problems=[f"- {_one_line(problem)}" for problem in problems])
 
 
-def role_text(name_or_text: str) -> str:
+def role_text(name_or_text: str, *, version: int = FIRST) -> str:
     """The text of a built-in role, or the text itself where it is one.
 
     Raises:
         PromptError: a single word that is no built-in role (more likely a typing error than a text), or blank.
     """
     if name_or_text in ROLES:
-        return render(f"role_{name_or_text}")
+        return render(f"role_{name_or_text}", version)
     if len(name_or_text.split()) < 2:
         close = get_close_matches(name_or_text, ROLES, n=1)
         raise PromptError(

@@ -1,4 +1,4 @@
-"""Prompt templates: files beside this module, rendered strictly.
+"""Prompt templates: the files of the sets in :mod:`metajudge.prompts.versions`, rendered strictly.
 
 A missing variable and an unused value are both errors: the first would send a hole to a model, the second
 hides that a text never reached it. Values are inserted as they are and never rendered again.
@@ -7,13 +7,14 @@ hides that a text never reached it. Values are inserted as they are and never re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 from jinja2 import Environment, StrictUndefined, Template, TemplateError
 from jinja2.meta import find_undeclared_variables
 
 from metajudge.errors import PromptError
 from metajudge.prompts.fences import fence
+from metajudge.prompts.versions import FIRST, check_version, prompt_sets
 from metajudge.types.digests import digest, text_digest
 
 _SUFFIX = ".md.j2"
@@ -41,11 +42,12 @@ class _Compiled:
     variables: frozenset[str]
 
 
-def render(name: str, **values: object) -> str:
+def render(name: str, version: int = FIRST, /, **values: object) -> str:
     """Renders the template ``name``.md.j2.
 
     Args:
         name: a template's name, see :func:`template_names`.
+        version: of the set.
         values: exactly the variables the template uses.
 
     Returns:
@@ -53,8 +55,9 @@ def render(name: str, **values: object) -> str:
 
     Raises:
         PromptError: no such template, a missing variable, or a value the template does not use.
+        ConfigurationError: no such set.
     """
-    compiled = _compiled(name)
+    compiled = _compiled(name, version)
     if compiled.variables != values.keys():
         raise PromptError(_mismatch(name, compiled.variables, frozenset(values)))
     try:
@@ -63,33 +66,46 @@ def render(name: str, **values: object) -> str:
         raise PromptError(f"prompt {name!r}: {error}; correct {name}{_SUFFIX} or what is passed to it") from error
 
 
-def prompts_digest(*names: str) -> str:
-    """Digest over the bytes of template files; over all of them where no name is given.
+def prompts_digest(*names: str, version: int = FIRST) -> str:
+    """Digest over the bytes of a set's template files; over all of them where no name is given.
+
+    Two sets with the same bytes have the same digest: the version is no part of it.
 
     Raises:
         PromptError: no such template.
+        ConfigurationError: no such set.
     """
-    chosen = sorted(set(names)) or template_names()
-    return digest([[name, text_digest(_source(name))] for name in chosen])
+    chosen = sorted(set(names)) or template_names(version)
+    return digest([[name, text_digest(_source(name, version))] for name in chosen])
+
+
+def template_names(version: int = FIRST) -> tuple[str, ...]:
+    """Names of all templates of a set, sorted."""
+    return tuple(sorted(_templates(version)))
 
 
 @cache
-def template_names() -> tuple[str, ...]:
-    """Names of all templates, sorted."""
-    found = (entry.name for entry in files("metajudge.prompts").iterdir())
-    return tuple(sorted(name.removesuffix(_SUFFIX) for name in found if name.endswith(_SUFFIX)))
+def _templates(version: int) -> dict[str, Traversable]:
+    """Name -> file: the newest one up to this version."""
+    check_version(version)
+    found: dict[str, Traversable] = {}
+    for number, folder in prompt_sets().items():
+        if number <= version:
+            there = (entry for entry in folder.iterdir() if entry.name.endswith(_SUFFIX))
+            found |= {entry.name.removesuffix(_SUFFIX): entry for entry in there}
+    return found
 
 
 @cache
-def _source(name: str) -> str:
-    if name not in template_names():
-        raise PromptError(f"no prompt template {name!r}; there are {', '.join(template_names())}")
-    return files("metajudge.prompts").joinpath(name + _SUFFIX).read_bytes().decode("utf-8")
+def _source(name: str, version: int) -> str:
+    if (file := _templates(version).get(name)) is None:
+        raise PromptError(f"no prompt template {name!r}; there are {', '.join(template_names(version))}")
+    return file.read_bytes().decode("utf-8")
 
 
 @cache
-def _compiled(name: str) -> _Compiled:
-    source = _source(name)
+def _compiled(name: str, version: int) -> _Compiled:
+    source = _source(name, version)
     try:
         variables = find_undeclared_variables(_ENVIRONMENT.parse(source))
         return _Compiled(_ENVIRONMENT.from_string(source), frozenset(variables))

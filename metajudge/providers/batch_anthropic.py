@@ -11,16 +11,20 @@ from typing import Any
 
 import orjson
 
-from metajudge.providers.batch_openai import read_field, read_object
-from metajudge.providers.batch_protocol import BatchAnswer, BatchLimits, BatchLine, BatchPhase, BatchStatus, Ending
-from metajudge.providers.client import EndpointClient
+from metajudge.providers.batch_protocol import (
+    TRANSFER_S,
+    BatchAnswer,
+    BatchLimits,
+    BatchLine,
+    BatchPhase,
+    BatchService,
+    BatchStatus,
+    Ending,
+    read_field,
+    read_object,
+)
 from metajudge.providers.http_errors import Asked
-from metajudge.providers.model import Endpoint
 
-LIMITS = BatchLimits(requests=100_000, bytes=256_000_000)
-_PATH = "/v1/messages/batches"
-_CALL_S, _TRANSFER_S = 60.0, 1800.0
-_PAGES = 50
 _CLOCK_SKEW_S = 600.0
 _STATUS = {
     "invalid_request_error": 400,
@@ -36,24 +40,18 @@ _STATUS = {
 }
 
 
-class AnthropicBatches:
+class AnthropicBatches(BatchService):
     """Message Batches at one endpoint."""
 
-    limits = LIMITS
-
-    def __init__(self, client: EndpointClient) -> None:
-        self._client = client
-
-    @property
-    def endpoint(self) -> Endpoint:
-        return self._client.endpoint
+    limits = BatchLimits(requests=100_000, bytes=256_000_000)
+    path = "/v1/messages/batches"
 
     async def submit(
         self, label: str, lines: Sequence[BatchLine], asked: Asked, headers: tuple[tuple[str, str], ...]
     ) -> str:
         requests = b",".join(b'{"custom_id":%s,"params":%s}' % (orjson.dumps(one.custom_id), one.body) for one in lines)
         body = b'{"requests":[' + requests + b"]}"
-        made = await self._client.exchange(_PATH, asked, timeout_s=_TRANSFER_S, body=body, headers=headers)
+        made = await self.client.exchange(self.path, asked, timeout_s=TRANSFER_S, body=body, headers=headers)
         return read_field(read_object(made, asked), "id", asked)
 
     async def find(self, label: str, begun_at: float, requests: int, known: frozenset[str], asked: Asked) -> str | None:
@@ -72,38 +70,26 @@ class AnthropicBatches:
     ) -> list[dict[str, Any]]:
         """Batches of this size that are no older and nobody else's, oldest first."""
         found: list[dict[str, Any]] = []
-        after = ""
-        for _ in range(_PAGES):
-            page = read_object(
-                await self._client.exchange(f"{_PATH}?limit=100{after}", asked, timeout_s=_CALL_S), asked
-            )
-            batches = [one for one in page.get("data") or () if isinstance(one, dict) and one.get("id")]
+        async for batches in self.pages(asked, "after_id"):
             young = [one for one in batches if _created_at(one) >= begun_at - _CLOCK_SKEW_S]
             found += [one for one in young if _total(one) == requests and one["id"] not in known]
-            if not page.get("has_more") or len(young) < len(batches) or not batches:
+            if len(young) < len(batches):
                 break
-            after = f"&after_id={batches[-1]['id']}"
         return found[::-1]
 
     async def _first_id(self, batch_id: str, asked: Asked) -> str | None:
-        content = await self.fetch(f"{_PATH}/{batch_id}/results", asked)
+        content = await self.fetch(f"{self.path}/{batch_id}/results", asked)
         line = read_object(content.split(b"\n", 1)[0], asked) if content else {}
         name = line.get("custom_id")
         return name if isinstance(name, str) else None
 
     async def look(self, batch_id: str, asked: Asked) -> BatchStatus:
-        found = read_object(await self._client.exchange(f"{_PATH}/{batch_id}", asked, timeout_s=_CALL_S), asked)
+        found = await self.get(f"{self.path}/{batch_id}", asked)
         total = _total(found)
         done = total - ((found.get("request_counts") or {}).get("processing") or 0)
         if found.get("processing_status") != "ended":
             return BatchStatus(BatchPhase.WAITING, done, total)
-        return BatchStatus(BatchPhase.ENDED, done, total, (f"{_PATH}/{batch_id}/results",))
-
-    async def fetch(self, source: str, asked: Asked) -> bytes:
-        return await self._client.exchange(source, asked, timeout_s=_TRANSFER_S)
-
-    async def cancel(self, batch_id: str, asked: Asked) -> None:
-        await self._client.exchange(f"{_PATH}/{batch_id}/cancel", asked, timeout_s=_CALL_S, body=b"{}")
+        return BatchStatus(BatchPhase.ENDED, done, total, (f"{self.path}/{batch_id}/results",))
 
     def read(self, line: Mapping[str, object]) -> tuple[str, BatchAnswer] | None:
         name, result = line.get("custom_id"), line.get("result")

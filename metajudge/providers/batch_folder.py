@@ -6,7 +6,6 @@ its provider calls it. Fetched results lie beside it until whoever asked for the
 
 import contextlib
 import json
-import os
 import re
 import secrets
 import time
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from metajudge.errors import ConfigurationError
+from metajudge.files.replacing import replacing
 
 _FORMAT = 1
 _KEPT_S = 31 * 86400.0
@@ -186,14 +186,9 @@ class BatchFolder:
 
 def _write_file(path: Path, content: bytes) -> None:
     """Writes all or nothing, readable for the owner alone: results hold what models said."""
-    partial = path.with_name(path.name + ".partial")
     try:
-        handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
+        with replacing(path, private=True, durable=True) as part:
+            part.write_bytes(content)
     except OSError as error:
         raise ConfigurationError(
             f"{path}: cannot be written: {error.strerror}. A batch that is not noted down could be paid twice: make "

@@ -6,7 +6,7 @@ import random
 import time
 from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, cast
 
 from metajudge.errors import (
     BadReplyError,
@@ -22,11 +22,9 @@ from metajudge.errors import (
 )
 from metajudge.providers.batch_folder import BatchRecord, BatchState
 from metajudge.providers.batch_protocol import BatchAnswer, BatchLine, BatchPhase, BatchService, BatchStatus, Ending
+from metajudge.providers.batch_queue import BatchQueue
 from metajudge.providers.batch_results import BatchResults, read_results
 from metajudge.providers.http_errors import Asked, error_from_response
-
-if TYPE_CHECKING:
-    from metajudge.providers.batch_queue import BatchQueue
 
 _AROUND_BODY = 200
 """Bytes of a line besides the body: custom id, method, URL."""
@@ -55,7 +53,7 @@ class BatchLane:
     """
 
     def __init__(
-        self, queue: "BatchQueue", service: BatchService, asked: Asked, headers: tuple[tuple[str, str], ...]
+        self, queue: BatchQueue, service: BatchService, asked: Asked, headers: tuple[tuple[str, str], ...]
     ) -> None:
         self._queue = queue
         self._folder = queue.folder
@@ -370,6 +368,14 @@ class BatchLane:
                 await self._left.wait()
         except TimeoutError:
             pass
+
+
+def lane_of(queue: BatchQueue, service: BatchService, asked: Asked, headers: tuple[tuple[str, str], ...]) -> BatchLane:
+    """The lane of one model in a run's queue, made on first use."""
+    key = (service.endpoint, asked.model, headers)
+    if key not in queue.lanes:
+        queue.lanes[key] = BatchLane(queue, service, asked, headers)
+    return cast("BatchLane", queue.lanes[key])
 
 
 class _ForeignBatchError(BadRequestError):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from metajudge.errors import AuthError, FailureKind, NotFoundError, ProviderError
 from metajudge.providers.batch_anthropic import AnthropicBatches
-from metajudge.providers.batch_lane import BatchLane, answer_error
+from metajudge.providers.batch_lane import BatchLane, answer_error, lane_of
 from metajudge.providers.batch_openai import OpenAIBatches
 from metajudge.providers.batch_protocol import BatchService
 from metajudge.providers.batch_queue import BatchQueue
@@ -60,23 +60,16 @@ class BatchProvider:
     """
 
     def __init__(self, name: str, client: EndpointClient, queue: BatchQueue, adapter: Adapter) -> None:
-        self._name = name
+        self.name = name
+        self.endpoint = client.endpoint
         self._client = client
         self._queue = queue
         self._adapter = adapter
         self._service = batch_service(client)
 
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @property
-    def endpoint(self) -> Endpoint:
-        return self._client.endpoint
-
     def lane(self, request: ModelRequest) -> BatchLane:
         """Where a request waits for its batch."""
-        return self._queue.lane(self._service, self._client.asked(self._name), request.parameters.headers)
+        return lane_of(self._queue, self._service, self._client.asked(self.name), request.parameters.headers)
 
     async def complete(self, request: ModelRequest) -> Reply:
         """Waits for the request's batch.

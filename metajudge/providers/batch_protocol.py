@@ -1,12 +1,20 @@
 """What providers' batch APIs have in common: lines in, a status to look at, one answer a line out."""
 
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, ClassVar
 
+import orjson
+
+from metajudge.errors import BadReplyError
+from metajudge.providers.client import EndpointClient
 from metajudge.providers.http_errors import Asked
 from metajudge.providers.model import Endpoint
+
+CALL_S, TRANSFER_S = 60.0, 1800.0
+_PAGES = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +84,20 @@ class BatchStatus:
     refusal: tuple[int, bytes] | None = None
 
 
-class BatchService(Protocol):
+class BatchService(ABC):
     """One endpoint's batch API."""
 
-    @property
-    def endpoint(self) -> Endpoint: ...
+    limits: ClassVar[BatchLimits]
+    path: ClassVar[str]
+
+    def __init__(self, client: EndpointClient) -> None:
+        self.client = client
 
     @property
-    def limits(self) -> BatchLimits: ...
+    def endpoint(self) -> Endpoint:
+        return self.client.endpoint
 
+    @abstractmethod
     async def submit(
         self, label: str, lines: Sequence[BatchLine], asked: Asked, headers: tuple[tuple[str, str], ...]
     ) -> str:
@@ -94,6 +107,7 @@ class BatchService(Protocol):
             ProviderError: typed; whether the batch exists all the same is found out by :meth:`find`.
         """
 
+    @abstractmethod
     async def find(self, label: str, begun_at: float, requests: int, known: frozenset[str], asked: Asked) -> str | None:
         """The id of the batch that was submitted under a label, None where there is none.
 
@@ -103,14 +117,67 @@ class BatchService(Protocol):
             known: ids that are other batches'.
         """
 
+    @abstractmethod
     async def look(self, batch_id: str, asked: Asked) -> BatchStatus:
         """Where a batch stands."""
 
+    @abstractmethod
+    def read(self, line: Mapping[str, object]) -> tuple[str, BatchAnswer] | None:
+        """Custom id and answer of one line of results, None where it is no such line."""
+
     async def fetch(self, source: str, asked: Asked) -> bytes:
         """The results at one of the status's sources, as JSON lines."""
+        return await self.client.exchange(source, asked, timeout_s=TRANSFER_S)
 
     async def cancel(self, batch_id: str, asked: Asked) -> None:
         """Asks the provider to stop; what is answered by then is kept and billed."""
+        await self.client.exchange(f"{self.path}/{batch_id}/cancel", asked, timeout_s=CALL_S, body=b"{}")
 
-    def read(self, line: Mapping[str, object]) -> tuple[str, BatchAnswer] | None:
-        """Custom id and answer of one line of results, None where it is no such line."""
+    async def get(self, path: str, asked: Asked) -> dict[str, Any]:
+        """What the provider says at a path."""
+        return read_object(await self.client.exchange(path, asked, timeout_s=CALL_S), asked)
+
+    async def pages(self, asked: Asked, after: str) -> AsyncIterator[list[dict[str, Any]]]:
+        """The account's batches, newest first, page by page.
+
+        Args:
+            after: the parameter that names the last batch of the page before.
+        """
+        last = ""
+        for _ in range(_PAGES):
+            page = await self.get(f"{self.path}?limit=100{last}", asked)
+            batches = [one for one in page.get("data") or () if isinstance(one, dict) and one.get("id")]
+            yield batches
+            if not page.get("has_more") or not batches:
+                return
+            last = f"&{after}={batches[-1]['id']}"
+
+
+def read_object(content: bytes, asked: Asked) -> dict[str, Any]:
+    """A JSON object of an answer.
+
+    Raises:
+        BadReplyError: it is none.
+    """
+    try:
+        found = orjson.loads(content)
+    except orjson.JSONDecodeError:
+        found = None
+    if not isinstance(found, dict):
+        raise BadReplyError(
+            f"{asked} answered a request about batches with no JSON object: {asked.excerpt(content) or 'nothing'}",
+            status=200,
+        )
+    return found
+
+
+def read_field(found: Mapping[str, Any], field: str, asked: Asked) -> str:
+    """A text of an answer's object.
+
+    Raises:
+        BadReplyError: it is missing or empty.
+    """
+    value = found.get(field)
+    if not isinstance(value, str) or not value:
+        raise BadReplyError(f"{asked} answered a request about batches without {field!r}", status=200)
+    return value

@@ -9,13 +9,10 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from metajudge.errors import BatchPendingError, ConfigurationError, ProviderError
 from metajudge.providers.batch_folder import BatchFolder
-from metajudge.providers.batch_lane import BatchLane
-from metajudge.providers.batch_protocol import BatchService
-from metajudge.providers.http_errors import Asked
 from metajudge.providers.model import Endpoint
 
 
@@ -62,6 +59,22 @@ class Probe:
     failed: ProviderError | None = None
 
 
+LaneKey = tuple[Endpoint, str, tuple[tuple[str, str], ...]]
+"""Endpoint, model and headers: requests that have these in common may share a batch."""
+
+
+class Lane(Protocol):
+    """What the queue knows of the requests that may share a batch; see :mod:`metajudge.providers.batch_lane`."""
+
+    @property
+    def gathering(self) -> bool: ...
+
+    @property
+    def asked_for(self) -> bool: ...
+
+    def release(self) -> None: ...
+
+
 @dataclass(slots=True)
 class BatchQueue:
     """The batches of one run.
@@ -76,7 +89,7 @@ class BatchQueue:
     folder: BatchFolder = field(init=False)
     released: str | None = field(init=False, default=None)
     _touched: set[str] = field(init=False, default_factory=set)
-    _lanes: dict[tuple[Endpoint, str, tuple[tuple[str, str], ...]], BatchLane] = field(init=False, default_factory=dict)
+    lanes: dict[LaneKey, Lane] = field(init=False, default_factory=dict)
     _probes: dict[tuple[Endpoint, str], Probe] = field(init=False, default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(init=False, default_factory=set)
     _busy: set[str] = field(init=False, default_factory=set)
@@ -84,13 +97,6 @@ class BatchQueue:
 
     def __post_init__(self) -> None:
         self.folder = BatchFolder(self.settings.folder)
-
-    def lane(self, service: BatchService, asked: Asked, headers: tuple[tuple[str, str], ...]) -> BatchLane:
-        """The requests of one model that may share a batch."""
-        key = (service.endpoint, asked.model, headers)
-        if key not in self._lanes:
-            self._lanes[key] = BatchLane(self, service, asked, headers)
-        return self._lanes[key]
 
     def probe(self, endpoint: Endpoint, model: str) -> Probe:
         """The probe of a model, shared by all who ask it."""
@@ -123,16 +129,16 @@ class BatchQueue:
         self._deadline = asyncio.get_running_loop().call_later(wait, self._leave)
 
     def _leave(self) -> None:
-        if self._busy or any(lane.gathering for lane in self._lanes.values()):
+        if self._busy or any(lane.gathering for lane in self.lanes.values()):
             self.progressed()
-        elif any(lane.asked_for for lane in self._lanes.values()):
+        elif any(lane.asked_for for lane in self.lanes.values()):
             self.release("the time to wait for batches is over")
 
     def release(self, reason: str) -> None:
         """Leaves the batches to their provider: whoever waits is told that the answer is pending."""
         if self.released is None:
             self.released = reason
-            for lane in self._lanes.values():
+            for lane in self.lanes.values():
                 lane.release()
 
     def pending(self) -> BatchPendingError:

@@ -1,8 +1,9 @@
 """One long-lived official SDK client for an endpoint, reduced to one operation: post bytes, get bytes."""
 
 import asyncio
+import contextlib
 import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -51,6 +52,28 @@ class _Opened:
     drafts: Drafts
 
 
+@contextlib.asynccontextmanager
+async def _typed_errors(opened: _Opened, asked: Asked, timeout_s: float) -> AsyncIterator[None]:
+    """Bounds an exchange in time, and makes errors of ours out of the SDK's and the transport's.
+
+    Raises:
+        ProviderError: typed, for every answer that is no success and for broken connections.
+    """
+    try:
+        async with asyncio.timeout(timeout_s):
+            yield
+    except ProviderError:
+        raise
+    except opened.status_error as error:
+        failed: httpx2.Response = error.response
+        raise error_from_response(failed.status_code, failed.headers, failed.content, asked) from None
+    except Exception as error:
+        typed = error_from_exception(error, asked, timeout_s)
+        if typed is None:
+            raise
+        raise typed from error
+
+
 class EndpointClient:
     """The official SDK's client for one endpoint and key, made on first use.
 
@@ -93,14 +116,8 @@ class EndpointClient:
         opened = self._opened or self.open()
         # An absolute URL: otherwise the SDKs put one together by rules of their own.
         kind = Kind(self.endpoint.base_url + path, parameters.headers, parameters.timeout_s)
-        try:
-            async with asyncio.timeout(parameters.timeout_s):
-                response = await opened.http.send(await opened.drafts.request(kind, body))
-        except Exception as error:
-            typed = error_from_exception(error, asked, parameters.timeout_s)
-            if typed is None:
-                raise
-            raise typed from error
+        async with _typed_errors(opened, asked, parameters.timeout_s):
+            response = await opened.http.send(await opened.drafts.request(kind, body))
         content: bytes = response.content
         if not response.is_success:
             raise error_from_response(response.status_code, response.headers, content, asked)
@@ -145,17 +162,8 @@ class EndpointClient:
         elif body is not None:
             sent = {"content": body}
         send = opened.sdk.post if sent else opened.sdk.get
-        try:
-            async with asyncio.timeout(timeout_s):
-                response = await send(self.endpoint.base_url + path, cast_to=httpx2.Response, options=options, **sent)
-        except opened.status_error as error:
-            failed: httpx2.Response = error.response
-            raise error_from_response(failed.status_code, failed.headers, failed.content, asked) from None
-        except Exception as error:
-            typed = error_from_exception(error, asked, timeout_s)
-            if typed is None:
-                raise
-            raise typed from error
+        async with _typed_errors(opened, asked, timeout_s):
+            response = await send(self.endpoint.base_url + path, cast_to=httpx2.Response, options=options, **sent)
         content: bytes = response.content
         return content
 
@@ -178,29 +186,14 @@ class EndpointClient:
         options: dict[str, Any] = {"timeout": self._timeout(parameters.timeout_s)}
         if parameters.headers:
             options["headers"] = dict(parameters.headers)
-        try:
-            async with asyncio.timeout(parameters.timeout_s):
-                response = await opened.sdk.post(
-                    self.endpoint.base_url + path,
-                    content=body,
-                    cast_to=httpx2.Response,
-                    options=options,
-                    stream=True,
-                )
-                try:
-                    return await read(response)
-                finally:
-                    await response.aclose()
-        except ProviderError:
-            raise
-        except opened.status_error as error:
-            failed: httpx2.Response = error.response
-            raise error_from_response(failed.status_code, failed.headers, failed.content, asked) from None
-        except Exception as error:
-            typed = error_from_exception(error, asked, parameters.timeout_s)
-            if typed is None:
-                raise
-            raise typed from error
+        url = self.endpoint.base_url + path
+        async with (
+            _typed_errors(opened, asked, parameters.timeout_s),
+            contextlib.aclosing(
+                await opened.sdk.post(url, content=body, cast_to=httpx2.Response, options=options, stream=True)
+            ) as response,
+        ):
+            return await read(response)
 
     async def aclose(self) -> None:
         """Closes the connections; the client may not be used afterwards."""

@@ -88,37 +88,29 @@ def error_from_response(status: int, headers: Mapping[str, str], body: bytes, as
 
 
 def _classify(status: int, problem: _Problem, said: str, asked: Asked, headers: Mapping[str, str]) -> ProviderError:
-    if 300 <= status < 400:
-        target = headers.get("location", "elsewhere")
-        return NotFoundError(f"{said}. The server redirects to {target}: use the base URL it names")
-    if status in {401, 403}:
-        return AuthError(f"{said}. Check the key in {asked.key_variable} and what it may use")
-    if _QUOTA.search(problem.text) or status == 402:
-        spent = RateLimitedError(f"{said}. The account has no credit left: waiting does not help, add credit")
-        spent.retryable = False
-        return spent
-    if (
-        status == 413
-        or (status == 429 and _NEVER_FITS.search(problem.text))
-        or (status in {400, 422} and _TOO_LONG.search(problem.text))
-    ):
-        return ContextTooLongError(f"{said}. Shorten the input or use a model with a larger context")
-    if status in {400, 422} and _REFUSED.search(problem.text):
-        return RefusedError(f"{said}. The provider's filter declined the prompt")
-    match status:
-        case 404 | 405:
-            return NotFoundError(f"{said}. Check the model's name and the base URL")
-        case 408 | 504:
-            return ModelTimeoutError(said)
-        case 429:
-            return RateLimitedError(f"{said}. Lower the concurrency or set requests a minute for this endpoint")
-        case 503 | 529:
-            return OverloadedError(said)
-    if status >= 500:
-        return ServerError(said)
-    if status < 400:
-        return BadReplyError(said)
-    return BadRequestError(said)
+    wrong, text = status in {400, 422}, problem.text
+    no_credit = status == 402 or _QUOTA.search(text) is not None
+    too_long = status == 413 or (status == 429 and _NEVER_FITS.search(text)) or (wrong and _TOO_LONG.search(text))
+    target = headers.get("location", "elsewhere")
+    kinds: list[tuple[object, type[ProviderError], str]] = [
+        (300 <= status < 400, NotFoundError, f". The server redirects to {target}: use the base URL it names"),
+        (status in {401, 403}, AuthError, f". Check the key in {asked.key_variable} and what it may use"),
+        (no_credit, RateLimitedError, ". The account has no credit left: waiting does not help, add credit"),
+        (too_long, ContextTooLongError, ". Shorten the input or use a model with a larger context"),
+        (wrong and _REFUSED.search(text), RefusedError, ". The provider's filter declined the prompt"),
+        (status in {404, 405}, NotFoundError, ". Check the model's name and the base URL"),
+        (status in {408, 504}, ModelTimeoutError, ""),
+        (status == 429, RateLimitedError, ". Lower the concurrency or set requests a minute for this endpoint"),
+        (status in {503, 529}, OverloadedError, ""),
+        (status >= 500, ServerError, ""),
+        (status < 400, BadReplyError, ""),
+        (True, BadRequestError, ""),
+    ]
+    kind, advice = next((kind, advice) for applies, kind, advice in kinds if applies)
+    error = kind(said + advice)
+    if no_credit and kind is RateLimitedError:
+        error.retryable = False
+    return error
 
 
 def _read_problem(body: bytes, asked: Asked) -> _Problem:
@@ -175,38 +167,33 @@ def error_from_exception(error: BaseException, asked: Asked, timeout_s: float) -
     import httpx2
 
     chain = list(_causes(error))
-    kinds = tuple(type(e) for e in chain)
     detail = asked.excerpt(str(chain[-1]) or type(chain[-1]).__name__)
-    if _any(kinds, aiohttp.ClientConnectorError, aiohttp.InvalidURL, httpx2.UnsupportedProtocol):
-        return ConnectionFailedError(
-            f"no connection for {asked}: {detail}. Is the server running and the base URL right?", sent=False
-        )
-    if _any(kinds, aiohttp.ConnectionTimeoutError):
-        return ModelTimeoutError(f"no connection for {asked} in time: {detail}. Is the base URL right?", sent=False)
-    if _any(kinds, aiohttp.ServerTimeoutError):
-        return ModelTimeoutError(_late(asked, timeout_s))
-    if _any(kinds, aiohttp.ClientPayloadError, aiohttp.ClientConnectionError, ConnectionError):
-        return ConnectionFailedError(f"the connection was cut before the answer of {asked} was complete: {detail}")
-    if _any(kinds, httpx2.ConnectError, httpx2.ConnectTimeout):
-        return ConnectionFailedError(f"no connection for {asked}: {detail}. Is the base URL right?", sent=False)
-    if _any(kinds, TimeoutError, httpx2.TimeoutException):
-        return ModelTimeoutError(_late(asked, timeout_s))
-    if _any(kinds, httpx2.DecodingError, aiohttp.ClientResponseError):
-        return BadReplyError(f"the answer of {asked} is not valid HTTP: {detail}")
-    if _any(kinds, httpx2.TransportError, aiohttp.ClientError, OSError):
-        return ConnectionFailedError(f"the connection failed while asking {asked}: {detail}")
-    return None
-
-
-def _late(asked: Asked, timeout_s: float) -> str:
-    return f"no complete answer from {asked} within {timeout_s:g} s. Allow more time or ask for shorter answers"
+    late = f"no complete answer from {asked} within {timeout_s:g} s. Allow more time or ask for shorter answers"
+    unreached, right = f"no connection for {asked}", f"{detail}. Is the base URL right?"
+    cut = f"the connection was cut before the answer of {asked} was complete: {detail}"
+    kinds: list[tuple[tuple[type[BaseException], ...], ProviderError]] = [
+        (
+            (aiohttp.ClientConnectorError, aiohttp.InvalidURL, httpx2.UnsupportedProtocol),
+            ConnectionFailedError(f"{unreached}: {detail}. Is the server running and the base URL right?", sent=False),
+        ),
+        ((aiohttp.ConnectionTimeoutError,), ModelTimeoutError(f"{unreached} in time: {right}", sent=False)),
+        ((aiohttp.ServerTimeoutError,), ModelTimeoutError(late)),
+        ((aiohttp.ClientPayloadError, aiohttp.ClientConnectionError, ConnectionError), ConnectionFailedError(cut)),
+        ((httpx2.ConnectError, httpx2.ConnectTimeout), ConnectionFailedError(f"{unreached}: {right}", sent=False)),
+        ((TimeoutError, httpx2.TimeoutException), ModelTimeoutError(late)),
+        (
+            (httpx2.DecodingError, aiohttp.ClientResponseError),
+            BadReplyError(f"the answer of {asked} is not valid HTTP: {detail}"),
+        ),
+        (
+            (httpx2.TransportError, aiohttp.ClientError, OSError),
+            ConnectionFailedError(f"the connection failed while asking {asked}: {detail}"),
+        ),
+    ]
+    return next((typed for wanted, typed in kinds if any(isinstance(one, wanted) for one in chain)), None)
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__
-
-
-def _any(kinds: tuple[type[BaseException], ...], *wanted: type[BaseException]) -> bool:
-    return any(issubclass(kind, wanted) for kind in kinds)

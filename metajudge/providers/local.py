@@ -7,15 +7,14 @@ from metajudge.errors import ConfigurationError
 from metajudge.installation import install_command
 from metajudge.providers.client import EndpointClient
 from metajudge.providers.http_errors import Asked
+from metajudge.providers.http_model import HttpModel
 from metajudge.providers.local_files import DEMO_MARK, find_model_file, is_demo, model_id
 from metajudge.providers.local_server import LocalServer, LocalServers
 from metajudge.providers.model import Endpoint, Model, Parameters
 from metajudge.providers.negotiation import Negotiation
 from metajudge.providers.notices import Notices
-from metajudge.providers.openai_chat import OpenAIChatModel, negotiation_for
+from metajudge.providers.openai_chat import PROTOCOL
 from metajudge.providers.spec import AgentSpec
-
-_GRACE_S = 0.01
 
 
 class LocalTransport:
@@ -49,12 +48,12 @@ def build_local_model(
     spec: AgentSpec,
     servers: LocalServers,
     notices: Notices,
-    shared: Callable[[Callable[[], Negotiation]], Negotiation],
+    negotiation: Callable[[str], Negotiation],
 ) -> Model:
     """The model in a file; nothing is started before it is asked.
 
     Args:
-        shared: finds what is known about the model, or keeps what is given to start with.
+        negotiation: finds what is known about the model of this name.
 
     Raises:
         ConfigurationError: no such file, not a GGUF file, or the package that serves it is missing.
@@ -67,7 +66,5 @@ def build_local_model(
     name = model_id(path)
     if is_demo(path):
         notices.say(f"{path.name} is a {DEMO_MARK}: it shows that everything works, and its scores carry no signal")
-    endpoint = spec.endpoint
-    negotiation = shared(lambda: negotiation_for(name, endpoint, notices, _GRACE_S))
-    transport = LocalTransport(endpoint, servers.of(path, name))
-    return OpenAIChatModel(name, transport, negotiation)
+    transport = LocalTransport(spec.endpoint, servers.of(path, name))
+    return HttpModel(name, transport, negotiation(name), PROTOCOL)

@@ -3,7 +3,7 @@
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -22,6 +22,7 @@ from metajudge.providers.tracing import TracedModel
 if TYPE_CHECKING:
     from metajudge.providers.batch_queue import BatchQueue
     from metajudge.providers.client import ClientPool, EndpointClient, HttpClientFactory, Transport
+    from metajudge.providers.http_model import ChatProtocol
     from metajudge.providers.local_server import LocalServers
     from metajudge.providers.negotiation import Negotiation
 
@@ -33,7 +34,7 @@ def _no_key(spec: AgentSpec) -> str | None:
     return None
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class Resources:
     """What the models of one run share; close it when the run is over (``async with`` does).
 
@@ -65,51 +66,45 @@ class Resources:
     http_client: "HttpClientFactory | None" = None
     meter: Meter = field(default_factory=Meter)
     notices: Notices = field(default_factory=Notices)
-    _local_servers: "LocalServers | None" = None
-    _shared_limits: Limits | None = None
-    _clients: "ClientPool | None" = None
     _negotiations: "dict[tuple[Endpoint, str], Negotiation]" = field(default_factory=dict)
-    _rng: random.Random | None = None
 
-    @property
+    @cached_property
     def shared_limits(self) -> Limits:
         """One set of limits for all models."""
-        if self._shared_limits is None:
-            one_by_one = {Endpoint("openai", PROVIDERS[LOCAL].base_url): LimitSettings(per_endpoint=1)}
-            self._shared_limits = Limits(self.limits, {**one_by_one, **self.endpoint_limits})
-        return self._shared_limits
+        one_by_one = {Endpoint("openai", PROVIDERS[LOCAL].base_url): LimitSettings(per_endpoint=1)}
+        return Limits(self.limits, {**one_by_one, **self.endpoint_limits})
 
-    @property
+    @cached_property
     def rng(self) -> random.Random:
         """Source of the retries' jitter."""
-        if self._rng is None:
-            self._rng = random.Random(self.seed)
-        return self._rng
+        return random.Random(self.seed)
 
-    @property
+    @cached_property
     def clients(self) -> "ClientPool":
         """One HTTP client per endpoint, opened when the first call is made."""
-        if self._clients is None:
-            from metajudge.providers.client import ClientPool
+        from metajudge.providers.client import ClientPool
 
-            self._clients = ClientPool(self.limits.concurrency, self.http_client)
-        return self._clients
+        return ClientPool(self.limits.concurrency, self.http_client)
 
-    @property
+    @cached_property
     def local_servers(self) -> "LocalServers":
         """One server a model file, started when it is first asked."""
-        if self._local_servers is None:
-            from metajudge.providers.local_server import LocalServers
+        from metajudge.providers.local_server import LocalServers
 
-            self._local_servers = LocalServers()
-        return self._local_servers
+        return LocalServers()
 
-    def negotiation(self, endpoint: Endpoint, model: str, start: "Callable[[], Negotiation]") -> "Negotiation":
-        """What is known about a model at an endpoint, shared by the agents that use it."""
-        found = self._negotiations.get((endpoint, model))
-        if found is None:
-            found = self._negotiations[endpoint, model] = start()
-        return found
+    def negotiation(self, spec: AgentSpec, name: str | None = None) -> "Negotiation":
+        """What is known about a model at an endpoint, shared by the agents that use it.
+
+        Args:
+            name: what the model is called in messages; None for its name in ``spec``.
+        """
+        key = (spec.endpoint, spec.model)
+        if key not in self._negotiations:
+            grace_s = _LOCAL_GRACE_S if spec.is_local or spec.provider == LOCAL else _GRACE_S
+            protocol = protocol_of(spec.endpoint)
+            self._negotiations[key] = protocol.negotiation(name or spec.model, spec.endpoint, self.notices, grace_s)
+        return self._negotiations[key]
 
     def output_mode(self, spec: AgentSpec) -> str:
         """How a model is asked for structured output, as found out so far; ``unknown`` where it was not asked."""
@@ -118,12 +113,10 @@ class Resources:
 
     async def aclose(self) -> None:
         """Closes all connections and ends local servers; harmless when repeated."""
-        servers, self._local_servers = self._local_servers, None
-        if servers is not None:
-            await servers.aclose()
-        clients, self._clients = self._clients, None
-        if clients is not None:
-            await clients.aclose()
+        for name in ("local_servers", "clients"):
+            opened = self.__dict__.pop(name, None)
+            if opened is not None:
+                await opened.aclose()
 
     async def __aenter__(self) -> Self:
         return self
@@ -229,8 +222,8 @@ def build_provider(spec: AgentSpec, resources: Resources) -> tuple[Model, UsageE
     if spec.provider == LOCAL:
         from metajudge.providers.local import build_local_model
 
-        shared = partial(resources.negotiation, spec.endpoint, spec.model)
-        return build_local_model(spec, resources.local_servers, resources.notices, shared), UsageEstimate()
+        negotiation = partial(resources.negotiation, spec)
+        return build_local_model(spec, resources.local_servers, resources.notices, negotiation), UsageEstimate()
     client, adapter, estimate = _adapter(spec, resources)
     return adapter(client), estimate
 
@@ -239,24 +232,23 @@ def _adapter(
     spec: AgentSpec, resources: Resources
 ) -> "tuple[EndpointClient, Callable[[Transport], Model], UsageEstimate]":
     """The client for an agent's endpoint, its protocol's adapter over a transport, and the estimate of its calls."""
-    from metajudge.providers import anthropic_messages, openai_chat
+    from metajudge.providers.anthropic_messages import max_tokens_for
+    from metajudge.providers.http_model import HttpModel
 
-    endpoint, notices = spec.endpoint, resources.notices
+    endpoint = spec.endpoint
     key = resources.key_for(spec)
     if key and not spec.is_local and endpoint.base_url.startswith("http://"):
-        notices.say(f"the key for {endpoint.base_url} travels unencrypted: use https:// where the server offers it")
+        resources.notices.say(
+            f"the key for {endpoint.base_url} travels unencrypted: use https:// where the server offers it"
+        )
     client = resources.clients.client(endpoint, key, PROVIDERS[spec.provider].key_variable)
-    grace_s = _LOCAL_GRACE_S if spec.is_local else _GRACE_S
-    if endpoint.protocol == "anthropic":
-        negotiation = resources.negotiation(
-            endpoint, spec.model, lambda: anthropic_messages.negotiation_for(spec.model, notices, grace_s)
-        )
-        return (
-            client,
-            lambda transport: anthropic_messages.AnthropicMessagesModel(spec.model, transport, negotiation),
-            UsageEstimate(anthropic_messages.max_tokens_for),
-        )
-    negotiation = resources.negotiation(
-        endpoint, spec.model, lambda: openai_chat.negotiation_for(spec.model, endpoint, notices, grace_s)
-    )
-    return client, lambda transport: openai_chat.OpenAIChatModel(spec.model, transport, negotiation), UsageEstimate()
+    protocol, negotiation = protocol_of(endpoint), resources.negotiation(spec)
+    estimate = UsageEstimate(max_tokens_for) if endpoint.protocol == "anthropic" else UsageEstimate()
+    return client, lambda transport: HttpModel(spec.model, transport, negotiation, protocol), estimate
+
+
+def protocol_of(endpoint: Endpoint) -> "ChatProtocol":
+    """What an endpoint speaks."""
+    from metajudge.providers import anthropic_messages, openai_chat
+
+    return anthropic_messages.PROTOCOL if endpoint.protocol == "anthropic" else openai_chat.PROTOCOL

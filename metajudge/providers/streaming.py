@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -16,7 +16,7 @@ from metajudge.errors import BadReplyError, BadRequestError, ConnectionFailedErr
 from metajudge.providers import anthropic_messages, openai_chat
 from metajudge.providers.client import EndpointClient
 from metajudge.providers.http_errors import Asked, error_from_response
-from metajudge.providers.model import Endpoint, Model, ModelRequest
+from metajudge.providers.model import Model, ModelRequest
 from metajudge.providers.negotiation import Negotiation, RenegotiatedError
 from metajudge.providers.prices import Price, find_price
 from metajudge.providers.spec import LOCAL, PROVIDERS, AgentSpec
@@ -25,8 +25,6 @@ from metajudge.types import FinishReason, Reply, Usage, json_bytes
 
 if TYPE_CHECKING:
     import httpx2
-
-Protocol = Literal["openai", "anthropic"]
 
 
 def build_streaming_model(spec: AgentSpec, *, resources: Resources, price: Price | None = None) -> Model:
@@ -41,33 +39,23 @@ def build_streaming_model(spec: AgentSpec, *, resources: Resources, price: Price
     endpoint = spec.endpoint
     key_variable = PROVIDERS[spec.provider].key_variable
     client = resources.clients.client(endpoint, resources.key_for(spec), key_variable)
-    negotiation = resources.negotiation(endpoint, spec.model, partial(_never, spec))
-    provider = StreamingModel(spec.model, client, negotiation)
+    provider = StreamingModel(spec.model, client, resources.negotiation(spec))
     return wrap_model(provider, resources=resources, price=price or find_price(spec))
-
-
-def _never(spec: AgentSpec) -> Negotiation:
-    raise AssertionError(f"{spec} has no negotiation, although its provider was built")
 
 
 class StreamingModel:
     """A model that streams free text; where a server refuses to, it is asked for the whole answer from then on."""
 
     def __init__(self, name: str, client: EndpointClient, negotiation: Negotiation) -> None:
-        self._name = name
+        self.name = name
+        self.endpoint = client.endpoint
         self._client = client
         self._negotiation = negotiation
         self._asked = client.asked(name)
-        self._anthropic = client.endpoint.protocol == "anthropic"
+        anthropic = client.endpoint.protocol == "anthropic"
+        self._protocol = anthropic_messages.PROTOCOL if anthropic else openai_chat.PROTOCOL
+        self._events = _AnthropicEvents if anthropic else _OpenAIEvents
         self._streams = True
-
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @property
-    def endpoint(self) -> Endpoint:
-        return self._client.endpoint
 
     async def complete(self, request: ModelRequest) -> Reply:
         """Sends one HTTP request.
@@ -76,39 +64,28 @@ class StreamingModel:
             ProviderError: typed; a :class:`RenegotiatedError` where the next attempt will be plainer.
         """
         assert request.schema is None, "structured answers are not streamed"
-        if self._anthropic:
-            anthropic_messages.say_dropped(request.parameters, self._negotiation)
+        for name, reason in self._protocol.dropped(request):
+            self._negotiation.drop(name, reason)
         dialect = self._negotiation.dialect
-        body = self._body(request)
-        path = "/v1/messages" if self._anthropic else "/chat/completions"
+        body = self._protocol.body(self.name, request, dialect) | (
+            self._protocol.stream_options if self._streams else {}
+        )
         read = partial(self._read, started=time.monotonic())
         try:
-            return await self._client.post_streamed(path, json_bytes(body), self._asked, request.parameters, read)
+            return await self._client.post_streamed(
+                self._protocol.path, json_bytes(body), self._asked, request.parameters, read
+            )
         except BadRequestError as error:
             if self._streams and "stream" in str(error).lower():
                 self._streams = False
                 said = f"{error} (asking again for the whole answer at once)"
                 raise RenegotiatedError(said, status=error.status) from None
-            renegotiated = self._negotiation.rejected(dialect, body, error)
-            if renegotiated is None:
-                raise
-            raise renegotiated from None
-
-    def _body(self, request: ModelRequest) -> dict[str, Any]:
-        module: Any = anthropic_messages if self._anthropic else openai_chat
-        body: dict[str, Any] = module.request_body(self._name, request, self._negotiation.dialect)
-        if self._streams:
-            body["stream"] = True
-            if not self._anthropic:
-                body["stream_options"] = {"include_usage": True}
-        return body
+            raise (self._negotiation.rejected(dialect, body, error) or error) from None
 
     async def _read(self, response: "httpx2.Response", *, started: float) -> Reply:
         if "event-stream" not in response.headers.get("content-type", ""):
-            module: Any = anthropic_messages if self._anthropic else openai_chat
-            whole: Reply = module.read_reply(await response.aread(), self._asked, allow_empty=True)
-            return whole
-        reader = _AnthropicEvents(self._asked) if self._anthropic else _OpenAIEvents(self._asked)
+            return self._protocol.read_reply(await response.aread(), self._asked, allow_empty=True)
+        reader = self._events(self._asked)
         async for event in _events(response, self._asked):
             if reader.take(event) and reader.first_token_s is None:
                 reader.first_token_s = time.monotonic() - started

@@ -1,9 +1,9 @@
 """The base of every wrapper of a model, and the request as it travels through the wrappers."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Self
 
-from metajudge.providers.model import Endpoint, Model, ModelRequest, request_key
+from metajudge.providers.model import Model, ModelRequest, request_key
 from metajudge.types import Reply
 
 
@@ -19,25 +19,12 @@ class CallAttempt(ModelRequest):
         """The request itself where it already carries a key, else a first attempt of it."""
         if isinstance(request, cls):
             return request
-        return cls._copy(request, request_key(model, request), 1)
+        given = {one.name: getattr(request, one.name) for one in fields(ModelRequest)}
+        return cls(**given, key=request_key(model, request))
 
     def again(self, attempt: int) -> Self:
         """The same call, one attempt later."""
-        return self._copy(self, self.key, attempt)
-
-    @classmethod
-    def _copy(cls, request: ModelRequest, key: str, attempt: int) -> Self:
-        return cls(
-            request.system,
-            request.messages,
-            request.schema,
-            request.parameters,
-            request.draw,
-            request.fresh,
-            request.logprobs,
-            key,
-            attempt,
-        )
+        return replace(self, attempt=attempt)
 
 
 class ModelWrapper:
@@ -45,14 +32,7 @@ class ModelWrapper:
 
     def __init__(self, inner: Model) -> None:
         self._inner = inner
-
-    @property
-    def name(self) -> str:
-        return self._inner.name
-
-    @property
-    def endpoint(self) -> Endpoint:
-        return self._inner.endpoint
+        self.name, self.endpoint = inner.name, inner.endpoint
 
     async def complete(self, request: ModelRequest) -> Reply:
         return await self._inner.complete(request)

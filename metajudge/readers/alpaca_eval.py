@@ -10,23 +10,19 @@ first) and ``M``, as the published annotators do, the order follows from it and 
 item's, and ``meta.order_known`` is false. Ids are ``annotator/digest``: the file has none.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
-from pydantic import ValidationError
-
 from metajudge.readers.games import FIRST, SECOND
-from metajudge.readers.lines import Line, Reject
-from metajudge.readers.pairs import Row
-from metajudge.readers.reader import Found
-from metajudge.readers.reasons import reason_of
+from metajudge.readers.lines import Line
+from metajudge.readers.pairs import BenchmarkLine
+from metajudge.readers.reader import LineReader
 from metajudge.readers.tables import Table
 from metajudge.types import Item, Judgment, Pairwise
 
 _LABELS = ("m", "M")
 
 
-class AnnotationRow(Row):
+class AnnotationRow(BenchmarkLine):
     """One annotation."""
 
     instruction: str
@@ -44,24 +40,9 @@ def is_annotation(record: dict[str, Any]) -> bool:
     return record.keys() >= {"instruction", "output_1", "output_2", "preference", "annotator"}
 
 
-class AlpacaEvalAnnotations:
+def alpaca_eval_annotations(table: Table) -> LineReader:
     """Reads annotations, whatever table they are in."""
-
-    format = "AlpacaEval annotations"
-
-    def __init__(self, table: Table) -> None:
-        self._table = table
-
-    def read(self) -> Iterator[Found | Reject]:
-        source = self._table.source
-        for entry in self._table.rows():
-            if isinstance(entry, Reject):
-                yield entry
-                continue
-            try:
-                yield Found(_judgment(entry), source.name, entry.number)
-            except ValidationError as error:
-                yield source.reject(entry.number, reason_of(error), entry.raw)
+    return LineReader("AlpacaEval annotations", table.source, table.rows, lambda entry: [_judgment(entry)])
 
 
 def _judgment(entry: Line) -> Judgment:

@@ -13,17 +13,15 @@ the record is rejected, because it cannot be told where a response ends. Ids are
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
 from metajudge.readers.games import FIRST, SECOND, GameOrder, GameVerdict, game_verdict, shown_order
-from metajudge.readers.lines import BadLine, Line, Reject, Source, read_lines
-from metajudge.readers.pairs import Row
-from metajudge.readers.reader import Found
-from metajudge.readers.reasons import reason_of
+from metajudge.readers.lines import BadLine, Line, Source, read_lines
+from metajudge.readers.pairs import BenchmarkLine
+from metajudge.readers.reader import LineReader
 from metajudge.types import Item, Judgment
 
 _ORDERS: tuple[GameOrder, GameOrder] = ("AB", "BA")
@@ -62,7 +60,7 @@ class _Game(BaseModel):
         return None
 
 
-class ArenaHardRow(Row):
+class ArenaHardRow(BenchmarkLine):
     """A line: a question, two models, and a game in each order; a game is null where the runner failed to ask."""
 
     question_id: str | None = None
@@ -88,34 +86,13 @@ def is_arena_hard(record: dict[str, Any]) -> bool:
     return record.keys() >= {"model", "judge", "games"} and ("question_id" in record or "uid" in record)
 
 
-class ArenaHardJudgments:
+def arena_hard_judgments(source: Source) -> LineReader:
     """Reads a file of model judgments."""
-
-    format = "Arena-Hard judgments"
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
-
-    def read(self) -> Iterator[Found | Reject]:
-        for line in read_lines(self.source):
-            if isinstance(line, Reject):
-                yield line
-            else:
-                yield from self._games(line)
-
-    def _games(self, line: Line) -> Iterator[Found | Reject]:
-        try:
-            judgments = _judgments(ArenaHardRow.model_validate(line.data))
-        except ValidationError as error:
-            yield self.source.reject(line.number, reason_of(error), line.raw)
-        except BadLine as bad:
-            yield self.source.reject(line.number, str(bad), line.raw)
-        else:
-            for judgment in judgments:
-                yield Found(judgment, self.source.name, line.number)
+    return LineReader("Arena-Hard judgments", source, lambda: read_lines(source), _judgments)
 
 
-def _judgments(row: ArenaHardRow) -> list[Judgment]:
+def _judgments(line: Line) -> list[Judgment]:
+    row = ArenaHardRow.model_validate(line.data)
     question = row.uid or row.question_id
     if not question:
         raise BadLine("missing field 'uid' (or 'question_id' in version 0.1)")

@@ -1,7 +1,7 @@
 """Which format an input has, by its content."""
 
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from itertools import islice
 from pathlib import Path
@@ -128,24 +128,21 @@ def _file(source: Source, mapping: FieldMap | None) -> Reader:
     if mapped is not None and shape is not Shape.JUDGMENTS:
         return MappedTable(table, mapped)
     values = mapping.values if mapping is not None else {}
-    match shape:
-        case Shape.JUDGMENTS:
-            return JudgmentLines(source, table)
-        case Shape.OUTPUT:
-            return judgebench.JudgeBenchOutput(source)
-        case Shape.ARENA_HARD:
-            return arena_hard.ArenaHardJudgments(source)
-        case Shape.ALPACA_EVAL:
-            return alpaca_eval.AlpacaEvalAnnotations(table)
-        case Shape.PROMPTFOO:
-            return promptfoo.PromptfooResults(source, lines=True)
-        case Shape.OBJECT:
-            return _object(source, values)
-        case Shape.EMPTY:
-            raise InputError(f"{source.name} is empty; {EXPECTED}")
-        case Shape.TABLE | Shape.UNKNOWN:
-            return _table(table, values, found)
-    raise InputError(f"{source.name} {_APART[shape]}")
+    if shape is Shape.EMPTY:
+        raise InputError(f"{source.name} is empty; {EXPECTED}")
+    makers: dict[Shape, Callable[[], Reader]] = {
+        Shape.JUDGMENTS: lambda: JudgmentLines(source, table),
+        Shape.OUTPUT: lambda: judgebench.judgebench_output(source),
+        Shape.ARENA_HARD: lambda: arena_hard.arena_hard_judgments(source),
+        Shape.ALPACA_EVAL: lambda: alpaca_eval.alpaca_eval_annotations(table),
+        Shape.PROMPTFOO: lambda: promptfoo.PromptfooResults(source, lines=True),
+        Shape.OBJECT: lambda: _object(source, values),
+        Shape.TABLE: lambda: _table(table, values, found),
+        Shape.UNKNOWN: lambda: _table(table, values, found),
+    }
+    if shape not in makers:
+        raise InputError(f"{source.name} {_APART[shape]}")
+    return makers[shape]()
 
 
 def _kept(source: Source, mapping: FieldMap | None) -> FieldMap | None:
@@ -229,7 +226,7 @@ def _dataset(source: Source, mapping: FieldMap | None) -> Reader:
     if first is None:
         raise InputError(f"{source.name} is empty; {EXPECTED}")
     if alpaca_eval.is_annotation(first.data):
-        return alpaca_eval.AlpacaEvalAnnotations(table)
+        return alpaca_eval.alpaca_eval_annotations(table)
     return _table(table, mapping.values if mapping is not None else {}, "")
 
 

@@ -12,17 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from pydantic import ValidationError
 
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.installation import install_command
 from metajudge.readers import FieldMap
 from metajudge.readers.cells import key_of
-from metajudge.readers.lines import BadLine, Line, Source
+from metajudge.readers.lines import Line, Reject, Source
 from metajudge.readers.mapped import MappedTable
 from metajudge.readers.mapping import ARGUMENTS, own_columns, parse_map
 from metajudge.readers.parquet_table import plain, raw_of
-from metajudge.readers.reasons import reason_of
+from metajudge.readers.reader import attempt
 from metajudge.types import Assessment, Grade, Judgment, Ranking
 
 if TYPE_CHECKING:
@@ -124,12 +123,9 @@ def _judgments(
     judgments: list[Judgment] = []
     seen: dict[str, int] = {}
     for row in table.rows():
-        try:
-            judgment = reader.judgment(row)
-        except ValidationError as error:
-            raise InputError(f"{table.format} row {row.number}: {reason_of(error)}") from None
-        except BadLine as bad:
-            raise InputError(f"{table.format} row {row.number}: {bad}") from None
+        judgment = attempt(table.source, row, reader.judgment)
+        if isinstance(judgment, Reject):
+            raise InputError(f"{table.format} row {row.number}: {judgment.reason}")
         if judgment.id in seen:
             raise InputError(
                 f"{table.format} rows {seen[judgment.id]} and {row.number} have the same id {judgment.id!r}: give each "

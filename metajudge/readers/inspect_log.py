@@ -20,14 +20,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import orjson
-from pydantic import ValidationError
 
 from metajudge.errors import InputError
 from metajudge.readers.conversations import text_of
 from metajudge.readers.json_object import parsed_object, read_member, read_object
 from metajudge.readers.lines import EXCERPT, BadLine, Reject, Source
-from metajudge.readers.reader import MISSHAPEN, Found
-from metajudge.readers.reasons import reason_of
+from metajudge.readers.reader import UNREADABLE, Found, why
 from metajudge.types import Grade, Item, Judgment
 
 STANDARD = "model_graded_qa"
@@ -88,12 +86,8 @@ class InspectLog:
     ) -> Found | Reject:
         try:
             return Found(_judgment(head, sample, name, score), self.source.name, number)
-        except ValidationError as error:
-            reason = f"scores.{name}: {reason_of(error)}"
-        except BadLine as bad:
-            reason = f"scores.{name}: {bad}"
-        except MISSHAPEN as error:
-            reason = f"scores.{name}: not the shape of an Inspect sample ({error!r})"
+        except UNREADABLE as error:
+            reason = f"scores.{name}: {why(error, 'an Inspect sample')}"
         short = {key: sample.get(key) for key in ("id", "epoch", "input", "target")} | {"scores": {name: score}}
         return self.source.reject(number, reason, orjson.dumps(short, default=str)[: EXCERPT * 4])
 

@@ -7,18 +7,16 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-from pydantic import ValidationError
-
 from metajudge.errors import InputError
 from metajudge.readers import FieldMap, Reject, open_judgments
 from metajudge.readers.containers import Container, container_of, table_of
 from metajudge.readers.dataset_table import DatasetTable, dataset_folders
 from metajudge.readers.guessing import FieldGuess, guess_mapping
-from metajudge.readers.lines import BadLine, Line, Source
+from metajudge.readers.lines import Line, Source
 from metajudge.readers.mapped import MappedTable
 from metajudge.readers.mapping import ASKED, check_columns, quoted
 from metajudge.readers.people import PeopleCount
-from metajudge.readers.reasons import reason_of
+from metajudge.readers.reader import attempt
 from metajudge.readers.saved_maps import saved_map
 from metajudge.readers.tables import SURVEYED_ROWS, Table
 from metajudge.types import Judgment
@@ -157,12 +155,11 @@ def _as_items(mapping: FieldMap, name: str) -> list[str]:
 def _preview(found: Inspection, reader: MappedTable | None, rows: Sequence[Line]) -> None:
     """The first records that can be read, and why others cannot."""
     for row in rows if reader is not None else ():
-        try:
-            found.records.append(reader.judgment(row))  # type: ignore[union-attr]
-        except (BadLine, ValidationError) as error:
-            reason = reason_of(error) if isinstance(error, ValidationError) else str(error)
-            if len(found.problems) < _SHOWN_REJECTS:
-                found.problems.append(f"{found.name}:{row.number}: {reason}")
+        record = attempt(reader.source, row, reader.judgment)  # type: ignore[union-attr]
+        if isinstance(record, Judgment):
+            found.records.append(record)
+        elif len(found.problems) < _SHOWN_REJECTS:
+            found.problems.append(str(record))
 
 
 def _merged(guess: FieldMap, given: FieldMap) -> FieldMap:

@@ -10,8 +10,6 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from metajudge.errors import InputError
 from metajudge.readers.containers import Container, container_of, table_of
 from metajudge.readers.dataset_table import DatasetTable, dataset_folders
@@ -20,7 +18,7 @@ from metajudge.readers.guessing import guess_mapping
 from metajudge.readers.lines import EXCERPT, Line, Reject, Source
 from metajudge.readers.mapped import MappedTable
 from metajudge.readers.mapping import ASKED, FieldMap, own_columns
-from metajudge.readers.reasons import reason_of
+from metajudge.readers.reader import each
 from metajudge.readers.saved_maps import saved_map
 from metajudge.readers.source import open_judgments
 from metajudge.readers.tables import SURVEYED_ROWS, Table
@@ -139,16 +137,8 @@ class _ItemRecords:
 
     def read(self) -> Iterator[_FoundItem | Reject]:
         source = self._table.source
-        for line in self._table.rows():
-            if isinstance(line, Reject):
-                yield line
-                continue
-            try:
-                item = Item.model_validate(line.data)
-            except ValidationError as error:
-                yield source.reject(line.number, reason_of(error), line.raw)
-            else:
-                yield _FoundItem(item, source.name, line.number)
+        for found in each(source, self._table.rows(), lambda line: Item.model_validate(line.data)):
+            yield found if isinstance(found, Reject) else _FoundItem(found[1], source.name, found[0])
 
 
 class _MappedItems:

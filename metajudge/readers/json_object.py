@@ -4,13 +4,14 @@ import json
 import struct
 import zipfile
 import zlib
+from collections.abc import Iterable
 from typing import Any
 
 import orjson
 
 from metajudge.errors import InputError
 from metajudge.installation import install_command
-from metajudge.readers.lines import Source, open_bytes
+from metajudge.readers.lines import Line, Source, open_bytes
 
 MAX_OBJECT_BYTES = 1 << 30
 """A longer object is refused: it would have to be held in memory."""
@@ -54,6 +55,11 @@ def parsed_object(raw: bytes, name: str) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise InputError(f"{name} holds no JSON object")
     return data
+
+
+def entries_of(values: Iterable[Any] | None) -> list[Line]:
+    """The entries of a list inside an object as rows, numbered from 1."""
+    return [Line(number, orjson.dumps(value, default=str), value) for number, value in enumerate(values or (), start=1)]
 
 
 def read_member(archive: zipfile.ZipFile, name: str, source: Source) -> bytes:

@@ -1,18 +1,17 @@
 """metajudge's own format: one judgment a line (``metajudge schema judgment`` prints its JSON Schema)."""
 
 import gzip
-import os
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import orjson
-from pydantic import ValidationError
 
 from metajudge.errors import InputError
-from metajudge.readers.lines import Reject, Source, is_plain
-from metajudge.readers.reader import Found
-from metajudge.readers.reasons import reason_of
+from metajudge.files.replacing import replacing
+from metajudge.readers.lines import Reject, Source, is_plain, open_bytes
+from metajudge.readers.reader import Found, each
 from metajudge.readers.tables import JsonLineTable, Table
 from metajudge.types import Judgment
 
@@ -36,17 +35,19 @@ class JudgmentLines:
         lines = isinstance(self._table, JsonLineTable) and is_plain(self.source)
         return self.source.path if lines else None
 
+    def count_lines(self) -> int | None:
+        """The lines of the file, without parsing them; None where it is a table of another kind, or damaged."""
+        if not isinstance(self._table, JsonLineTable):
+            return None
+        try:
+            with open_bytes(self.source) as stream:
+                return sum(piece.count(b"\n") for piece in iter(lambda: stream.read(1 << 20), b""))
+        except (EOFError, OSError, zlib.error):
+            return None
+
     def read(self) -> Iterator[Found | Reject]:
-        for line in self._table.rows():
-            if isinstance(line, Reject):
-                yield line
-                continue
-            try:
-                judgment = Judgment.model_validate(line.data)
-            except ValidationError as error:
-                yield self.source.reject(line.number, reason_of(error), line.raw)
-            else:
-                yield Found(judgment, self.source.name, line.number)
+        for found in each(self.source, self._table.rows(), lambda line: Judgment.model_validate(line.data)):
+            yield found if isinstance(found, Reject) else Found(found[1], self.source.name, found[0])
 
 
 def write_jsonl(path: Path | str, judgments: Iterable[Judgment]) -> int:
@@ -66,15 +67,11 @@ def write_jsonl(path: Path | str, judgments: Iterable[Judgment]) -> int:
         InputError: the file cannot be written, or a judgment holds text or ``meta`` that JSON cannot.
     """
     target = Path(path)
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        with part.open("wb") as raw:
+        with replacing(target) as part, part.open("wb") as raw:
             count = _write(raw, judgments, packed=target.suffix == ".gz")
-        part.replace(target)
     except OSError as error:
         raise InputError(f"cannot write {target}: {error.strerror or error}") from error
-    finally:
-        part.unlink(missing_ok=True)
     return count
 
 

@@ -8,11 +8,10 @@ name (``gpt-4o/vanilla``), because the same model under another prompt is anothe
 ``pair/judge/order``.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
 from metajudge.readers.games import (
     FIRST,
@@ -25,10 +24,9 @@ from metajudge.readers.games import (
     stated_marks,
     turned_back,
 )
-from metajudge.readers.lines import BadLine, Line, Reject, Source, read_lines
-from metajudge.readers.pairs import JudgmentRow, PairedJudgments, Row
-from metajudge.readers.reader import Found
-from metajudge.readers.reasons import reason_of
+from metajudge.readers.lines import BadLine, Line, Source, read_lines
+from metajudge.readers.pairs import BenchmarkLine, JudgmentRow, PairedJudgments
+from metajudge.readers.reader import LineReader
 from metajudge.types import Item, Judgment
 
 STANDARD_PROMPT = "arena_hard"
@@ -66,17 +64,11 @@ class _Recorded:
 class GameRow(JudgmentRow):
     """A line of the folder's judgments file; label, decision and verdict are in the order shown."""
 
-    judge_model: str
     judge_prompt: str = STANDARD_PROMPT
     order: Literal["AB", "BA"]
-    decision: str | None
     verdict: str | None = None
-    label: str | None = None
-    judgment_text: str | None = None
     dataset: str | None = None
-    subset: str | None = None
     source_repo: str | None = None
-    has_explanation: bool | None = None
 
 
 def is_game(record: dict[str, Any]) -> bool:
@@ -107,7 +99,7 @@ class _Game(BaseModel):
     decision: str | None
 
 
-class OutputRow(Row):
+class OutputRow(BenchmarkLine):
     """A line of an output file: a pair and its games; a game is null where the runner failed to ask."""
 
     pair_id: str
@@ -138,34 +130,13 @@ def is_output(record: dict[str, Any]) -> bool:
     return record.keys() >= {"pair_id", "question", "response_A", "response_B", "judgments"}
 
 
-class JudgeBenchOutput:
+def judgebench_output(source: Source) -> LineReader:
     """Reads an output file of the benchmark's runner."""
-
-    format = "JudgeBench output"
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
-
-    def read(self) -> Iterator[Found | Reject]:
-        for line in read_lines(self.source):
-            if isinstance(line, Reject):
-                yield line
-            else:
-                yield from self._games(line)
-
-    def _games(self, line: Line) -> Iterator[Found | Reject]:
-        try:
-            judgments = _from_output(OutputRow.model_validate(line.data))
-        except ValidationError as error:
-            yield self.source.reject(line.number, reason_of(error), line.raw)
-        except BadLine as bad:
-            yield self.source.reject(line.number, str(bad), line.raw)
-        else:
-            for judgment in judgments:
-                yield Found(judgment, self.source.name, line.number)
+    return LineReader("JudgeBench output", source, lambda: read_lines(source), _from_output)
 
 
-def _from_output(row: OutputRow) -> list[Judgment]:
+def _from_output(line: Line) -> list[Judgment]:
+    row = OutputRow.model_validate(line.data)
     judge_model = next((game.judgment.judge_model for game in row.judgments if game is not None), None)
     if judge_model is None:
         raise BadLine("every game in 'judgments' is null: the runner failed, and nothing names the judge")

@@ -17,14 +17,10 @@ values are grades; a category is one where ``--map-values`` says which; ``TEXT``
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import orjson
-from pydantic import ValidationError
-
-from metajudge.readers.json_object import read_object
-from metajudge.readers.lines import BadLine, Reject, Source
+from metajudge.readers.json_object import entries_of, read_object
+from metajudge.readers.lines import BadLine, Line, Reject, Source
 from metajudge.readers.people import ByPeople, PersonScore
-from metajudge.readers.reader import MISSHAPEN, Found
-from metajudge.readers.reasons import reason_of
+from metajudge.readers.reader import Found, LineReader
 from metajudge.readers.scored_runs import (
     Run,
     Score,
@@ -33,6 +29,7 @@ from metajudge.readers.scored_runs import (
     number_or_text,
 )
 from metajudge.readers.vocabulary import Vocabulary
+from metajudge.types import Judgment
 
 SCORE_FOLDERS = ("scores",)
 RUN_FOLDERS = ("observations_v2", "traces", "observations")
@@ -119,22 +116,18 @@ class LangfuseTrace:
         )
         found = (run_of(one) for one in observations if isinstance(one, dict))
         runs = {run.id: run for run in found if run is not None} | {whole.id: whole}
-        for number, row in enumerate(data.get("scores") or trace.get("scores") or (), start=1):
-            try:
-                score = score_of(row)
-                if isinstance(score, PersonScore):
-                    yield ByPeople(score, self.source.name, number)
-                    continue
-                run = runs.get(score.run or whole.id)
-                if run is None:
-                    raise BadLine(f"the trace holds no observation {score.run!r}")
-                yield Found(judgment_of(score, run, self._vocabulary), self.source.name, number)
-            except ValidationError as error:
-                yield self.source.reject(number, reason_of(error), orjson.dumps(row))
-            except BadLine as bad:
-                yield self.source.reject(number, str(bad), orjson.dumps(row))
-            except MISSHAPEN as error:
-                yield self.source.reject(number, f"not the shape of a Langfuse score ({error!r})", orjson.dumps(row))
+
+        def made(row: Line) -> list[Judgment | PersonScore]:
+            score = score_of(row.data)
+            if isinstance(score, PersonScore):
+                return [score]
+            run = runs.get(score.run or whole.id)
+            if run is None:
+                raise BadLine(f"the trace holds no observation {score.run!r}")
+            return [judgment_of(score, run, self._vocabulary)]
+
+        rows = entries_of(data.get("scores") or trace.get("scores"))
+        yield from LineReader(self.format, self.source, lambda: rows, made, "a Langfuse score").read()
 
 
 def _get(row: Mapping[str, Any], *names: str) -> Any:

@@ -17,13 +17,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import orjson
-from pydantic import ValidationError
 
-from metajudge.readers.lines import BadLine, Line, Reject
+from metajudge.readers.lines import Line, Reject
 from metajudge.readers.mapped import stem_of
 from metajudge.readers.people import PersonScore
-from metajudge.readers.reader import Found
-from metajudge.readers.reasons import reason_of
+from metajudge.readers.reader import UNREADABLE, Found, why
 from metajudge.readers.scored_runs import (
     Run,
     Score,
@@ -111,10 +109,8 @@ class LangSmithTestResults:
                 score = Score(f"{run.id}/{key}", run.id, key, value, None, {"source": "experiment"})
                 try:
                     yield Found(judgment_of(score, run, self._vocabulary), source.name, row.number)
-                except ValidationError as error:
-                    yield source.reject(row.number, f"{name}: {reason_of(error)}", row.raw)
-                except BadLine as bad:
-                    yield source.reject(row.number, f"{name}: {bad}", row.raw)
+                except UNREADABLE as error:
+                    yield source.reject(row.number, f"{name}: {why(error)}", row.raw)
 
     def _run(self, row: Line) -> Run:
         stem = stem_of(self._table.source.name)

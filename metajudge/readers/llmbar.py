@@ -25,18 +25,12 @@ LABELS = ("a", "b")
 class EvaluatorRow(JudgmentRow):
     """A line of the judgments file; label, decision and text_verdict are in the order shown."""
 
-    subset: str | None = None
-    judge_model: str
     judge_prompt: str
     stage: int = 1
     final: bool = True
     order: Literal["AB", "BA", "pointwise"]
-    label: str | None = None
-    decision: str | None
     text_verdict: str | None = None
-    judgment_text: str | None = None
     finish: str | None = None
-    has_explanation: bool | None = None
     score_a: str | float | None = None
     score_b: str | float | None = None
 

@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 import orjson
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
 from metajudge.errors import InputError
 from metajudge.readers.games import FIRST, SECOND, GameOrder
-from metajudge.readers.lines import Reject, Source, open_bytes
+from metajudge.readers.json_object import entries_of
+from metajudge.readers.lines import Line, Source, open_bytes
 from metajudge.readers.llmbar import TWO_STAGE, EvaluatorRow, judgment_of
-from metajudge.readers.reader import Found
-from metajudge.readers.reasons import reason_of
-from metajudge.types import Item
+from metajudge.readers.reader import LineReader
+from metajudge.types import Item, Judgment
 
 MAX_FILE_BYTES = 256 * 1024 * 1024
 
@@ -58,36 +58,27 @@ def is_result_path(path: Path) -> bool:
     return len(path.parts) >= 5 and path.parts[-4] == "evaluators"
 
 
-class ResultFile:
+class ResultFile(LineReader):
     """Reads one result.json: one judge on one subset. The file is held in memory."""
 
-    format = "LLMBar result.json"
-
     def __init__(self, source: Source) -> None:
+        super().__init__("LLMBar result.json", source, self._entries, self._judgments)
         path = source.path.resolve()
         if not is_result_path(path):
             raise InputError(
                 f"{source.name} holds a JSON list of results, but only a path .../evaluators/MODEL/STRATEGY/"
                 "result.json says whose they are: keep the repository's folders"
             )
-        self.source = source
         self.judge_model, self.judge_prompt = path.parts[-3], path.parts[-2]
         above = path.parts[:-4]
         start = len(above) - above[::-1].index("Dataset") if "Dataset" in above else len(above) - 1
         self.subset = "/".join(above[start:])
 
-    def read(self) -> Iterator[Found | Reject]:
-        for index, value in enumerate(self._entries()):
-            try:
-                entry = _Entry.model_validate(value)
-                found = [judgment_of(row, self._item(index, entry)) for row in self._rows(index, entry)]
-            except ValidationError as error:
-                yield self.source.reject(index + 1, reason_of(error), orjson.dumps(value))
-                continue
-            for judgment in found:
-                yield Found(judgment, self.source.name, index + 1)
+    def _judgments(self, line: Line) -> list[Judgment]:
+        index, entry = line.number - 1, _Entry.model_validate(line.data)
+        return [judgment_of(row, self._item(index, entry)) for row in self._evaluations(index, entry)]
 
-    def _entries(self) -> list[Any]:
+    def _entries(self) -> list[Line]:
         with open_bytes(self.source) as stream:
             raw = stream.read(MAX_FILE_BYTES + 1)
         if len(raw) > MAX_FILE_BYTES:
@@ -98,7 +89,7 @@ class ResultFile:
             raise InputError(f"{self.source.name} is no valid JSON: {error}") from error
         if not isinstance(entries, list):
             raise InputError(f"{self.source.name} holds no JSON list")
-        return entries
+        return entries_of(entries)
 
     def _item(self, index: int, entry: _Entry) -> Item:
         return Item.model_validate(
@@ -111,7 +102,7 @@ class ResultFile:
             }
         )
 
-    def _rows(self, index: int, entry: _Entry) -> Iterator[EvaluatorRow]:
+    def _evaluations(self, index: int, entry: _Entry) -> Iterator[EvaluatorRow]:
         stages = [stage for stage in entry.results if isinstance(stage, dict)]
         for number, stage in enumerate(stages, start=1):
             common = {

@@ -2,10 +2,10 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import orjson
 from pydantic import ValidationError
@@ -16,18 +16,16 @@ from metajudge.readers.conversations import exchange, is_chat, text_of
 from metajudge.readers.lines import BadLine, Line, Reject
 from metajudge.readers.mapping import FLAGS, JUDGED, FieldMap, Wording, check_columns, check_fields
 from metajudge.readers.one_hot import OneHot, columns_in, is_flag, one_hot_of, tie_beside
-from metajudge.readers.people import ByPeople, person_score_of
-from metajudge.readers.reader import Found
-from metajudge.readers.reasons import reason_of
+from metajudge.readers.people import person_score_of
+from metajudge.readers.reader import LineReader, each
 from metajudge.readers.tables import SURVEYED_ROWS, Table
 from metajudge.readers.vocabulary import NoVerdict, UnknownValueError, Vocabulary
 from metajudge.types import AnyVerdict, Item, Judgment
 
-_T = TypeVar("_T", Item, Judgment)
 MOST_TURNS = 10_000
 
 
-class MappedTable:
+class MappedTable(LineReader):
     """Reads the rows of a table as judgments.
 
     Args:
@@ -52,9 +50,14 @@ class MappedTable:
         needed: Sequence[str] = JUDGED,
         wording: Wording = FLAGS,
     ) -> None:
+        super().__init__(
+            f"{table.format}, mapped",
+            table.source,
+            table.rows,
+            lambda row: [person_score_of(row.data) or self.judgment(row)],
+        )
         self.table = table
         self.mapping = mapping
-        self.format = f"{table.format}, mapped"
         self._vocabulary = Vocabulary(mapping.values)
         self._stem = stem_of(table.source.name)
         columns = table.columns()
@@ -68,29 +71,10 @@ class MappedTable:
             self._require_whole_verdicts(columns)
             self._require_known_values()
 
-    def read(self) -> Iterator[Found | Reject | ByPeople]:
-        for found in self._each(self.judgment):
-            yield found if isinstance(found, Reject | ByPeople) else Found(found[1], self.table.source.name, found[0])
-
     def items(self) -> Iterator[tuple[int, Item] | Reject]:
         """The rows as items alone, each with its number; without a column of items' ids, ``id`` names the item."""
-        return (found for found in self._each(self.item) if not isinstance(found, ByPeople))
-
-    def _each(self, made: Callable[[Line], _T]) -> Iterator[tuple[int, _T] | Reject | ByPeople]:
-        for row in self.table.rows():
-            if isinstance(row, Reject):
-                yield row
-                continue
-            person = person_score_of(row.data)
-            if person is not None:
-                yield ByPeople(person, self.table.source.name, row.number)
-                continue
-            try:
-                yield row.number, made(row)
-            except ValidationError as error:
-                yield self.table.source.reject(row.number, reason_of(error), row.raw)
-            except BadLine as bad:
-                yield self.table.source.reject(row.number, str(bad), row.raw)
+        rows = (row for row in self.table.rows() if isinstance(row, Reject) or person_score_of(row.data) is None)
+        return each(self.source, rows, self.item)
 
     def item(self, row: Line) -> Item:
         """A row as an item.
@@ -268,9 +252,9 @@ class MappedTable:
                     field = "label" if str(bad).startswith("label:") else "verdict"
                     key = key_of(self._value(row, field))
                     unknown[key] += 1
-                    first.setdefault(key, f"{self.table.source.name}:{row.number}: {field}")
+                    first.setdefault(key, f"{self.source.name}:{row.number}: {field}")
         if unknown:
-            raise InputError(_vocabulary_fault(unknown, first, self.mapping, self.table.source.name, self._wording))
+            raise InputError(_vocabulary_fault(unknown, first, self.mapping, self.source.name, self._wording))
 
     def _require_whole_verdicts(self, columns: Sequence[str]) -> None:
         """Refuses a column of zeros and ones whose zeros are the other side, or a tie that another column says.
@@ -289,7 +273,7 @@ class MappedTable:
             if tie is not None and tie not in taken:
                 others = ",".join(f"COLUMN_{name}" for name in ids[1:])
                 raise InputError(
-                    f"{self.table.source.name}: column {column!r} is 0 for ties, too, which column {tie!r} says: name "
+                    f"{self.source.name}: column {column!r} is 0 for ties, too, which column {tie!r} says: name "
                     f"all of these columns, {self._wording.mapped(f'{field}=onehot:{column},{others},{tie}')}"
                 )
 

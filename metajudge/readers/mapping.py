@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from metajudge.errors import InputError
 from metajudge.readers.one_hot import columns_in, one_hot_of
 from metajudge.types import ID_PATTERN
+from metajudge.types.frozen import Frozen
 
 FIELDS: Final[Mapping[str, str]] = {
     "verdict": "who won: see --map-values for other words than the responses' ids and tie",
@@ -80,7 +81,7 @@ def own_columns(columns: Sequence[str]) -> dict[str, str]:
     return {name: name for name in columns if name in FIELDS or name.startswith(families)}
 
 
-class FieldMap(BaseModel):
+class FieldMap(Frozen):
     """How the rows of a table are read as judgments.
 
     Attributes:
@@ -89,8 +90,6 @@ class FieldMap(BaseModel):
         constants: field -> a text that holds for every row (a judge that no column names).
         values: value of the verdict or label -> what it means: a verdict, an id, ``tie``, ``none`` or a number.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     columns: dict[str, str] = Field(default_factory=dict)
     constants: dict[str, str] = Field(default_factory=dict)

@@ -6,22 +6,21 @@ The pairs are held in memory, the judgments are streamed.
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from metajudge.readers.games import FIRST, SECOND
-from metajudge.readers.lines import BadLine, Reject, Source, read_lines
-from metajudge.readers.reader import Found
-from metajudge.readers.reasons import reason_of
+from metajudge.readers.lines import BadLine, Line, Reject, Source, read_lines
+from metajudge.readers.reader import Found, each
 from metajudge.types import Item, Judgment
 
 
-class Row(BaseModel):
+class BenchmarkLine(BaseModel):
     """One line of a benchmark's file: the fields that are read, others are left alone."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class _PairRow(Row):
+class _PairRow(BenchmarkLine):
     item_id: str
     question: str
     response_a: str
@@ -45,10 +44,16 @@ class _PairRow(Row):
         )
 
 
-class JudgmentRow(Row):
-    """What every judgment line of the layout has."""
+class JudgmentRow(BenchmarkLine):
+    """What every judgment line of the layout has; label and decision are in the order shown."""
 
     item_id: str
+    judge_model: str
+    decision: str | None
+    label: str | None = None
+    judgment_text: str | None = None
+    subset: str | None = None
+    has_explanation: bool | None = None
 
 
 R = TypeVar("R", bound=JudgmentRow)
@@ -75,27 +80,16 @@ class PairedJudgments(Generic[R]):
         items: dict[str, Item] = {}
         for source in self._pairs:
             yield from _read_pairs(source, items)
-        for line in read_lines(self._judgments):
-            if isinstance(line, Reject):
-                yield line
-                continue
-            try:
-                judgment = self._judgment(line.data, items)
-            except BadLine as bad:
-                yield self._judgments.reject(line.number, str(bad), line.raw)
-            else:
-                yield Found(judgment, self._judgments.name, line.number)
 
-    def _judgment(self, data: dict[str, Any], items: dict[str, Item]) -> Judgment:
-        try:
-            row = self._row.model_validate(data)
-            item = items.get(row.item_id)
-            if item is None:
+        def made(line: Line) -> Judgment:
+            row = self._row.model_validate(line.data)
+            if row.item_id not in items:
                 names = ", ".join(source.name for source in self._pairs)
                 raise BadLine(f"no pair with item_id {row.item_id!r} in {names}")
-            return self._judgment_of(row, item)
-        except ValidationError as error:
-            raise BadLine(reason_of(error)) from None
+            return self._judgment_of(row, items[row.item_id])
+
+        for found in each(self._judgments, read_lines(self._judgments), made):
+            yield found if isinstance(found, Reject) else Found(found[1], self._judgments.name, found[0])
 
 
 def is_pair(record: dict[str, Any]) -> bool:
@@ -104,15 +98,10 @@ def is_pair(record: dict[str, Any]) -> bool:
 
 def _read_pairs(source: Source, items: dict[str, Item]) -> Iterator[Reject]:
     """Adds a file's pairs to ``items``; yields what could not be read."""
-    for line in read_lines(source):
-        if isinstance(line, Reject):
-            yield line
-            continue
-        try:
-            item = _PairRow.model_validate(line.data).item()
-        except ValidationError as error:
-            yield source.reject(line.number, reason_of(error), line.raw)
-            continue
+
+    def add(line: Line) -> None:
+        item = _PairRow.model_validate(line.data).item()
         if items.setdefault(item.id, item) != item:
-            reason = f"item_id {item.id!r} stands for another pair further up; the first one is used"
-            yield source.reject(line.number, reason, line.raw)
+            raise BadLine(f"item_id {item.id!r} stands for another pair further up; the first one is used")
+
+    return (found for found in each(source, read_lines(source), add) if isinstance(found, Reject))

@@ -19,12 +19,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, field_validator
 
 from metajudge.errors import InputError
 from metajudge.readers.items import open_items
 from metajudge.readers.lines import Line, Reject, Source, read_lines
-from metajudge.readers.reasons import reason_of
+from metajudge.readers.reader import each, split
 from metajudge.types import Item
 
 SEED = 42
@@ -199,15 +199,9 @@ def _battles(name: str, arena: bool, models: Mapping[str, str] | None) -> Prefer
     found = Preferences([], kind, rule)
     known = models if arena and models is not None else {}
     seen: Counter[str] = Counter()
-    for line in read_lines(Source(Path(name), name)):
-        if isinstance(line, Reject):
-            found.rejects.append(line)
-            continue
-        try:
-            battle = _Battle.model_validate(line.data)
-        except ValidationError as error:
-            found.rejects.append(Source(Path(name), name).reject(line.number, reason_of(error), line.raw))
-            continue
+    source = Source(Path(name), name)
+    battles, found.rejects = split(each(source, read_lines(source), lambda line: _Battle.model_validate(line.data)))
+    for battle in battles:
         why = _excluded(battle, arena, models)
         if why:
             found.excluded[why] += 1
@@ -223,40 +217,33 @@ def _battles(name: str, arena: bool, models: Mapping[str, str] | None) -> Prefer
 def _excluded(battle: _Battle, arena: bool, models: Mapping[str, str] | None) -> str:
     """Why a row is left out; empty where it is taken."""
     one, other = battle.conversation_a, battle.conversation_b
-    if battle.winner not in _WINNERS:
-        return "without a clear winner"
-    if battle.model_a == battle.model_b:
-        return "of a model against itself"
-    if battle.turn != 1:
-        return "not of turn 1"
-    if min(len(one), len(other)) < 2 or one[0].content != other[0].content:
-        return "whose conversations do not begin with one question and two answers"
-    if not arena:
-        return ""
-    if not battle.anony:
-        return "not anonymous"
-    if (battle.language or "").lower() not in _ENGLISH:
-        return "not English"
-    if models is not None and not {battle.model_a, battle.model_b} <= set(models):
-        return "of models outside the list"
-    if min(len(one[1].content), len(other[1].content)) < MIN_CHARACTERS:
-        return f"with fewer than {MIN_CHARACTERS} characters in a response"
-    return ""
+    paired = min(len(one), len(other)) > 1 and one[0].content == other[0].content
+    shortest = min(len(one[1].content), len(other[1].content)) if paired else 0
+    outside = models is not None and not {battle.model_a, battle.model_b} <= set(models)
+    reasons = {
+        "without a clear winner": battle.winner not in _WINNERS,
+        "of a model against itself": battle.model_a == battle.model_b,
+        "not of turn 1": battle.turn != 1,
+        "whose conversations do not begin with one question and two answers": not paired,
+        "not anonymous": arena and not battle.anony,
+        "not English": arena and (battle.language or "").lower() not in _ENGLISH,
+        "of models outside the list": arena and outside,
+        f"with fewer than {MIN_CHARACTERS} characters in a response": arena and shortest < MIN_CHARACTERS,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")
 
 
 def _flat(name: str) -> Preferences:
     """Rows of a question, response_a and response_b; who won stands in one of :data:`_LABELS`."""
     found = Preferences([], "flat rows", f"Taken: pairs of which one of {', '.join(_LABELS)} names the winner.")
     seen: Counter[str] = Counter()
-    for line in read_lines(Source(Path(name), name)):
-        if isinstance(line, Reject):
-            found.rejects.append(line)
-            continue
-        row = line.data
-        label = _flat_label(row)
+    source = Source(Path(name), name)
+
+    def made(line: Line) -> Item | None:
+        row, label = line.data, _flat_label(line.data)
         if label is None:
             found.excluded["without a labelled winner"] += 1
-            continue
+            return None
         key = str(next((row[field] for field in ("item_id", "id", "row_id") if row.get(field)), f"line-{line.number}"))
         seen[key] += 1
         models = {side: row.get(f"model_{side.lower()}") for side in "AB"}
@@ -268,10 +255,10 @@ def _flat(name: str) -> Preferences:
             "category": row.get("category"),
             "models": models if all(models.values()) else None,
         }
-        try:
-            found.items.append(Item.model_validate(data))
-        except ValidationError as error:
-            found.rejects.append(Source(Path(name), name).reject(line.number, reason_of(error), line.raw))
+        return Item.model_validate(data)
+
+    items, found.rejects = split(each(source, read_lines(source), made))
+    found.items = [item for item in items if item is not None]
     return found
 
 

@@ -12,8 +12,9 @@ from fractions import Fraction
 from pathlib import Path
 
 from metajudge.errors import InputError
-from metajudge.readers.ballot_file import BallotFile, FileBallot, Groups, text_lines
-from metajudge.readers.lines import Reject, Source
+from metajudge.readers.lines import Line, Source
+from metajudge.readers.rankings import FileBallot, Groups, RankingFile, text_lines
+from metajudge.readers.reader import each, split
 
 _NAME = re.compile(r"#\s*ALTERNATIVE NAME (\d+):(.*)")
 _VOTERS = re.compile(r"#\s*NUMBER VOTERS:\s*(\d{1,18})")
@@ -33,7 +34,7 @@ class _File:
     orders: list[tuple[int, str]] = field(default_factory=list)
 
 
-def read_preflib(source: Source) -> BallotFile:
+def read_preflib(source: Source) -> RankingFile:
     """Reads a PrefLib file of orders.
 
     Raises:
@@ -47,18 +48,13 @@ def read_preflib(source: Source) -> BallotFile:
     else:
         _read_former(source, iter(lines), content)
     _check(source, content)
-    ballots: list[FileBallot] = []
-    rejects: list[Reject] = []
-    for number, text in content.orders:
-        try:
-            ballots.append(_ballot(text, number, content))
-        except InputError as error:
-            rejects.append(source.reject(number, str(error), text.encode()))
+    rows = [Line(number, text.encode(), {}) for number, text in content.orders]
+    ballots, rejects = split(each(source, rows, lambda row: _ballot(row.raw.decode(), row.number, content)))
     cast = sum(int(ballot.weight) for ballot in ballots)
     if not rejects and content.voters is not None and cast != content.voters:
         reason = f"the file announces {content.voters} voters and holds {cast}: it may be cut off"
         rejects.append(source.reject(lines[-1][0], reason, lines[-1][1].encode()))
-    return BallotFile(source.name, "preflib", tuple(content.names.values()), tuple(ballots), tuple(rejects))
+    return RankingFile(source.name, "preflib", tuple(content.names.values()), tuple(ballots), tuple(rejects))
 
 
 def _read_present(lines: list[tuple[int, str]], content: _File) -> None:

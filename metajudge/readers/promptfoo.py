@@ -17,13 +17,11 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import orjson
-from pydantic import ValidationError
 
 from metajudge.readers.conversations import text_of
 from metajudge.readers.json_object import read_object
 from metajudge.readers.lines import BadLine, Reject, Source, read_lines
-from metajudge.readers.reader import MISSHAPEN, Found
-from metajudge.readers.reasons import reason_of
+from metajudge.readers.reader import UNREADABLE, Found, why
 from metajudge.types import Grade, Item, Judgment, Pairwise, Ranking, letters
 
 MODEL_GRADED = frozenset(
@@ -49,6 +47,7 @@ MODEL_GRADED = frozenset(
 """Assertions that a model decides."""
 
 SELECT_BEST = "select-best"
+_SHAPE = "a promptfoo result"
 
 
 def is_promptfoo_output(data: dict[str, Any]) -> bool:
@@ -87,12 +86,8 @@ class PromptfooResults:
                     elif kind in MODEL_GRADED:
                         graded = True
                         yield Found(_judgment(result, entry, kind, count, run), self.source.name, number)
-            except ValidationError as error:
-                yield self._reject(number, reason_of(error), result)
-            except BadLine as bad:
-                yield self._reject(number, str(bad), result)
-            except MISSHAPEN as error:
-                yield self._reject(number, f"not the shape of a promptfoo result ({error!r})", result)
+            except UNREADABLE as error:
+                yield self.source.reject(number, why(error, _SHAPE), orjson.dumps(result))
         for decided in best.judgments():
             graded = True
             yield decided
@@ -100,9 +95,6 @@ class PromptfooResults:
             kinds = ", ".join(sorted(types))
             reason = f"no assertion was graded by a model (llm-rubric and its like): its assertions are {kinds}"
             yield Reject(self.source.name, 1, reason, "")
-
-    def _reject(self, number: int, reason: str, result: Any) -> Reject:
-        return self.source.reject(number, reason, orjson.dumps(result))
 
     def _results(self) -> Iterator[tuple[int, dict[str, Any], dict[str, Any]] | Reject]:
         """Number, result, and what the file says about the whole run."""
@@ -185,15 +177,9 @@ class _BestOf:
             number, _, entry, _ = shown[0]
             try:
                 yield Found(self._judgment(test, shown), self._source.name, number)
-            except ValidationError as error:
-                reason = reason_of(error)
-            except BadLine as bad:
-                reason = str(bad)
-            except MISSHAPEN as error:
-                reason = f"not the shape of a promptfoo result ({error!r})"
-            else:
-                continue
-            yield self._source.reject(number, f"select-best of test {test}: {reason}", orjson.dumps(entry))
+            except UNREADABLE as error:
+                reason = f"select-best of test {test}: {why(error, _SHAPE)}"
+                yield self._source.reject(number, reason, orjson.dumps(entry))
 
     def _judgment(self, test: str, shown: "list[_Shown]") -> Judgment:
         number, first, entry, run = shown[0]

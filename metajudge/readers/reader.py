@@ -1,12 +1,18 @@
 """What every reader offers: a stream of judgments and rejects, each with its place."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
-from metajudge.readers.lines import Reject
-from metajudge.readers.people import ByPeople
+from pydantic import ValidationError
+
+from metajudge.errors import InputError
+from metajudge.readers.lines import BadLine, Line, Reject, Source
+from metajudge.readers.people import ByPeople, PersonScore
+from metajudge.readers.reasons import reason_of
 from metajudge.types import Judgment
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +24,8 @@ class Found:
     line: int
 
 
-MISSHAPEN = (KeyError, TypeError, AttributeError, ValueError)
-"""What looking into data of another shape than the documented one raises."""
+UNREADABLE = (InputError, BadLine, KeyError, TypeError, AttributeError, ValueError)
+"""What reading a record raises: our own reasons, and what looking into data of another shape gives; see :func:`why`."""
 
 
 class Reader(Protocol):
@@ -28,3 +34,83 @@ class Reader(Protocol):
     format: str
 
     def read(self) -> Iterator[Found | Reject | ByPeople]: ...
+
+
+class LineReader:
+    """A format in which each row stands by itself.
+
+    Args:
+        format_name: for people.
+        source: what the rows are part of.
+        rows: starts anew at each call.
+        made: the judgments (or scores by people) of a row; raises what :func:`attempt` reports.
+        shape: as for :func:`attempt`.
+    """
+
+    def __init__(
+        self,
+        format_name: str,
+        source: Source,
+        rows: Callable[[], Iterable[Line | Reject]],
+        made: Callable[[Line], Sequence[Judgment | PersonScore]],
+        shape: str | None = None,
+    ) -> None:
+        self.format = format_name
+        self.source = source
+        self._rows = rows
+        self._made = made
+        self._shape = shape
+
+    def read(self) -> Iterator[Found | Reject | ByPeople]:
+        for found in each(self.source, self._rows(), self._made, self._shape):
+            if isinstance(found, Reject):
+                yield found
+                continue
+            number, records = found
+            for record in records:
+                place = self.source.name, number
+                yield ByPeople(record, *place) if isinstance(record, PersonScore) else Found(record, *place)
+
+
+def why(error: Exception, shape: str | None = None) -> str:
+    """The reason for a reject; where the data has another shape than ``shape``, that.
+
+    Raises:
+        Exception: the error itself, where no shape is given and it speaks of none of the input's fields.
+    """
+    if isinstance(error, ValidationError):
+        return reason_of(error)
+    if isinstance(error, BadLine | InputError):
+        return str(error)
+    if shape is None:
+        raise error
+    return f"not the shape of {shape} ({error!r})"
+
+
+def attempt(source: Source, line: Line, read: Callable[[Line], T], shape: str | None = None) -> T | Reject:
+    """What a line holds, or why it cannot be read.
+
+    Args:
+        shape: what the data is taken for where ``read`` looks into it without a schema; data of another shape is then
+            a reject, too.
+    """
+    try:
+        return read(line)
+    except UNREADABLE as error:
+        return source.reject(line.number, why(error, shape), line.raw)
+
+
+def each(
+    source: Source, rows: Iterable[Line | Reject], read: Callable[[Line], T], shape: str | None = None
+) -> Iterator[tuple[int, T] | Reject]:
+    """What every row holds with its number, or why it cannot be read; arguments as for :func:`attempt`."""
+    for row in rows:
+        found = row if isinstance(row, Reject) else attempt(source, row, read, shape)
+        yield found if isinstance(found, Reject) else (row.number, found)  # type: ignore[union-attr]
+
+
+def split(found: Iterable[tuple[int, T] | Reject]) -> tuple[list[T], list[Reject]]:
+    """What :func:`each` found, apart from what could not be read."""
+    whole = list(found)
+    rejects = [one for one in whole if isinstance(one, Reject)]
+    return [one[1] for one in whole if not isinstance(one, Reject)], rejects

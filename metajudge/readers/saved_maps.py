@@ -21,22 +21,21 @@ import json
 import os
 import tomllib
 from collections.abc import Mapping
-from contextlib import suppress
 from fnmatch import fnmatch
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from metajudge.errors import ConfigurationError
+from metajudge.files.replacing import replacing
 from metajudge.readers.mapping import FieldMap
+from metajudge.types.frozen import Frozen
 
 FILE_NAME = "metajudge-inputs.toml"
 _HEAD = "# How tables are read as judgments. Written by metajudge; values may be edited, comments are not kept.\n"
 
 
-class _Inputs(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class _Inputs(Frozen):
     inputs: dict[str, FieldMap] = Field(default_factory=dict)
 
 
@@ -66,15 +65,11 @@ def save_map(path: Path | str, mapping: FieldMap) -> Path:
     target = Path.cwd() / FILE_NAME
     maps = dict(_load(target))
     maps[_key(Path(path), target.parent)] = mapping
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        part.write_text(_HEAD + "".join(_toml(name, one) for name, one in maps.items()), encoding="utf-8")
-        part.replace(target)
+        with replacing(target) as part:
+            part.write_text(_HEAD + "".join(_toml(name, one) for name, one in maps.items()), encoding="utf-8")
     except OSError as error:
         raise ConfigurationError(f"cannot write {target}: {error.strerror or error}") from error
-    finally:
-        with suppress(OSError):  # a folder that cannot be written holds no part either
-            part.unlink(missing_ok=True)
     return target
 
 

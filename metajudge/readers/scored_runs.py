@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from typing import Any, NotRequired, TypedDict
 
 import orjson
-from pydantic import ValidationError
 
 from metajudge.readers.conversations import exchange, text_of
 from metajudge.readers.lines import BadLine, Line, Reject
 from metajudge.readers.people import ByPeople, PersonScore
-from metajudge.readers.reader import MISSHAPEN, Found
-from metajudge.readers.reasons import reason_of
+from metajudge.readers.reader import Found, LineReader, each
 from metajudge.readers.tables import Table
 from metajudge.readers.vocabulary import NoVerdict, UnknownValueError, Vocabulary
 from metajudge.types import AnyVerdict, Item, Judgment
@@ -110,40 +108,25 @@ class ScoredRuns:
     def read(self) -> Iterator[Found | Reject | ByPeople]:
         runs: dict[str, Run] = {}
         for table in self._runs:
-            for row in table.rows():
-                if isinstance(row, Reject):
-                    yield row
-                    continue
-                try:
-                    run = self._run_of(row.data)
-                except MISSHAPEN as error:
-                    yield table.source.reject(row.number, f"not the shape of a run ({error!r})", row.raw)
-                    continue
-                for name in () if run is None else (run.id, *run.aliases):
-                    runs.setdefault(name, run)  # type: ignore[arg-type]
-        for row in self._scores.rows():
-            if isinstance(row, Reject):
-                yield row
-                continue
-            yield self._found(row, runs)
+            for found in each(table.source, table.rows(), lambda row: self._run_of(row.data), "a run"):
+                if isinstance(found, Reject):
+                    yield found
+                elif (run := found[1]) is not None:
+                    for name in (run.id, *run.aliases):
+                        runs.setdefault(name, run)
 
-    def _found(self, row: Line, runs: Mapping[str, Run]) -> Found | Reject | ByPeople:
-        source = self._scores.source
-        try:
+        def made(row: Line) -> list[Judgment | PersonScore]:
             score = self._score_of(row.data)
             if isinstance(score, PersonScore):
-                return ByPeople(score, source.name, row.number)
+                return [score]
             run = runs.get(score.run or "")
             if run is None:
                 names = ", ".join(table.source.name for table in self._runs)
                 raise BadLine(f"no run with id {score.run!r} in {names}" if score.run else "the score names no run")
-            return Found(judgment_of(score, run, self._vocabulary), source.name, row.number)
-        except ValidationError as error:
-            return source.reject(row.number, reason_of(error), row.raw)
-        except BadLine as bad:
-            return source.reject(row.number, str(bad), row.raw)
-        except MISSHAPEN as error:
-            return source.reject(row.number, f"not the shape of a score in {self.format} ({error!r})", row.raw)
+            return [judgment_of(score, run, self._vocabulary)]
+
+        shape = f"a score in {self.format}"
+        yield from LineReader(self.format, self._scores.source, self._scores.rows, made, shape).read()
 
 
 def judgment_of(score: Score, run: Run, vocabulary: Vocabulary) -> Judgment:

@@ -9,9 +9,11 @@ import tempfile
 import weakref
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 
 from metajudge.errors import BadLineError, InputError
+from metajudge.files.replacing import replacing
 from metajudge.readers.detect import readers_of
 from metajudge.readers.jsonl import JudgmentLines, to_line
 from metajudge.readers.lines import Reject, Source, Span
@@ -22,16 +24,49 @@ from metajudge.readers.tables import JsonLineTable
 from metajudge.types import Judgment
 
 _PLACE = struct.Struct(">16sIQ")
+_UNCOUNTED = -1
+
+
+KEPT_REJECTS = 1 << 20
+"""Bytes of rejects held, so that writing them needs no further pass; of more, none is held."""
 
 
 @dataclass(slots=True)
 class _Tally:
-    """What one pass has met so far."""
+    """What one pass has met so far.
+
+    Attributes:
+        wanted: judgments by the judges asked for.
+        kept: the rejects as lines; None where they are too large to be held.
+    """
 
     judgments: int = 0
+    wanted: int = 0
     rejects: int = 0
     duplicates: int = 0
     people: PeopleCount = field(default_factory=PeopleCount)
+    kept: list[str] | None = field(default_factory=list)
+    _size: int = 0
+
+    def add(self, record: Judgment | Reject | None, judges: frozenset[str] | None) -> None:
+        """Counts what a line gave; None for a repeated judgment."""
+        if record is None:
+            self.duplicates += 1
+        elif isinstance(record, Reject):
+            self.rejects += 1
+            self._keep(record)
+        else:
+            self.judgments += 1
+            self.wanted += judges is None or record.judge in judges
+
+    def _keep(self, reject: Reject) -> None:
+        if self.kept is None:
+            return
+        line = reject.to_json() + "\n"
+        self._size += len(line)
+        self.kept.append(line)
+        if self._size > KEPT_REJECTS:
+            self.kept = None
 
     @property
     def total(self) -> int:
@@ -101,6 +136,7 @@ class JudgmentSource:
         self._tally = _Tally()
         self._complete = False
         self._unique = False
+        self._lines: int | None = _UNCOUNTED
 
     @property
     def judgments(self) -> int:
@@ -139,6 +175,31 @@ class JudgmentSource:
         """What is to be known about the input, a sentence each; complete after one pass."""
         notice = self.people.notice()
         return [] if notice is None else [notice]
+
+    def expected(self) -> int | None:
+        """How many judgments an iteration will give, without parsing the input for it; None where that is unknown.
+
+        Exact once a pass has run to its end. Before, it is the number of lines, which blank, bad and repeated lines
+        make too large.
+        """
+        if self._complete:
+            found: int | None = self._tally.wanted
+        elif self._judges is not None:
+            found = None
+        else:
+            if self._lines is _UNCOUNTED:
+                self._lines = self._count_lines()
+            found = self._lines
+        return found if found is None or self._limit is None else min(found, self._limit)
+
+    def _count_lines(self) -> int | None:
+        total = 0
+        for reader in (reader for readers in self._inputs.values() for reader in readers):
+            count = reader.count_lines() if isinstance(reader, JudgmentLines) else None
+            if count is None:
+                return None
+            total += count
+        return total
 
     def __iter__(self) -> Iterator[Judgment]:
         """The judgments asked for.
@@ -181,7 +242,7 @@ class JudgmentSource:
                         tally.people.add(found)
                         continue
                     record = _settled(_prefixed(found) if self._prefix_ids else found, ledger)
-                    _count(record, tally)
+                    tally.add(record, self._judges)
                     if tally.total > self._tally.total:
                         # Passes meet the same records in the same order: the one that is furthest knows most.
                         self._tally = tally
@@ -196,8 +257,8 @@ class JudgmentSource:
     def write_rejects(self, path: Path | str) -> int:
         """Writes all rejects as JSONL (file, line, reason, text).
 
-        Where there are none, no file is left there, not even one of an earlier run. Where there are, the input is
-        read once more, so that rejected texts need not be held.
+        Those of the pass that went furthest; without one, the input is read for it, and so it is where there are more
+        than are held (:data:`KEPT_REJECTS`). Where there are none, no file is left, not even one of an earlier run.
 
         Returns:
             The number of rejects.
@@ -205,30 +266,24 @@ class JudgmentSource:
         Raises:
             InputError: the file cannot be written.
         """
-        count = 0
-        target = Path(path)
-        part = target.with_name(f".{target.name}.{os.getpid()}.part")
+        kept = self._tally.kept if self._tally.total else None
+        lines = (one.to_json() + "\n" for one in self.scan() if isinstance(one, Reject)) if kept is None else iter(kept)
+        first = next(lines, None)
+        target, count = Path(path), 0
         try:
-            if not self._complete or self.rejects:
-                count = self._copy_rejects(part)
-            if count:
-                part.replace(target)
-            else:
+            if first is None:
                 target.unlink(missing_ok=True)
+                return 0
+            # A path that is no text is written as escapes; everything else is text.
+            with (
+                replacing(target) as part,
+                part.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as stream,
+            ):
+                for line in chain([first], lines):
+                    stream.write(line)
+                    count += 1
         except OSError as error:
             raise InputError(f"cannot write {target}: {error.strerror or error}") from error
-        finally:
-            part.unlink(missing_ok=True)
-        return count
-
-    def _copy_rejects(self, path: Path) -> int:
-        count = 0
-        # A path that is no text is written as escapes; everything else is text.
-        with path.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as stream:
-            for record in self.scan():
-                if isinstance(record, Reject):
-                    stream.write(record.to_json() + "\n")
-                    count += 1
         return count
 
 
@@ -310,15 +365,6 @@ def _settled(found: Found | Reject, ledger: _Ledger | None) -> Judgment | Reject
     other = earlier.file != found.file
     reason += "; --prefix-ids puts each file's name before its ids" if other else "; give each judgment its own id"
     return Reject(found.file, found.line, reason, to_line(found.judgment).decode().rstrip("\n"))
-
-
-def _count(record: Judgment | Reject | None, tally: _Tally) -> None:
-    if record is None:
-        tally.duplicates += 1
-    elif isinstance(record, Reject):
-        tally.rejects += 1
-    else:
-        tally.judgments += 1
 
 
 def _require_judgment(name: str, readers: Sequence[Reader], *, strict: bool) -> None:

@@ -6,7 +6,9 @@ table, so that no format loses a number.
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from metajudge.types.frozen import Finite
 
 Kind = Literal["text", "count", "percent", "points", "number", "usd"]
 """How a column is written: shares in [0, 1] as ``percent``, their differences as ``points`` with a sign."""
@@ -14,11 +16,7 @@ Kind = Literal["text", "count", "percent", "points", "number", "usd"]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class Measured(_Frozen):
+class Measured(Finite):
     """A figure with its interval."""
 
     value: float
@@ -26,7 +24,7 @@ class Measured(_Frozen):
     high: float
 
 
-class Absent(_Frozen):
+class Absent(Finite):
     """No figure, and why."""
 
     absent: str
@@ -35,7 +33,7 @@ class Absent(_Frozen):
 Cell = str | int | float | Measured | Absent
 
 
-class Column(_Frozen):
+class Column(Finite):
     """A column of a table; ``note`` says what it means where the title cannot."""
 
     title: str
@@ -43,7 +41,7 @@ class Column(_Frozen):
     note: str = ""
 
 
-class Table(_Frozen):
+class Table(Finite):
     """A captioned table; the first column names the rows."""
 
     block: Literal["table"] = "table"
@@ -53,7 +51,7 @@ class Table(_Frozen):
     notes: tuple[str, ...] = ()
 
 
-class CurvePoint(_Frozen):
+class CurvePoint(Finite):
     """Precision of the best-scored share of the judgments."""
 
     coverage: Share
@@ -63,14 +61,14 @@ class CurvePoint(_Frozen):
     selected: int
 
 
-class Curve(_Frozen):
+class Curve(Finite):
     """One score's precision at falling coverage, with a band."""
 
     name: str
     points: tuple[CurvePoint, ...] = Field(min_length=1)
 
 
-class Mark(_Frozen):
+class Mark(Finite):
     """A selection without a choice of threshold: one point."""
 
     name: str
@@ -78,7 +76,7 @@ class Mark(_Frozen):
     precision: Share
 
 
-class CoverageChart(_Frozen):
+class CoverageChart(Finite):
     """Precision against coverage."""
 
     block: Literal["coverage"] = "coverage"
@@ -89,7 +87,7 @@ class CoverageChart(_Frozen):
     raw: Share | None = Field(default=None, description="Precision of everything, drawn as a level line.")
 
 
-class Bin(_Frozen):
+class Bin(Finite):
     """Judgments of similar probability: what was said, what was true (with an interval), and how many."""
 
     predicted: Share
@@ -99,14 +97,14 @@ class Bin(_Frozen):
     n: int
 
 
-class ReliabilitySeries(_Frozen):
+class ReliabilitySeries(Finite):
     """One probability's bins, from low to high."""
 
     name: str
     bins: tuple[Bin, ...] = Field(min_length=1)
 
 
-class ReliabilityChart(_Frozen):
+class ReliabilityChart(Finite):
     """Stated probability against the share that was right."""
 
     block: Literal["reliability"] = "reliability"
@@ -115,14 +113,14 @@ class ReliabilityChart(_Frozen):
     series: tuple[ReliabilitySeries, ...] = Field(min_length=1)
 
 
-class BarSeries(_Frozen):
+class BarSeries(Finite):
     """One bar for each of the chart's groups."""
 
     name: str
     values: tuple[Measured | Absent, ...]
 
 
-class BarChart(_Frozen):
+class BarChart(Finite):
     """Shares by group, with intervals; or amounts from 0, where ``unit`` is another than percent."""
 
     block: Literal["bars"] = "bars"
@@ -133,14 +131,14 @@ class BarChart(_Frozen):
     series: tuple[BarSeries, ...] = Field(min_length=1)
 
 
-class ShareRow(_Frozen):
+class ShareRow(Finite):
     """How one whole divides; ``counts`` in the order of the chart's parts."""
 
     name: str
     counts: tuple[Annotated[int, Field(ge=0)], ...]
 
 
-class ShareChart(_Frozen):
+class ShareChart(Finite):
     """Wholes divided into named parts."""
 
     block: Literal["shares"] = "shares"
@@ -150,7 +148,7 @@ class ShareChart(_Frozen):
     rows: tuple[ShareRow, ...] = Field(min_length=1)
 
 
-class ScatterPoint(_Frozen):
+class ScatterPoint(Finite):
     """A named point; ``marked`` tells it apart, as the description says."""
 
     name: str
@@ -159,7 +157,7 @@ class ScatterPoint(_Frozen):
     marked: bool = False
 
 
-class ScatterChart(_Frozen):
+class ScatterChart(Finite):
     """One figure against another, a point each."""
 
     block: Literal["scatter"] = "scatter"
@@ -176,7 +174,7 @@ Block = Annotated[
 ]
 
 
-class Section(_Frozen):
+class Section(Finite):
     """A heading, paragraphs and blocks."""
 
     title: str
@@ -184,7 +182,7 @@ class Section(_Frozen):
     blocks: tuple[Block, ...] = ()
 
 
-class Report(_Frozen):
+class Report(Finite):
     """A whole report.
 
     Attributes:

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from metajudge.errors import InputError, OutputError
+from metajudge.files.replacing import FULL, replacing
 from metajudge.report.document import Report
 from metajudge.report.html import to_html
 from metajudge.report.markdown import to_markdown
-from metajudge.runs.output_files import FULL
 
 
 def to_json(report: Report) -> str:
@@ -92,14 +92,10 @@ def write_text(path: Path, text: str | Iterable[str]) -> None:
         InputError: the file cannot be written.
         OutputError: it cannot be written to its end.
     """
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with part.open("w", encoding="utf-8", errors="replace", newline="\n") as stream:
+        with replacing(path) as part, part.open("w", encoding="utf-8", errors="replace", newline="\n") as stream:
             stream.writelines([text] if isinstance(text, str) else text)
-        part.replace(path)
     except OSError as error:
         if error.errno in FULL:
             raise OutputError(f"{path}: {error.strerror}: what was there stays; make room, then run it again") from None
         raise InputError(f"cannot write {path}: {error.strerror or error}") from None
-    finally:
-        part.unlink(missing_ok=True)

@@ -3,15 +3,11 @@
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from metajudge.errors import InputError
 from metajudge.types import Verdict, digest
-
-
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+from metajudge.types.frozen import Frozen
 
 _LONGEST_NAME = 200
 
@@ -42,14 +38,14 @@ class ReviewOrigin(StrEnum):
     """Somebody asked for it."""
 
 
-class PolicyUsed(_Frozen):
+class PolicyUsed(Frozen):
     """The policy version a decision was made with."""
 
     name: str
     digest: str
 
 
-class Review(_Frozen):
+class Review(Frozen):
     """One verdict, or one case, that people are asked about.
 
     Attributes:
@@ -104,7 +100,7 @@ class Review(_Frozen):
         return digest(["review", subject_digest, None if policy is None else policy.digest])[:16]
 
 
-class Claim(_Frozen):
+class Claim(Frozen):
     """Who has a review in hand, and until when (seconds since the epoch)."""
 
     review_id: str
@@ -126,7 +122,7 @@ class Outcome(StrEnum):
     """Nothing can be said; this is no label."""
 
 
-class HumanDecision(_Frozen):
+class HumanDecision(Frozen):
     """One person's decision on one review.
 
     Attributes:
@@ -173,7 +169,7 @@ class ReviewStatus(StrEnum):
     DECIDED = "decided"
 
 
-class ReviewState(_Frozen):
+class ReviewState(Frozen):
     """A review with all that happened to it so far."""
 
     review: Review

@@ -7,10 +7,11 @@ from difflib import get_close_matches
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, field_validator, model_validator
+from pydantic import BeforeValidator, Field, StringConstraints, field_validator, model_validator
 
 from metajudge.errors import RubricError
 from metajudge.types.digests import digest
+from metajudge.types.frozen import Frozen
 
 MAX_POINTS = 101
 """The most points a scale may have; schema-constrained providers list them one by one."""
@@ -58,9 +59,7 @@ Weight = Annotated[float, BeforeValidator(_positive)]
 LevelKey = Annotated[float, BeforeValidator(_level_key)]
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class _Frozen(Frozen):
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """A copy is validated like a new object: pydantic's own would keep the old digest and weights."""
         fields = {name: getattr(self, name) for name in type(self).model_fields}

@@ -1,25 +1,14 @@
 """What a run would take, without sending anything: calls, tokens, dollars."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Self
 
-from metajudge.agents import Agent
-from metajudge.cases.case import Case
-from metajudge.cases.judge import CaseJudge
-from metajudge.decision import Policy
-from metajudge.judging.grading import GradingJudge
-from metajudge.judging.pairwise import Order, Orders, PairwiseJudge, orders_of
-from metajudge.panels.building import build_vetter
-from metajudge.panels.config import AgentConfig, PanelConfig
+from metajudge.panels.config import AgentConfig
 from metajudge.providers.model import ModelRequest
 from metajudge.providers.prices import FlatPrice, Price, find_price
 from metajudge.providers.spec import parse_agent_spec
-from metajudge.providers.stack import Resources
-from metajudge.rubric import Rubric
-from metajudge.strategies import Panel, StrategyName
-from metajudge.strategies.rejudge import judge_of
-from metajudge.types import Item, Judgment, Usage
+from metajudge.types import Usage
 
 CHARACTERS_PER_TOKEN = 4.0
 """English text; code and most other languages take more tokens."""
@@ -31,7 +20,10 @@ CRITERION_TOKENS = 120
 """Assumed output for one criterion of a case: comment, quotes, weaknesses, score, confidence."""
 
 REASONING_TOKENS = 500
-"""Assumed output for one comparison of two responses: an answer of the judge's own, and what it finds."""
+"""Assumed output for one comparison of two responses: an answer of the judge's own, and its reasons."""
+
+Prices = Mapping[str, Price | None]
+"""Agent -> what its model costs; None where that is unknown."""
 
 
 @dataclass(slots=True)
@@ -51,175 +43,45 @@ class Estimate:
     unpriced: list[str] = field(default_factory=list)
     by_agent: dict[str, dict[str, Any]] = field(default_factory=dict)
 
+    @classmethod
+    def at(cls, prices: Prices) -> Self:
+        """An empty estimate that names the agents without a known price."""
+        return cls(unpriced=sorted(name for name, price in prices.items() if price is None))
+
+    def add(self, agent: str, prices: Prices, input_tokens: int, output_tokens: int) -> None:
+        """Adds one call of an agent."""
+        usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
+        price = prices[agent]
+        if price is None:
+            self.cost_usd = None
+        cost = 0.0 if price is None else price.cost(usage)
+        mine = self.by_agent.setdefault(
+            agent, {"calls": 0, "input_tokens": 0, "output_tokens": 0, "cost_usd": None if price is None else 0.0}
+        )
+        self.calls += 1
+        self.input_tokens += input_tokens
+        self.output_tokens += output_tokens
+        mine["calls"] += 1
+        mine["input_tokens"] += input_tokens
+        mine["output_tokens"] += output_tokens
+        if price is not None:
+            mine["cost_usd"] += cost
+        if self.cost_usd is not None:
+            self.cost_usd += cost
+
     def to_json(self) -> dict[str, Any]:
         return {"dry_run": True, **asdict(self)}
 
 
-def estimate_run(config: PanelConfig, judgments: Iterable[Judgment]) -> Estimate:
-    """Renders every prompt and adds up.
-
-    Raises:
-        ConfigurationError: agents, weights or threshold that make no sense together (no key is needed).
-    """
-    vetter = build_vetter(config, Resources(key_for=lambda _spec: "not-sent"), early_exit=False)
-    prices = _prices(config)
-    estimate = Estimate(unpriced=sorted(name for name, price in prices.items() if price is None))
-    for judgment in judgments:
-        estimate.judgments += 1
-        if judgment.verdict is None:
-            estimate.without_verdict += 1
-            continue
-        _add_panel(estimate, vetter.panel_for(judgment), judgment, prices)
-    return _priced(estimate)
+def prices_of(agents: Iterable[AgentConfig]) -> dict[str, Price | None]:
+    """Agent -> what its model costs: as configured, else by the price list; None where that is unknown."""
+    return {parse_agent_spec(agent.spec()).name: _price(agent) for agent in agents}
 
 
-def estimate_judging(
-    config: PanelConfig,
-    items: Iterable[Item],
-    orders: Orders = "both",
-    *,
-    grade: bool = False,
-    with_reference: bool = False,
-) -> Estimate:
-    """What it takes to have a panel's agents judge items as pairwise judges, or grade each response alone.
-
-    Raises:
-        ConfigurationError: as for :func:`estimate_run`; the panel's strategy must be ``rejudge``.
-    """
-    panel = build_vetter(config, Resources(key_for=lambda _spec: "not-sent"), early_exit=False).default
-    prices = _prices(config)
-    estimate = Estimate(unpriced=sorted(name for name, price in prices.items() if price is None))
-    for item in items:
-        for agent in panel.agents:
-            if grade:
-                grader = GradingJudge(agent.name, agent.model, agent.parameters, with_reference)
-                for name in item.responses:
-                    estimate.judgments += 1
-                    _add_call(estimate, agent, _size(grader.request(item, name)), prices, REASONING_TOKENS)
-                continue
-            judge = PairwiseJudge(agent.name, agent.model, agent.parameters, with_reference)
-            for order in orders_of(item, orders):
-                estimate.judgments += 1
-                _add_game(estimate, agent, judge, item, order, prices)
-    return _priced(estimate)
-
-
-def estimate_cases(config: PanelConfig, policy: Policy, rubric: Rubric, cases: Sequence[Case]) -> Estimate:
-    """What it takes to have a panel's agents judge cases, should no gate end one.
-
-    Raises:
-        ConfigurationError: as for :func:`estimate_run`.
-    """
-    agents = build_vetter(config, Resources(key_for=lambda _spec: "not-sent"), early_exit=False).default.agents
-    prices = _prices(config)
-    estimate = Estimate(unpriced=sorted(name for name, price in prices.items() if price is None))
-    plan = policy.cases
-    assert plan is not None, "checked when the policy was chosen"
-    for case in cases:
-        estimate.judgments += 1
-        for stage in plan.stages:
-            given = case.stage(stage.name)
-            if given is None:
-                continue
-            for agent in agents:
-                judge = CaseJudge(agent.name, agent.model, agent.parameters)
-                size = _size(judge.request(case, given, stage, rubric.only(stage.criteria)))
-                _add_call(estimate, agent, size, prices, CRITERION_TOKENS * len(stage.criteria))
-    return _priced(estimate)
-
-
-def _priced(estimate: Estimate) -> Estimate:
-    if estimate.unpriced and estimate.calls:
-        estimate.cost_usd = None
-    return estimate
-
-
-def _add_panel(estimate: Estimate, panel: Panel, judgment: Judgment, prices: dict[str, Price | None]) -> None:
-    if panel.strategy is StrategyName.REJUDGE:
-        _add_rejudging(estimate, panel, judgment, prices)
-        return
-    agents = len(panel.agents)
-    said = sum(_output_tokens(agent) for agent in panel.agents)
-    discussing = panel.strategy is StrategyName.PANEL_DISCUSSION
-    for position, agent in enumerate(panel.agents):
-        alone = _input_tokens(agent, judgment)
-        if not discussing:
-            _add_draws(estimate, agent, alone, prices)
-        elif panel.rounds == "sequential":
-            _add_draws(estimate, agent, alone + said * position // agents, prices)
-        else:
-            _add_draws(estimate, agent, alone, prices)
-            _add_draws(estimate, agent, alone + said, prices)
-    if panel.summariser is not None:
-        _add_draws(estimate, panel.summariser, _input_tokens(panel.summariser, judgment) + said, prices)
-
-
-def _add_rejudging(estimate: Estimate, panel: Panel, judgment: Judgment, prices: dict[str, Price | None]) -> None:
-    verdict = judgment.verdict
-    if verdict is None or len(verdict.ids) != 2:
-        return
-    first, second = verdict.ids
-    for agent in panel.agents:
-        for order in orders_of(judgment.item, pair=(first, second)):
-            _add_game(estimate, agent, judge_of(agent), judgment.item, order, prices)
-
-
-def _add_game(
-    estimate: Estimate, agent: Agent, judge: PairwiseJudge, item: Item, order: Order, prices: dict[str, Price | None]
-) -> None:
-    _add_call(estimate, agent, _size(judge.request(item, order)), prices, REASONING_TOKENS)
-
-
-def _add_draws(estimate: Estimate, agent: Agent, input_tokens: int, prices: dict[str, Price | None]) -> None:
-    """One call a draw; token probabilities cost nothing."""
-    for _ in range(agent.samples):
-        _add_call(estimate, agent, input_tokens, prices)
-
-
-def _add_call(
-    estimate: Estimate,
-    agent: Agent,
-    input_tokens: int,
-    prices: dict[str, Price | None],
-    output_tokens: int | None = None,
-) -> None:
-    output = _output_tokens(agent) if output_tokens is None else output_tokens
-    usage = Usage(input_tokens=input_tokens, output_tokens=output)
-    price = prices[agent.name]
-    mine = estimate.by_agent.setdefault(
-        agent.name, {"calls": 0, "input_tokens": 0, "output_tokens": 0, "cost_usd": None if price is None else 0.0}
-    )
-    estimate.calls += 1
-    estimate.input_tokens += usage.input_tokens
-    estimate.output_tokens += usage.output_tokens
-    mine["calls"] += 1
-    mine["input_tokens"] += usage.input_tokens
-    mine["output_tokens"] += usage.output_tokens
-    if price is not None:
-        cost = price.cost(usage)
-        mine["cost_usd"] += cost
-        estimate.cost_usd = (estimate.cost_usd or 0.0) + cost
-
-
-def _input_tokens(agent: Agent, judgment: Judgment) -> int:
-    return _size(agent.request(judgment))
-
-
-def _size(request: ModelRequest) -> int:
+def size_of(request: ModelRequest) -> int:
+    """Input tokens of a request, by its characters."""
     size = len(request.system) + sum(len(message.text) for message in request.messages)
     return int(size / CHARACTERS_PER_TOKEN) + 1
-
-
-def _output_tokens(agent: Agent) -> int:
-    return EXPLANATION_TOKENS * len(agent.rubric.scored_names)
-
-
-def _prices(config: PanelConfig) -> dict[str, Price | None]:
-    summariser = config.discussion.summariser
-    named = [*config.agents]
-    if summariser is not None:
-        named.append(summariser if summariser.name else summariser.model_copy(update={"name": "summariser"}))
-    return {parse_agent_spec(agent.spec()).name: _price(agent) for agent in named}
 
 
 def _price(agent: AgentConfig) -> Price | None:

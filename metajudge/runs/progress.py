@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
@@ -18,13 +19,13 @@ class Progress:
     Args:
         totals: of the run, read as they grow.
         meter: of the run's calls.
-        total: records to come, None where unknown.
+        total: records to come, None where unknown; a function where it becomes known as the input is read.
     """
 
-    def __init__(self, totals: RunTotals, meter: Meter, total: int | None) -> None:
+    def __init__(self, totals: RunTotals, meter: Meter, total: int | Callable[[], int | None] | None) -> None:
         self._totals = totals
         self._meter = meter
-        self._total = total
+        self._total = total if callable(total) else lambda: total
         self._started = self._shown = time.monotonic()
         self._live: Any = None
 
@@ -56,16 +57,16 @@ class Progress:
 
     def line(self) -> str:
         """The state of the run in one line."""
-        totals, meter = self._totals, self._meter
+        totals, meter, total = self._totals, self._meter, self._total()
         elapsed = max(time.monotonic() - self._started, 1e-9)
         rate = totals.done / elapsed
-        parts = [f"{totals.done}{'' if self._total is None else f'/{self._total}'} {totals.NOUN}", f"{rate:.1f}/s"]
+        parts = [f"{totals.done}{'' if total is None else f'/{total}'} {totals.NOUN}", f"{rate:.1f}/s"]
         parts.append(f"{meter.sent} calls")
         parts.append(f"${meter.cost_usd:.4f}{' + unpriced' if meter.unpriced else ''}")
         if totals.lost or meter.failures:
             parts.append(f"{totals.lost} {totals.LOST}, {sum(meter.failures.values())} failed calls")
-        if self._total is not None and rate > 0:
-            parts.append(f"{_duration((self._total - totals.done) / rate)} left")
+        if total is not None and rate > 0:
+            parts.append(f"{_duration(max(total - totals.done, 0) / rate)} left")
         return ", ".join(parts)
 
 

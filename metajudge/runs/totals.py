@@ -73,6 +73,17 @@ class RunTotals(ABC):
         """See :mod:`metajudge.runs.exit_codes`."""
         return exit_code(self.counts)
 
+    @property
+    def took(self) -> str:
+        """Calls, tokens, dollars and seconds in a sentence."""
+        cost = f"${self.known_cost_usd:.4f}"
+        if self.cost_usd is None:
+            cost = f"at least {cost}, a price or the usage is unknown"
+        return (
+            f"{self.calls} calls ({self.cached_calls} more from the store), {self.usage.input_tokens:,} input and "
+            f"{self.usage.output_tokens:,} output tokens, {cost}, {self.total_s:.1f} s."
+        )
+
     def account(self, meter: Meter, notices: Sequence[str]) -> None:
         """Takes over calls, tokens, dollars and notices at the end of a run."""
         self.calls = meter.sent

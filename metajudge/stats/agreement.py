@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metajudge.errors import InputError
+from metajudge.stats.arrays import Floats
 from metajudge.stats.estimate import check_confidence, normal_quantile
 from metajudge.stats.intervals import wilson
 
-Floats: TypeAlias = NDArray[np.float64]
 Level: TypeAlias = Literal["nominal", "ordinal", "interval"]
 Words: TypeAlias = Literal["poor", "slight", "fair", "moderate", "substantial", "almost perfect"]
 

@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
 from metajudge.errors import InputError
-from metajudge.stats.estimate import check_confidence
+from metajudge.stats.arrays import Floats
+from metajudge.stats.estimate import Estimate, check_confidence
 
-Floats: TypeAlias = NDArray[np.float64]
 Interval: TypeAlias = Literal["percentile", "bca"]
 
 _CHUNK = 1 << 20
@@ -33,7 +33,7 @@ class Ratio:
 
 
 @dataclass(frozen=True, slots=True)
-class BootstrapEstimate:
+class BootstrapEstimate(Estimate):
     """A figure with its bootstrap interval.
 
     Attributes:
@@ -48,13 +48,7 @@ class BootstrapEstimate:
         undefined: resamples without a value (a denominator of 0, as where nothing is kept); left out of the interval.
     """
 
-    estimate: float
-    low: float
-    high: float
-    n: int
     clusters: int
-    confidence: float
-    method: str
     resamples: int
     undefined: int
 

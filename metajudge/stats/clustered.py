@@ -9,10 +9,11 @@ from array import array
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from metajudge.errors import InputError
-from metajudge.stats.estimate import check_confidence, normal_quantile
+from metajudge.stats.arrays import Floats
+from metajudge.stats.estimate import Estimate, check_confidence, normal_quantile
 
 SEED = 20_260_101
 RESAMPLES = 10_000
@@ -27,11 +28,9 @@ BOOTSTRAP = "percentile cluster bootstrap"
 WILSON_EFFECTIVE = "wilson, effective number of clusters"
 WILSON = "wilson"
 
-Counts = NDArray[np.float64]
-
 
 @dataclass(frozen=True, slots=True)
-class ClusteredProportion:
+class ClusteredProportion(Estimate):
     """A proportion with an interval by cluster.
 
     Attributes:
@@ -46,15 +45,9 @@ class ClusteredProportion:
         method: how the interval was made: :data:`BOOTSTRAP`, :data:`WILSON_EFFECTIVE` or :data:`WILSON`.
     """
 
-    estimate: float
-    low: float
-    high: float
     successes: int
-    n: int
     clusters: int
     effective_n: float
-    confidence: float
-    method: str
 
 
 @dataclass(slots=True)
@@ -65,7 +58,7 @@ class ClusteredTally:
     _successes: "array[int]" = field(default_factory=lambda: array("B"))
 
     def add(self, cluster: int, success: bool) -> None:
-        """Counts one observation of a cluster, which is named by a number in [0, 2**64)."""
+        """Floats one observation of a cluster, which is named by a number in [0, 2**64)."""
         self._keys.append(cluster)
         self._successes.append(success)
 
@@ -124,10 +117,10 @@ def clustered_proportion(success: ArrayLike, clusters: ArrayLike, confidence: fl
         by_t = robust * _t_discount(len(names), confidence) if len(names) > 1 and 0 < share < 1 else alike
         effective, method = max(1.0, min(by_t, alike)), WILSON_EFFECTIVE
     low, high = _resampled(hits, sizes, confidence) if method == BOOTSTRAP else _wilson(share, effective, confidence)
-    return ClusteredProportion(share, low, high, successes, n, len(names), effective, confidence, method)
+    return ClusteredProportion(share, low, high, n, confidence, method, successes, len(names), effective)
 
 
-def _robust_number(hits: Counts, sizes: Counts) -> float:
+def _robust_number(hits: Floats, sizes: Floats) -> float:
     """``p (1 - p) / V`` with the cluster-robust (linearised) variance of a ratio, at most n."""
     k, n = len(sizes), float(sizes.sum())
     share = float(hits.sum()) / n
@@ -153,7 +146,7 @@ def _wilson(share: float, n: float, confidence: float) -> tuple[float, float]:
     return (0.0 if share == 0 else max(0.0, centre - half)), (1.0 if share == 1 else min(1.0, centre + half))
 
 
-def _resampled(hits: Counts, sizes: Counts, confidence: float) -> tuple[float, float]:
+def _resampled(hits: Floats, sizes: Floats, confidence: float) -> tuple[float, float]:
     """Quantiles over resamples of whole clusters."""
     # Clusters with equal counts are interchangeable: drawing how often each kind comes is the same, and much faster.
     kinds, often = np.unique(np.column_stack((hits, sizes)), axis=0, return_counts=True)

@@ -88,7 +88,7 @@ Alternative: TypeAlias = Literal["greater", "less", "two-sided"]
 
 
 @dataclass(frozen=True, slots=True)
-class BinomialTest:
+class BinomialTest(Estimate):
     """A proportion held against a stated one.
 
     Attributes:
@@ -103,15 +103,9 @@ class BinomialTest:
         method: name of the test.
     """
 
-    estimate: float
-    low: float
-    high: float
     p_value: float
-    n: int
     null: float
     alternative: Alternative
-    confidence: float
-    method: str
 
 
 def binomial_test(
@@ -136,8 +130,9 @@ def binomial_test(
         raise InputError(f"alternative must be 'greater', 'less' or 'two-sided', not {alternative!r}")
     interval = clopper_pearson(successes, n, confidence)
     p_value = _binomial_p(successes, n, null, alternative)
-    low, high = interval.low, interval.high
-    return BinomialTest(successes / n, low, high, p_value, n, null, alternative, confidence, "binomial exact")
+    return BinomialTest(
+        successes / n, interval.low, interval.high, n, confidence, "binomial exact", p_value, null, alternative
+    )
 
 
 def _binomial_p(successes: int, n: int, null: float, alternative: Alternative) -> float:
@@ -156,7 +151,7 @@ def _binomial_p(successes: int, n: int, null: float, alternative: Alternative) -
 
 
 @dataclass(frozen=True, slots=True)
-class ProportionDifference:
+class ProportionDifference(Estimate):
     """Two independent proportions compared.
 
     Attributes:
@@ -172,16 +167,10 @@ class ProportionDifference:
         method: of the interval and of the test.
     """
 
-    estimate: float
-    low: float
-    high: float
     statistic: float
     p_value: float
-    n: int
     n_first: int
     n_second: int
-    confidence: float
-    method: str
 
 
 def two_proportion_z(

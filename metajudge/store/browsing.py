@@ -1,6 +1,6 @@
 """Looking through assessments, newest first, by filters; everything about one. SQL that both databases understand.
 
-A list has one line for each judgment and panel, its newest row (:mod:`metajudge.store.newest`).
+A list has one line for each judgment and panel, its current version (:mod:`metajudge.store.versions`).
 """
 
 from collections.abc import Sequence
@@ -10,8 +10,9 @@ from typing import Any, Final, Literal
 import orjson
 
 from metajudge.store import queries
-from metajudge.store.newest import is_newest
+from metajudge.store.annotations import annotated, annotated_data
 from metajudge.store.sql import Connection
+from metajudge.store.versions import CURRENT, newest_among, versions
 from metajudge.types import Assessment, Judgment, Status
 
 Outcome = Literal["kept", "not_kept", "unscored", "failed"]
@@ -19,35 +20,37 @@ Outcome = Literal["kept", "not_kept", "unscored", "failed"]
 
 WINDOW: Final = 5_000
 WINDOWS: Final = 4
-"""Filters that have to read texts look at so many assessments at a time, and at so many times that for one page."""
+"""Filters that have to read texts look at so many versions at a time, and at so many times that for one page."""
 
 _NAMED: Final = 50
 
 _OUTCOMES: Final = {
-    "kept": "a.accepted",
-    "not_kept": "NOT a.accepted",
-    "unscored": "a.status = 'unscored'",
-    "failed": "a.status = 'failed'",
+    "kept": "accepted",
+    "not_kept": "NOT accepted",
+    "unscored": "status = 'unscored'",
+    "failed": "status = 'failed'",
 }
 _LINE: Final = (
-    "a.assessment_id, a.created_at, a.run_id, a.judgment_id, a.item_id, a.judge, a.status, a.final_score, a.accepted, "
-    "a.strategy, a.panel_digest, a.payload, i.category"
+    "v.number, v.created_at, v.run_id, v.judgment_id, v.item_id, v.judge, i.category, v.status, v.final_score, "
+    "v.accepted, v.strategy, v.panel_digest, v.probability, v.action"
 )
+_STATUS: Final = 7
+"""Where ``_LINE`` has the status."""
 _ABOUT: Final = (
-    "assessments a LEFT JOIN judgments j ON j.judgment_digest = a.judgment_digest "
+    f"{versions()} v LEFT JOIN judgments j ON j.judgment_digest = v.judgment_digest "
     "LEFT JOIN items i ON i.item_digest = j.item_digest"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class AssessmentFilter:
-    """Which of the newest rows about a judgment by a panel; None filters nothing.
+    """Which of the current versions; None filters nothing.
 
     Attributes:
         decision: a policy's action, such as ``REVIEW``.
         agent: somebody on the panel, by name.
         panel: digest of a panel, or how it begins.
-        run: a run's id; the rows are then the newest that this run kept, whatever others said later.
+        run: a run's id; the versions are then the newest that this run kept, whatever others kept later.
         text: to be found, in any case, in the ids, the question, the responses or the rationale.
         since, until: seconds since the epoch; the end is left out.
         without: ids of judgments whose assessments are left out.
@@ -68,12 +71,12 @@ class AssessmentFilter:
     @property
     def reads_texts(self) -> bool:
         """Whether a page cannot be found from short columns alone."""
-        return any(one is not None for one in (self.decision, self.agent, self.text))
+        return self.agent is not None or self.text is not None
 
 
 @dataclass(frozen=True, slots=True)
 class AssessmentLine:
-    """One assessment in a list; ``number`` grows with time, ``action`` is None where no policy decided."""
+    """One version in a list; ``number`` grows with time, ``action`` is None where no policy decided."""
 
     number: int
     created_at: float
@@ -142,9 +145,9 @@ class KeptAssessment:
     Attributes:
         judgment: None where its texts were forgotten.
         attempts: of the calls behind it, oldest first, those of earlier runs that were reused included.
-        current: number of the newest row about this judgment by this panel, which is the one that counts.
-        history: the other rows about this judgment by this panel, newest first.
-        others: the newest row of each other panel about the same judgment, newest first.
+        current: number of the current version of this judgment by this panel.
+        history: the other versions of this judgment by this panel, newest first.
+        others: the current version of each other panel about the same judgment, newest first.
     """
 
     line: AssessmentLine
@@ -229,15 +232,12 @@ def _found(
 def _numbers(connection: Connection, wanted: AssessmentFilter, edge: int | None, count: int, back: bool) -> list[int]:
     """The nearest numbers of lines whose short columns fit."""
     conditions = _short(wanted)
-    if wanted.run is None:
-        conditions.add(is_newest("a", few=not wanted.reads_texts))
-    else:
-        conditions.add(is_newest("a", among="run_id = {}"), wanted.run)
     if edge is not None:
-        conditions.add("a.assessment_id > {}" if back else "a.assessment_id < {}", edge)
+        conditions.add("number > {}" if back else "number < {}", edge)
+    source = CURRENT if wanted.run is None else versions()
     query = (
-        f"SELECT a.assessment_id FROM assessments a WHERE {conditions} "  # noqa: S608 - our own text
-        f"ORDER BY a.assessment_id {'ASC' if back else 'DESC'} LIMIT {int(count)}"
+        f"SELECT number FROM {source} lines WHERE {conditions} "  # noqa: S608 - our own text
+        f"ORDER BY number {'ASC' if back else 'DESC'} LIMIT {int(count)}"
     )
     return [number for (number,) in connection.execute(query, conditions.values).fetchall()]
 
@@ -248,12 +248,12 @@ def _lines(
     if not numbers:
         return []
     conditions = _Conditions()
-    conditions.add("a.assessment_id BETWEEN {} AND {}", min(numbers), max(numbers))
-    conditions.add("a.assessment_id IN (SELECT unnest({}::BIGINT[]))", list(numbers))
+    conditions.add("v.number BETWEEN {} AND {}", min(numbers), max(numbers))
+    conditions.add("v.number IN (SELECT unnest({}::BIGINT[]))", list(numbers))
     _add_long(conditions, wanted)
     query = (
         f"SELECT {_LINE} FROM {_ABOUT} WHERE {conditions} "  # noqa: S608 - our own text
-        f"ORDER BY a.assessment_id {'ASC' if back else 'DESC'} LIMIT {int(count)}"
+        f"ORDER BY v.number {'ASC' if back else 'DESC'} LIMIT {int(count)}"
     )
     return [_line(row) for row in connection.execute(query, conditions.values).fetchall()]
 
@@ -261,87 +261,83 @@ def _lines(
 def _short(wanted: AssessmentFilter) -> _Conditions:
     found = _Conditions()
     if wanted.judge is not None:
-        found.add("a.judge = {}", wanted.judge)
+        found.add("judge = {}", wanted.judge)
     if wanted.outcome is not None:
         found.add(_OUTCOMES[wanted.outcome])
+    if wanted.decision is not None:
+        found.add("action = {}", wanted.decision)
     if wanted.strategy is not None:
-        found.add("a.strategy = {}", wanted.strategy)
+        found.add("strategy = {}", wanted.strategy)
     if wanted.panel is not None:
-        found.add("strpos(a.panel_digest, {}) = 1", wanted.panel)
+        found.add("strpos(panel_digest, {}) = 1", wanted.panel)
     if wanted.run is not None:
-        found.add("a.run_id = {}", wanted.run)
+        found.add("run_id = {}", wanted.run)
+        found.add(newest_among("run_id = {}"), wanted.run)
     if wanted.since is not None:
-        found.add("a.created_at >= {}", wanted.since)
+        found.add("created_at >= {}", wanted.since)
     if wanted.until is not None:
-        found.add("a.created_at < {}", wanted.until)
+        found.add("created_at < {}", wanted.until)
     if wanted.without:
-        found.add("a.judgment_id NOT IN (SELECT unnest({}::VARCHAR[]))", list(wanted.without))
+        found.add("judgment_id NOT IN (SELECT unnest({}::VARCHAR[]))", list(wanted.without))
     return found
 
 
 def _add_long(conditions: _Conditions, wanted: AssessmentFilter) -> None:
-    if wanted.decision is not None:
-        # In JSON the quotes of any text are escaped, so this is found nowhere but in a decision.
-        conditions.add("strpos(a.payload, {}) > 0", f'"action":{orjson.dumps(wanted.decision).decode()}')
     if wanted.agent is not None:
         conditions.add(
-            "a.assessment_id IN (SELECT s.assessment_id FROM agent_scores s WHERE s.agent = {} "
-            "AND s.assessment_id BETWEEN $1 AND $2)",
+            "EXISTS (SELECT 1 FROM agent_scores s WHERE s.assessment_id = v.assessment_id AND s.agent = {})",
             wanted.agent,
         )
     if wanted.text is not None:
         written = orjson.dumps(wanted.text).decode()[1:-1]  # as it stands in JSON
         conditions.add(
-            "(strpos(lower(a.judgment_id), lower({})) > 0 OR strpos(lower(a.item_id), lower({})) > 0 "
+            "(strpos(lower(v.judgment_id), lower({})) > 0 OR strpos(lower(v.item_id), lower({})) > 0 "
             "OR strpos(lower(i.payload), lower({})) > 0 OR strpos(lower(j.payload), lower({})) > 0)",
             *(wanted.text, wanted.text, written, written),
         )
 
 
 def _line(row: Sequence[Any]) -> AssessmentLine:
-    *columns, payload, category = row
-    number, created_at, run_id, judgment_id, item_id, judge, status, score, accepted, strategy, panel = columns
-    said = orjson.loads(payload)
-    decision = said.get("decision")
-    return AssessmentLine(
-        *(number, created_at, run_id, judgment_id, item_id, judge, category, Status(status), score, accepted),
-        *(strategy, panel, said.get("probability"), None if decision is None else decision["action"]),
-    )
+    values: list[Any] = [Status(value) if place == _STATUS else value for place, value in enumerate(row)]
+    return AssessmentLine(*values)
 
 
 def kept_assessment(connection: Connection, number: int) -> KeptAssessment | None:
-    """Everything about the assessment of this number; None where there is none."""
-    query = f"SELECT {_LINE}, a.judgment_digest FROM {_ABOUT} WHERE "  # noqa: S608 - our own text
-    rows = connection.execute(f"{query} a.assessment_id = $1", [number]).fetchall()
+    """Everything about the version of this number; None where there is none."""
+    rows = connection.execute(
+        f"SELECT {_LINE}, v.judgment_digest, v.assessment_id, v.payload, v.annotation FROM {_ABOUT} "  # noqa: S608
+        "WHERE v.number = $1",
+        [number],
+    ).fetchall()
     if not rows:
         return None
-    *row, judgment_digest = rows[0]
-    line, payload = _line(row), str(row[-2])
+    *row, judgment_digest, assessment_id, payload, annotation = rows[0]
+    line = _line(row)
 
-    def further(condition: str, *values: Any) -> tuple[AssessmentLine, ...]:
-        about = f"{query} a.judgment_digest = $1 AND {condition} ORDER BY a.assessment_id DESC LIMIT {_NAMED}"
-        found = connection.execute(about, [judgment_digest, line.panel_digest, *values]).fetchall()
-        return tuple(_line(one[:-1]) for one in found)
+    def further(condition: str) -> tuple[AssessmentLine, ...]:
+        about = f"SELECT {_LINE} FROM {_ABOUT} WHERE v.judgment_digest = $1 AND {condition} LIMIT {_NAMED}"  # noqa: S608
+        return tuple(map(_line, connection.execute(about, [judgment_digest, line.panel_digest]).fetchall()))
 
-    history = further("a.panel_digest = $2 AND a.assessment_id <> $3", number)
+    of_panel = further("v.panel_digest = $2 ORDER BY v.assessment_id DESC, v.number DESC")
+    newest = newest_among("judgment_digest = $1 AND panel_digest <> $2")
     return KeptAssessment(
         line,
-        Assessment.model_validate_json(payload),
-        payload,
+        annotated(payload, annotation),
+        orjson.dumps(annotated_data(payload, annotation)).decode(),
         queries.find_judgment(connection, judgment_digest),
-        _attempts(connection, number),
-        max(number, history[0].number) if history else number,
-        history,
-        further(f"a.panel_digest <> $2 AND {is_newest('a', few=True)}"),
+        _attempts(connection, assessment_id),
+        of_panel[0].number,
+        tuple(one for one in of_panel if one.number != number),
+        further(f"v.panel_digest <> $2 AND v.{newest} ORDER BY v.number DESC"),
     )
 
 
-def _attempts(connection: Connection, number: int) -> tuple[Attempt, ...]:
+def _attempts(connection: Connection, assessment_id: int) -> tuple[Attempt, ...]:
     rows = connection.execute(
         "SELECT call_id, key, run_id, model, reply_model, draw, attempt, status, started_at, latency_s, input_tokens, "
         "output_tokens, cost_usd, failure_kind, failure_message, http_status FROM calls WHERE key IN "
         "(SELECT request_key FROM agent_scores WHERE assessment_id = $1) ORDER BY call_id DESC LIMIT 500",
-        [number],
+        [assessment_id],
     ).fetchall()
     return tuple(Attempt(*row) for row in reversed(rows))
 

@@ -1,8 +1,8 @@
 """Figures over a whole store, added up by the database. SQL that both databases understand.
 
-Assessments are counted once for each judgment and panel, by their newest row (:mod:`metajudge.store.newest`): short
-columns, and policies' decisions, over the whole period. What else stands in texts alone (a probability, a verdict and
-its label) is read a page at a time, and kept as :class:`Fact`. Attempts and their cost are all counted.
+Assessments are counted once for each judgment and panel, by their current version (:mod:`metajudge.store.versions`),
+over the whole period. What stands in texts alone (a verdict and its label) is read a page at a time, and kept as
+:class:`Fact`. Attempts and their cost are all counted.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,10 +11,10 @@ from typing import Any, Final, Literal
 
 import orjson
 
-from metajudge.store.newest import is_newest
+from metajudge.store.annotations import annotated_data
 from metajudge.store.sql import Connection
+from metajudge.store.versions import CURRENT, newest_among, versions
 from metajudge.types import Grade
-from metajudge.types.decision import Action
 from metajudge.types.verdict import AnyVerdict, parse_verdict
 
 LabelSource = Literal["all", "people", "truth"]
@@ -89,9 +89,10 @@ class PairCount:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One assessment without its texts.
+    """One version without its texts.
 
     Attributes:
+        number: of the version, which never changes.
         action: what ``policy`` decided; None where none was named.
         winner: the id that the judgment puts first, :data:`TIE` where it is nobody; None for a grade or no verdict.
         right: whether that is the label's winner (see :attr:`metajudge.types.Judgment.correct`), None where it
@@ -99,6 +100,7 @@ class Fact:
     """
 
     number: int
+    assessment_id: int
     created_at: float
     judgment_digest: str
     item_digest: str | None
@@ -106,10 +108,10 @@ class Fact:
     judge: str
     final_score: float | None
     accepted: bool | None
-    threshold: float
     probability: float | None
     action: str | None
     policy: str | None
+    threshold: float
     winner: str | None
     right: bool | None
 
@@ -137,23 +139,15 @@ def outcomes_by_day(connection: Connection, since: float) -> list[DayCount]:
 def actions_by_day(connection: Connection, since: float, panel: str) -> list[DayCount]:
     """What policies decided on one panel's assessments, by day and action."""
     rows = connection.execute(
-        f"SELECT CAST(floor(created_at / {_DAY}) AS INTEGER) AS day, {_ACTION} AS kind, count(*) "  # noqa: S608
-        f'FROM {_LINES} AND panel_digest = $2 AND strpos(payload, \'"action":"\') > 0 '
-        "GROUP BY 1, 2 ORDER BY 1, 2",
+        f"SELECT CAST(floor(created_at / {_DAY}) AS INTEGER) AS day, action AS kind, count(*) "  # noqa: S608
+        f"FROM {_LINES} AND panel_digest = $2 AND action IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2",
         [since, panel],
     ).fetchall()
     return [DayCount(*row) for row in rows]
 
 
-_LINES: Final = f"assessments WHERE created_at >= $1 AND {is_newest('assessments')}"
-"""The rows since a time that count."""
-
-# In JSON the quotes of any text are escaped, so this is found nowhere but in a decision.
-_ACTION: Final = (
-    "CASE "
-    + " ".join(f"WHEN strpos(payload, '\"action\":\"{one.value}\"') > 0 THEN '{one.value}'" for one in Action)
-    + " ELSE 'unknown' END"
-)
+_LINES: Final = f"{CURRENT} lines WHERE created_at >= $1"
+"""The current versions since a time."""
 
 _OUTCOME: Final = (
     "CASE WHEN status = 'assessed' THEN CASE WHEN accepted THEN 'kept' ELSE 'not_kept' END ELSE status END"
@@ -211,7 +205,7 @@ class RunTotals:
 
     Attributes:
         outcomes: ``kept``, ``not_kept``, ``unscored`` or ``failed`` -> judgments, each once for a panel, by the newest
-            row that the run kept about it.
+            version that the run kept.
         attempts: HTTP requests; ``failures``, the failed ones by kind; ``unpriced`` have no cost.
     """
 
@@ -233,8 +227,8 @@ def run_totals(connection: Connection, run_ids: Sequence[str]) -> dict[str, RunT
     sent: dict[str, tuple[int, float, int]] = {}
     kinds: dict[str, dict[str, int]] = {one: {} for one in run_ids}
     for run_id, kind, n in connection.execute(
-        f"SELECT run_id, {_OUTCOME}, count(*) FROM assessments WHERE run_id IN (SELECT unnest($1::VARCHAR[])) "  # noqa: S608
-        f"AND {is_newest('assessments', within_run=True)} GROUP BY 1, 2 ORDER BY 1, 2",
+        f"SELECT run_id, {_OUTCOME}, count(*) FROM {versions()} kept "  # noqa: S608
+        f"WHERE {newest_among('run_id IN (SELECT unnest($1::VARCHAR[]))', each_run=True)} GROUP BY 1, 2 ORDER BY 1, 2",
         [list(run_ids)],
     ).fetchall():
         outcomes[run_id][kind] = n
@@ -256,10 +250,10 @@ def run_totals(connection: Connection, run_ids: Sequence[str]) -> dict[str, RunT
 
 
 def newest_numbers(connection: Connection, since: float, panel: str | None, most: int) -> tuple[list[int], int]:
-    """The newest assessments (by one panel) since then, newest first; and how many there are altogether."""
+    """Numbers of the newest versions (by one panel) since then, newest first; and how many there are altogether."""
     rows = connection.execute(
-        f"SELECT assessment_id, count(*) OVER () FROM {_LINES} AND ($2::VARCHAR IS NULL OR panel_digest = $2) "  # noqa: S608
-        f"ORDER BY assessment_id DESC LIMIT {int(most)}",
+        f"SELECT number, count(*) OVER () FROM {_LINES} AND ($2::VARCHAR IS NULL OR panel_digest = $2) "  # noqa: S608
+        f"ORDER BY number DESC LIMIT {int(most)}",
         [since, panel],
     ).fetchall()
     return [number for number, _ in rows], int(rows[0][1]) if rows else 0
@@ -271,27 +265,25 @@ def facts(connection: Connection, numbers: Sequence[int]) -> list[Fact]:
         return []
     # A condition on texts, or one query for all of them, would hold more of them in memory than a store may.
     rows = connection.execute(
-        """
-        SELECT a.assessment_id, a.created_at, a.judgment_digest, j.item_digest, a.panel_digest, a.judge, a.final_score,
-            a.accepted, a.payload, j.payload, i.payload
-        FROM assessments a LEFT JOIN judgments j ON j.judgment_digest = a.judgment_digest
+        f"""
+        SELECT v.number, v.assessment_id, v.created_at, v.judgment_digest, j.item_digest, v.panel_digest, v.judge,
+            v.final_score, v.accepted, v.probability, v.action, v.policy, v.payload, v.annotation, j.payload, i.payload
+        FROM {versions()} v LEFT JOIN judgments j ON j.judgment_digest = v.judgment_digest
             LEFT JOIN items i ON i.item_digest = j.item_digest
-        WHERE a.assessment_id BETWEEN $2 AND $3 AND a.assessment_id IN (SELECT unnest($1::BIGINT[]))
-        ORDER BY a.assessment_id
-        """,
+        WHERE v.number BETWEEN $2 AND $3 AND v.number IN (SELECT unnest($1::BIGINT[]))
+        ORDER BY v.number
+        """,  # noqa: S608 - our own text
         [list(numbers), min(numbers), max(numbers)],
     ).fetchall()
     return [_fact(row) for row in rows]
 
 
 def _fact(row: Sequence[Any]) -> Fact:
-    *columns, payload, judgment, item = row
-    said = orjson.loads(payload)
-    decision = said.get("decision")
+    *columns, payload, annotation, judgment, item = row
     verdict = _field(judgment, "verdict")
-    decided = (None, None) if decision is None else (decision["action"], decision["policy"])
     right = _right(verdict, _field(item, "label"))
-    return Fact(*columns, *(said["threshold"], said.get("probability"), *decided, _winner(verdict), right))
+    found = [*columns, annotated_data(payload, annotation)["threshold"], _winner(verdict), right]
+    return Fact(*found)
 
 
 def _field(payload: str | None, name: str) -> AnyVerdict | None:
@@ -316,7 +308,7 @@ def agent_pairs(connection: Connection, thresholds: Mapping[int, float]) -> list
     """How often two agents are on the same side of the threshold, over assessments that both scored.
 
     Args:
-        thresholds: by the number of the assessment.
+        thresholds: by the id of the assessment.
     """
     if not thresholds:
         return []

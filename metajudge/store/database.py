@@ -13,6 +13,7 @@ from typing import Final
 import duckdb
 
 from metajudge.errors import StoreError, StoreLockedError
+from metajudge.files.replacing import sync
 from metajudge.store.migrating import migrate
 from metajudge.store.owner import owner_url
 from metajudge.store.sql import Connection, only_row
@@ -168,7 +169,7 @@ class Database:
                     raise StoreError(f"cannot replace {self.path}: its log {log} is there after a checkpoint")
                 shutil.copymode(self.path, copy)
                 os.replace(copy, self.path)
-                _sync_folder(self.path.parent)
+                sync(self.path.parent)
             finally:
                 self.writer = self._connect()
 
@@ -211,15 +212,6 @@ class DuckDBDialect:
     def numbers(self, connection: Connection, table: str, column: str, count: int) -> list[int]:
         (last,) = only_row(connection, f"SELECT coalesce(max({column}), 0) FROM {table}")  # noqa: S608 - our own names
         return list(range(int(last) + 1, int(last) + 1 + count))
-
-
-def _sync_folder(folder: Path) -> None:
-    """Makes a rename in a folder durable."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _claim(path: Path) -> None:

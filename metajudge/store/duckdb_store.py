@@ -23,7 +23,7 @@ from metajudge.store.lookups import KnownKeys, RecentAssessments, RecentReplies,
 from metajudge.store.protocol import RunRecord
 from metajudge.store.redaction import hide_headers
 from metajudge.store.reviews import StoredReviews
-from metajudge.store.rows import AssessmentWrite, decode, encode, item_row, judgment_row, reply_of_call
+from metajudge.store.rows import assessment_write, decode, encode, reply_of_call
 from metajudge.store.sql import Connection
 from metajudge.store.write_ahead import WriteAhead
 from metajudge.types import Assessment, CallRecord, Judgment, Reply
@@ -126,11 +126,13 @@ class DuckDBStore:
         if reply is not None:
             self._replies.put(call.key, reply)
 
-    async def save_assessment(self, key: str, judgment: Judgment, assessment: Assessment, run_id: str) -> None:
+    async def save_assessment(
+        self, key: str, judgment: Judgment, assessment: Assessment, run_id: str, found: Assessment | None = None
+    ) -> None:
         """Keeps a judgment (once per content) and its assessment, from when it returns on; see the protocol."""
         hashed = key_hash(key)
         again = self._assessment_keys.may_contain(hashed)
-        write = self._assessment_write(key, judgment, assessment, run_id, again)
+        write = assessment_write(key, judgment, assessment, found, run_id, stored=self._saved, again=again)
         self._assessment_keys.acknowledge(hashed)
         self._assessments.written(key)
         try:
@@ -144,21 +146,8 @@ class DuckDBStore:
             self._saved.clear()
         self._saved.update((judgment.item.digest, judgment.digest))  # only now: a cancelled save kept nothing
 
-    def _assessment_write(
-        self, key: str, judgment: Judgment, assessment: Assessment, run_id: str, again: bool
-    ) -> AssessmentWrite:
-        try:
-            payload = assessment.model_dump_json()
-            item = None if judgment.item.digest in self._saved else item_row(judgment)
-            said = None if judgment.digest in self._saved else judgment_row(judgment)
-        except (ValueError, TypeError) as error:
-            raise StoreError(
-                f"judgment {judgment.id!r} cannot be stored: {error}. Texts must be valid Unicode"
-            ) from error
-        return AssessmentWrite(key, run_id, assessment, payload, item, said, again)
-
     async def find_assessments(self, keys: Sequence[str]) -> dict[str, Assessment]:
-        """The newest assessment per key, for the keys that have one."""
+        """What panels found, by key; see the protocol."""
         single = keys[0] if len(keys) == 1 else None  # one judgment at a time is how the service asks
         if single is not None and (kept := self._assessments.get(single)) is not None:
             return {single: kept}

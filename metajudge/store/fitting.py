@@ -4,21 +4,29 @@ understand.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import orjson
 
-from metajudge.store.newest import is_newest
+from metajudge.store.annotations import annotated
 from metajudge.store.sql import Connection
+from metajudge.store.versions import CURRENT, versions
 from metajudge.types import Assessment, Status
 
 WINDOW: Final = 5_000
-"""Assessments whose texts are looked into by one query: a condition on texts holds them in memory."""
+"""Versions whose texts are looked into by one query: a condition on texts holds them in memory."""
 
 NUMBERS: Final = 50_000
-"""Numbers of assessments found by one query where their texts have to be looked into."""
+"""Numbers of versions found by one query where their texts have to be looked into."""
 
-_COLUMNS: Final = ("judge", "item_id", "judgment_id", "status", "accepted")
+_COLUMNS: Final = {
+    "judge": "judge",
+    "item_id": "item_id",
+    "judgment_id": "judgment_id",
+    "status": "status",
+    "accepted": "accepted",
+    "decision": "action",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +45,6 @@ class NewestFilter:
     accepted: bool | None = None
     category: str | None = None
     decision: str | None = None
-
-    @property
-    def patterns(self) -> tuple[str, ...]:
-        """What stands in an assessment's JSON where these fields fit.
-
-        Quotes within any text are escaped there, so a text cannot hold them.
-        """
-        wanted = (("category", self.category), ("action", self.decision))
-        return tuple(f'"{name}":{orjson.dumps(value).decode()}' for name, value in wanted if value is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,30 +66,28 @@ def newest_fitting(connection: Connection, wanted: NewestFilter, after: int, lim
     Args:
         after: the cursor of the page before; 0 for the first page.
     """
-    rows: list[tuple[int, str]] = []
+    # Quotes within any text are escaped in JSON, so a text cannot hold this.
+    pattern = None if wanted.category is None else f'"category":{orjson.dumps(wanted.category).decode()}'
+    rows: list[tuple[int, str, str | None]] = []
     for numbers in _candidates(connection, wanted, after, limit + 1):
-        rows += _rows(connection, numbers, wanted.patterns, limit + 1 - len(rows))
+        rows += _rows(connection, numbers, pattern, limit + 1 - len(rows))
         if len(rows) > limit:
             break
-    found = tuple((number, Assessment.model_validate_json(payload)) for number, payload in rows[:limit])
+    found = tuple((number, annotated(payload, annotation)) for number, payload, annotation in rows[:limit])
     return NewestPage(found, found[-1][0] if len(rows) > limit else None)
 
 
 def _candidates(connection: Connection, wanted: NewestFilter, after: int, count: int) -> Iterator[list[int]]:
     """Numbers of those whose short columns fit, ascending, in lists of at most :data:`WINDOW`."""
-    most = NUMBERS if wanted.patterns else count
-    conditions, values = ["a.assessment_id > $1", is_newest("a")], []
-    for name in _COLUMNS:
-        value = getattr(wanted, name)
-        if value is not None:
-            values.append(value.value if isinstance(value, Status) else value)
-            conditions.append(f"a.{name} = ${len(values) + 1}")
+    most = count if wanted.category is None else NUMBERS
+    given = {column: getattr(wanted, name) for name, column in _COLUMNS.items() if getattr(wanted, name) is not None}
+    conditions = ["number > $1", *(f"{column} = ${place}" for place, column in enumerate(given, 2))]
     query = (
-        f"SELECT a.assessment_id FROM assessments a WHERE {' AND '.join(conditions)} "  # noqa: S608 - our own text
-        f"ORDER BY a.assessment_id LIMIT {int(most)}"
+        f"SELECT number FROM {CURRENT} lines WHERE {' AND '.join(conditions)} "  # noqa: S608 - our own text
+        f"ORDER BY number LIMIT {int(most)}"
     )
     while True:
-        numbers = [number for (number,) in connection.execute(query, [after, *values]).fetchall()]
+        numbers = [number for (number,) in connection.execute(query, [after, *given.values()]).fetchall()]
         for place in range(0, len(numbers), WINDOW):
             yield numbers[place : place + WINDOW]
         if len(numbers) < most:
@@ -98,12 +95,13 @@ def _candidates(connection: Connection, wanted: NewestFilter, after: int, count:
         after = numbers[-1]
 
 
-def _rows(connection: Connection, numbers: Sequence[int], patterns: Sequence[str], count: int) -> list[tuple[int, str]]:
-    """The first of these assessments whose texts hold all patterns, with their texts."""
-    values: list[Any] = [list(numbers), numbers[0], numbers[-1], *patterns]
-    holds = "".join(f" AND strpos(payload, ${place}) > 0" for place in range(4, 4 + len(patterns)))
+def _rows(
+    connection: Connection, numbers: Sequence[int], pattern: str | None, count: int
+) -> list[tuple[int, str, str | None]]:
+    """The first of these versions whose texts hold the pattern, with their texts."""
     return connection.execute(
-        "SELECT assessment_id, payload FROM assessments WHERE assessment_id BETWEEN $2 AND $3 "  # noqa: S608
-        f"AND assessment_id IN (SELECT unnest($1::BIGINT[])){holds} ORDER BY assessment_id LIMIT {int(count)}",
-        values,
+        f"SELECT number, payload, annotation FROM {versions()} found WHERE number BETWEEN $2 AND $3 "  # noqa: S608
+        "AND number IN (SELECT unnest($1::BIGINT[])) AND ($4::VARCHAR IS NULL OR strpos(payload, $4) > 0) "
+        f"ORDER BY number LIMIT {int(count)}",
+        [list(numbers), numbers[0], numbers[-1], pattern],
     ).fetchall()

@@ -6,6 +6,7 @@ from typing import Any, Final
 from metajudge.store.queries import case_requests
 from metajudge.store.redaction import (
     FORGOTTEN,
+    redact_annotation,
     redact_assessment,
     redact_decision,
     redact_item,
@@ -19,6 +20,7 @@ _DIGESTS: Final = """
 """
 _JUDGED: Final = f"SELECT judgment_digest FROM judgments WHERE item_digest IN ({_DIGESTS}) OR item_id = $1"  # noqa: S608
 _ASSESSED: Final = f"item_id = $1 OR judgment_digest IN ({_JUDGED})"
+_ANNOTATED: Final = f"assessment_id IN (SELECT assessment_id FROM assessments WHERE {_ASSESSED})"  # noqa: S608
 _REVIEWED: Final = "review_id IN (SELECT review_id FROM reviews WHERE item_id = $1)"
 _LINKED: Final = f"""
     SELECT request_key FROM agent_scores JOIN assessments USING (assessment_id)
@@ -49,6 +51,7 @@ def redact(connection: Connection, item_id: str) -> int:
     """
     count = 0
     for table, key, condition, redacted in (
+        ("annotations", "annotation_id", _ANNOTATED, redact_annotation),
         ("assessments", "assessment_id", _ASSESSED, redact_assessment),
         ("items", "item_digest", f"item_digest IN ({_DIGESTS})", redact_item),
         ("judgments", "judgment_digest", f"judgment_digest IN ({_JUDGED})", redact_judgment),

@@ -1,20 +1,29 @@
 """Writes groups of records, each group in one transaction."""
 
 import hashlib
+import itertools
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import duckdb
 
 from metajudge.store.compact_map import CompactMap
 from metajudge.store.keyed_reads import pairs
 from metajudge.store.lookups import key_hash
-from metajudge.store.repeats import Subject, sifted, subject_of
-from metajudge.store.rows import AssessmentWrite, Row, agent_rows, assessment_row, call_row, has_reply
+from metajudge.store.repeats import Newest, Subject, new_rows, subject_of
+from metajudge.store.rows import (
+    AssessmentWrite,
+    Row,
+    agent_rows,
+    annotation_row,
+    assessment_row,
+    call_row,
+    has_reply,
+)
 from metajudge.store.sql import only_row
-from metajudge.types import Assessment, CallRecord
+from metajudge.types import CallRecord
 
 Record = CallRecord | AssessmentWrite
 
@@ -81,7 +90,7 @@ def _halves(digest: str) -> tuple[int, int]:
 
 
 class NewestRows:
-    """The newest row of each judgment and panel; belongs to the writer thread.
+    """The newest assessment of each judgment and panel; belongs to the writer thread.
 
     Their numbers are read when first asked for, which takes a store whose judgments are vetted again; then they take
     16 bytes each.
@@ -92,19 +101,21 @@ class NewestRows:
         self._numbers: CompactMap | None = None
         self._complete = True
 
-    def find(self, subjects: Iterable[Subject]) -> dict[Subject, Assessment]:
-        """The newest assessments about these."""
+    def find(self, subjects: Iterable[Subject]) -> dict[Subject, Newest]:
+        """The newest assessments about these, each with its newest annotation."""
         wanted = set(subjects)
         if not wanted:
             return {}
         numbers = self._numbers_of(wanted)
         rows = self._connection.execute(
-            "SELECT payload FROM assessments WHERE assessment_id BETWEEN $2 AND $3 "
-            "AND assessment_id IN (SELECT unnest($1::BIGINT[]))",
+            "SELECT a.assessment_id, a.payload, n.payload FROM assessments a "
+            "LEFT JOIN annotations n ON n.assessment_id = a.assessment_id "
+            "WHERE a.assessment_id BETWEEN $2 AND $3 AND a.assessment_id IN (SELECT unnest($1::BIGINT[])) "
+            "ORDER BY a.assessment_id, n.annotation_id",
             [numbers, min(numbers, default=0), max(numbers, default=0)],
         ).fetchall()
-        found = [Assessment.model_validate_json(payload) for (payload,) in rows]
-        return {subject: one for one in found if (subject := subject_of(one)) in wanted}
+        newest = {number: Newest.read(number, *texts) for number, *texts in {row[0]: row for row in rows}.values()}
+        return {subject: one for one in newest.values() if (subject := subject_of(one.found)) in wanted}
 
     def note(self, rows: Iterable[tuple[Subject, int]]) -> None:
         """Notes rows that were appended."""
@@ -141,7 +152,7 @@ class Numbered:
     """Which rows a group became: (hash of the key, number) of each reply and of each assessment.
 
     Attributes:
-        repeats: hashes of the keys of assessments that told nothing new, and so became no row.
+        repeats: hashes of the keys of writes that added no assessment.
     """
 
     replies: list[tuple[int, int]]
@@ -156,12 +167,16 @@ class Journal:
         self._connection = connection
         self._calls = connection.appender("calls")
         self._assessments = connection.appender("assessments")
+        self._annotations = connection.appender("annotations")
         self._agent_scores = connection.appender("agent_scores")
         self._items = Once(connection, "items", "item_digest")
         self._judgments = Once(connection, "judgments", "judgment_digest")
         self._newest = NewestRows(connection)
         self._next_call = _next_number(connection, "call_id", "calls")
-        self._next_assessment = _next_number(connection, "assessment_id", "assessments")
+        self._next_version = max(
+            _next_number(connection, "assessment_id", "assessments"),
+            _next_number(connection, "annotation_id", "annotations"),
+        )
 
     def committed_segment(self) -> int:
         """Number of the last segment of the write-ahead log whose records are in the database."""
@@ -192,29 +207,23 @@ class Journal:
     def _append_calls(self, calls: list[CallRecord], numbered: Numbered) -> None:
         first = self._next_call
         rows = [call_row(number, call) for number, call in enumerate(calls, first)]
-        self._calls.append_rows(rows)
-        self._calls.flush()
+        _append(self._calls, rows)
         self._next_call = first + len(calls)
         numbered.replies.extend((row[1], row[0]) for row, call in zip(rows, calls, strict=True) if has_reply(call))
 
     def _append_assessments(self, writes: list[AssessmentWrite], numbered: Numbered) -> None:
         known = self._keys_there([write.key for write in writes if write.again])
         newest = self._newest.find(subject_of(write.assessment) for write in writes if write.key in known)
-        found = sifted(writes, known, newest)
-        numbered.repeats.extend(key_hash(write.key) for write in found.repeats)
-        if not found.news:
-            return
-        first, now = self._next_assessment, time.time()
-        rows = [assessment_row(n, write, now) for n, write in enumerate(found.news, first)]
-        self._assessments.append_rows(rows)
-        self._assessments.flush()
+        numbers, now = itertools.count(self._next_version), time.time()
+        new = new_rows(writes, known, newest, numbers)
+        numbered.repeats.extend(key_hash(write.key) for write in new.repeats)
+        rows = [assessment_row(n, write, now) for n, write in new.assessments]
+        _append(self._assessments, rows)
         numbered.assessments.extend((row[1], row[0]) for row in rows)
-        self._newest.note((subject_of(write.assessment), n) for n, write in enumerate(found.news, first))
-        agents = [row for n, write in enumerate(found.news, first) for row in agent_rows(n, write.assessment)]
-        if agents:
-            self._agent_scores.append_rows(agents)
-            self._agent_scores.flush()
-        self._next_assessment = first + len(found.news)
+        self._newest.note((subject_of(write.assessment), n) for n, write in new.assessments)
+        _append(self._agent_scores, [row for n, write in new.assessments for row in agent_rows(n, write.assessment)])
+        _append(self._annotations, [annotation_row(n, of, write, now) for n, of, write in new.annotations])
+        self._next_version = next(numbers)
 
     def _keys_there(self, keys: Sequence[str]) -> set[str]:
         if not keys:
@@ -229,6 +238,12 @@ class Journal:
 def _next_number(connection: duckdb.DuckDBPyConnection, column: str, table: str) -> int:
     (number,) = only_row(connection, f"SELECT coalesce(max({column}), 0) + 1 FROM {table}")  # noqa: S608 - our own names
     return int(number)
+
+
+def _append(appender: Any, rows: list[Row]) -> None:
+    if rows:
+        appender.append_rows(rows)
+        appender.flush()
 
 
 def _roll_back(connection: duckdb.DuckDBPyConnection) -> None:

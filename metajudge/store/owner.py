@@ -8,13 +8,13 @@ import json
 import os
 from pathlib import Path
 
+from metajudge.files.replacing import replacing
+
 
 def announce(store: Path, url: str) -> None:
     """Notes that this process owns a store and answers at a URL; call it once the store is open."""
-    note = _note(store)
-    draft = note.with_name(f"{note.name}.{os.getpid()}.partial")
-    draft.write_text(json.dumps({"pid": os.getpid(), "url": url}), "utf-8")
-    os.replace(draft, note)
+    with replacing(_note(store)) as part:
+        part.write_text(json.dumps({"pid": os.getpid(), "url": url}), "utf-8")
 
 
 def withdraw(store: Path) -> None:

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from metajudge.errors import StoreError
 from metajudge.store.postgres_connections import PgConnection
-from metajudge.store.repeats import Subject, sifted, subject_of
-from metajudge.store.rows import AssessmentWrite, Row, agent_rows, assessment_row, call_row
-from metajudge.types import Assessment, CallRecord
+from metajudge.store.repeats import Newest, NewRows, Subject, new_rows, subject_of
+from metajudge.store.rows import AssessmentWrite, Row, agent_rows, annotation_row, assessment_row, call_row
+from metajudge.types import CallRecord
 
 Record = CallRecord | AssessmentWrite
 
@@ -37,6 +37,10 @@ _AGENT_SCORES: Final = """
     COPY agent_scores (assessment_id, position, stage, agent, model, role, weight, score, criteria, failure_kind,
         skipped, calls, cached_calls, cost_usd, input_tokens, output_tokens, latency_s, request_key) FROM STDIN
 """
+_ANNOTATIONS: Final = """
+    COPY annotations (annotation_id, assessment_id, run_id, created_at, status, accepted, calibration, probability,
+        policy, policy_digest, action, payload, redacted) FROM STDIN
+"""
 _HASH: Final = 1
 """Where ``call_row`` and ``assessment_row`` have the hash of the key, which PostgreSQL has no column for."""
 
@@ -58,7 +62,7 @@ class PostgresJournal:
                 # Sorted, so that two replicas that save the same records wait for one another, but not in a circle.
                 _save(connection, _SAVE_ITEMS, [w.item for w in writes if w.item is not None])
                 _save(connection, _SAVE_JUDGMENTS, [w.judgment for w in writes if w.judgment is not None])
-                _copy_assessments(connection, _with_news(connection, writes))
+                _copy_assessments(connection, _new_rows(connection, writes))
             connection.execute("UPDATE writers SET committed = $1 WHERE writer_id = $2", [number, self.writer_id])
 
     def committed(self, connection: PgConnection) -> int:
@@ -79,8 +83,8 @@ def _save(connection: PgConnection, query: str, rows: Iterable[Row]) -> None:
     connection.execute(query, [list(column) for column in columns])
 
 
-def _with_news(connection: PgConnection, writes: Sequence[AssessmentWrite]) -> list[AssessmentWrite]:
-    """Those that say something new.
+def _new_rows(connection: PgConnection, writes: Sequence[AssessmentWrite]) -> NewRows:
+    """What these writes add.
 
     Saving a judgment has locked its row, changed or not, until this transaction ends: no other replica can append
     anything about it between this look and the rows that follow.
@@ -90,32 +94,35 @@ def _with_news(connection: PgConnection, writes: Sequence[AssessmentWrite]) -> l
     ).fetchall()
     known = {key for (key,) in rows}
     newest = _newest(connection, {subject_of(write.assessment) for write in writes if write.key in known})
-    return sifted(writes, known, newest).news
+    most = sum(1 if write.annotation is None else 2 for write in writes)
+    return new_rows(writes, known, newest, iter(next_numbers(connection, "assessments", "assessment_id", most)))
 
 
-def _newest(connection: PgConnection, subjects: Iterable[Subject]) -> Mapping[Subject, Assessment]:
+def _newest(connection: PgConnection, subjects: Iterable[Subject]) -> Mapping[Subject, Newest]:
     wanted = sorted(subjects)
     if not wanted:
         return {}
     rows = connection.execute(
-        "SELECT DISTINCT ON (judgment_digest, panel_digest) judgment_digest, panel_digest, payload FROM assessments "
-        "JOIN unnest($1::VARCHAR[], $2::VARCHAR[]) wanted (judgment_digest, panel_digest) "
-        "USING (judgment_digest, panel_digest) ORDER BY judgment_digest, panel_digest, assessment_id DESC",
+        "SELECT DISTINCT ON (a.judgment_digest, a.panel_digest) a.assessment_id, a.payload, n.payload "
+        "FROM assessments a JOIN unnest($1::VARCHAR[], $2::VARCHAR[]) wanted (judgment_digest, panel_digest) "
+        "USING (judgment_digest, panel_digest) LEFT JOIN annotations n ON n.assessment_id = a.assessment_id "
+        "ORDER BY a.judgment_digest, a.panel_digest, a.assessment_id DESC, n.annotation_id DESC",
         [[one.judgment_digest for one in wanted], [one.panel_digest for one in wanted]],
     ).fetchall()
-    return {Subject(*about): Assessment.model_validate_json(payload) for *about, payload in rows}
+    return {subject_of(one.found): one for one in (Newest.read(*row) for row in rows)}
 
 
-def _copy_assessments(connection: PgConnection, writes: Sequence[AssessmentWrite]) -> None:
-    numbers = next_numbers(connection, "assessments", "assessment_id", len(writes))
+def _copy_assessments(connection: PgConnection, new: NewRows) -> None:
     now = time.time()
-    numbered = list(zip(numbers, writes, strict=True))
-    _copy(connection, _ASSESSMENTS, (_unhashed(assessment_row(number, write, now)) for number, write in numbered))
+    _copy(
+        connection, _ASSESSMENTS, (_unhashed(assessment_row(number, write, now)) for number, write in new.assessments)
+    )
     _copy(
         connection,
         _AGENT_SCORES,
-        (row for number, write in numbered for row in agent_rows(number, write.assessment)),
+        (row for number, write in new.assessments for row in agent_rows(number, write.assessment)),
     )
+    _copy(connection, _ANNOTATIONS, (annotation_row(number, of, write, now) for number, of, write in new.annotations))
 
 
 def next_numbers(connection: Any, table: str, column: str, count: int) -> list[int]:

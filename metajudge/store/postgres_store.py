@@ -23,7 +23,7 @@ from metajudge.store.postgres_writer import PostgresWriter
 from metajudge.store.protocol import RunRecord
 from metajudge.store.redaction import hide_headers
 from metajudge.store.reviews import StoredReviews
-from metajudge.store.rows import AssessmentWrite, item_row, judgment_row, reply_of_call
+from metajudge.store.rows import assessment_write, reply_of_call
 from metajudge.store.sql import Connection
 from metajudge.types import Assessment, CallRecord, Judgment, Reply
 from metajudge.types.location import PostgresUrl
@@ -31,7 +31,7 @@ from metajudge.types.location import PostgresUrl
 T = TypeVar("T")
 
 _REDACTED: Final = (
-    *("assessments", "items", "judgments", "reviews", "review_decisions", "calls"),
+    *("assessments", "annotations", "items", "judgments", "reviews", "review_decisions", "calls"),
     *("service_answers", "service_results"),
 )
 
@@ -101,20 +101,15 @@ class PostgresStore:
             if isinstance(record, CallRecord) and self._pending.get(record.key) is record:
                 del self._pending[record.key]
 
-    async def save_assessment(self, key: str, judgment: Judgment, assessment: Assessment, run_id: str) -> None:
-        """Keeps a judgment (once per content) and its assessment; committed when it returns."""
-        try:
-            write = AssessmentWrite(
-                key, run_id, assessment, assessment.model_dump_json(), item_row(judgment), judgment_row(judgment)
-            )
-        except (ValueError, TypeError) as error:
-            raise StoreError(
-                f"judgment {judgment.id!r} cannot be stored: {error}. Texts must be valid Unicode"
-            ) from error
+    async def save_assessment(
+        self, key: str, judgment: Judgment, assessment: Assessment, run_id: str, found: Assessment | None = None
+    ) -> None:
+        """Keeps a judgment (once per content) and its assessment; committed when it returns; see the protocol."""
+        write = assessment_write(key, judgment, assessment, found, run_id)
         await self._writer.write(write)
 
     async def find_assessments(self, keys: Sequence[str]) -> dict[str, Assessment]:
-        """The newest assessment per key, for the keys that have one."""
+        """What panels found, by key; see the protocol."""
         if not keys:
             return {}
         return await self.read(lambda connection: postgres_reads.find_assessments(connection, keys))

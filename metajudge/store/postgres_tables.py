@@ -9,7 +9,7 @@ import psycopg
 from metajudge.store.postgres_connections import Connections, PgConnection
 from metajudge.store.postgres_migrating import migrate
 from metajudge.store.sql import only_row
-from metajudge.store.tables import OWN_COLUMNS, Insertion, Row, Table
+from metajudge.store.tables import NUMBERED_LIKE, OWN_COLUMNS, Insertion, Row, Table
 from metajudge.types.location import PostgresUrl
 
 
@@ -78,7 +78,8 @@ class PostgresTables:
                     self._go_on_after(one.table, one.number)
 
     def _go_on_after(self, table: str, column: str) -> None:
-        (sequence,) = only_row(self._connection, "SELECT pg_get_serial_sequence($1, $2)", [table, column])
+        owner = NUMBERED_LIKE.get(table, (table, column))
+        (sequence,) = only_row(self._connection, "SELECT pg_get_serial_sequence($1, $2)", owner)
         self._connection.execute(
             f"SELECT setval('{sequence}', greatest((SELECT max({column}) FROM {table}), "  # noqa: S608 - our own names
             f"(SELECT last_value FROM {sequence})))"

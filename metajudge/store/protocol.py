@@ -72,15 +72,22 @@ class Store(Protocol):
 
     def record_call(self, call: CallRecord) -> None: ...
 
-    async def save_assessment(self, key: str, judgment: Judgment, assessment: Assessment, run_id: str) -> None:
-        """Keeps a judgment (once per content) and its assessment; several assessments of one key are a history.
+    async def save_assessment(
+        self, key: str, judgment: Judgment, assessment: Assessment, run_id: str, found: Assessment | None = None
+    ) -> None:
+        """Keeps a judgment (once per content), what its panel found and what was said of that.
 
-        An assessment that says what the newest one of the judgment and panel says already leaves no further row, also
-        where several processes save it at the same time; see :mod:`metajudge.store.repeats`.
+        Several assessments of one key are a history, and so are the annotations of an assessment. What the newest ones
+        of the judgment and panel say already adds no row, also where several processes save it at the same time; see
+        :mod:`metajudge.store.repeats`.
+
+        Args:
+            assessment: with its probability and decision, if any.
+            found: the same as the panel found it; None for ``assessment`` without probability, guarantee and decision.
         """
 
     async def find_assessments(self, keys: Sequence[str]) -> dict[str, Assessment]:
-        """The newest assessment per key, for the keys that have one."""
+        """What panels found: the newest assessment per key, without annotations, for the keys that have one."""
 
     async def judgments(self) -> list[Judgment]:
         """Every judgment whose texts are kept."""
@@ -89,7 +96,9 @@ class Store(Protocol):
         """A judgment by the digest of its content, None where it is unknown or was forgotten."""
 
     async def newest_assessments(self, after: int = 0, limit: int = 1000) -> list[tuple[int, Assessment]]:
-        """A page of the newest assessment of each judgment by each panel, oldest first, with their numbers.
+        """A page of the current assessment of each judgment by each panel, with its newest annotation, oldest first.
+
+        Each comes with the number of its version (see :mod:`metajudge.store.versions`).
 
         Args:
             after: the last number of the page before; 0 for the first page.

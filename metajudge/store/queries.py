@@ -5,11 +5,12 @@ from typing import Any, Final
 
 import orjson
 
-from metajudge.store.newest import is_newest
+from metajudge.store.annotations import annotated, annotated_data
 from metajudge.store.protocol import RunRecord
 from metajudge.store.redaction import hide_headers
 from metajudge.store.sql import Connection as Cursor
 from metajudge.store.sql import only_row
+from metajudge.store.versions import CURRENT, newest_among, versions
 from metajudge.types import Assessment, Judgment
 
 MAX_SHOWN: Final = 1_000
@@ -24,23 +25,22 @@ _RUNS: Final = """
 
 
 def newest_assessments(cursor: Cursor, after: int, limit: int) -> list[tuple[int, Assessment]]:
-    """A page of the newest assessment of each judgment by each panel, by its number, ascending."""
+    """A page of the current assessment of each judgment by each panel, by its number, ascending."""
     rows = cursor.execute(
-        "SELECT a.assessment_id, a.payload FROM assessments a WHERE a.assessment_id > $1 "  # noqa: S608 - our own text
-        f"AND {is_newest('a')} ORDER BY a.assessment_id LIMIT $2",
+        f"SELECT number, payload, annotation FROM {CURRENT} lines WHERE number > $1 ORDER BY number LIMIT $2",  # noqa: S608
         [after, limit],
     ).fetchall()
-    return [(number, Assessment.model_validate_json(payload)) for number, payload in rows]
+    return [(number, annotated(*texts)) for number, *texts in rows]
 
 
 def run_assessments(cursor: Cursor, run_id: str, after: int, limit: int) -> list[tuple[int, Assessment]]:
-    """A page of the newest assessment of each judgment that a run itself kept, by its number, ascending."""
+    """A page of the newest version of each judgment and panel that a run itself kept, by its number, ascending."""
     rows = cursor.execute(
-        "SELECT a.assessment_id, a.payload FROM assessments a WHERE a.run_id = $1 AND a.assessment_id > $2 "  # noqa: S608
-        f"AND {is_newest('a', among='run_id = $1')} ORDER BY a.assessment_id LIMIT $3",
+        f"SELECT number, payload, annotation FROM {versions()} lines WHERE run_id = $1 AND number > $2 "  # noqa: S608
+        f"AND {newest_among('run_id = $1')} ORDER BY number LIMIT $3",
         [run_id, after, limit],
     ).fetchall()
-    return [(number, Assessment.model_validate_json(payload)) for number, payload in rows]
+    return [(number, annotated(*texts)) for number, *texts in rows]
 
 
 def runs(cursor: Cursor, limit: int) -> list[RunRecord]:
@@ -67,9 +67,9 @@ def show(cursor: Cursor, name: str) -> dict[str, Any] | None:
 
     Returns:
         ``name``; ``runs``, ``judgments`` (with their items), ``assessments``, ``history``, ``calls`` and ``reviews``
-        (with their decisions) as lists of plain data, oldest first. ``assessments`` holds one row for each judgment and
-        panel, the newest (under a run's id, the newest that the run kept), and ``history`` the earlier rows that it
-        replaced. ``audit_log``, what is on record about a case (its numbers,
+        (with their decisions) as lists of plain data, oldest first. ``assessments`` holds one version for each judgment
+        and panel, the current one (under a run's id, the newest that the run kept), and ``history`` the others: what
+        the panel found, and earlier annotations. ``audit_log``, what is on record about a case (its numbers,
         webhook deliveries), a proposal (backtests, activation) or a policy (versions, activations, snapshots);
         ``policies``, the contents of those that decided, by digest; ``calibrations``, of those behind probabilities,
         what they are for, fitted on and guarantee (whole under the digest's own name);
@@ -81,10 +81,10 @@ def show(cursor: Cursor, name: str) -> dict[str, Any] | None:
     requests = [key for one in audit_log for key in _requests(one["payload"])]
     run = cursor.execute(f"{_RUNS} WHERE r.run_id = $1", [name]).fetchall()
     assessments = "judgment_id = $1 OR item_id = $1 OR run_id = $1"
-    lines = is_newest("assessments", among=assessments)
-    history = f"({assessments}) AND NOT {lines}"
+    lines = f"({assessments}) AND {newest_among(assessments)}"
+    history = f"({assessments}) AND NOT {newest_among(assessments)}"
     calls = f"""run_id = $1 OR key IN (SELECT unnest($2::VARCHAR[])) OR key IN (
-        SELECT request_key FROM agent_scores JOIN assessments USING (assessment_id) WHERE {assessments})"""  # noqa: S608
+        SELECT request_key FROM agent_scores JOIN {versions()} found USING (assessment_id) WHERE {assessments})"""  # noqa: S608
     found: dict[str, Any] = {
         "runs": [_run_data(_run(row)) for row in run],
         "judgments": judgments,
@@ -101,8 +101,8 @@ def show(cursor: Cursor, name: str) -> dict[str, Any] | None:
     if not any(found.values()):
         return None
     totals = {
-        "assessments_total": _count(cursor, "assessments", lines, name),
-        "history_total": _count(cursor, "assessments", history, name),
+        "assessments_total": _count(cursor, versions(), lines, name),
+        "history_total": _count(cursor, versions(), history, name),
         "calls_total": _count(cursor, "calls", calls, name, requests),
     }
     return {"name": name, **found, **totals}
@@ -221,14 +221,16 @@ def _calibrations(cursor: Cursor, digests: Iterable[str | None]) -> dict[str, An
 
 
 def _assessments(cursor: Cursor, condition: str, name: str) -> list[dict[str, Any]]:
-    rows = _newest(cursor, "assessments", "assessment_id", condition, name)
-    return [{**row, "payload": orjson.loads(row["payload"])} for row in rows]
+    rows = _newest(cursor, versions(), "number", condition, name)
+    for row in rows:
+        row["payload"] = annotated_data(row["payload"], row.pop("annotation"))
+    return rows
 
 
 def _newest(
     cursor: Cursor, table: str, number: str, condition: str, name: str, keys: Sequence[str] | None = None
 ) -> list[dict[str, Any]]:
-    query = f"SELECT * FROM {table} WHERE {condition} ORDER BY {number} DESC LIMIT {MAX_SHOWN}"  # noqa: S608
+    query = f"SELECT * FROM {table} entries WHERE {condition} ORDER BY {number} DESC LIMIT {MAX_SHOWN}"  # noqa: S608
     result = cursor.execute(query, [name] if keys is None else [name, keys])
     columns = [column[0] for column in result.description or ()]
     found = [dict(zip(columns, row, strict=True)) for row in reversed(result.fetchall())]
@@ -237,7 +239,7 @@ def _newest(
 
 def _count(cursor: Cursor, table: str, condition: str, name: str, keys: Sequence[str] | None = None) -> int:
     values = [name] if keys is None else [name, keys]
-    (count,) = only_row(cursor, f"SELECT count(*) FROM {table} WHERE {condition}", values)  # noqa: S608
+    (count,) = only_row(cursor, f"SELECT count(*) FROM {table} entries WHERE {condition}", values)  # noqa: S608
     return int(count)
 
 

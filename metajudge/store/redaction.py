@@ -64,6 +64,18 @@ def redact_assessment(payload: str) -> str:
     ).model_dump_json()
 
 
+def redact_annotation(payload: str) -> str:
+    """An annotation without messages of failures and without why a policy's number was absent."""
+    data: dict[str, Any] = orjson.loads(payload)
+    if "agents" in data:  # a migrated row that differed from its assessment in more than its annotation
+        return redact_assessment(payload)
+    if data.get("failure") is not None:
+        data["failure"]["message"] = FORGOTTEN
+    if data.get("decision") is not None:
+        data["decision"] = _redact_decision(Decision.model_validate(data["decision"])).model_dump(mode="json")
+    return orjson.dumps(data).decode()
+
+
 def _redact_decision(d: Decision) -> Decision:
     """Why a number was absent may quote a failure, in inputs and justification; a policy's own words stay."""
     if not d.inputs.absent:

@@ -1,25 +1,22 @@
-"""Which assessments tell nothing new and so leave no row, whichever process saves them.
+"""Which writes add no row, whichever process makes them.
 
-History is append-only, and of the rows about a judgment by a panel the newest one counts
-(:mod:`metajudge.store.newest`). So an assessment is appended whenever the newest row says something else, even where an
-older row says the same: a policy that is used again counts again. It is left out where the newest row says it already:
-the same request sent twice, a judgment without a verdict posted again, a retry that failed in the same way.
-
-A result without a probability or a decision is also left out while the newest row was made from the same result:
-vetting without a policy decides nothing, and takes no decision back. A new result, such as a retry that succeeded, is
-appended, and stands without a decision until a policy makes one.
+History is append-only. An assessment is left out where the newest one of the judgment and panel has the same content:
+the same request sent twice, a judgment without a verdict posted again, a retry that failed in the same way. An
+annotation is left out where the newest one of the assessment says the same. One that says something else is appended,
+even where an older one says the same: a policy that is used again counts again.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
+from metajudge.store.annotations import FIELDS, annotated
 from metajudge.store.rows import AssessmentWrite
 from metajudge.types import AgentResult, Assessment, Failure, TokenUsage
 
 
 class Subject(NamedTuple):
-    """What a row of ``assessments`` is about."""
+    """What an assessment is about, and by whom."""
 
     judgment_digest: str
     panel_digest: str
@@ -30,52 +27,69 @@ def subject_of(assessment: Assessment) -> Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Sifted:
-    """A group of assessments: those to be appended, in their order, and those that tell nothing new."""
+class Newest:
+    """The newest assessment of a subject, as the panel found it and with its newest annotation."""
 
-    news: list[AssessmentWrite]
-    repeats: list[AssessmentWrite]
+    assessment_id: int
+    found: Assessment
+    completed: Assessment
+
+    @classmethod
+    def read(cls, assessment_id: int, payload: str, annotation: str | None) -> "Newest":
+        found = annotated(payload, None)
+        return cls(assessment_id, found, found if annotation is None else annotated(payload, annotation))
 
 
-def sifted(writes: Iterable[AssessmentWrite], known: Iterable[str], newest: Mapping[Subject, Assessment]) -> Sifted:
-    """Tells the assessments of a group apart.
+@dataclass(frozen=True, slots=True)
+class NewRows:
+    """The rows that a group of writes adds, by their numbers; an annotation also names its assessment.
+
+    Attributes:
+        repeats: writes that added no assessment.
+    """
+
+    assessments: list[tuple[int, AssessmentWrite]] = field(default_factory=list)
+    annotations: list[tuple[int, int, AssessmentWrite]] = field(default_factory=list)
+    repeats: list[AssessmentWrite] = field(default_factory=list)
+
+
+def new_rows(
+    writes: Iterable[AssessmentWrite], known: Iterable[str], newest: Mapping[Subject, Newest], numbers: Iterator[int]
+) -> NewRows:
+    """The rows to append, in the order of the writes.
 
     Args:
-        known: which of their keys have a row. The first assessment under a key is appended whatever it says, since
+        known: which of their keys have a row. The first assessment under a key is appended whatever its content, since
             look-ups are by key.
-        newest: the newest rows about what the writes under these keys are about.
+        newest: about the subjects of the writes under these keys.
+        numbers: for new rows, ascending.
     """
-    found, latest, there = Sifted([], []), dict(newest), set(known)
+    rows, latest, there = NewRows(), dict(newest), set(known)
     for write in writes:
         subject = subject_of(write.assessment)
         before = latest.get(subject)
-        if write.key in there and before is not None and adds_nothing(write.assessment, before):
-            found.repeats.append(write)
-        else:
-            found.news.append(write)
+        if before is None or write.key not in there or not same_result(write.assessment, before.found):
+            before = Newest(next(numbers), write.assessment, write.assessment)
+            rows.assessments.append((before.assessment_id, write))
             there.add(write.key)
-            latest[subject] = write.assessment
-    return found
+        else:
+            rows.repeats.append(write)
+        if write.completed is not None and not same_annotation(write.completed, before.completed):
+            rows.annotations.append((next(numbers), before.assessment_id, write))
+            before = replace(before, completed=write.completed)
+        latest[subject] = before
+    return rows
 
 
-def adds_nothing(assessment: Assessment, newest: Assessment) -> bool:
-    """Whether the newest row of a judgment and panel says what an assessment says; what it cost is not compared."""
-    if assessment.calibration is None and assessment.decision is None:
-        newest = _result_behind(newest, assessment)
-    return _content(assessment) == _content(newest)
+def same_result(one: Assessment, other: Assessment) -> bool:
+    """Whether two panels' assessments have the same content; what they cost is not compared."""
+    return _content(one) == _content(other)
 
 
-def _result_behind(completed: Assessment, result: Assessment) -> Assessment:
-    """What a policy and a calibration were applied to, judged by its scores and failures.
-
-    A guarantee replaces outcome and reason, so these are taken from the other result.
-    """
-    changes: dict[str, Any] = {"decision": None}
-    if completed.calibration is not None:
-        changes |= {"probability": None, "probability_marks": (), "calibrated": False, "calibration": None}
-    if completed.guarantee is not None:
-        changes |= {"guarantee": None} | {name: getattr(result, name) for name in ("status", "accepted", "failure")}
-    return completed.model_copy(update=changes)
+def same_annotation(one: Assessment, other: Assessment) -> bool:
+    """Whether calibration and policy say the same of two assessments of the same content."""
+    same = all(getattr(one, name) == getattr(other, name) for name in FIELDS if name != "failure")
+    return same and _kind(one.failure) == _kind(other.failure)
 
 
 _FREE: Final[dict[str, Any]] = {"calls": 0, "cached_calls": 0, "cost_usd": 0.0, "usage": TokenUsage()}
@@ -84,19 +98,19 @@ _FREE: Final[dict[str, Any]] = {"calls": 0, "cached_calls": 0, "cost_usd": 0.0, 
 def _content(assessment: Assessment) -> Assessment:
     """An assessment without what it cost; of failures the kind, as messages quote times and ids of requests."""
     changes = {
-        "agents": tuple(_said(agent) for agent in assessment.agents),
-        "summariser": None if assessment.summariser is None else _said(assessment.summariser),
+        "agents": tuple(_result(agent) for agent in assessment.agents),
+        "summariser": None if assessment.summariser is None else _result(assessment.summariser),
         "failure": _kind(assessment.failure),
     }
     return assessment.model_copy(update=_FREE | changes)
 
 
-def _said(agent: AgentResult) -> AgentResult:
+def _result(agent: AgentResult) -> AgentResult:
     changes = {
         "latency_s": 0.0,
         "failure": _kind(agent.failure),
-        "opening": None if agent.opening is None else _said(agent.opening),
-        "draws": tuple(_said(draw) for draw in agent.draws),
+        "opening": None if agent.opening is None else _result(agent.opening),
+        "draws": tuple(_result(draw) for draw in agent.draws),
     }
     return agent.model_copy(update=_FREE | changes)
 

@@ -1,11 +1,13 @@
 """Records as rows of the tables in ``migrations/``; the order of the values is the order of the columns."""
 
+from collections.abc import Container
 from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
 
-from metajudge.errors import FailureKind
+from metajudge.errors import FailureKind, StoreError
+from metajudge.store.annotations import annotated, annotation_of, without_annotation
 from metajudge.store.lookups import key_hash
 from metajudge.types import AgentResult, Assessment, CallRecord, Judgment, Reply, TokenProbabilities, Usage
 
@@ -17,6 +19,8 @@ class AssessmentWrite:
     """An assessment with its judgment, as rows that lack only a number and a time.
 
     Attributes:
+        assessment: as the panel found it; ``payload`` is the same as JSON.
+        completed: with its annotation, which ``annotation`` holds as JSON; None where nothing was said of it.
         item: row of ``items``, None where this process has stored it already; likewise ``judgment``.
         again: whether there may be a row under this key already. Not in the write-ahead log: for what is replayed from
             there, the database is asked.
@@ -26,9 +30,43 @@ class AssessmentWrite:
     run_id: str
     assessment: Assessment
     payload: str
+    completed: Assessment | None
+    annotation: str | None
     item: Row | None
     judgment: Row | None
     again: bool = True
+
+
+def assessment_write(
+    key: str,
+    judgment: Judgment,
+    assessment: Assessment,
+    found: Assessment | None,
+    run_id: str,
+    *,
+    stored: Container[str] = (),
+    again: bool = True,
+) -> AssessmentWrite:
+    """The write of an assessment; see :meth:`metajudge.store.protocol.Store.save_assessment`.
+
+    Args:
+        stored: digests of items and judgments that this process has stored already.
+
+    Raises:
+        StoreError: a text that is not valid Unicode.
+    """
+    found = without_annotation(assessment) if found is None else found
+    try:
+        annotation = annotation_of(assessment, found)
+        return AssessmentWrite(
+            *(key, run_id, found, found.model_dump_json()),
+            *(None if annotation is None else assessment, annotation),
+            None if judgment.item.digest in stored else item_row(judgment),
+            None if judgment.digest in stored else judgment_row(judgment),
+            again,
+        )
+    except (ValueError, TypeError) as error:
+        raise StoreError(f"judgment {judgment.id!r} cannot be stored: {error}. Texts must be valid Unicode") from error
 
 
 def encode(record: CallRecord | AssessmentWrite) -> bytes:
@@ -40,7 +78,8 @@ def encode(record: CallRecord | AssessmentWrite) -> bytes:
             text, model, failure = map(storable, (record.reply_text, record.reply_model, record.failure_message))
             changed = replace(record, reply_text=text, reply_model=model, failure_message=failure)
             return b"c" + orjson.dumps(_plain(changed))
-    return b"a" + orjson.dumps([record.key, record.run_id, record.payload, record.item, record.judgment])
+    values = [record.key, record.run_id, record.payload, record.item, record.judgment, record.annotation]
+    return b"a" + orjson.dumps(values)
 
 
 def _plain(call: CallRecord) -> Any:
@@ -61,9 +100,18 @@ def decode(payload: bytes) -> CallRecord | AssessmentWrite:
             failure_kind=None if kind is None else FailureKind(kind),
             probabilities=None if probabilities is None else TokenProbabilities.from_json(probabilities),
         )
-    key, run_id, text, item, judgment = data
-    assessment = Assessment.model_validate_json(text)
-    return AssessmentWrite(key, run_id, assessment, text, item and tuple(item), judgment and tuple(judgment))
+    key, run_id, text, item, judgment, *rest = data
+    if rest:
+        found, annotation = annotated(text, None), rest[0]
+        completed = None if annotation is None else annotated(text, annotation)
+    else:  # an earlier version wrote both as one
+        completed = annotated(text, None)
+        found = without_annotation(completed)
+        annotation = annotation_of(completed, found)
+        text = found.model_dump_json()
+        completed = None if annotation is None else completed
+    rows = (item and tuple(item), judgment and tuple(judgment))
+    return AssessmentWrite(key, run_id, found, text, completed, annotation, *rows)
 
 
 def item_row(judgment: Judgment) -> Row:
@@ -82,6 +130,15 @@ def assessment_row(number: int, write: AssessmentWrite, created_at: float) -> Ro
         *(number, key_hash(write.key), write.key, write.run_id, created_at),
         *(a.judgment_digest, a.judgment_id, a.item_id, a.judge, a.status.value, a.final_score, a.accepted),
         *(a.strategy, a.panel_digest, write.payload, False),
+    )
+
+
+def annotation_row(number: int, assessment_id: int, write: AssessmentWrite, created_at: float) -> Row:
+    a, decision = write.completed or write.assessment, None if write.completed is None else write.completed.decision
+    decided = (None,) * 3 if decision is None else (decision.policy, decision.policy_digest, decision.action.value)
+    return (
+        *(number, assessment_id, write.run_id, created_at, a.status.value, a.accepted, a.calibration, a.probability),
+        *(*decided, write.annotation, False),
     )
 
 

@@ -28,6 +28,7 @@ TABLES: Final = (
     Table("judgments", "judgment_digest", "rowid"),
     Table("calls", "call_id", "call_id", numbered=True),
     Table("assessments", "assessment_id", "assessment_id", numbered=True),
+    Table("annotations", "annotation_id", "annotation_id", numbered=True),
     Table("runs", "run_id", "rowid"),
     Table("run_events", "event_id", "event_id", numbered=True),
     Table("reviews", "review_id", "opened_at, review_id"),
@@ -38,6 +39,8 @@ TABLES: Final = (
 """Every table but ``agent_scores``, whose rows go with their assessment."""
 
 CHILD: Final = "agent_scores"
+NUMBERED_LIKE: Final = {"annotations": ("assessments", "assessment_id")}
+"""Tables that take their numbers from another table's sequence."""
 OWN_COLUMNS: Final = frozenset({"key_hash", "rowid", "writer_id"})
 """Columns that each database fills in by itself."""
 

@@ -75,13 +75,18 @@ class Panel:
             quorum_of(len(self.agents), self.quorum)
         elif self.agents:
             raise ConfigurationError("strategy signals asks no model: drop the agents, or choose another strategy")
-        object.__setattr__(self, "prompt_digest", _prompt_digest(self.strategy) if self.agents else None)
+        object.__setattr__(self, "prompt_digest", _prompt_digest(self) if self.agents else None)
         object.__setattr__(self, "digest", _digest(self))
 
     @property
     def members(self) -> tuple[Agent, ...]:
         """Everyone who may be asked, the summariser included."""
         return self.agents if self.summariser is None else (*self.agents, self.summariser)
+
+    @property
+    def prompt_version(self) -> int | None:
+        """The version of the prompt set all members use; None where no model is asked."""
+        return self.agents[0].prompt_version if self.agents else None
 
     @property
     def rubric_digest(self) -> str | None:
@@ -113,10 +118,12 @@ class Panel:
         return draws * (2 if self.rounds == "independent_first" else 1) + last
 
 
-def _prompt_digest(strategy: StrategyName) -> str:
-    if strategy is StrategyName.REJUDGE:
-        return prompts_digest(*judge.TEMPLATES)
-    return prompts_digest(*meta_judge.TEMPLATES, *(f"role_{name}" for name in meta_judge.ROLES))
+def _prompt_digest(panel: Panel) -> str:
+    version = panel.agents[0].prompt_version
+    if panel.strategy is StrategyName.REJUDGE:
+        return prompts_digest(*judge.TEMPLATES, version=version)
+    roles = (f"role_{name}" for name in meta_judge.ROLES)
+    return prompts_digest(*meta_judge.TEMPLATES, *roles, version=version)
 
 
 def _digest(panel: Panel) -> str:
@@ -171,6 +178,8 @@ def _check_agents(panel: Panel) -> None:
     if panel.summariser is not None and panel.strategy is not StrategyName.PANEL_DISCUSSION:
         raise ConfigurationError(f"a summariser belongs to panel_discussion, not to {panel.strategy}")
     _check_names(panel)
+    if len({agent.prompt_version for agent in panel.members}) > 1:
+        raise ConfigurationError("the agents of a panel take their prompts from one set: give all one prompt_version")
     if (panel.strategy is StrategyName.CASCADE) is not (panel.cascade is not None):
         raise ConfigurationError(
             "strategy cascade and the plan of a cascade go together: make one with `metajudge calibrate cascade` and "

@@ -58,7 +58,14 @@ async def rejudge(
 
 def judge_of(agent: Agent) -> PairwiseJudge:
     """The blind judge an agent is here: its model and parameters; it sees a reference as meta-judges do."""
-    return PairwiseJudge(agent.name, agent.model, agent.parameters, with_reference=True, hide_identities=False)
+    return PairwiseJudge(
+        agent.name,
+        agent.model,
+        agent.parameters,
+        with_reference=True,
+        hide_identities=False,
+        prompt_version=agent.prompt_version,
+    )
 
 
 async def _ask(panel: Panel, agent: Agent, judgment: Judgment, verdict: AnyVerdict, retry: bool) -> AgentResult:

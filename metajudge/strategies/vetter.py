@@ -135,6 +135,7 @@ class Vetter:
             rubric=panel.rubric,
             rubric_digest=panel.rubric_digest,
             prompt_digest=panel.prompt_digest,
+            prompt_version=panel.prompt_version,
             panel_digest=panel.digest,
             judgment_digest=judgment.digest,
             seed=self.seed,

@@ -3,10 +3,11 @@
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from metajudge.errors import FailureKind
 from metajudge.types.decision import Decision
+from metajudge.types.frozen import Frozen
 
 
 class Status(StrEnum):
@@ -20,11 +21,7 @@ class Status(StrEnum):
     """The judgment could not be asked about at all."""
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Failure(_Frozen):
+class Failure(Frozen):
     """A typed reason why there is no score."""
 
     kind: FailureKind
@@ -38,7 +35,7 @@ def _unset(value: object) -> bool:
 _EXPECTED = "The expected score over the probabilities of the score's tokens"
 
 
-class CriterionScore(_Frozen):
+class CriterionScore(Frozen):
     """One criterion's score; None where the agent marked the criterion as not applicable.
 
     The fields after the explanation are there only where the agent was configured for finer scores.
@@ -67,7 +64,7 @@ class CriterionScore(_Frozen):
     )
 
 
-class TokenUsage(_Frozen):
+class TokenUsage(Frozen):
     """Tokens used; ``input_tokens`` includes cached ones."""
 
     input_tokens: int = 0
@@ -76,7 +73,7 @@ class TokenUsage(_Frozen):
     output_tokens: int = 0
 
 
-class AgentResult(_Frozen):
+class AgentResult(Frozen):
     """What one agent said about one judgment: a score, a failure, or that it was not asked.
 
     Exactly one of ``score``, ``failure`` and ``skipped`` is set. Calls and cost include repairs and retries,
@@ -116,7 +113,7 @@ class AgentResult(_Frozen):
     draws: tuple["AgentResult", ...] = Field(default=(), exclude_if=_unset)
 
 
-class SignalValue(_Frozen):
+class SignalValue(Frozen):
     """One piece of free evidence, or why it is absent."""
 
     value: float | None
@@ -128,7 +125,7 @@ GuaranteeUnit: TypeAlias = Literal["one_per_question", "any_wrong"]
 """What stands for a question in the test of a threshold: one judgment drawn from it, or all that are kept together."""
 
 
-class GuaranteedThreshold(_Frozen):
+class GuaranteedThreshold(Frozen):
     """A threshold on the probability whose precision is guaranteed (see :mod:`metajudge.calibration.guarantee`).
 
     Its scope (the last three fields) is absent from records of versions that did not store it.
@@ -153,7 +150,7 @@ class GuaranteedThreshold(_Frozen):
         return round(probability, 9) >= round(self.threshold, 9)
 
 
-class CascadeStep(_Frozen):
+class CascadeStep(Frozen):
     """What one stage of a cascade said; score and probability are absent where its agents gave no score."""
 
     agents: tuple[str, ...]
@@ -162,7 +159,7 @@ class CascadeStep(_Frozen):
     outcome: Literal["accepted", "rejected", "escalated", "no_score"]
 
 
-class CascadeTrace(_Frozen):
+class CascadeTrace(Frozen):
     """Which stage of a cascade decided, and why."""
 
     steps: tuple[CascadeStep, ...]
@@ -171,7 +168,7 @@ class CascadeTrace(_Frozen):
     plan: str = Field(description="Digest of the plan: curves, band and cut.")
 
 
-class Assessment(_Frozen):
+class Assessment(Frozen):
     """Whether one judgment is to be trusted, and why.
 
     ``final_score`` is absent where only the decision is known (a panel stopped early, or missing answers
@@ -217,6 +214,11 @@ class Assessment(_Frozen):
     rubric: str | None = None
     rubric_digest: str | None = None
     prompt_digest: str | None = Field(default=None, description="Digest of the prompt templates.")
+    prompt_version: int | None = Field(
+        default=None,
+        description="Version of the prompt set; null where no model was asked, and in records stored before sets had "
+        "versions, which used version 1.",
+    )
     panel_digest: str
     judgment_digest: str
     seed: int | None = None

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
+
+from metajudge.types.frozen import Frozen
 
 Basis = Literal["score", "probability"]
 """What a policy decides on: a score on its scale, or a probability of being correct."""
@@ -38,11 +40,7 @@ class Absent:
     reason: str
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class DecisionInputs(_Frozen):
+class DecisionInputs(Frozen):
     """The numbers a decision rests on; each is there, or ``absent`` says why it is not.
 
     Attributes:
@@ -71,7 +69,7 @@ class DecisionInputs(_Frozen):
         return self
 
 
-class Decision(_Frozen):
+class Decision(Frozen):
     """What a policy says about a verdict or a case.
 
     Attributes:

@@ -4,9 +4,10 @@ import re
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
 from metajudge.types.digests import digest
+from metajudge.types.frozen import Frozen
 from metajudge.types.verdict import ID_PATTERN, Grade, Ranking, Verdict
 
 NonEmpty = Annotated[str, StringConstraints(min_length=1, pattern=r"\S")]
@@ -15,13 +16,11 @@ ResponseId = Annotated[str, StringConstraints(pattern=rf"^{ID_PATTERN}$")]
 _NEUTRAL_LABEL = re.compile(r"[A-Z]|[A-Za-z]?\d{1,3}|[a-z]")
 
 
-class Item(BaseModel):
+class Item(Frozen):
     """A question and its candidate responses: one for grading, two for a pairwise verdict, K for a ranking.
 
     A response may be the empty string (a model may answer nothing); an item without responses is an error.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: NonEmpty
     question: str
@@ -45,15 +44,13 @@ class Item(BaseModel):
         return digest(self.model_dump(mode="json", exclude={"id"}))
 
 
-class Judgment(BaseModel):
+class Judgment(Frozen):
     """One judge's output on an item.
 
     ``verdict`` is in terms of response ids, whatever the judge called them. ``order`` holds the ids in the
     order in which the judge saw them (default: the order of ``item.responses``), ``labels`` what the judge
     called them, by position (default: see :attr:`shown_labels`).
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     version: Literal[1] = Field(default=1, description="Version of this record's format.")
     id: NonEmpty

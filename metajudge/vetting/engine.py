@@ -1,9 +1,10 @@
 """The engine: wires panel, providers and store together, and vets one judgment or a million."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from metajudge.concurrency import all_of
 from metajudge.errors import ConfigurationError, FailureKind
 from metajudge.evidence.index import EvidenceIndex
 from metajudge.panels.building import build_vetter
@@ -16,7 +17,7 @@ from metajudge.session import Agents, Session
 from metajudge.settings import Settings
 from metajudge.store.protocol import Store
 from metajudge.strategies import Panel, SignalEvidence, StrategyName, Vetter
-from metajudge.types import AgentResult, Assessment, Judgment, Status, digest
+from metajudge.types import AgentResult, Assessment, Judgment, Status
 from metajudge.types.location import StoreLocation
 from metajudge.vetting.finishing import Completion
 from metajudge.vetting.summary import VetSummary
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from metajudge.decision import Policy
     from metajudge.evidence.rewards import RewardScore
     from metajudge.providers.batch_queue import BatchSettings
-    from metajudge.vetting.policies import PoliciesInForce
+    from metajudge.vetting.probability import Probabilities
 
 
 class Engine(Session):
@@ -105,7 +106,6 @@ class Engine(Session):
         )
         if self._finishing.needs_every_score:
             self.config = self.config.model_copy(update={"early_exit": False})
-        self._policies: PoliciesInForce | None = None
         self._vetter: Vetter | None = None
 
     @property
@@ -169,23 +169,13 @@ class Engine(Session):
         probabilities = await self._finishing.evidence_around(judgment, around, vetter)
         key = vetter.key(judgment)
         earlier = (await self._find_done([key])).get(key)
-        if earlier is None or earlier.status is not Status.ASSESSED:
+        new = earlier is None or earlier.status is not Status.ASSESSED
+        if earlier is None or new:
             index = evidence or EvidenceIndex.build(around)
-            earlier = await self._ask(vetter, key, judgment, earlier, index, heard)
-        assessment = await self._finishing.complete(key, judgment, earlier, probabilities, vetter, policy)
+            earlier = await self._ask(vetter, judgment, earlier, index, heard)
+        assessment = await self._finishing.complete(key, judgment, earlier, probabilities, vetter, policy, new=new)
         await self._finishing.open_reviews()
         return assessment
-
-    async def policy_in_force(self, given: "str | Path | Policy") -> "Policy":
-        """A policy as given, or by its name: the version last activated in the store; its content is kept there."""
-        from metajudge.rubric.yaml_documents import looks_like_path
-        from metajudge.vetting.policies import PoliciesInForce, policy_in_force
-
-        if self._store is None or not isinstance(given, str) or looks_like_path(given):
-            return await policy_in_force(given, self._store)
-        if self._policies is None:
-            self._policies = PoliciesInForce(self._store)
-        return await self._policies.named(given)
 
     async def vet_all(
         self,
@@ -208,8 +198,7 @@ class Engine(Session):
         """
         records = source if isinstance(source, JudgmentSource) else _checked(source)
         summary = summary or VetSummary()
-        index = self._evidence(records)
-        probabilities = self._finishing.evidence_of(records, self.vetter, rewards)
+        index, probabilities = self._evidence(records, rewards)
         self._finishing.describe(summary)
 
         def stands(assessment: Assessment | None) -> bool:
@@ -223,15 +212,16 @@ class Engine(Session):
             earlier = await self._find_done(keys)
             for job, key in zip(block, keys, strict=True):
                 job.key, job.earlier = key, earlier.get(key)
-            if self._finishing.active:  # what it adds may differ from the earlier run's
-                return [None] * len(block)
-            return [job.earlier if stands(job.earlier) else None for job in block]
+            return await all_of(work(job) if needs_no_model(job) else _nothing() for job in block)
+
+        def needs_no_model(job: Job[Judgment, Assessment]) -> bool:
+            return stands(job.earlier) or self.vetter.panel_for(job.record).strategy is StrategyName.SIGNALS
 
         async def work(job: Job[Judgment, Assessment]) -> Assessment:
-            assessment = job.earlier
-            if assessment is None or not stands(assessment):
-                assessment = await self._ask(self.vetter, job.key, job.record, assessment, index)
-            return await self._finishing.complete(job.key, job.record, assessment, probabilities, self.vetter)
+            assessment, new = job.earlier, not stands(job.earlier)
+            if assessment is None or new:
+                assessment = await self._ask(self.vetter, job.record, assessment, index)
+            return await self._finishing.complete(job.key, job.record, assessment, probabilities, self.vetter, new=new)
 
         def finished(job: Job[Judgment, Assessment], assessment: Assessment, _settled: bool) -> None:
             summary.add(assessment, stands(job.earlier))
@@ -263,28 +253,45 @@ class Engine(Session):
     async def _ask(
         self,
         vetter: Vetter,
-        key: str,
         judgment: Judgment,
         earlier: Assessment | None,
         index: EvidenceIndex | None,
         heard: Callable[[AgentResult], None] | None = None,
     ) -> Assessment:
         evidence = None if index is None else SignalEvidence(index)
-        assessment = await vetter.vet(judgment, retry=earlier is not None, evidence=evidence, heard=heard)
-        if self._store is not None:
-            if assessment.signals is not None:  # depends on the judgments around it, which are no part of the key
-                key = digest([key, {name: s.model_dump() for name, s in assessment.signals.items()}])
-            await self._store.save_assessment(key, judgment, assessment, self.run_id)
-        return assessment
+        return await vetter.vet(judgment, retry=earlier is not None, evidence=evidence, heard=heard)
 
     async def _find_done(self, keys: Sequence[str]) -> Mapping[str, Assessment]:
         return {} if self._store is None else await self._store.find_assessments(keys)
 
-    def _evidence(self, source: JudgmentSource | Sequence[Judgment]) -> EvidenceIndex | None:
+    def _evidence(
+        self, source: JudgmentSource | Sequence[Judgment], rewards: "Iterable[RewardScore] | None"
+    ) -> "tuple[EvidenceIndex | None, Probabilities | None]":
+        """The free evidence and the calibration's, from one pass over all of the input; None where nothing reads it."""
         panels: Iterable[Panel] = (self.vetter.default, *self.vetter.routes.values())
-        if not any(panel.strategy is StrategyName.SIGNALS for panel in panels):
-            return None
-        return EvidenceIndex.build(source.all() if isinstance(source, JudgmentSource) else source)
+        index = EvidenceIndex() if any(panel.strategy is StrategyName.SIGNALS for panel in panels) else None
+        judges = source.judges if isinstance(source, JudgmentSource) else None
+        everything = iter(source.all() if isinstance(source, JudgmentSource) else source)
+        probabilities = self._finishing.evidence(
+            everything if index is None else _added(index, everything),
+            self.vetter,
+            wanted=None if judges is None else lambda judgment: judgment.judge in judges,
+            rewards=rewards,
+        )
+        if index is not None:
+            for judgment in everything:  # those that no calibration has read
+                index.add(judgment)
+        return index, probabilities
+
+
+def _added(index: EvidenceIndex, judgments: Iterable[Judgment]) -> Iterator[Judgment]:
+    for judgment in judgments:
+        index.add(judgment)
+        yield judgment
+
+
+async def _nothing() -> None:
+    return None
 
 
 def _checked(judgments: Sequence[JudgmentLike]) -> list[Judgment]:

@@ -1,4 +1,4 @@
-"""What is laid over an assessment once it is vetted: a probability, a policy's decision, a review by people."""
+"""What follows on vetting: a probability, a policy's decision, a place in the store, a review by people."""
 
 import json
 import time
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from metajudge.concurrency import off_the_loop
 from metajudge.errors import ConfigurationError
-from metajudge.readers import JudgmentSource
 from metajudge.store.protocol import Store
 from metajudge.strategies import Vetter
 from metajudge.types import Assessment, Judgment, digest
@@ -30,7 +29,7 @@ REVIEWS_AT_ONCE = 200
 
 
 class Completion:
-    """Lays calibration and policy over what vetting found, which stays in the store as it was, under its own key.
+    """Adds what calibration and policy say of an assessment, and keeps both in the store.
 
     Args:
         calibration: or its file.
@@ -97,7 +96,7 @@ class Completion:
         await self._keep_calibration()
         if self._given is None:
             return
-        from metajudge.vetting.policies import policy_in_force
+        from metajudge.feedback.in_force import policy_in_force
 
         self.policy = await policy_in_force(self._given, store)
         self.check(self.policy, vetter, say)
@@ -140,19 +139,6 @@ class Completion:
             summary.guarantees = self.calibration.meanings
         if self.policy is not None:
             summary.policy = f"{self.policy.name} {self.policy.digest}"
-
-    def evidence_of(
-        self,
-        source: JudgmentSource | Sequence[Judgment],
-        vetter: Vetter,
-        rewards: "Iterable[RewardScore] | None",
-    ) -> "Probabilities | None":
-        """The calibration's evidence from all judgments of a source; see :meth:`evidence`."""
-        if not isinstance(source, JudgmentSource):
-            return self.evidence(source, vetter, rewards=rewards)
-        judges = source.judges
-        wanted = None if judges is None else lambda judgment: judgment.judge in judges
-        return self.evidence(source.all(), vetter, wanted=wanted, rewards=rewards)
 
     def evidence(
         self,
@@ -199,34 +185,31 @@ class Completion:
         probabilities: "Probabilities | None",
         vetter: Vetter,
         policy: "Policy | None" = None,
+        *,
+        new: bool = True,
     ) -> Assessment:
-        """Adds probability and decision and keeps them; a decision for people queues a review.
+        """Adds probability and decision and keeps all of it; a decision for people queues a review.
 
-        The result is saved each time, also under a policy that was used before, so that the newest row always holds
-        the last decision; the store leaves out what its newest row says already
-        (:mod:`metajudge.store.repeats`). Without calibration and policy nothing is saved here, and a decision that
-        was made earlier on the same result stands.
+        The store adds no row for what it has already (:mod:`metajudge.store.repeats`). Without calibration and policy
+        an earlier decision on the same result stands.
 
         Args:
-            key: of the assessment as vetted.
+            key: under which the assessment is looked up.
             policy: decides in place of the one in force.
+            new: whether the panel has just found the assessment.
         """
         policy = policy or self.policy
-        if probabilities is None and policy is None:
-            return assessment
-        completed, said = assessment, list[Any]()
+        completed = assessment
         if probabilities is not None:
             completed = probabilities.complete(judgment, assessment)
-            said = [completed.calibration, completed.probability, completed.probability_marks, completed.accepted]
-            if probabilities.withheld(completed):  # an earlier version kept such a record with the promise on it
-                said.append("no guarantee")
         if policy is not None:
             from metajudge.vetting.policies import decided
 
             completed = decided(policy, completed, vetter.panel_for(judgment))
-            said.append(None if completed.decision is None else completed.decision.model_dump(mode="json"))
-        if self._store is not None:
-            await self._store.save_assessment(digest([key, *said]), judgment, completed, self._run_id)
+        if self._store is not None and (new or completed is not assessment):
+            if assessment.signals is not None:  # depends on the judgments around it, which are no part of the key
+                key = digest([key, {name: signal.model_dump() for name, signal in assessment.signals.items()}])
+            await self._store.save_assessment(key, judgment, completed, self._run_id, assessment)
             if policy is not None:
                 await self._queue(judgment, completed, vetter)
         return completed

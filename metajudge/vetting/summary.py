@@ -34,12 +34,7 @@ class VetSummary(RunTotals):
         policy: the policy that decided, with its digest; None for none. ``decisions`` counts its actions.
         reviews: reviews that were queued for people and were not there before.
         failures: unscored and failed judgments by kind; ``agent_failures``: single agents' failures by kind.
-        calls: HTTP requests sent in this run, retries and repairs included.
-        cached_calls: replies taken from the store instead.
-        cost_usd: None where a price or the usage was unknown.
-        known_cost_usd: the part of the cost that is known.
         gathered: what explains the outcome; :attr:`reasons` puts it into words.
-        wall_s: seconds from the first request sent to the last assessment durable; None where none was sent.
     """
 
     NOUN: ClassVar[str] = "judgments"

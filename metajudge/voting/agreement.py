@@ -14,7 +14,13 @@ from itertools import combinations
 import numpy as np
 
 from metajudge.errors import InputError
-from metajudge.voting.ballots import Ballot, Bools, Floats, Profile, Unranked, read_profile
+from metajudge.stats.arrays import Bools, Floats
+from metajudge.voting.ballots import (
+    Ballot,
+    Profile,
+    Unranked,
+    read_profile,
+)
 from metajudge.voting.connection import reachable
 from metajudge.voting.pairwise import check_choice
 

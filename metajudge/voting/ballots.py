@@ -11,9 +11,9 @@ from numbers import Integral, Rational, Real
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metajudge.errors import InputError
+from metajudge.stats.arrays import Bools, Ints
 
 Group: TypeAlias = str | Sequence[str] | AbstractSet[str]
 Ballot: TypeAlias = Sequence[Group]
@@ -27,9 +27,6 @@ Unranked: TypeAlias = Literal["below", "ignore"]
 "Comparing top k lists", 2003). ``ignore``: nothing; the voter did not see them.
 """
 
-Ints: TypeAlias = NDArray[np.int64]
-Floats: TypeAlias = NDArray[np.float64]
-Bools: TypeAlias = NDArray[np.bool_]
 
 _RESOLUTION = 10**12
 """Largest sum of weights in whole units: keeps sums over pairs of up to some 60 candidates exact in doubles."""

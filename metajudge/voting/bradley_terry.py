@@ -14,7 +14,13 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from metajudge.errors import InputError
-from metajudge.voting.ballots import Ballots, Bools, Floats, Unranked, Weight, read_counted
+from metajudge.stats.arrays import Bools, Floats
+from metajudge.voting.ballots import (
+    Ballots,
+    Unranked,
+    Weight,
+    read_counted,
+)
 from metajudge.voting.connection import check_connected
 from metajudge.voting.consensus import SAME_SCORE, Consensus, ranked_by
 from metajudge.voting.pairwise import PairCounts, check_choice, pair_counts

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from metajudge.errors import InputError
-from metajudge.voting.ballots import Bools
+from metajudge.stats.arrays import Bools
 
 _SHOWN = 5
 """Names of a group given in a message."""

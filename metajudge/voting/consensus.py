@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from metajudge.voting.ballots import Bools, Floats
+from metajudge.stats.arrays import Bools, Floats
 
 SAME_SCORE = 1e-9
 """Scores of iterative rules that differ by less are equal: below the accuracy of the fit."""

@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from metajudge.errors import InputError
-from metajudge.voting.ballots import Floats, Ints
+from metajudge.stats.arrays import Floats, Ints
 from metajudge.voting.pairwise import check_choice
 
 Model: TypeAlias = Literal["full", "one_coin"]

@@ -6,7 +6,14 @@ from fractions import Fraction
 import numpy as np
 
 from metajudge.errors import InputError
-from metajudge.voting.ballots import Ballots, Ints, Profile, Unranked, Weight, read_counted
+from metajudge.stats.arrays import Ints
+from metajudge.voting.ballots import (
+    Ballots,
+    Profile,
+    Unranked,
+    Weight,
+    read_counted,
+)
 from metajudge.voting.consensus import Consensus, ranked_by
 from metajudge.voting.pairwise import check_choice
 

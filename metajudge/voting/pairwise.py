@@ -7,7 +7,11 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from metajudge.errors import InputError
-from metajudge.voting.ballots import Ints, Profile, Unranked
+from metajudge.stats.arrays import Ints
+from metajudge.voting.ballots import (
+    Profile,
+    Unranked,
+)
 
 Ties: TypeAlias = Literal["half", "ignore"]
 """What a ballot's tie of two candidates counts: ``half`` a preference each way, or nothing.

@@ -9,7 +9,13 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from metajudge.voting.ballots import Ballots, Ints, Unranked, Weight, read_counted
+from metajudge.stats.arrays import Ints
+from metajudge.voting.ballots import (
+    Ballots,
+    Unranked,
+    Weight,
+    read_counted,
+)
 from metajudge.voting.consensus import Consensus, layered, places_below
 from metajudge.voting.pairwise import PairCounts, check_choice, pair_counts
 

@@ -10,7 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metajudge.errors import InputError
-from metajudge.voting.ballots import Floats, index_of, is_name
+from metajudge.stats.arrays import Floats
+from metajudge.voting.ballots import (
+    index_of,
+    is_name,
+)
 from metajudge.voting.bradley_terry import Draws, newton_strengths
 from metajudge.voting.connection import reachable
 from metajudge.voting.pairwise import PairCounts, check_choice

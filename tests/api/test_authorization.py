@@ -214,12 +214,12 @@ class TestOwners:
         again = self.sent(service, "alice", headers=headers)
         assert again.json()["job_id"] == answers["alice"].json()["job_id"]
 
-    def test_jobs_of_a_service_that_had_no_keys_are_for_admin_alone(self, serve, models, tmp_path):
+    async def test_jobs_of_a_service_that_had_no_keys_are_for_admin_alone(self, serve, models, tmp_path):
         panels = {"default": panel_of(models(answer=score_answer(5)))}
         first = serve(panels=panels, store=tmp_path / "s.duckdb")
         job = first.post("/v1/vet/batch", json=[record()]).json()["job_id"]
         ledger = importlib.import_module("metajudge.api.ledger").Ledger(tmp_path / "s.duckdb.service")
-        assert ledger.job(job).owner == "anybody"
-        assert [one.job_id for one in ledger.newest_jobs(None, 5, "alice")] == []
-        assert [one.job_id for one in ledger.newest_jobs(None, 5, None)] == [job]
+        assert (await ledger.some([job]))[0].owner == "anybody"
+        assert [one.job_id for one in await ledger.newest(None, 5, "alice")] == []
+        assert [one.job_id for one in await ledger.newest(None, 5, None)] == [job]
         ledger.close()

@@ -155,27 +155,6 @@ class TestRates:
         assert [client.get("/v1/rubrics", headers=HEADERS).status_code for _ in range(2)] == [200, 429]
         assert client.get("/v1/rubrics", headers={"x-api-key": "o" * 32}).status_code == 200
 
-    def test_callers_who_went_away_are_not_remembered_for_ever(self):
-        now = [0.0]
-        rates = keys.RateLimit(60, clock=lambda: now[0])
-        for number in range(keys.MOST_BUCKETS):
-            rates.wait(keys.Caller(f"{number}", keys.ALL_SCOPES))
-        now[0] = 61.0
-        rates.wait(keys.Caller("one more", keys.ALL_SCOPES))
-        assert len(rates._buckets) == 1
-
-    def test_tokens_come_back_with_time(self):
-        now = [0.0]
-        rates = keys.RateLimit(60, clock=lambda: now[0])
-        caller = keys.Caller("ci", keys.ALL_SCOPES)
-        assert [rates.wait(caller) for _ in range(60)] == [0.0] * 60
-        assert rates.wait(caller) == pytest.approx(1.0)
-        now[0] = 1.0
-        assert rates.wait(caller) == 0.0
-        assert rates.wait(caller) > 0
-        now[0] = 1e6
-        assert [rates.wait(caller) for _ in range(61)].count(0.0) == 60
-
 
 class TestOtherSites:
     def test_without_keys_another_site_s_page_cannot_change_or_ask_anything(self, serve, tmp_path):

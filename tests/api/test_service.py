@@ -100,7 +100,7 @@ class TestDocumentToRead:
         assert "default-src 'none'" in answer.headers["content-security-policy"]
 
     def test_what_stands_in_the_document_is_text(self):
-        page = importlib.import_module("metajudge.api.routes.document").page
+        page = importlib.import_module("metajudge.api.pages.document").page
         schema = {
             "info": {"title": "<b>", "version": "1", "description": "<script>alert(1)</script>"},
             "paths": {"/<i>": {"get": {"summary": "<img>", "responses": {"200": {"description": "<u>"}}}}},
@@ -118,7 +118,7 @@ class TestDocumentToRead:
 
     def test_every_body_has_an_example(self, serve):
         schema = serve().get("/openapi.json").json()
-        example = importlib.import_module("metajudge.api.routes.document")._example
+        example = importlib.import_module("metajudge.api.pages.document").example
         bare = []
         for path, methods in schema["paths"].items():
             for method, operation in methods.items():

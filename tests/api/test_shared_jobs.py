@@ -21,7 +21,6 @@ shared_answers = importlib.import_module("metajudge.api.shared_answers")
 panels_module = importlib.import_module("metajudge.api.panels")
 options = importlib.import_module("metajudge.api.options")
 metrics = importlib.import_module("metajudge.api.metrics")
-jobs_module = importlib.import_module("metajudge.api.jobs")
 
 
 class Panels:
@@ -80,7 +79,7 @@ async def replica(url, monkeypatch):
 
 
 async def send(jobs, count, key=None, one_item=False, owner="caller"):
-    with jobs.upload() as (job_id, path):
+    async with jobs.upload() as (job_id, path):
         records = [judgment(id=f"j{n}", rationale=f"Reason {n}.").model_dump(mode="json") for n in range(count)]
         if one_item:
             for one in records:

@@ -19,7 +19,7 @@ postgres_store = importlib.import_module("metajudge.store.postgres_store")
 shared_lanes = importlib.import_module("metajudge.api.shared_lanes")
 shared_rows = importlib.import_module("metajudge.api.shared_rows")
 ledger = importlib.import_module("metajudge.api.ledger")
-jobs_module = importlib.import_module("metajudge.api.jobs")
+queue = importlib.import_module("metajudge.api.queue")
 
 ROOT = Path(__file__).parents[2]
 DOOMED = ROOT / "tests" / "doubles" / "doomed_replica.py"
@@ -108,7 +108,7 @@ async def test_what_lost_its_lease_neither_gives_back_nor_finishes_the_new_holde
 async def test_a_job_that_an_earlier_version_queued_elsewhere_gets_its_lanes(stores, tmp_path):
     rows = await add_job(stores[0], tmp_path, 5)
     await add_job(stores[0], tmp_path, 5, "ended")
-    await rows.end("ended", jobs_module.JobState.CANCELLED)
+    await rows.end("ended", queue.JobState.CANCELLED)
     await stores[0].change(lambda one: one.execute("DELETE FROM service_lanes"))
     lanes = lanes_of(stores[0])
     await lanes.supply()
@@ -118,7 +118,7 @@ async def test_a_job_that_an_earlier_version_queued_elsewhere_gets_its_lanes(sto
 
 async def test_an_ended_job_leaves_no_lane_behind(stores, tmp_path):
     rows = await add_job(stores[0], tmp_path, 5)
-    await rows.end("job", jobs_module.JobState.CANCELLED)
+    await rows.end("job", queue.JobState.CANCELLED)
     assert await lanes_of(stores[0]).take() is None
 
 

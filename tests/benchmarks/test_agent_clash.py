@@ -7,10 +7,12 @@ import typer
 from metajudge.benchmarks.agent_clash.study import to_json
 from typer.testing import CliRunner
 
+from metajudge.cli import bench as bench_cli
 from tests.benchmarks.agent_clash.studies import values
 from tests.doubles.clash_study import relabelled, row, study, write
 
 app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None)
+app.add_typer(bench_cli.app)
 
 
 def test_exchanging_labels_everywhere_changes_nothing_but_positions(figures):

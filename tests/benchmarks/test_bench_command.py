@@ -5,6 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 import typer
+from metajudge.benchmarks.bench_report import note_lines
+from metajudge.benchmarks.catalogue import BENCHMARKS, STUDIES
 from typer.testing import CliRunner
 
 from metajudge.cli import bench as bench_cli
@@ -12,7 +14,7 @@ from metajudge.cli import data as data_cli
 from metajudge.errors import InputError, MetajudgeError
 
 app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None)
-app.command("bench")(bench_cli.bench)
+app.add_typer(bench_cli.app, name="bench")
 app.add_typer(data_cli.app, name="data")
 
 
@@ -50,6 +52,29 @@ def test_list_needs_no_data():
     assert "MIT" in result.output
 
 
+def test_every_benchmark_and_study_has_a_command():
+    commands = typer.main.get_command(bench_cli.app).commands
+    assert set(commands) == {"list", *BENCHMARKS, *STUDIES}
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("list", set()),
+        ("agent_clash", {"--data", "--json", "--report"}),
+        (
+            "reliability",
+            {"--data", "--judge", "--config", "--runs", "--targeted-third", "--third-size", "--criteria-model"}
+            | {"--sample", "--limit", "--seed", "--records", "--store", "--concurrency", "--budget-usd", "--strict"}
+            | {"--dry-run", "--json", "--report"},
+        ),
+    ],
+)
+def test_a_study_takes_its_own_options_and_no_others(name, options):
+    command = typer.main.get_command(bench_cli.app).commands[name]
+    assert {option for parameter in command.params for option in parameter.opts} == options
+
+
 def test_the_published_grid_is_priced_without_a_key_or_a_call(small, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     result = run("bench", "judgebench", "--data", small, "--grid", "published", "--dry-run")
@@ -66,7 +91,8 @@ def test_a_dry_run_without_agents_says_that_nothing_is_asked(small):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["bench", "mmlu", "--data", "."], "no benchmark is named 'mmlu'; there are: judgebench, llmbar"),
+        (["bench", "mmlu", "--data", "."], "No such command 'mmlu'"),
+        (["bench", "judgbench", "--data", "."], "Did you mean 'judgebench'"),
         (["bench", "judgebench"], "give --data DIR"),
         (["bench", "judgebench", "--data", "SMALL", "--limit", "0"], "--limit"),
         (["bench", "judgebench", "--data", "SMALL", "--judge", "wren"], "the judges here are hawk, owl"),
@@ -95,12 +121,11 @@ def test_options_that_only_a_calibration_uses_are_refused_without_one(small, tmp
         assert "need --calibration" in refused("bench", "judgebench", "--data", small, *option)
 
 
-def test_what_a_guarantee_promises_is_printed_not_only_written(capsys):
+def test_what_a_guarantee_promises_is_printed_not_only_written():
     notes = ("Keep scores of 0.9 and above",)
     judge = SimpleNamespace(judge="owl", notes=notes)
     findings = SimpleNamespace(notes=("few judgments",), judges=(judge,))
-    bench_cli._print_notes(findings)
-    assert capsys.readouterr().out == "Note: few judgments.\nNote on owl: Keep scores of 0.9 and above\n"
+    assert list(note_lines(findings)) == ["Note: few judgments.", "Note on owl: Keep scores of 0.9 and above"]
 
 
 def test_fetch_without_a_network_leaves_nothing(tmp_path):

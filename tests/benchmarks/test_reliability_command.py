@@ -15,7 +15,7 @@ from tests.doubles.llm_server import LLMServer
 from tests.doubles.reliability import pair, ranking
 
 app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None)
-app.command("bench")(bench_cli.bench)
+app.add_typer(bench_cli.app)
 
 
 @pytest.fixture
@@ -137,10 +137,10 @@ def test_what_makes_no_sense_is_refused_before_any_call(run, data, tmp_path):
     assert "no labelled pairs" in refused("--data", "other.jsonl", "--judge", "openai:x")
     assert "is a folder: name one file" in refused("--data", tmp_path, "--judge", "openai:x")
     assert "sample of 99" in refused("--data", data, "--judge", "openai:x", "--sample", "99")
-    assert "--threshold is not for" in refused("--data", data, "--judge", "openai:x", "--threshold", "4")
+    assert "No such option: --threshold" in refused("--data", data, "--judge", "openai:x", "--threshold", "4")
     assert "no folder" in refused("--data", data, "--judge", "openai:x", "--records", "nowhere/r.jsonl")
     other = run("agent_clash", "--data", data, "--judge", "openai:x")
-    assert (other.exit_code, "--judge is not for" in other.output) == (2, True)
+    assert (other.exit_code, "No such option: --judge" in other.output) == (2, True)
     assert "cannot read" in refused("--data", "nowhere.jsonl", "--judge", "openai:x")
 
 

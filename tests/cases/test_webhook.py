@@ -1,65 +1,24 @@
 """Decisions sent out, against a real server on this machine."""
 
 import asyncio
+import base64
 import contextlib
 import json
 import socket
 import threading
 import time
-from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
+import standardwebhooks
 
 from metajudge.cases import webhook
 from metajudge.cases.webhook import Webhook, sign, verify
 from metajudge.errors import ConfigurationError
+from tests.doubles.webhook_receiver import Receiver
 
 SECRET = "a secret of many characters"
 CONTINUE = [b"HTTP/1.1 100 Continue\r\n\r\n"]
 EVENT = {"case_id": "c1", "action": "APPROVE", "text": "Überflutung"}
-
-
-class Receiver:
-    """Answers with the statuses given, the last one for ever; ``drop`` closes the connection."""
-
-    def __init__(self, *answers, headers=()):
-        self.requests = []
-        self.answers = list(answers) or [204]
-        self.headers = headers
-        receiver = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                receiver.requests.append((self.path, dict(self.headers), body))
-                answer = receiver.answers.pop(0) if len(receiver.answers) > 1 else receiver.answers[0]
-                if answer == "drop":
-                    self.close_connection = True
-                    return
-                if answer == "slow":
-                    time.sleep(1.0)
-                    answer = 200
-                self.send_response(answer)
-                for name, value in receiver.headers:
-                    self.send_header(name, value)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-
-            def log_message(self, *_):
-                pass
-
-        self._server = HTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}/hook?team=risk"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
-
-    def __enter__(self):
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join(5)
 
 
 class Clock:
@@ -89,23 +48,74 @@ def test_a_delivery_is_signed_over_timestamp_and_body_and_verifies():
     path, headers, body = receiver.requests[0]
     assert path == "/hook?team=risk"
     assert json.loads(body) == EVENT
-    assert headers["Idempotency-Key"] == "k1"
-    stamp, signature = headers["X-Metajudge-Timestamp"], headers["X-Metajudge-Signature"]
-    assert verify(SECRET, stamp, body, signature, now=1_700_000_010)
+    assert headers["webhook-id"] == "k1"
+    assert verify(SECRET, headers, body, now=1_700_000_010)
+
+
+def signed(secret, body, message_id="k1", stamp="1700000000"):
+    return {
+        "webhook-id": message_id,
+        "webhook-timestamp": stamp,
+        "webhook-signature": sign(secret, message_id, stamp, body),
+    }
 
 
 def test_what_does_not_verify():
-    body, stamp = b'{"action":"APPROVE"}', "1700000000"
-    good = sign(SECRET, stamp, body)
-    assert verify(SECRET, stamp, body, good, now=1_700_000_000)
-    assert not verify(SECRET, stamp, body.replace(b"APPROVE", b"REJECT"), good, now=1_700_000_000)
-    assert not verify(SECRET, "1700000001", body, good, now=1_700_000_000), "another time"
-    assert not verify("another secret, long enough", stamp, body, good, now=1_700_000_000)
-    assert not verify(SECRET, stamp, body, good, now=1_700_000_301), "replayed later"
-    assert not verify(SECRET, stamp, body, good, now=1_699_999_699), "from the future"
+    body, now = b'{"action":"APPROVE"}', 1_700_000_000
+    good = signed(SECRET, body)
+    assert verify(SECRET, good, body, now=now)
+    assert not verify(SECRET, good, body.replace(b"APPROVE", b"REJECT"), now=now)
+    assert not verify(SECRET, {**good, "webhook-timestamp": "1700000001"}, body, now=now), "another time"
+    assert not verify(SECRET, {**good, "webhook-id": "k2"}, body, now=now), "another message"
+    assert not verify("another secret, long enough", good, body, now=now)
+    assert not verify(SECRET, good, body, now=1_700_000_301), "replayed later"
+    assert not verify(SECRET, good, body, now=1_699_999_699), "from the future"
     for bad in ("", "-1", "1e9", "²", "now"):
-        assert not verify(SECRET, bad, body, sign(SECRET, bad, body), now=1_700_000_000)
-    assert not verify(SECRET, stamp, body, "é", now=1_700_000_000)
+        assert not verify(SECRET, signed(SECRET, body, stamp=bad), body, now=now)
+    for bad in ("", "é", good["webhook-signature"].replace("v1,", "v2,"), good["webhook-signature"][:-1]):
+        assert not verify(SECRET, {**good, "webhook-signature": bad}, body, now=now)
+    for missing in good:
+        assert not verify(SECRET, {name: good[name] for name in good if name != missing}, body, now=now)
+
+
+def test_header_names_have_no_case_and_one_signature_of_several_is_enough():
+    """A sender that changes its secret signs with both."""
+    body = b"{}"
+    good = signed(SECRET, body)
+    both = {name.title(): value for name, value in good.items()}
+    both["Webhook-Signature"] = f"v1a,other v1,AAAA {good['webhook-signature']}"
+    assert verify(SECRET, both, body, now=1_700_000_000)
+
+
+def test_the_signature_is_the_one_of_the_published_example():
+    """Message, time, body and secret of the Standard Webhooks reference libraries' own test."""
+    signature = sign(
+        "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+        "msg_p5jXN8AQM9LWM0D4loKWxJek",
+        "1614265330",
+        b'{"test": 2432232314}',
+    )
+    assert signature == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+
+
+@pytest.mark.parametrize("bits", [16, 24, 25, 32])
+def test_the_reference_library_verifies_what_is_sent(bits):
+    secret = "whsec_" + base64.b64encode(bytes(range(bits))).decode()
+    with Receiver(200) as receiver:
+        assert asyncio.run(Webhook.at(receiver.url, secret).send(EVENT, "k1", clock=time.time)).delivered
+    _, headers, body = receiver.requests[0]
+    reference = standardwebhooks.Webhook(secret)
+    assert reference.verify(body, headers) == EVENT
+    with pytest.raises(standardwebhooks.WebhookVerificationError):
+        reference.verify(body.replace(b"APPROVE", b"REJECT_"), headers)
+    assert verify(secret, headers, body, now=time.time())
+    assert verify(secret.rstrip("="), headers, body, now=time.time()), "unpadded"
+
+
+def test_a_secret_that_is_not_encoded_is_the_key_itself():
+    body, stamp = b"{}", "1700000000"
+    encoded = "whsec_" + base64.b64encode(SECRET.encode()).decode()
+    assert sign(SECRET, "k1", stamp, body) == sign(encoded, "k1", stamp, body)
 
 
 @pytest.mark.parametrize("fault", [500, 503, 429, 408, "drop"])
@@ -116,8 +126,7 @@ def test_a_fault_that_may_pass_is_sent_again_with_the_same_key_and_body(fault):
     assert (delivery.delivered, delivery.attempts) == (True, 3)
     assert clock.waits == [0.5, 1.0]
     assert len({body for _, _, body in receiver.requests}) == 1
-    assert {headers["Idempotency-Key"] for _, headers, _ in receiver.requests} == {"k1"}
-    assert [headers["X-Metajudge-Attempt"] for _, headers, _ in receiver.requests] == ["1", "2", "3"]
+    assert {headers["webhook-id"] for _, headers, _ in receiver.requests} == {"k1"}
 
 
 @pytest.mark.parametrize("status", [400, 401, 404, 410, 422])
@@ -210,6 +219,10 @@ def test_a_secret_is_needed_and_never_shown():
         Webhook.at("https://example.org/hook", None)
     with pytest.raises(ConfigurationError, match="too short"):
         Webhook.at("https://example.org/hook", "short")
+    with pytest.raises(ConfigurationError, match="too short"):
+        Webhook.at("https://example.org/hook", "whsec_" + base64.b64encode(bytes(15)).decode())
+    with pytest.raises(ConfigurationError, match="not base64"):
+        Webhook.at("https://example.org/hook", "whsec_no base64 at all")
     assert SECRET not in repr(Webhook.at("https://example.org/hook", SECRET))
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from metajudge.clashes.clash import Clash, Judge
 from metajudge.clashes.first_shown import FEWEST, LEVEL, compared_with_chance, first_shown
-from metajudge.clashes.run import run_clash
+from metajudge.clashes.run import rounds, run_rounds
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.types import Item
 from tests.doubles.ranking import ranks_by, reply, shown
@@ -41,8 +41,8 @@ def test_the_p_value_is_that_of_all_outcomes_listed(sizes, first):
 async def test_a_judge_that_always_takes_the_first_answer_shown_is_reported_and_a_fair_one_is_not():
     judges = (Judge("fond", ScriptedModel(takes_the_first, name="fond")), Judge("fair", ranks_by(len, name="fair")))
     items = [Item(id=f"q{n}", question=f"{n}?", responses={"a": "long answer", "b": "no"}) for n in range(16)]
-    outcome = await run_clash(items, Clash(judges))
-    fair, fond = first_shown(outcome.records)
+    _, records = await run_rounds(rounds(items, Clash(judges)), workers=4, on_record=lambda *_: None)
+    fair, fond = first_shown(records)
     assert (fond.judge, fond.first, fond.n, fond.reported) == ("fond", 16, 16, True)
     assert fond.p_value == pytest.approx(2**-16)
     assert fond.level == LEVEL / 2

@@ -3,13 +3,13 @@
 import json
 
 import pytest
-from tests.test_webhook import Receiver
 from typer.testing import CliRunner
 
 from metajudge.cli.app import app
 from metajudge.errors import BadLineError, ConfigurationError, InputError, PolicyError, StoreError
 from tests.doubles.cases import RELEVANCE, by_stage, flood
 from tests.doubles.llm_server import LLMServer
+from tests.doubles.webhook_receiver import Receiver
 
 
 @pytest.fixture
@@ -245,7 +245,7 @@ def test_an_audited_share_of_approved_cases_waits_after_the_doubtful_ones_with_i
     assert {(one["origin"], one["inclusion"], one["priority"], one["action"]) for one in reviews} == {
         ("audit", 0.3, 2, "APPROVE")
     }
-    with pytest.raises(ConfigurationError, match=r"0\.\.1, not 1\.5"):
+    with pytest.raises(ConfigurationError, match=r"in \[0, 1\], not 1\.5"):
         run("case", "many.jsonl", "--judge", "openai:gpt-4o-mini", "--audit-share", "1.5")
 
 

@@ -301,10 +301,10 @@ class TestWrongInput:
         with pytest.raises(InputError, match="no such file"):
             run("clash", "missing.jsonl", *flags)
         Path("empty.jsonl").write_text("")
-        with pytest.raises(InputError, match="holds no prompt"):
+        with pytest.raises(InputError, match="holds no question"):
             run("clash", "empty.jsonl", *flags)
         Path("twice.jsonl").write_text('{"id": "a", "question": "x"}\n{"id": "a", "question": "y"}\n')
-        with pytest.raises(InputError, match="stands for two prompts"):
+        with pytest.raises(InputError, match="stands for two questions"):
             run("clash", "twice.jsonl", *flags)
         with pytest.raises(InputError, match="takes the responses from a file"):
             run("clash", PROMPT, "--responses", "given", "--judge", "vllm:j")
@@ -319,7 +319,7 @@ class TestWrongInput:
     def test_an_out_file_of_something_else_is_left_alone(self, run):
         write_items("items.jsonl")
         write_items("others.jsonl")
-        with LLMServer(answer=answer) as server, pytest.raises(InputError, match=r"others\.jsonl:1 is no record"):
+        with LLMServer(answer=answer) as server, pytest.raises(InputError, match=r"others\.jsonl:1 is not a record"):
             run("clash", "items.jsonl", *judges(server), "--responses", "given", "--out", "others.jsonl")
         assert len(Path("others.jsonl").read_text().splitlines()) == 4
 

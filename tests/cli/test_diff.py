@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from metajudge.cli.diff_sides import load_side
 from metajudge.errors import InputError
 from metajudge.store import RunRecord, open_store
 from metajudge.types import Assessment
 from metajudge.vetting.comparison import Side, compare
+from metajudge.vetting.recorded_sides import load_side
 from tests.doubles.judgments import judgment
 
 SAMPLE = Path(__file__).parents[2] / "benchmarks" / "sample" / "judgments.jsonl"

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from metajudge.cli import doctor_checks as checks
 from metajudge.panels.config import panel_config
 from metajudge.settings import Settings
 from metajudge.store import RunRecord, open_store
+from metajudge.vetting import readiness as checks
 from tests.doubles.llm_server import LLMServer
 
 SECRET = "sk-very-secret-0001"
@@ -38,8 +38,8 @@ def test_keys_are_named_by_provider_and_never_shown(tmp_path):
     panel = panel_config({"agents": [{"model": "openai:a"}, {"model": "anthropic:b"}, {"model": "ollama:c"}]})
     found = list(checks.check_keys(settings(tmp_path, OPENAI_API_KEY=SECRET), panel))
     assert states(found) == [("keys", "ok"), ("keys", "error")]
-    assert "openai" in found[0].said
-    assert "ANTHROPIC_API_KEY" in found[1].said
+    assert "openai" in found[0].finding
+    assert "ANTHROPIC_API_KEY" in found[1].finding
     assert SECRET not in repr(found)
 
 
@@ -49,7 +49,7 @@ def test_a_broken_panel_file_is_an_error_with_its_place(tmp_path):
     panel, found = checks.load_panel(path)
     assert panel is None
     assert states(found) == [("panel", "error")]
-    assert "strategy" in found[0].said
+    assert "strategy" in found[0].finding
     assert checks.load_panel(None)[1][0].state == "note"
 
 
@@ -59,7 +59,7 @@ def test_a_panel_with_a_local_model_that_is_none_is_an_error(tmp_path):
     path.write_text(f'[[agents]]\nmodel = "local:{model}"\n')
     _, found = checks.load_panel(path)
     assert found[0].state == "error"
-    assert "is not a GGUF file" in found[0].said
+    assert "is not a GGUF file" in found[0].finding
 
 
 async def test_a_store_in_use_is_an_error_that_says_by_whom(tmp_path):
@@ -70,7 +70,7 @@ async def test_a_store_in_use_is_an_error_that_says_by_whom(tmp_path):
     finally:
         await store.close()
     assert found.state == "error"
-    assert "in use" in found.said
+    assert "in use" in found.finding
     assert (await checks.check_store(path, time.time()))[0].state == "ok"
 
 
@@ -110,7 +110,7 @@ def test_reaching_an_endpoint_sends_no_key_and_a_dead_one_is_an_error(tmp_path):
         found = list(checks.check_online(settings(tmp_path, OPENAI_API_KEY=SECRET), panel, time.time()))
         assert SECRET not in repr([request.headers for request in server.requests])
     assert [check.state for check in found if check.name == "online"] == ["ok", "error"]
-    assert "Network, proxy or base URL?" in found[-1].said
+    assert "Network, proxy or base URL?" in found[-1].finding
 
 
 @pytest.mark.parametrize("config", [None, "panel.toml"])

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from metajudge.cli.init import panel_text
 from metajudge.errors import ConfigurationError, RubricError
 from metajudge.panels.config import load_panel_file, panel_config
+from metajudge.panels.template import panel_text
 
 
 def test_every_choice_survives_writing_and_reading():

@@ -168,7 +168,7 @@ class TestResumption:
             flags = ("judge", items, *judges(server)[:2], "--concurrency", "1", "--out", "out.jsonl")
             done = run(*flags, "--budget-usd", "0.002")
             assert done.exit_code == 3, done.output
-            assert "budget is reached" in done.output
+            assert "The budget is spent. Run the same command with a larger budget" in done.output
             some = len(lines("out.jsonl"))
             assert 0 < some < 12
             assert run(*flags).exit_code == 0

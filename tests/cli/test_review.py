@@ -76,7 +76,7 @@ def test_blind_hides_judge_and_machine_until_a_verdict_is_given(queue):
         (("decide", "r0", "--reviewer", "ada", "--outcome", "approve"), "claim it before deciding"),
         (("decide", "r0", "--reviewer", "ada", "--outcome", "perhaps"), "no such outcome"),
         (("claim", "r9", "--reviewer", "ada"), "there is no review 'r9'"),
-        (("list", "--status", "lost"), "no such status 'lost'"),
+        (("list", "--status", "lost"), "'lost' is not one of"),
         (("import", "missing.csv"), "cannot read missing.csv"),
     ],
 )

@@ -174,8 +174,8 @@ def test_the_content_of_a_policy_stays_in_the_store_when_its_file_is_gone(run, g
 
 
 async def test_a_name_is_the_version_that_was_activated_last_and_a_file_is_itself(tmp_path):
+    from metajudge.feedback.in_force import policy_in_force
     from metajudge.store import open_store
-    from metajudge.vetting.policies import policy_in_force
 
     shipped = load_policy("verdict_score")
     stricter = Policy.model_validate_json(shipped.model_dump_json().replace("4.75", "4.9"))

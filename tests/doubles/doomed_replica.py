@@ -89,7 +89,7 @@ async def doomed(url, number, telling):
 
     Connections._once = counted
     jobs, _ = await replica(url)
-    with jobs.upload() as (job_id, path):
+    async with jobs.upload() as (job_id, path):
         records = [judgment(id=f"{job_id}-{n}").model_dump(mode="json") for n in range(ITEMS)]
         path.write_text("".join(json.dumps(one) + "\n" for one in records))
         os.write(telling, job_id.encode())

@@ -8,14 +8,13 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from metajudge.clashes.clash import Clash, Judge
 from metajudge.clashes.record import ClashRecord
-from metajudge.clashes.run import run_clash
+from metajudge.clashes.run import clash as run_clash
 from metajudge.cli import bench as bench_cli
 from metajudge.cli.clash import clash
 from metajudge.cli.peers import peers
+from metajudge.session import Session
 from metajudge.types import Item
-from metajudge.vetting.engine import Engine
 from tests.api.conftest import app_module, panel_of, running
 from tests.doubles.llm_server import LLMServer, requested_schema
 from tests.doubles.ranking import shown_in
@@ -82,9 +81,8 @@ def by_http(server, models):
 
 def by_python(server, models):
     async def main():
-        async with Engine(panel=panel_of(server, "xyz"), store=None) as engine:
-            asked = Clash(tuple(Judge(one.name, one.model, one.parameters) for one in engine.vetter.default.agents))
-            return (await run_clash([item(models)], asked)).records[0]
+        async with Session(panel=panel_of(server, "xyz"), store=None) as session:
+            return (await run_clash(session, [item(models)])).records[0]
 
     return asyncio.run(main()).blinding.model_dump()
 
@@ -99,7 +97,8 @@ def by_peers(server, models):
 def by_reliability(server, models):
     Path("pairs.jsonl").write_text(item(models).model_dump_json(exclude_none=True) + "\n")
     words = ("reliability", "--data", "pairs.jsonl", *judges(server), "--records", "r.jsonl", "--json", "f.json")
-    command(bench_cli.bench, "bench")(*words)
+    done = CliRunner().invoke(bench_cli.app, [str(word) for word in words])
+    assert done.exit_code == 0, done.output
     record = ClashRecord.model_validate_json(Path("r.jsonl").read_text().splitlines()[0])
     return record.blinding.model_dump()
 

@@ -21,9 +21,9 @@ from metajudge.peers.protocol import (
     rank_answers,
     ranking_settings,
 )
-from metajudge.peers.questions import Question
 from metajudge.providers.model import Parameters, request_key
 from metajudge.providers.scripted import ScriptedModel
+from metajudge.readers.questions import Question
 
 QUESTION = Question(id="q1", question="What is 2 + 2?")
 

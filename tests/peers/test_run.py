@@ -293,7 +293,7 @@ class TestResumption:
             flags = ("--questions", questions(3), "--config", "p.toml", "--out", "b.jsonl", "--no-sweep")
             done = run(*flags, "--concurrency", 1, "--budget-usd", "0.005")
             assert done.exit_code == 3, done.output
-            assert "The budget is reached" in done.output
+            assert "The budget is spent" in done.output
             assert 0 < server.count < 18
             again = run(*flags)
             assert again.exit_code == 0
@@ -316,7 +316,7 @@ class TestResumption:
             process.send_signal(signal.SIGINT)
             out, _ = process.communicate(timeout=30)
             assert process.returncode == 130
-            assert "Interrupted. Give the same command again" in out
+            assert "Interrupted. Run the same command again" in out
             done = metajudge(*flags, "--resamples", 0)
             assert done.returncode == 0, done.stderr
             assert server.count == 72, "calls in flight finished: nothing was asked twice"
@@ -440,7 +440,7 @@ class TestBadInput:
 
     def test_one_id_for_two_questions(self, run):
         Path("q.jsonl").write_text('{"id": "q", "question": "a"}\n{"id": "q", "question": "b"}\n')
-        with pytest.raises(InputError, match=r"q\.jsonl:2: question 'q' has another text"):
+        with pytest.raises(InputError, match=r"q\.jsonl:2: the id 'q' stands for two questions"):
             run("--questions", "q.jsonl", "--model", "vllm:x", "--model", "vllm:y", "--out", "b.jsonl")
 
     def test_no_question(self, run):
@@ -459,7 +459,7 @@ class TestBadInput:
     def test_out_that_holds_something_else_is_left_alone(self, run):
         Path("b.jsonl").write_text('{"id": "x"}\n')
         with LLMServer(answer=answer) as server:
-            with pytest.raises(InputError, match="holds no ballot"):
+            with pytest.raises(InputError, match=r"b\.jsonl:1 is not a ballot"):
                 run(*command(server))
             assert server.count == 0
         assert Path("b.jsonl").read_text() == '{"id": "x"}\n'

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from metajudge.readers import open_judgments
-from metajudge.readers.judgebench import JudgeBenchOutput
+from metajudge.readers.judgebench import judgebench_output
 from metajudge.readers.lines import Reject, Source
 from metajudge.types import Judgment
 
@@ -249,7 +249,7 @@ def test_several_marks_in_an_output_leave_the_strength_of_the_decision(write: Wr
 
 def test_output_lines_with_faults_are_rejected_whole(write: Write) -> None:
     path = write("x", output(label="A>D"), output(judgments=[{"decision": "A>B"}]), output(question=None))
-    found = list(JudgeBenchOutput(Source(path, "x")).read())
+    found = list(judgebench_output(Source(path, "x")).read())
     assert [str(entry) for entry in found] == [
         "x:1: label names 'D', but the item's responses are A, B",
         "x:2: missing field 'judgments.0.judgment'",

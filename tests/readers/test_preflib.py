@@ -1,8 +1,8 @@
 import pytest
 
 from metajudge.errors import InputError
-from metajudge.readers.ballots import read_ballots
-from tests.readers.ballot_texts import written
+from metajudge.readers.ranking_files import read_ranking_file
+from tests.readers.ranking_texts import written
 
 PREFLIB = """# FILE NAME: 00001-00000001.toc
 # DATA TYPE: toc
@@ -17,7 +17,7 @@ PREFLIB = """# FILE NAME: 00001-00000001.toc
 
 
 def test_preflib_names_counts_ties_and_commas_in_names(tmp_path):
-    found = read_ballots(written(tmp_path, "x.toc", PREFLIB))
+    found = read_ranking_file(written(tmp_path, "x.toc", PREFLIB))
     assert not found.rejects
     assert found.format == "preflib"
     assert found.candidates == ("Apple pie", "Bread, with salt", "Cake")
@@ -29,9 +29,9 @@ def test_preflib_names_counts_ties_and_commas_in_names(tmp_path):
 
 
 def test_preflib_is_known_by_its_content_and_in_its_former_format(tmp_path):
-    assert read_ballots(written(tmp_path, "x.txt", PREFLIB)).format == "preflib"
+    assert read_ranking_file(written(tmp_path, "x.txt", PREFLIB)).format == "preflib"
     former = "3\n1,Apple\n2,Bread\n3,Cake\n5,5,2\n3,1,{2,3}\n2,3\n"
-    found = read_ballots(written(tmp_path, "x.toi", former))
+    found = read_ranking_file(written(tmp_path, "x.toi", former))
     assert [ballot.ranking for ballot in found.ballots] == [(("Apple",), ("Bread", "Cake")), (("Cake",),)]
 
 
@@ -49,7 +49,7 @@ def test_preflib_is_known_by_its_content_and_in_its_former_format(tmp_path):
     ],
 )
 def test_preflib_orders_that_contradict_the_file_are_rejected(tmp_path, old, new, message):
-    found = read_ballots(written(tmp_path, "x.txt", PREFLIB.replace(old, new)))
+    found = read_ranking_file(written(tmp_path, "x.txt", PREFLIB.replace(old, new)))
     assert message in found.rejects[0].reason
 
 
@@ -65,4 +65,4 @@ def test_preflib_orders_that_contradict_the_file_are_rejected(tmp_path, old, new
 )
 def test_preflib_that_cannot_be_read(tmp_path, text, message):
     with pytest.raises(InputError, match=message):
-        read_ballots(written(tmp_path, "x.soc", text))
+        read_ranking_file(written(tmp_path, "x.soc", text))

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import typer
 
-from metajudge.cases.run import CaseSummary
+from metajudge.cases.run import CaseTotals
+from metajudge.clashes.run import ClashTotals
 from metajudge.cli.app import app
-from metajudge.cli.clash_run import ClashSummary
 from metajudge.errors import (
     BadLineError,
     BatchPendingError,
@@ -20,8 +20,8 @@ from metajudge.errors import (
     StoreLockedError,
     UnprovenError,
 )
-from metajudge.judging.run import JudgeSummary
-from metajudge.peers.run import PeersSummary
+from metajudge.judging.run import JudgeTotals
+from metajudge.peers.run import PeersTotals
 from metajudge.runs.exit_codes import EPILOG, ExitCode, RunCounts, exit_code, exit_code_of
 from metajudge.runs.loop import RunEnd
 from metajudge.types import AgentResult, Assessment, Failure, Status
@@ -112,17 +112,17 @@ def test_of_a_vetting_run_only_what_failed_counts(assessment, code, strict):
 @pytest.mark.parametrize(
     ("summary", "code"),
     [
-        (JudgeSummary(items=2, failed=1), 1),
-        (JudgeSummary(items=2, unscored=1), 0),
-        (JudgeSummary(items=2, bad_lines=1), 0),
-        (ClashSummary(prompts=2, incomplete=1), 1),
-        (ClashSummary(prompts=2, bad_lines=1), 0),
-        (PeersSummary(questions=2, failed=1), 1),
-        (PeersSummary(questions=2, bad_lines=1), 0),
-        (CaseSummary(judgments=2, unscored=1), 1),
-        (CaseSummary(judgments=2, webhook={"failed": 1}), 1),
-        (CaseSummary(judgments=2, bad_lines=1), 0),
-        (CaseSummary(judgments=2, end=RunEnd.BUDGET), 3),
+        (JudgeTotals(items=2, failed=1), 1),
+        (JudgeTotals(items=2, without_verdict=1), 0),
+        (JudgeTotals(items=2, bad_lines=1), 0),
+        (ClashTotals(prompts=2, incomplete=1), 1),
+        (ClashTotals(prompts=2, bad_lines=1), 0),
+        (PeersTotals(questions=2, failed=1), 1),
+        (PeersTotals(questions=2, bad_lines=1), 0),
+        (CaseTotals(decided=2, unscored=1), 1),
+        (CaseTotals(decided=2, webhook={"failed": 1}), 1),
+        (CaseTotals(decided=2, bad_lines=1), 0),
+        (CaseTotals(decided=2, end=RunEnd.BUDGET), 3),
     ],
     ids=str,
 )
@@ -146,7 +146,19 @@ def test_every_command_ends_its_help_with_the_table(name, command):
 
 @pytest.mark.parametrize(
     "name",
-    ["vet", "judge", "clash", "case", "peers", "bench", "rank", "inspect", "calibrate fit", "export preferences"],
+    [
+        "vet",
+        "judge",
+        "clash",
+        "case",
+        "peers",
+        "bench judgebench",
+        "bench reliability",
+        "rank",
+        "inspect",
+        "calibrate fit",
+        "export preferences",
+    ],
 )
 def test_what_reads_lines_takes_strict(name):
     command = dict(commands(app))[name]

@@ -3,17 +3,17 @@
 import errno
 
 import pytest
+from metajudge.runs.output_files import let_go, written_to
 
 from metajudge.errors import OutputError
-from metajudge.runs.output_files import let_go, written_to
 
 
 def test_a_failed_write_names_the_file_and_the_way_on(tmp_path):
-    with pytest.raises(
-        OutputError, match=r"out\.jsonl: cannot be written any further: No space.*give the same command"
+    with (
+        pytest.raises(OutputError, match=r"out\.jsonl: cannot be written any further: No space.*give the same command"),
+        written_to(tmp_path / "out.jsonl"),
     ):
-        with written_to(tmp_path / "out.jsonl"):
-            raise OSError(errno.ENOSPC, "No space left on device")
+        raise OSError(errno.ENOSPC, "No space left on device")
 
 
 def test_other_errors_and_no_error_pass(tmp_path):

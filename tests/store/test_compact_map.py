@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from metajudge import compact_map
+from metajudge.store import compact_map
 from metajudge.store.compact_map import CompactMap
 
 

@@ -228,7 +228,7 @@ class TestFacts:
             agents = (made_agent("a", "m", (first,) * 4), made_agent("b", "m", (second,) * 4))
             await keep(store, pair(number, agents=agents))
         facts, _ = await facts_of(store)
-        thresholds = {fact.number: fact.threshold for fact in facts}
+        thresholds = {fact.assessment_id: fact.threshold for fact in facts}
         found = await store.ask(lambda c: dashboard.agent_pairs(c, thresholds))
         assert found == [dashboard.PairCount("a", "b", 4, 2)]  # exactly at the threshold is not above it
 

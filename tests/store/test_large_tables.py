@@ -6,7 +6,7 @@ import pytest
 from metajudge.store import lookups, open_store
 from metajudge.store.database import ROW_GROUP_ROWS, STORAGE_VERSION
 from metajudge.store.migrating import known_migrations
-from metajudge.store.rows import AssessmentWrite, assessment_row, call_row, item_row, judgment_row
+from metajudge.store.rows import assessment_row, assessment_write, call_row, item_row, judgment_row
 
 LARGE = ("items", "judgments", "calls", "assessments", "agent_scores")
 
@@ -32,7 +32,7 @@ def earlier(path, records):
     for n in range(1, 11):
         judgment = records.judgment(n)
         assessment = records.assessment(judgment)
-        write = AssessmentWrite(f"key-{n}", "run", assessment, assessment.model_dump_json(), None, None)
+        write = assessment_write(f"key-{n}", judgment, assessment, None, "run")
         rows = {
             "items": item_row(judgment),
             "judgments": judgment_row(judgment),

@@ -47,13 +47,24 @@ def drawn_rows(count=160):
         changes = {"panel_digest": panel, "strategy": "weighted_average" if panel == PANELS[0] else "majority_vote"}
         status = rng.choice([Status.ASSESSED] * 4 + [Status.UNSCORED, Status.FAILED])
         if status is not Status.ASSESSED:
-            changes |= {"status": status, "final_score": None, "accepted": None, "probability": None}
+            changes |= {
+                "status": status,
+                "final_score": None,
+                "accepted": None,
+                "probability": None,
+                "calibrated": False,
+            }
         policy = rng.choice([None, "strict", "lax"])
         said = made_assessment(judgment, rng.randrange(40), **changes)
         said = said.model_copy(
             update={"decision": said.decision.model_copy(update={"policy": policy}) if policy else None}
         )
         yield Row(judgment, said, rng.choice(RUNS))
+
+
+def versions_of(rows):
+    """How many versions these make: what the panel found, and what was said of it."""
+    return sum(2 if row.said.decision is not None or row.said.probability is not None else 1 for row in rows)
 
 
 def lines_of(rows):
@@ -189,18 +200,31 @@ class TestLists:
             row.said for row in lines_of(about)
         ]
         assert found["assessments_total"] == len(lines_of(about))
-        assert found["history_total"] == len(found["history"]) == len(about) - len(lines_of(about))
+        assert found["history_total"] == len(found["history"]) == versions_of(about) - len(lines_of(about))
         by_run = await store.show("run-2")
         own = [row for row in rows if row.run == "run-2"]
         assert by_run["assessments_total"] == len(lines_of(own))
-        assert by_run["history_total"] == len(own) - len(lines_of(own))
+        assert by_run["history_total"] == versions_of(own) - len(lines_of(own))
 
-    async def test_one_row_tells_its_history_from_other_panels(self, store, rows) -> None:
+    async def test_one_version_names_its_history_and_other_panels(self, store, rows) -> None:
         for subject in {row.subject for row in rows[:20]}:
-            own = [number for number, row in enumerate(rows, 1) if row.subject == subject]
-            other = [n for n, row in enumerate(rows, 1) if row.subject[0] == subject[0] and row.subject != subject]
-            for number in (own[0], own[-1]):
-                found = await store.ask(lambda c, number=number: browsing.kept_assessment(c, number))
-                assert found.current == own[-1]
-                assert [line.number for line in found.history] == [n for n in reversed(own) if n != number]
-                assert [line.number for line in found.others] == other[-1:]
+            own = [row for row in rows if row.subject == subject]
+            others = [row for row in rows if row.subject[0] == subject[0] and row.subject != subject]
+            current = next(
+                line
+                for line in await listed(store, AssessmentFilter(panel=subject[1]))
+                if line.judgment_id == own[0].judgment.id
+            )
+            found = await store.ask(lambda c, number=current.number: browsing.kept_assessment(c, number))
+            assert found.current == current.number
+            assert found.assessment == own[-1].said
+            assert len(found.history) == versions_of(own) - 1
+            assert [shown(line) for line in found.others] == [meant(row) for row in others[-1:]]
+            for line in found.history:
+                older = await store.ask(lambda c, number=line.number: browsing.kept_assessment(c, number))
+                assert older.line == line
+                assert older.current == current.number
+                assert {one.number for one in older.history} == {
+                    current.number,
+                    *(one.number for one in found.history if one.number != line.number),
+                }

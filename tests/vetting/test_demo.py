@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from metajudge import vet
-from metajudge.cli.app import app
+from metajudge.cli.app import COMMANDS
 from metajudge.types import Judgment
 from metajudge.vetting.demo import demonstrate, sample_text
 
@@ -111,4 +111,4 @@ def test_it_loads_no_engine_and_no_database():
 
 
 def test_demo_is_the_first_command_of_the_list():
-    assert app.registered_commands[0].name == "demo"
+    assert COMMANDS[0].name == "demo"

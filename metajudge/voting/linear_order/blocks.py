@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from metajudge.voting.ballots import Floats, Ints
+from metajudge.stats.arrays import Floats, Ints
 from metajudge.voting.connection import reachable
 
 

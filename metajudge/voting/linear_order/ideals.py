@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from metajudge.voting.ballots import Bools, Floats, Ints
+from metajudge.stats.arrays import Bools, Floats, Ints
 from metajudge.voting.linear_order.paths import Paths, Step, TimeLeft
 
 MOST_CANDIDATES = 63

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from metajudge.voting.ballots import Floats, Ints
+from metajudge.stats.arrays import Floats, Ints
 
 _MOST_MOVES = 10_000
 

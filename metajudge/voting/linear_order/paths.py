@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from metajudge.voting.ballots import Bools, Ints
+from metajudge.stats.arrays import Bools, Ints
 
 Counts: TypeAlias = NDArray[Any]
 """Whole numbers: int64 where they fit, else Python's own."""

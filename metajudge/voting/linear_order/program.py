@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from metajudge.errors import MetajudgeError
-from metajudge.voting.ballots import Bools, Floats, Ints
+from metajudge.stats.arrays import Bools, Floats, Ints
 from metajudge.voting.linear_order.insertion import cost_of, good_order
 from metajudge.voting.linear_order.paths import TimeLeft
 

@@ -8,7 +8,7 @@ from itertools import islice, pairwise, permutations, product
 
 import numpy as np
 
-from metajudge.voting.ballots import Bools, Floats, Ints
+from metajudge.stats.arrays import Bools, Floats, Ints
 from metajudge.voting.linear_order import ideals
 from metajudge.voting.linear_order.blocks import majority_blocks, separate_blocks
 from metajudge.voting.linear_order.paths import Counts, Paths, TimeLeft

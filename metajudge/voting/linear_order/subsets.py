@@ -7,7 +7,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from metajudge.voting.ballots import Floats, Ints
+from metajudge.stats.arrays import Floats, Ints
 from metajudge.voting.linear_order.paths import Paths, Step
 
 

@@ -7,7 +7,7 @@ import re
 import orjson
 import pytest
 
-from metajudge import clash_reviews
+from metajudge.clashes import reviews as clash_reviews
 from metajudge.errors import InputError
 from metajudge.reviews import Outcome
 from metajudge.store import open_store

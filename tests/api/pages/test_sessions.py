@@ -13,8 +13,8 @@ class TestSessions:
         sessions = sessions_module.Sessions()
         cookie = sessions.encode(sessions.new())
         assert sessions.decode(cookie) is not None
-        payload, signature = cookie.split(".")
-        other = sessions.encode(self.session(caller="admin")).split(".")[0]
+        payload, _, signature = cookie.rpartition(".")
+        other = sessions.encode(self.session(caller="admin")).rpartition(".")[0]
         for bad in (f"{other}.{signature}", f"{payload}.{'0' * 64}", payload, "", ".", "ü.ü"):
             assert sessions.decode(bad) is None
 
@@ -27,6 +27,16 @@ class TestSessions:
         cookie = sessions.encode(sessions.new())
         assert sessions.decode(cookie) is not None
         now[0] += sessions_module.SESSION_S
+        assert sessions.decode(cookie) is None
+
+    def test_a_change_of_preferences_does_not_prolong_it(self):
+        now = [1000.0]
+        sessions = sessions_module.Sessions(clock=lambda: now[0])
+        session = sessions.new()
+        now[0] += sessions_module.SESSION_S - 1
+        cookie = sessions.encode(session.model_copy(update={"blind": True}))
+        assert sessions.decode(cookie).blind
+        now[0] += 1
         assert sessions.decode(cookie) is None
 
     def test_what_was_ended_is_remembered_no_longer_than_it_would_have_lasted(self):

@@ -1,0 +1,180 @@
+"""ASGI middleware: bounds on the size and the time of request bodies."""
+
+import asyncio
+import re
+import time
+from collections.abc import Collection
+from typing import Any
+
+import orjson
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from .errors import ProblemError, refuse
+
+_ODD = re.compile(rb"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]|\x00")
+"""Half of a surrogate pair, perhaps, or another encoding than UTF-8: most bodies hold neither."""
+LINGER_S, LINGER_BYTES = 1.0, 8_000_000
+"""How long, and for how much, a body is read and thrown away after its refusal, so that its sender can read that."""
+
+
+class BodyLimit:
+    """Refuses bodies over a bound with 413, by their declared length or as soon as they pass it, and slow ones (408).
+
+    A body is read here, so that no more than the bound is ever held; all bodies together hold no more than
+    ``held_bytes``, beyond which callers are told to come back (503).
+
+    Args:
+        body_s: seconds a body may take to arrive.
+        streamed: paths whose bodies may be ``upload_bytes`` long and are passed on as they come: they may stand still
+            for ``body_s`` and take ``upload_s`` in all.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        max_bytes: int,
+        body_s: float = 20.0,
+        streamed: Collection[str] = (),
+        upload_bytes: int = 0,
+        upload_s: float = 600.0,
+        held_bytes: int = 256_000_000,
+    ) -> None:
+        self.app = app
+        self.max_bytes = max_bytes
+        self.body_s = body_s
+        self.streamed = streamed
+        self.upload_bytes = upload_bytes
+        self.upload_s = upload_s
+        self.held_bytes = held_bytes
+        self.held = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        streams = scope["path"] in self.streamed
+        most = self.upload_bytes if streams else self.max_bytes
+        declared = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
+        if not declared.isdigit() or int(declared) > most:
+            await _refuse_rest(scope, receive, send, 413, _too_large(most))
+        elif streams:
+            upload = _Upload(receive, most, self.body_s, time.monotonic() + self.upload_s)
+            await self.app(scope, upload, send)
+        else:
+            await self._with_body(scope, receive, send)
+
+    async def _with_body(self, scope: Scope, receive: Receive, send: Send) -> None:
+        body = bytearray()
+        try:
+            async with asyncio.timeout(self.body_s):
+                complete = await self._read(receive, body)
+        except (TimeoutError, ProblemError) as error:
+            self.held -= len(body)
+            body.clear()
+            if isinstance(error, ProblemError):
+                await _refuse_rest(scope, receive, send, error.status, str(error))
+            else:
+                detail = f"the request body did not arrive within {self.body_s:g} s"
+                await refuse(scope, send, 408, detail)
+            return
+        held = len(body)
+        whole = bytes(body) if complete else None
+        body.clear()
+        try:
+            wrong = whole and _wrong_json(scope, whole)
+            if wrong:
+                await refuse(scope, send, 422, wrong)
+            elif whole is not None:
+                await self.app(scope, _replay(whole, receive), send)
+        finally:
+            self.held -= held
+
+    async def _read(self, receive: Receive, body: bytearray) -> bool:
+        """Reads the body; False where the caller went away."""
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return False
+            chunk = message.get("body", b"")
+            body += chunk
+            self.held += len(chunk)
+            if len(body) > self.max_bytes:
+                raise ProblemError(413, _too_large(self.max_bytes))
+            if self.held > self.held_bytes:
+                raise ProblemError(503, "too many large requests are at work: try again")
+            if not message.get("more_body", False):
+                return True
+
+
+class _Upload:
+    """``receive`` of an upload that is passed on as it comes."""
+
+    def __init__(self, receive: Receive, most: int, pause_s: float, deadline: float) -> None:
+        self._receive, self._most, self._pause_s, self._deadline = receive, most, pause_s, deadline
+        self._got, self._ended = 0, False
+
+    async def __call__(self) -> Message:
+        if self._ended:
+            return await self._receive()
+        patience = min(self._pause_s, self._deadline - time.monotonic())
+        try:
+            async with asyncio.timeout(max(0.0, patience)):
+                message = await self._receive()
+        except TimeoutError:
+            raise ProblemError(408, "the upload stood still or took too long: send it again, in parts") from None
+        self._got += len(message.get("body", b""))
+        if self._got > self._most:
+            raise ProblemError(413, _too_large(self._most))
+        self._ended = message["type"] != "http.request" or not message.get("more_body", False)
+        return message
+
+
+def _wrong_json(scope: Scope, body: bytes) -> str | None:
+    """What Python's parser would let pass: texts that are no Unicode, which nobody could store or send on."""
+    kind = next((value for name, value in scope["headers"] if name == b"content-type"), b"")
+    if b"json" not in kind.lower() or not _ODD.search(body):
+        return None
+    try:
+        orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        return f"body: not JSON in UTF-8, or a text in it is not Unicode: {error}"
+    return None
+
+
+def _too_large(most: int) -> str:
+    return f"the request body is larger than {most} bytes, or its length is not a number"
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """``receive`` of a body that was read, and of what comes after it."""
+    left: bytes | None = body
+
+    async def replay() -> Message:
+        nonlocal left
+        if left is None:
+            return await receive()
+        message = {"type": "http.request", "body": left, "more_body": False}
+        left = None
+        return message
+
+    return replay
+
+
+async def _refuse_rest(scope: Scope, receive: Receive, send: Send, status: int, detail: str) -> None:
+    """Refuses a body that is still coming.
+
+    Closing at once would reset the connection, and a sender that is still writing might never see the answer: so a
+    little more is read, and thrown away.
+    """
+    await refuse(scope, send, status, detail, {"connection": "close"}, more=True)
+    dropped = 0
+    try:
+        async with asyncio.timeout(LINGER_S):
+            while dropped < LINGER_BYTES:
+                message: Any = await receive()
+                dropped += len(message.get("body", b""))
+                if not message.get("more_body", False):
+                    break
+    except TimeoutError:
+        pass
+    await send({"type": "http.response.body", "body": b"", "more_body": False})

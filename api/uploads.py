@@ -1,0 +1,157 @@
+"""Batches of judgments as they are sent: written to a file line by line, checked, and read again by their job."""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+from fastapi import HTTPException, Request
+from pydantic import ValidationError
+from starlette.requests import ClientDisconnect
+
+from metajudge.types import Judgment
+
+from .admission import ClientGoneError
+from .errors import ProblemError
+
+MOST_PROBLEMS = 20
+AT_ONCE = 100
+"""Records of a JSON array that are checked before others get their turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """A judgment and its place in the upload."""
+
+    item: int
+    judgment: Judgment
+
+
+class Upload:
+    """Judgments in a file, one a line."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    async def receive(self, request: Request, longest: int, most: int) -> tuple[int, bytes]:
+        """Writes a request's judgments: a JSON array, or JSONL that is written as it comes.
+
+        Args:
+            longest: bytes of a line, or of the whole array.
+            most: judgments.
+
+        Returns:
+            How many judgments there are, and the digest of what was kept of them.
+
+        Raises:
+            HTTPException: 413, too long or too many; 415, another type; 422, no judgments.
+            ProblemError: 422, lines that are no judgments.
+            ClientGoneError: the caller went away.
+        """
+        problems: list[str] = []
+        items, seen = 0, hashlib.sha256()
+        try:
+            with self.path.open("wb") as file:
+                async for line in _lines(request, longest):
+                    try:
+                        kept = Judgment.model_validate_json(line).model_dump_json().encode() + b"\n"
+                    except ValidationError as error:
+                        problems.append(f"judgment {items + 1}: {_first(error)}")
+                        if len(problems) == MOST_PROBLEMS:
+                            break
+                    else:
+                        file.write(kept)
+                        seen.update(kept)
+                    items += 1
+                    if items > most:
+                        raise HTTPException(413, f"more than {most} judgments: send several batches")
+        except ClientDisconnect:
+            raise ClientGoneError from None
+        if problems:
+            raise ProblemError(422, problems[0], problems)
+        if not items:
+            raise HTTPException(422, "the upload holds no judgment")
+        return items, seen.digest()
+
+    def without(self, done: Collection[int]) -> Iterator[Numbered]:
+        """All but those at these places."""
+        with self.path.open("rb") as file:
+            for item, line in enumerate(file):
+                if item not in done:
+                    yield Numbered(item, Judgment.model_validate_json(line))
+
+    def places(self) -> dict[str, list[int]]:
+        """Item id -> where the lines about it begin."""
+        found: dict[str, list[int]] = {}
+        at = 0
+        with self.path.open("rb") as file:
+            for line in file:
+                found.setdefault(Judgment.model_validate_json(line).item.id, []).append(at)
+                at += len(line)
+        return found
+
+    def read(self, places: Sequence[int]) -> list[Judgment]:
+        """The judgments whose lines begin there."""
+        if not places:
+            return []
+        found = []
+        with self.path.open("rb") as file:
+            for at in places:
+                file.seek(at)
+                found.append(Judgment.model_validate_json(file.readline()))
+        return found
+
+
+def _first(error: ValidationError) -> str:
+    """The first problem of a judgment; the value itself may be long or secret and stays out."""
+    found = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(map(str, found["loc"]))
+    return f"{where or 'record'}: {found['msg'].removeprefix('Value error, ')}"
+
+
+def _lines(request: Request, longest: int) -> AsyncIterator[bytes]:
+    kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
+    if kind == "application/json":
+        return _array(request, longest)
+    if kind in ("application/x-ndjson", "application/jsonl"):
+        return receive_lines(request.stream(), longest)
+    raise HTTPException(415, f"send application/json or application/x-ndjson, not {kind[:100]!r}")
+
+
+async def receive_lines(stream: AsyncIterator[bytes], longest: int) -> AsyncIterator[bytes]:
+    """The lines of a body as it comes; empty ones are left out.
+
+    Raises:
+        HTTPException: 413, a line longer than ``longest`` bytes.
+    """
+    rest = b""
+    async for chunk in stream:
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            if line.strip():
+                yield line
+        if len(rest) > longest:
+            raise HTTPException(413, f"a line is longer than {longest} bytes")
+    if rest.strip():
+        yield rest
+
+
+async def _array(request: Request, longest: int) -> AsyncIterator[bytes]:
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > longest:
+            detail = f"a JSON array of more than {longest} bytes: send it as JSONL (application/x-ndjson)"
+            raise HTTPException(413, detail)
+    try:
+        records = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise HTTPException(422, f"body: not JSON: {error}") from None
+    if not isinstance(records, list):
+        raise HTTPException(422, "body: a list of judgments is needed; send one judgment to /v1/vet")
+    for number, record in enumerate(records):
+        if number % AT_ONCE == 0:
+            await asyncio.sleep(0)
+        yield orjson.dumps(record)

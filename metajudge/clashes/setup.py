@@ -1,0 +1,282 @@
+"""From what the user asked for to a clash over a session's models. Every path to a clash comes through here."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pydantic import ValidationError
+
+from metajudge.clashes.clash import REPEATS_AT_MOST, Clash, Judge
+from metajudge.errors import ConfigurationError, InputError
+from metajudge.judging.answers import Candidate
+from metajudge.judging.blinding import identifying_names
+from metajudge.judging.criteria import PARAMETERS, Criterion
+from metajudge.providers.families import family_of
+from metajudge.providers.model import Model, Parameters
+from metajudge.providers.prices import Price, find_price
+from metajudge.providers.spec import parse_agent_spec
+from metajudge.readers.questions import Question, as_question
+from metajudge.readers.reasons import reason_of
+from metajudge.session import Agents, Respondent, Respondents, Session
+from metajudge.types import ID_PATTERN, Item
+
+UNANSWERED = "unanswered"
+"""The id of the placeholder response in an item whose candidates have yet to answer."""
+
+_NOT_IN_IDS = re.compile(r"[^A-Za-z0-9_.-]+")
+
+ItemOrQuestion = Item | Question | Mapping[str, object] | str
+"""An item with responses, a question, plain data of either, or a prompt."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClashSettings:
+    """How a clash is held.
+
+    Attributes:
+        candidates: who answers: ``[NAME=]PROVIDER:MODEL[@BASE_URL]`` or model objects.
+        judges: the panel; None for the session's own agents.
+        criteria_model: names criteria for each question; None for the generic four, or ``criteria``.
+        given: judge the responses of the items, rather than have candidates answer; None: where there is no candidate.
+        observers: candidates rank all answers, too, and do not count; ``voters``: they count.
+        judge_weight: factor of each judge's own weight; None for 1, with ``voters`` 2.
+        candidate_weight: with ``voters``: the weight of each candidate's vote; None for 1.
+        quorum: judges that have to give a ranking; None for more than half of the panel.
+        repeats: how often the same answers are judged, under fresh labels and with fresh replies; or which repeats,
+            for instance ``(3,)`` for a third run over chosen items.
+        cycles: how often the answers are made anew.
+        hide_identities: False lets judges read who wrote an answer; recorded with every evaluation.
+        temperature, max_tokens: of the candidates' answers.
+        seed: of the labels.
+        attempts: at an evaluation in which a model could not be asked, over all runs with one file.
+    """
+
+    candidates: Agents = ()
+    judges: Respondents | None = None
+    criteria_model: str | Model | None = None
+    criteria: tuple[Criterion, ...] = ()
+    given: bool | None = None
+    observers: bool = False
+    voters: bool = False
+    judge_weight: float | None = None
+    candidate_weight: float | None = None
+    quorum: int | None = None
+    repeats: int | Sequence[int] = 1
+    cycles: int = 1
+    ties: bool = False
+    with_reference: bool = False
+    hide_identities: bool = True
+    temperature: float | None = None
+    max_tokens: int | None = None
+    criteria_temperature: float | None = PARAMETERS.temperature
+    criteria_max_tokens: int | None = PARAMETERS.max_tokens
+    seed: int = 0
+    attempts: int = 3
+
+    @property
+    def answering(self) -> bool:
+        """Whether candidates answer; the items bring their responses otherwise."""
+        return bool(self.candidates) if self.given is None else not self.given
+
+    def check(self) -> None:
+        """Refuses, before anything is read or sent, what makes no sense together.
+
+        Raises:
+            ConfigurationError: with what to give instead.
+        """
+        if self.answering and not self.candidates:
+            raise ConfigurationError(
+                "no candidate: give --candidate PROVIDER:MODEL for each model that answers, or --responses given"
+            )
+        if self.observers and self.voters:
+            raise ConfigurationError("observers do not count and voters do: give one of them")
+        if (self.observers or self.voters) and not self.candidates:
+            raise ConfigurationError("observers and voters are candidates: name their models as candidates")
+        if self.candidate_weight is not None and not self.voters:
+            raise ConfigurationError("a candidate weight needs --voters: observers have no weight")
+        names = [one.name for one in self.identities()]
+        for name in names:
+            if names.count(name) > 1:
+                raise ConfigurationError(
+                    f"candidate {name} is given more than once: name them apart with NAME=PROVIDER:MODEL"
+                )
+
+    def identities(self) -> list["Identity"]:
+        """The candidates, before any of them is asked."""
+        return [Identity.of(one) for one in self.candidates]
+
+    def items(self, given: Sequence[ItemOrQuestion]) -> list[Item]:
+        """What is to be judged, of plain data: different items in order, without responses where candidates answer.
+
+        Raises:
+            InputError: data that is no item, or one id for two items.
+        """
+        read = [_unanswered(one) if self.answering else as_item(one) for one in given]
+        return list(_different(read).values())
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A candidate's name, and the model behind it as far as it is known without asking.
+
+    Attributes:
+        price: None where it is unknown.
+    """
+
+    name: str
+    endpoint: str
+    model: str
+    provider: str | None = None
+    price: Price | None = None
+
+    @classmethod
+    def of(cls, agent: str | Model) -> "Identity":
+        if isinstance(agent, str):
+            spec = parse_agent_spec(agent)
+            return cls(candidate_name(spec.name), str(spec.endpoint), spec.model, spec.provider, find_price(spec))
+        return cls(candidate_name(agent.name), str(agent.endpoint), agent.name)
+
+
+def candidate_name(name: str) -> str:
+    """A model's name as a response id: ``meta/llama-3:70b`` becomes ``meta-llama-3-70b``."""
+    return name if re.fullmatch(ID_PATTERN, name) else _NOT_IN_IDS.sub("-", name).strip("-") or "candidate"
+
+
+def repeat_numbers(given: int | Sequence[int]) -> list[int]:
+    """The repeats asked for: so many from 1 on, or those named.
+
+    Raises:
+        ConfigurationError: none, or a number out of range.
+    """
+    numbers = list(range(1, given + 1)) if isinstance(given, int) else sorted(set(given))
+    if not numbers or numbers[0] < 1 or numbers[-1] > REPEATS_AT_MOST:
+        raise ConfigurationError(f"repeats are 1 to {REPEATS_AT_MOST}, not {given}")
+    return numbers
+
+
+def build_clash(session: Session, settings: ClashSettings, items: Sequence[Item]) -> Clash:
+    """The clash over an open session's models; what is to be known of its panel is said as the session's notices.
+
+    Names that tell who wrote a response are hidden here and nowhere else, unless the settings say otherwise.
+
+    Raises:
+        ConfigurationError: settings that make no sense together, or a model that cannot be asked.
+    """
+    settings.check()
+    panel = session.models(settings.judges, weighted=True)
+    factor = settings.judge_weight if settings.judge_weight is not None else 2.0 if settings.voters else 1.0
+    identities = settings.identities()
+    notices = [one.notice for one in panel if one.notice is not None] + panel_notices(settings, panel, identities)
+    for notice in notices:
+        session.note(notice)
+    answering = session.models(settings.candidates, streaming=True) if settings.answering else []
+    parameters = Parameters(temperature=settings.temperature, max_tokens=settings.max_tokens)
+    weight = 1.0 if settings.candidate_weight is None else settings.candidate_weight
+    return Clash(
+        judges=tuple(Judge(one.name, one.model, one.parameters, weight=one.weight * factor) for one in panel),
+        candidates=tuple(Candidate(candidate_name(one.name), one.model, parameters) for one in answering),
+        observers=_observers(session, settings, items),
+        candidate_weight=weight if settings.voters else None,
+        criteria_model=_criteria_model(session, settings),
+        criteria_parameters=Parameters(
+            temperature=settings.criteria_temperature, max_tokens=settings.criteria_max_tokens
+        ),
+        criteria=settings.criteria,
+        seed=settings.seed,
+        quorum=settings.quorum,
+        ties=settings.ties,
+        hide_identities=settings.hide_identities,
+        hide_names=names_to_hide(identities, items) if settings.hide_identities else (),
+        with_reference=settings.with_reference,
+        notices=tuple(notices),
+    )
+
+
+def names_to_hide(candidates: Sequence[Identity], items: Sequence[Item]) -> tuple[str, ...]:
+    """Ids of the candidates' models and what they are made of; the keys of evaluations hold them.
+
+    A candidate's NAME= is not among them: the model does not know it. Families and makers are found by the rule itself.
+    """
+    names: set[str] = set()
+    for one in candidates:
+        names.update(identifying_names(one.model, one.provider))
+    for model in {model for item in items for model in (item.models or {}).values()}:
+        names.update(identifying_names(model))
+    return tuple(sorted(names))
+
+
+def panel_notices(settings: ClashSettings, panel: Sequence[Respondent], candidates: Sequence[Identity]) -> list[str]:
+    """What is to be known about a panel before its verdicts are believed."""
+    notices = []
+    if not settings.hide_identities:
+        notices.append(
+            "names are left readable (--keep-names): judges can read who wrote an answer; the verdicts are not blind"
+        )
+    if len(panel) == 1 and not settings.voters:
+        notices.append("one judge cannot agree with itself: no verdict is unanimous, all go to a person")
+    for judge in panel:
+        where = str(judge.model.endpoint), judge.model.name
+        own = next((one.name for one in candidates if (one.endpoint, one.model) == where), None)
+        kin = [one.name for one in candidates if family_of(one.model) == family_of(judge.model.name)]
+        if own is not None:
+            notices.append(
+                f"judge {judge.name} is candidate {own}, too: it votes on its own answer, without knowing it"
+            )
+        elif kin:
+            notices.append(f"judge {judge.name} is of the same family as candidate {', '.join(kin)}")
+    if len(panel) % 2 == 0:
+        notices.append(f"{len(panel)} judges tie more often than an odd number of them")
+    return notices
+
+
+def as_item(given: ItemOrQuestion) -> Item:
+    """An item with its responses.
+
+    Raises:
+        InputError: a question without responses, or data that is no item.
+    """
+    if isinstance(given, Item):
+        return given
+    if isinstance(given, str | Question):
+        raise InputError("responses are judged: give items with responses, or candidates that answer")
+    try:
+        return Item.model_validate(given)
+    except ValidationError as error:
+        raise InputError(f"the item is not valid: {reason_of(error)}") from None
+
+
+def _unanswered(given: ItemOrQuestion) -> Item:
+    data = given.model_dump(exclude_none=True) if isinstance(given, Item) else given
+    question = as_question(data)
+    return Item(
+        id=question.id,
+        question=question.question,
+        responses={UNANSWERED: ""},
+        category=question.domain,
+        reference=question.reference,
+    )
+
+
+def _different(items: Sequence[Item]) -> dict[str, Item]:
+    found: dict[str, Item] = {}
+    for item in items:
+        if found.setdefault(item.id, item) != item:
+            raise InputError(f"the id {item.id!r} stands for two items: give different items different ids")
+    return found
+
+
+def _observers(session: Session, settings: ClashSettings, items: Sequence[Item]) -> tuple[Judge, ...]:
+    """Candidates as judges: asked without the settings of their answers; ``own`` where one has a response here."""
+    if not (settings.observers or settings.voters):
+        return ()
+    responses = {name for item in items for name in item.responses}
+    judges = (Judge(candidate_name(one.name), one.model, one.parameters) for one in session.models(settings.candidates))
+    return tuple(
+        replace(judge, own=judge.name if settings.answering or judge.name in responses else None) for judge in judges
+    )
+
+
+def _criteria_model(session: Session, settings: ClashSettings) -> Model | None:
+    if settings.criteria_model is None:
+        return None
+    return session.models([settings.criteria_model])[0].model

@@ -1,0 +1,152 @@
+"""``metajudge bench reliability``: a panel of judges over labelled pairs, several times."""
+
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from metajudge.clashes.run import ClashTotals
+from metajudge.cli.loop import run_stoppable, say
+from metajudge.cli.options import (
+    ConcurrencyOption,
+    ConfigOption,
+    DryRunOption,
+    StoreOption,
+    StrictOption,
+    panel_from,
+    refuse_bad_lines,
+    store_path,
+    takes,
+)
+from metajudge.cli.outputs import Outputs
+from metajudge.cli.sending import BudgetUsdOption
+from metajudge.errors import InputError
+from metajudge.report.text import table_to_text
+from metajudge.runs.exit_codes import exit_code
+from metajudge.runs.loop import Stop
+from metajudge.runs.progress import Progress
+from metajudge.session import Session
+
+
+@takes("outputs", Outputs)
+def reliability(
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            help="Labelled pairs (items as JSONL, MT-Bench human judgments, Arena-100k), or records of `clash`.",
+            metavar="FILE",
+        ),
+    ] = None,
+    judge: Annotated[
+        list[str] | None, typer.Option(help="A judge: [NAME=]PROVIDER:MODEL. Repeatable.", metavar="SPEC")
+    ] = None,
+    config: ConfigOption = None,
+    runs: Annotated[int, typer.Option(help="Full runs, each with its own labels and replies.")] = 2,
+    targeted_third: Annotated[
+        bool,
+        typer.Option(
+            "--targeted-third",
+            help="One more run of all stable-wrong, all unstable and the least confident stable-right pairs.",
+        ),
+    ] = False,
+    third_size: Annotated[
+        int | None, typer.Option(help="Pairs of the third run; default 60 % of all.", metavar="N")
+    ] = None,
+    criteria_model: Annotated[
+        str | None,
+        typer.Option(help="Model that names criteria for each question; default four general ones.", metavar="SPEC"),
+    ] = None,
+    sample: Annotated[int | None, typer.Option(help="Draw N of the eligible pairs, with seed 42.", metavar="N")] = None,
+    limit: Annotated[int | None, typer.Option(help="Only the first N pairs.", min=1)] = None,
+    seed: Annotated[int, typer.Option(help="Of the labels; models are sent none, so that repeats differ.")] = 0,
+    records: Annotated[
+        Path | None,
+        typer.Option(help="Append every attempt, and continue from those already there.", metavar="OUT.jsonl"),
+    ] = None,
+    store: StoreOption = None,
+    concurrency: ConcurrencyOption = 64,
+    budget_usd: BudgetUsdOption = None,
+    strict: StrictOption = False,
+    dry_run: DryRunOption = False,
+    *,
+    outputs: Outputs,
+) -> None:
+    """Run a panel over labelled pairs again and again, and write its reliability; or analyse recorded runs.
+
+    Without judges, the file must hold records of `metajudge clash`, and no model is asked.
+    """
+    outputs.check(records)
+    if data is None:
+        source = import_module("metajudge.benchmarks.catalogue").STUDIES["reliability"].source
+        raise typer.BadParameter(f"give --data: {source}")
+    if data.is_dir():
+        raise InputError(
+            f"{data} is a folder: name one file, of labelled pairs (items as JSONL, MT-Bench human judgments or "
+            "Arena-100k) or of `metajudge clash` records"
+        )
+    recording = import_module("metajudge.benchmarks.reliability.clash_records")
+    if not judge and config is None:
+        if not recording.holds_clash_records(data):
+            raise typer.BadParameter(
+                "give --judge PROVIDER:MODEL for each judge, or a file of `metajudge clash` records"
+            )
+        _write(recording.read_clash_records(data), str(data), outputs)
+        return
+    running = import_module("metajudge.benchmarks.reliability.run")
+    studying = import_module("metajudge.benchmarks.reliability.study")
+    protocol = running.Protocol(runs, targeted_third, third_size)
+    study = studying.Study(
+        pairs=studying.read_pairs(data, sample=sample, limit=limit),
+        panel=panel_from(config, judge),
+        criteria_model=criteria_model,
+        protocol=protocol,
+        seed=seed,
+    )
+    typer.echo(f"{data}: {study.pairs.sentence}")
+    for reject in study.pairs.rejects:
+        typer.echo(f"metajudge: {reject}", err=True)
+    refuse_bad_lines(study.pairs.rejects, strict)
+    if dry_run:
+        typer.echo(study.price())
+        return
+    session = Session(
+        panel=study.panel,
+        store=store_path(store),
+        command="bench reliability",
+        notify=say,
+        concurrency=concurrency,
+        budget_usd=budget_usd,
+    )
+    totals = ClashTotals(bad_lines=len(study.pairs.rejects))
+
+    async def asked(stop: Stop) -> Any:
+        async with session:
+            with Progress(totals, session.meter, runs * len(study.pairs.items)) as progress:
+                return await study.run(session, records, totals=totals, stop=stop, update=progress.update)
+
+    done = run_stoppable(asked)
+    _write(done.records, f"{data} ({study.pairs.kind})", outputs, protocol, done.third)
+    if records is not None:
+        typer.echo(f"Written: {records} (every attempt; the same command continues from it)")
+    if totals.end.next_step is not None:
+        typer.echo(totals.end.next_step)
+    raise typer.Exit(exit_code(totals.counts, strict=strict))
+
+
+def _write(records: list[object], source: str, outputs: Outputs, protocol: object = None, third: object = None) -> None:
+    analysing = import_module("metajudge.benchmarks.reliability.analyse")
+    reporting = import_module("metajudge.benchmarks.reliability.report")
+    found = analysing.analyse_records(records, protocol, third)
+    typer.echo(table_to_text(reporting.terminal_table(found.figures)))
+    for sentence in found.summary:
+        typer.echo(sentence)
+    outputs.write(
+        lambda: str(analysing.to_json(found.figures)),
+        lambda: reporting.report_of(
+            found.figures,
+            title="Reliability of a judge panel",
+            summary=found.summary,
+            provenance={"data": source, **found.provenance},
+        ),
+    )

@@ -1,0 +1,39 @@
+"""Commands that read a store: it must exist, and it is closed at the end."""
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from metajudge.cli.loop import run
+from metajudge.cli.options import store_path
+from metajudge.errors import StoreError
+from metajudge.store import Store, open_store
+
+T = TypeVar("T")
+
+
+def with_store(
+    given: str | None, use: Callable[[Store], Awaitable[T]], *, maker: str = "vet", option: str = "--store"
+) -> T:
+    """Opens the store, uses it and closes it.
+
+    Args:
+        given: what ``--store`` says; None for the default place.
+        use: receives the open store; its result is returned.
+        maker: the command that makes such a store, for the message.
+        option: by which a store is named.
+
+    Raises:
+        StoreError: there is no store, or it cannot be opened.
+    """
+    path = store_path(given)
+    if not path.exists():
+        raise StoreError(f"{path}: no such store; name it with {option}, or make one with `metajudge {maker}`")
+
+    async def opened() -> T:
+        store = await open_store(path)
+        try:
+            return await use(store)
+        finally:
+            await store.close()
+
+    return run(opened())

@@ -1,0 +1,111 @@
+"""What all judges of items share: the record of a reply, and the hiding of identities before it is asked for."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+from metajudge.agents.exchange import Answer, Spent, ask
+from metajudge.judging.blinding_report import BlindingReport
+from metajudge.prompts.versions import FIRST
+from metajudge.providers.model import Model, ModelRequest, Parameters
+from metajudge.types import Failure, Item
+
+
+class Reasoned(Protocol):
+    """A reply that was read, with the judge's reasoning."""
+
+    @property
+    def reasoning(self) -> str: ...
+
+
+R = TypeVar("R", bound=Reasoned)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeRecord:
+    """What one judge answered to one question, or why it did not.
+
+    Attributes:
+        failure: why there is no verdict.
+        replied: whether the judge gave an answer of its own, be it a refusal or of no use; False where it could
+            not be asked, so that asking again later may help.
+        text: the judge's reasoning, or its whole reply where that could not be read.
+        instruction: what it was told to do.
+        replies: 2 where the first reply had to be repaired.
+        cost_usd: of these replies, whether they came from the store or not; None where unknown.
+        spent: what it took in this run.
+        request_digest: of the first request.
+    """
+
+    judge: str
+    model: str
+    failure: Failure | None = None
+    replied: bool = True
+    text: str = ""
+    instruction: str = ""
+    replies: int = 0
+    cost_usd: float | None = 0.0
+    spent: Spent = field(default_factory=Spent)
+    request_digest: str | None = None
+    reported_model: str | None = None
+    parameters: Parameters = field(default_factory=Parameters)
+
+    @property
+    def no_verdict(self) -> str | None:
+        """Why the judge, although it answered, gave no verdict."""
+        return self.failure.message if self.failure is not None and self.replied else None
+
+
+def reply_fields(judge: str, model: Model, request: ModelRequest, answer: Answer[Any]) -> dict[str, Any]:
+    """The fields of a :class:`JudgeRecord`; a subclass adds its own."""
+    return {
+        "judge": judge,
+        "model": model.name,
+        "failure": answer.failure,
+        "replied": answer.replied,
+        "text": answer.text,
+        "instruction": request.system,
+        "replies": answer.replies,
+        "cost_usd": answer.cost_usd,
+        "spent": answer.spent,
+        "request_digest": answer.key,
+        "reported_model": answer.reported_model,
+        "parameters": request.parameters,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class ItemJudge:
+    """A model that judges the responses of an item.
+
+    Attributes:
+        name: what the judge is called in records.
+        with_reference: whether it sees an item's reference answer.
+        hide_identities: whether names that tell who wrote a response are hidden where the item names its models.
+        prompt_version: of the prompt set.
+    """
+
+    name: str
+    model: Model
+    parameters: Parameters = field(default_factory=Parameters)
+    with_reference: bool = False
+    hide_identities: bool = True
+    prompt_version: int = FIRST
+
+    async def _ask(
+        self, item: Item, request_of: Callable[[Item], ModelRequest], read: Callable[[str], R], retry: bool
+    ) -> tuple[Answer[R], dict[str, Any]]:
+        """The judge's answer about an item, and the fields of its record.
+
+        Raises:
+            BudgetExceeded: the run's budget is spent.
+        """
+        shown, blinding = item, BlindingReport(hiding=self.hide_identities)
+        if self.hide_identities and item.models:
+            from metajudge.judging.identity import blinded_item  # its patterns take a while to compile
+
+            shown, blinding = await blinded_item(item)
+        request = request_of(shown)
+        answer = await ask(self.model, request, read, asked=self.name, retry=retry, prompt_version=self.prompt_version)
+        fields = reply_fields(self.name, self.model, request, answer) | {"item": item, "blinding": blinding}
+        return answer, fields if answer.value is None else fields | {"text": answer.value.reasoning}

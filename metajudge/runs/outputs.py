@@ -1,0 +1,227 @@
+"""Output files of runs: lines in the order of the input, attempts that are only appended, small lists of records.
+
+A disk that is full is told with the file's name and what to do, in place of a bare ``OSError``.
+"""
+
+import os
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from io import BufferedWriter
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Generic, TypeVar
+
+import orjson
+from pydantic import BaseModel, ValidationError
+
+from metajudge.errors import InputError, OutputError
+from metajudge.readers.reasons import reason_of
+
+R = TypeVar("R", bound=BaseModel)
+
+
+@contextmanager
+def written_to(path: Path) -> Iterator[None]:
+    """Names the output that could not be written to its end, where the operating system only says why.
+
+    Raises:
+        OutputError: a write failed.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(
+            f"{path}: cannot be written any further: {error.strerror or error}; make room, and run the same command "
+            "again: what is kept in the store is not asked again"
+        ) from error
+
+
+def let_go(file: IO[Any]) -> None:
+    """Closes a file of which a write failed; what is still buffered cannot be written either."""
+    with suppress(OSError):
+        file.close()
+
+
+class OrderedFile:
+    """Collects lines as results come, and puts them in the order of the input at the end.
+
+    Lines go to ``PATH.partial`` as they come. On leaving the context (also after an error or an interruption) what is
+    there is written to ``PATH`` in the order of the input, in one atomic step. Where it cannot be written any
+    further, ``PATH`` stays as it was. Memory: 16 bytes a line.
+
+    Raises:
+        InputError: the file cannot be made.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.partial = path.with_name(path.name + ".partial")
+        self._places = array("q")
+        self._offsets = array("q")
+        if path.is_dir():
+            raise InputError(f"{path} is a folder: name a file")
+        try:
+            self._file = self.partial.open("w+b")
+        except OSError as error:
+            raise _not_writable(path, error) from None
+
+    def write(self, index: int, line: bytes) -> None:
+        """Adds the line of the ``index``-th record of the input; ``b""`` where it has none.
+
+        Raises:
+            OutputError: the disk is full.
+        """
+        if not line:
+            return
+        self._places.append(index)
+        self._offsets.append(self._file.tell())
+        with written_to(self.path):
+            self._file.write(line)
+
+    def __enter__(self) -> "OrderedFile":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, OutputError):
+            let_go(self._file)
+            return
+        try:
+            with written_to(self.path):
+                self._finish()
+        except OutputError:
+            let_go(self._file)
+            if error is None:
+                raise
+
+    def _finish(self) -> None:
+        self._file.flush()
+        ordered = sorted(range(len(self._places)), key=self._places.__getitem__)
+        if any(place != position for position, place in enumerate(ordered)):
+            self._rewrite(ordered)
+        self._file.close()
+        os.replace(self.partial, self.path)
+
+    def _rewrite(self, ordered: list[int]) -> None:
+        sorted_path = self.partial.with_name(self.partial.name + ".sorted")
+        with sorted_path.open("wb") as target:
+            for position in ordered:
+                self._file.seek(self._offsets[position])
+                target.write(self._file.readline())
+        os.replace(sorted_path, self.partial)
+
+
+class AttemptFile(Generic[R]):
+    """A file of attempts that is only appended to; each line is in the file before the next one is written.
+
+    A last line that a killed run cut off is dropped. A file of anything else is refused and stays as it is.
+
+    Args:
+        path: made where it is missing.
+        record: what a line holds.
+        kind: what to call a line in messages, as in "a record of `metajudge clash`".
+        exclude_none: leave out fields that are None.
+
+    Attributes:
+        earlier: the attempts it held; ``appended``: those written since.
+        cut: whether a cut last line was dropped.
+
+    Raises:
+        InputError: on entering: a folder, a file that cannot be written, or one of something else.
+    """
+
+    def __init__(self, path: Path, record: type[R], kind: str, *, exclude_none: bool = False) -> None:
+        self.path = path
+        self.earlier: list[R] = []
+        self.appended: list[R] = []
+        self.cut = False
+        self._record = record
+        self._kind = kind
+        self._exclude_none = exclude_none
+        self._file: BufferedWriter | None = None
+
+    def __enter__(self) -> "AttemptFile[R]":
+        if self.path.is_dir():
+            raise InputError(f"{self.path} is a folder: name a file")
+        try:
+            raw = self.path.read_bytes() if self.path.exists() else b""
+            end = self._read(raw)
+            self._file = self.path.open("ab")
+            if self.cut:
+                self._file.truncate(end)
+            elif raw and not raw.endswith(b"\n"):
+                self._file.write(b"\n")
+                self._file.flush()
+        except OSError as error:
+            raise _not_writable(self.path, error) from None
+        return self
+
+    def append(self, record: R) -> None:
+        """Adds one attempt; it is in the file when this returns.
+
+        Raises:
+            OutputError: the disk is full.
+        """
+        assert self._file is not None, "the file is entered first"
+        with written_to(self.path):
+            self._file.write(record.model_dump_json(exclude_none=self._exclude_none).encode() + b"\n")
+            self._file.flush()
+        self.appended.append(record)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._file is not None:
+            let_go(self._file)  # each line was flushed: only one that failed can be left
+
+    def _read(self, raw: bytes) -> int:
+        """Reads the attempts; returns how many bytes of the file are whole lines of them."""
+        lines = raw.split(b"\n")
+        last = lines[-1]
+        if last and not _is_json(last):
+            if not last.startswith(b"{"):
+                raise InputError(f"{self.path} ends in what is not {self._kind}; choose another --out")
+            self.cut = True
+            lines.pop()
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            try:
+                self.earlier.append(self._record.model_validate_json(line))
+            except ValidationError as error:
+                raise InputError(
+                    f"{self.path}:{number} is not {self._kind}: {reason_of(error)}; choose another --out"
+                ) from None
+        return len(raw) - len(last) if self.cut else len(raw)
+
+
+def write_lines(path: Path, records: Iterable[Mapping[str, object]]) -> int:
+    """Writes plain data as JSONL; where there is none, no file is left, not even one of an earlier run.
+
+    Returns:
+        The number of lines.
+
+    Raises:
+        OutputError: the disk is full.
+    """
+    lines = [orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE) for record in records]
+    if lines:
+        with written_to(path):
+            path.write_bytes(b"".join(lines))
+    else:
+        path.unlink(missing_ok=True)
+    return len(lines)
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return False
+    return True
+
+
+def _not_writable(path: Path, error: OSError) -> InputError:
+    return InputError(f"{path}: cannot be written: {error.strerror}; choose another --out")

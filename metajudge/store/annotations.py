@@ -1,0 +1,46 @@
+"""What a calibration and a policy say of an assessment, apart from what its panel found."""
+
+from typing import Any, Final
+
+import orjson
+
+from metajudge.types import Assessment
+
+NOTHING: Final[dict[str, Any]] = {
+    "probability": None,
+    "probability_marks": (),
+    "calibrated": False,
+    "calibration": None,
+    "guarantee": None,
+    "decision": None,
+}
+"""What these fields of an assessment hold as long as nothing was said of it."""
+
+FIELDS: Final = ("status", "accepted", "failure", *NOTHING)
+"""The fields that an annotation may set; a guarantee sets the first three."""
+
+
+def without_annotation(assessment: Assessment) -> Assessment:
+    """What the panel found; an outcome that a guarantee has set stays."""
+    return assessment.model_copy(update=NOTHING)
+
+
+def annotation_of(assessment: Assessment, found: Assessment) -> str | None:
+    """The fields that were added to what the panel found, as JSON; None where there are none."""
+    changed = {name for name in FIELDS if getattr(assessment, name) != getattr(found, name)}
+    if not changed:
+        return None
+    plain = assessment.model_dump(mode="json", include=changed)
+    return orjson.dumps(dict.fromkeys(sorted(changed)) | plain).decode()
+
+
+def annotated_data(payload: str, annotation: str | None) -> dict[str, Any]:
+    """An assessment with its annotation as plain data."""
+    data: dict[str, Any] = orjson.loads(payload)
+    return data if annotation is None else data | orjson.loads(annotation)
+
+
+def annotated(payload: str, annotation: str | None) -> Assessment:
+    """An assessment with its annotation."""
+    text = payload if annotation is None else orjson.dumps(annotated_data(payload, annotation))
+    return Assessment.model_validate_json(text)

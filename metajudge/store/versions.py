@@ -1,0 +1,63 @@
+"""What is known of a judgment by a panel, version by version. SQL that both databases understand.
+
+A panel's assessment is one version, each annotation of it (a probability, a policy's decision) another. Their numbers
+are one sequence. Of the versions of a judgment and panel the newest assessment with its newest annotation is current;
+the others are its history. Every list shows the current version alone, and every count counts it alone.
+"""
+
+from typing import Final
+
+_OF_PANEL: Final = (
+    "a.assessment_id, a.key, a.judgment_digest, a.judgment_id, a.item_id, a.judge, a.final_score, a.strategy, "
+    "a.panel_digest, a.payload, a.redacted"
+)
+_BARE: Final = (
+    f"SELECT a.assessment_id AS number, {_OF_PANEL}, a.run_id, a.created_at, a.status, a.accepted, "
+    "NULL::VARCHAR AS calibration, NULL::FLOAT8 AS probability, NULL::VARCHAR AS policy, NULL::VARCHAR AS action, "
+    "NULL::VARCHAR AS annotation"
+)
+_ANNOTATED: Final = (
+    f"SELECT n.annotation_id AS number, {_OF_PANEL}, n.run_id, n.created_at, n.status, n.accepted, n.calibration, "
+    "n.probability, n.policy, n.action, n.payload AS annotation"
+)
+
+
+def versions(schema: str = "") -> str:
+    """All versions, as something to select from.
+
+    Args:
+        schema: where the tables are, with a dot at its end.
+    """
+    return (
+        f"({_BARE} FROM {schema}assessments a UNION ALL {_ANNOTATED} FROM {schema}annotations n "
+        f"JOIN {schema}assessments a ON a.assessment_id = n.assessment_id)"
+    )
+
+
+_NEWEST: Final = (
+    "a.assessment_id = (SELECT max(same.assessment_id) FROM assessments same "
+    "WHERE same.judgment_digest = a.judgment_digest AND same.panel_digest = a.panel_digest)"
+)
+CURRENT: Final = f"""(
+    {_BARE} FROM assessments a
+    WHERE {_NEWEST} AND NOT EXISTS (SELECT 1 FROM annotations said WHERE said.assessment_id = a.assessment_id)
+    UNION ALL {_ANNOTATED} FROM annotations n JOIN assessments a ON a.assessment_id = n.assessment_id
+    WHERE {_NEWEST} AND n.annotation_id = (
+        SELECT max(said.annotation_id) FROM annotations said WHERE said.assessment_id = n.assessment_id)
+)"""  # noqa: S608 - our own text
+"""The current versions, as something to select from."""
+
+
+def newest_among(condition: str, *, each_run: bool = False) -> str:
+    """A condition on a ``number``: the newest version of its judgment and panel among those that meet a condition.
+
+    Args:
+        condition: on versions; it selects all about some judgments, or one run's: what that run found last, whatever
+            others found later.
+        each_run: the newest of its judgment, panel and run, for several runs at once.
+    """
+    subject = f"{'run_id, ' if each_run else ''}judgment_digest, panel_digest"
+    return (
+        f"number IN (SELECT number FROM (SELECT DISTINCT ON ({subject}) number FROM {versions()} among "  # noqa: S608
+        f"WHERE {condition} ORDER BY {subject}, assessment_id DESC, number DESC) newest)"
+    )

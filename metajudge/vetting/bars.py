@@ -1,0 +1,92 @@
+"""Bars that a run has to reach: a precision, or a share of judgments kept.
+
+Both shares are of the run at hand, without an interval: whoever needs a promise sets a guaranteed threshold
+(``metajudge calibrate threshold``).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from metajudge.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from metajudge.types import Judgment
+    from metajudge.vetting.label_count import LabelCount
+    from metajudge.vetting.summary import VetSummary
+
+Measure = Literal["precision", "accepted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """What a run has to reach: a share in [0, 1]."""
+
+    measure: Measure
+    least: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """What it did reach.
+
+    Attributes:
+        part, whole: the share reached; there is none where ``whole`` is 0, and the bar is missed then.
+        where: what the share is of, for the sentence.
+    """
+
+    bar: Bar
+    part: int
+    whole: int
+    where: str = ""
+
+    @property
+    def share(self) -> float | None:
+        return self.part / self.whole if self.whole else None
+
+    @property
+    def passed(self) -> bool:
+        return self.share is not None and round(self.share, 9) >= round(self.bar.least, 9)
+
+    def sentence(self) -> str:
+        where = f"{self.where}: " if self.where else ""
+        if self.share is None:
+            none = "no labelled judgment was kept" if self.bar.measure == "precision" else "there are no judgments"
+            return f"{where}{none}, so {self.bar.measure} >= {self.bar.least:g} is not reached"
+        counts = f"{self.part} of {self.whole}" + (" kept are right" if self.bar.measure == "precision" else " kept")
+        verb = "reaches" if self.passed else "is below"
+        return f"{where}{self.bar.measure} {self.share:.4g} ({counts}) {verb} {self.bar.least:g}"
+
+    def to_json(self) -> dict[str, str | float | int | None]:
+        """Plain data, for ``--json``."""
+        return {
+            "measure": self.bar.measure,
+            "least": self.bar.least,
+            "value": self.share,
+            "n": self.whole,
+            "where": self.where or None,
+            "passed": self.passed,
+        }
+
+
+def check_labels(bars: Iterable[Bar], judgments: "Iterable[Judgment]") -> None:
+    """Refuses a precision bar on judgments without labels, before anything is asked.
+
+    Raises:
+        ConfigurationError: no judgment has a label to compare its verdict with.
+    """
+    if any(bar.measure == "precision" for bar in bars) and all(judgment.correct is None for judgment in judgments):
+        raise ConfigurationError(
+            "--fail-under precision needs labels, and no judgment of the input has one to compare its verdict with: "
+            "put the true winner into item.label, or use --fail-under accepted=SHARE"
+        )
+
+
+def reached_by(bars: Iterable[Bar], summary: "VetSummary", labels: "LabelCount") -> list[Reached]:
+    """What a vetting run reached; ``accepted`` counts unscored and failed judgments as not kept."""
+    return [
+        Reached(bar, labels.kept.successes, labels.kept.n)
+        if bar.measure == "precision"
+        else Reached(bar, summary.accepted, summary.judgments)
+        for bar in bars
+    ]

@@ -1,0 +1,179 @@
+"""Labelled judgments as the rows of a calibration, with evidence over all records."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metajudge.calibration.calibration import Calibration, Predictions, in_domain
+from metajudge.calibration.domain import MEANINGS
+from metajudge.calibration.files import read_agent_scores
+from metajudge.calibration.table import SignalTable, build_table
+from metajudge.errors import InputError
+from metajudge.evidence.rewards import RewardScore
+from metajudge.feedback.labels import ReviewLabels
+from metajudge.readers import JudgmentSource, Reject
+from metajudge.readers.rewards import find_reward_scores, read_reward_scores
+from metajudge.types import Judgment
+
+SHOWN_JUDGES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledRecords:
+    """Judgments with labels, and what else belongs to them.
+
+    Attributes:
+        records: every judgment of the input; evidence is computed over all of them.
+        folders: where files of reward scores are looked for, beside the judgments.
+        agent_scores: assessments with agents' scores.
+        notify: receives what to know about the input: bad lines that were left out, and notices of its readers.
+    """
+
+    records: JudgmentSource | Sequence[Judgment]
+    folders: Sequence[Path] = ()
+    agent_scores: Path | None = None
+    notify: Callable[[str], None] = lambda notice: None
+
+    def table(
+        self,
+        signals: Sequence[str],
+        judges: Sequence[str] | None = None,
+        *,
+        known: Sequence[str] | None = None,
+        people: ReviewLabels | None = None,
+    ) -> SignalTable:
+        """All records as evidence, the judgments by some judges as rows.
+
+        Args:
+            signals: the signals to compute.
+            judges: whose judgments are rows; all of them must be present.
+            known: the judges where none are asked for; some of them must be present. None for every judge.
+            people: labels in place of those that the records carry.
+
+        Raises:
+            InputError: a judge is absent, or people decided none of these judgments.
+        """
+        wanted = judges or known
+        contents: dict[str, str] = {}
+        table = build_table(
+            self._judgments(None if people is None else contents),
+            signals,
+            report=None if wanted is None else lambda judgment: judgment.judge in wanted,
+            rewards=self._rewards() if "rewards" in signals else None,
+            agent_scores=read_agent_scores(self.agent_scores)
+            if self.agent_scores is not None and "agents" in signals
+            else None,
+        )
+        missing = sorted(set(wanted or ()) - set(table.known_judges))
+        if missing and (judges or len(missing) == len(set(wanted or ()))):
+            more = ", ..." if len(table.known_judges) > SHOWN_JUDGES else ""
+            present = ", ".join(table.known_judges[:SHOWN_JUDGES]) + more
+            raise InputError(f"no judgment by {', '.join(map(repr, missing))}; the judges here are {present}")
+        return table if people is None else _relabelled(table, people, contents)
+
+    def _judgments(self, contents: dict[str, str] | None) -> Iterator[Judgment]:
+        if not isinstance(self.records, JudgmentSource):
+            records: Iterable[Judgment | Reject] = self.records
+        else:
+            records = self.records.scan()
+        first: Reject | None = None
+        for record in records:
+            if isinstance(record, Reject):
+                first = first or record
+                continue
+            if contents is not None:
+                contents[record.id] = record.digest
+            yield record
+        if isinstance(self.records, JudgmentSource):
+            if first is not None:
+                were = "s were" if self.records.rejects > 1 else " was"
+                self.notify(
+                    f"{self.records.rejects} bad line{were} left out, the first at {first}; `metajudge vet` writes "
+                    "them to a file"
+                )
+            for notice in self.records.notices:
+                self.notify(notice)
+
+    def _rewards(self) -> list[RewardScore] | None:
+        files = [found for path in self.folders if (found := find_reward_scores(path)) is not None]
+        return [one for file in files for one in read_reward_scores(file)] if files else None
+
+
+def _relabelled(table: SignalTable, people: ReviewLabels, contents: dict[str, str]) -> SignalTable:
+    right = {name: people.right[content] for name, content in contents.items() if content in people.right}
+    if not right:
+        raise InputError(
+            f"none of the {len(people.right)} judgments that people decided is among these records: give those that "
+            "were vetted with --data, or leave it out"
+        )
+    weights = {name: people.weights[content] for name, content in contents.items() if content in people.weights}
+    return table.with_labels(right, weights)
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdRows:
+    """The rows on which a guaranteed threshold is sought.
+
+    Attributes:
+        table: labelled judgments inside the calibration's domain.
+        probabilities: theirs, in [0, 1].
+        approximate: whether the calibration was fitted on some of them.
+        notes: which rows were left out, and why.
+    """
+
+    table: SignalTable
+    probabilities: NDArray[np.float64]
+    approximate: bool
+    notes: tuple[str, ...]
+
+
+def threshold_rows(
+    fitted: Calibration, table: SignalTable, *, only_new: bool | None = None, allow_other: bool = False
+) -> ThresholdRows:
+    """Chooses the rows that a guarantee can be based on.
+
+    Args:
+        fitted: the calibration.
+        table: judgments with its signals.
+        only_new: only questions that were not fitted on; False for all; None for new ones where there are any.
+        allow_other: whether judges or agents may differ from the fit's.
+
+    Raises:
+        InputError: no row is left.
+    """
+    table = table.select(table.labelled)
+    new = [question not in fitted.provenance.questions for question in table.questions]
+    notes = []
+    if only_new and not any(new):
+        raise InputError(
+            "every question was fitted on: give other data, fit with --share .5, or take --questions all and an "
+            "approximate threshold"
+        )
+    approximate = not all(new) and (only_new is False or not any(new))
+    if not all(new) and not approximate:
+        count = len({question for question, fresh in zip(table.questions, new, strict=True) if fresh})
+        notes.append(f"Sought on the {count} of {len(set(table.questions))} questions that were not fitted on.")
+        table = table.select(new)
+    predicted = fitted.probabilities(table, allow_other)
+    covered = in_domain(predicted, approximate)
+    notes += _left_out(predicted, covered)
+    return ThresholdRows(
+        table.select(covered), np.ma.getdata(predicted.probabilities)[covered], approximate, tuple(notes)
+    )
+
+
+def _left_out(predicted: Predictions, covered: NDArray[np.bool_]) -> list[str]:
+    """Why judgments lie outside the calibration's domain, where its promise would not cover them."""
+    left = [marks for marks, kept in zip(predicted.marks, covered, strict=True) if not kept]
+    counts = Counter(mark for marks in left for mark in marks)
+    why = "; ".join(f"{count} {MEANINGS[mark].partition(':')[0]}" for mark, count in sorted(counts.items()))
+    if left and not covered.any():
+        raise InputError(
+            f"all {len(left)} labelled judgments lie outside the calibration's domain, where no guarantee holds: "
+            f"{why}. Give data like those it was fitted on, or fit one for these with `metajudge calibrate fit`"
+        )
+    return [f"{len(left)} judgments are left out, since no guarantee would cover them: {why}."] if left else []

@@ -1,0 +1,76 @@
+"""What /metrics says, read by the parser of the Prometheus client."""
+
+import importlib
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from metajudge.errors import FailureKind
+from metajudge.providers.metering import Meter
+from metajudge.types import Usage
+
+metrics = importlib.import_module("metajudge.api.metrics")
+FAMILIES = {
+    "metajudge_requests": "counter",
+    "metajudge_request_seconds": "histogram",
+    "metajudge_model_calls": "counter",
+    "metajudge_model_replies": "counter",
+    "metajudge_model_failures": "counter",
+    "metajudge_tokens": "counter",
+    "metajudge_cost_usd": "counter",
+    "metajudge_unpriced": "counter",
+    "metajudge_assessments": "counter",
+    "metajudge_decisions": "counter",
+    "metajudge_queue_depth": "gauge",
+}
+METER = Meter(sent=7, replies=5, cost_usd=0.25, unpriced=1, usage=Usage(input_tokens=10, output_tokens=3))
+METER.failures[FailureKind.TIMEOUT] = 2
+
+
+def told(counts):
+    text = counts.text(METER, {"metajudge_queue_depth": ("Jobs that wait.", 4)}).decode()
+    families = list(text_string_to_metric_families(text))
+    samples = {
+        (one.name, tuple(sorted(one.labels.items()))): one.value for family in families for one in family.samples
+    }
+    return {family.name: family.type for family in families}, samples
+
+
+def test_every_family_has_its_name_and_kind_and_nothing_else_is_told():
+    kinds, _ = told(metrics.Metrics())
+    assert kinds == FAMILIES
+
+
+def test_answers_are_counted_by_route_and_status_and_their_times_add_up():
+    counts = metrics.Metrics()
+    counts.request("GET", "/v1/jobs/{job_id}", 200, 0.004)
+    counts.request("GET", "/v1/jobs/{job_id}", 200, 3.0)
+    counts.request("BREW", "(none)", 404, 200.0)
+    _, samples = told(counts)
+    answered = (("method", "GET"), ("route", "/v1/jobs/{job_id}"), ("status", "200"))
+    assert samples["metajudge_requests_total", answered] == 2
+    assert samples["metajudge_requests_total", (("method", "(other)"), ("route", "(none)"), ("status", "404"))] == 1
+    route = ("route", "/v1/jobs/{job_id}")
+    below = {
+        le: samples["metajudge_request_seconds_bucket", (("le", le), route)] for le in ("0.005", "2.5", "5.0", "+Inf")
+    }
+    assert below == {"0.005": 1, "2.5": 1, "5.0": 2, "+Inf": 2}
+    assert samples["metajudge_request_seconds_sum", (route,)] == 3.004
+    assert samples["metajudge_request_seconds_bucket", (("le", "120.0"), ("route", "(none)"))] == 0
+    assert samples["metajudge_request_seconds_count", (("route", "(none)"),)] == 1
+
+
+def test_what_the_meter_knows_is_told():
+    _, samples = told(metrics.Metrics())
+    assert samples["metajudge_model_calls_total", ()] == 7
+    assert samples["metajudge_model_replies_total", ()] == 5
+    assert samples["metajudge_model_failures_total", (("kind", "timeout"),)] == 2
+    assert samples["metajudge_tokens_total", (("kind", "input"),)] == 10
+    assert samples["metajudge_tokens_total", (("kind", "cache_write"),)] == 0
+    assert samples["metajudge_cost_usd_total", ()] == 0.25
+    assert samples["metajudge_queue_depth", ()] == 4
+
+
+def test_two_services_in_one_process_count_apart():
+    one, other = metrics.Metrics(), metrics.Metrics()
+    one.request("GET", "/", 200, 0.1)
+    assert not [name for name, _ in told(other)[1] if name == "metajudge_requests_total"]

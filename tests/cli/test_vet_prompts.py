@@ -1,0 +1,114 @@
+"""``metajudge vet --prompt-version``, and what ``--dry-run`` says of what the store has."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from metajudge.cli.app import app
+from metajudge.errors import ConfigurationError
+from metajudge.panels.config import load_panel_file
+from metajudge.readers import write_jsonl
+from tests.doubles.judgments import judgment
+from tests.doubles.llm_server import LLMServer, score_answer
+from tests.doubles.prompt_sets import second_set
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "METAJUDGE_STORE"):
+        monkeypatch.delenv(name, raising=False)
+
+    def invoke(*arguments):
+        done = CliRunner().invoke(app, [str(argument) for argument in arguments])
+        if done.exception is not None and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        return done
+
+    return invoke
+
+
+@pytest.fixture
+def given(tmp_path):
+    write_jsonl(tmp_path / "judgments.jsonl", [judgment(f"j{number}") for number in range(4)])
+    (tmp_path / "v2").mkdir()
+    with second_set(tmp_path / "v2"):
+        yield tmp_path / "judgments.jsonl"
+
+
+def panel(server, folder, *lines):
+    agents = [
+        f'[[agents]]\nname = "a{n}"\nmodel = "openai:m{n}@{server.url}"\nprice = {{ input = 1, output = 1 }}'
+        for n in range(2)
+    ]
+    (folder / "panel.toml").write_text("\n".join([*lines, *agents]))
+    return ("--config", folder / "panel.toml")
+
+
+def priced(run, *arguments):
+    done = run("vet", *arguments, "--dry-run", "--json")
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def test_the_dry_run_prices_what_is_not_stored_and_a_change_of_the_set(run, given, tmp_path):
+    with LLMServer(score_answer(5)) as server:
+        asked = panel(server, tmp_path)
+        before = priced(run, given, *asked)
+        assert not (tmp_path / "metajudge.duckdb").exists()
+        assert run("vet", given, *asked, "--limit", 3).exit_code == 0
+        rest, change = priced(run, given, *asked), priced(run, given, *asked, "--prompt-version", 2)
+        pinned = priced(run, given, *panel(server, tmp_path, "prompt_version = 2"))
+        assert server.count == 6
+        assert run("vet", given, *asked, "--prompt-version", 2).exit_code == 0
+        assert server.count == 14
+        after = priced(run, given, *asked, "--prompt-version", 2)
+    seen = [(one["prompt_version"], one["stored"], one["calls"]) for one in (before, rest, change, pinned, after)]
+    assert seen == [(1, 0, 8), (1, 3, 2), (2, 0, 8), (2, 0, 8), (2, 4, 0)]
+    assert 0 == after["cost_usd"] < rest["cost_usd"] < before["cost_usd"] < change["cost_usd"]
+
+
+def test_in_words(run, given, tmp_path):
+    with LLMServer(score_answer(5)) as server:
+        asked = panel(server, tmp_path)
+        run("vet", given, *asked, "--limit", 3)
+        text = run("vet", given, *asked, "--dry-run").stdout
+    assert (
+        "4 judgments (0 without a verdict), 3 of them stored under prompt version 1; for the others at most 2" in text
+    )
+
+
+def test_what_ended_without_a_score_is_not_stored(run, given, tmp_path):
+    with LLMServer(lambda _: "prose") as server:
+        asked = panel(server, tmp_path)
+        run("vet", given, *asked)
+        assert priced(run, given, *asked)["stored"] == 0
+
+
+def test_a_policy_asks_every_agent_and_counts_as_stored_what_was_asked_so(run, given, tmp_path):
+    with LLMServer(score_answer(5)) as server:
+        asked = (*panel(server, tmp_path), "--policy", "verdict_score")
+        run("vet", given, *asked)
+        assert priced(run, given, *asked)["stored"] == 4
+        assert priced(run, given, *asked[:2], "--no-early-exit")["stored"] == 4
+        assert priced(run, given, *asked[:2])["stored"] == 0
+
+
+def test_a_store_that_cannot_be_read_is_said_and_counts_for_nothing(run, given, tmp_path):
+    (tmp_path / "metajudge.duckdb").write_text("no store")
+    done = run("vet", given, "--agent", "openai:gpt-4o-mini", "--dry-run")
+    assert done.exit_code == 0
+    assert "0 of them stored" in done.stdout
+    assert "the estimate takes nothing as stored" in done.stderr
+
+
+def test_an_unknown_version_is_refused(run, given):
+    with pytest.raises(ConfigurationError, match=r"prompt_version 9: .*choose one of 1, 2"):
+        run("vet", given, "--agent", "openai:gpt-4o-mini", "--prompt-version", 9)
+
+
+def test_a_new_panel_file_pins_the_newest_set(run, given, tmp_path):
+    assert run("init", "new.toml", "--agent", "openai:gpt-4o-mini", "--rubric", "short").exit_code == 0
+    assert load_panel_file(tmp_path / "new.toml").prompt_version == 2

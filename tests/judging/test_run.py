@@ -1,0 +1,185 @@
+"""Judging items on a session: games, records, combined verdicts, and how the run is recorded."""
+
+import json
+
+import pytest
+
+from metajudge.errors import BadRequestError, BudgetExceeded, ConfigurationError, InputError
+from metajudge.judging.run import JudgeTotals, grade_item, grade_items, judge_item, judge_items
+from metajudge.providers.scripted import ScriptedModel
+from metajudge.runs.loop import RunEnd, Stop
+from metajudge.session import Session
+from metajudge.store import open_store
+from tests.doubles.judging import item, prefers, verdict
+
+ITEMS = [item(f"i{number}") for number in range(3)]
+
+
+def fond(name="fond"):
+    return prefers("four", name=name)
+
+
+def first_shown(name="first"):
+    """A judge that prefers whatever it sees first."""
+    return ScriptedModel(lambda _request: verdict("A>B"), name=name)
+
+
+def failing(at=0, name="broken"):
+    """A judge that cannot be asked once."""
+    asked = iter(range(10**6))
+    return ScriptedModel(lambda _request: BadRequestError("no") if next(asked) == at else verdict("A>B"), name=name)
+
+
+class TestJudgeItems:
+    async def test_every_judge_compares_every_pair_in_both_orders_in_the_order_of_the_input(self):
+        async with Session([fond(), first_shown()]) as session:
+            found = await judge_items(session, ITEMS)
+        assert [one.id for one in found.judgments] == [
+            f"i{number}/{name}/{order}" for number in range(3) for name in ("fond", "first")
+            for order in ("given", "swapped")
+        ]  # fmt: skip
+        assert [str(one.verdict) for one in found.judgments[:4]] == ["A>B", "A>B", "A>B", "B>A"]
+        assert (found.totals.judgments, found.totals.calls, found.totals.end) == (12, 12, RunEnd.FINISHED)
+        assert found.totals.by_judge["fond"].preferences == 6
+
+    async def test_plain_data_is_an_item_and_anything_else_is_named(self):
+        async with Session([fond()]) as session:
+            found = await judge_items(session, [ITEMS[0].model_dump(), ITEMS[1]], orders="given")
+            assert [one.id for one in found.judgments] == ["i0/fond/given", "i1/fond/given"]
+            with pytest.raises(InputError, match=r"item 2 is not valid: .*question"):
+                await judge_items(session, [ITEMS[0], {"id": "x"}])
+            with pytest.raises(InputError, match="item 1 is a str; give an Item"):
+                await judge_items(session, ["x"])
+
+    async def test_a_rule_makes_one_verdict_of_both_games(self):
+        async with Session([fond(), first_shown()]) as session:
+            found = await judge_items(session, ITEMS, rule="agree")
+        assert [one.id for one in found.combined[:2]] == ["i0/fond/agree", "i0/first/agree"]
+        assert [str(one.verdict) for one in found.combined[:2]] == ["A>B", "A=B"]
+        assert found.totals.combined == 6
+
+    async def test_a_judge_that_could_not_be_asked_leaves_no_record_and_no_combined_verdict(self):
+        async with Session([failing(at=1)]) as session:
+            found = await judge_items(session, ITEMS[:2], rule="sum")
+        assert [one.order for one in found.failed] == [("B", "A")]
+        assert [one.id for one in found.judgments] == ["i0/broken/given", "i1/broken/given", "i1/broken/swapped"]
+        assert [one.id for one in found.combined] == ["i1/broken/sum"]
+        totals = found.totals
+        assert (totals.failed, totals.failures, totals.exit_code) == (1, {"bad_request": 1}, 1)
+        assert totals.failed_games[0]["judgment_id"] == "i0/broken/swapped"
+        assert "failed_games" not in totals.to_json()
+
+    @pytest.mark.parametrize("models", [{"A": "gpt-4o", "B": "claude-opus-4-5"}, {"A": "my-own-model", "B": "other"}])
+    async def test_no_judge_reads_who_wrote_a_response(self, models):
+        judge = ScriptedModel(lambda _request: verdict("A>B"), name="j")
+        text = f"I am {models['A']} by OpenAI."
+        async with Session([judge]) as session:
+            await judge_items(session, [item(first=text, models=models)])
+            await grade_items(session, [item(first=text, models=models)])
+        asked = [part for request in judge.requests for part in (request.system, *(m.text for m in request.messages))]
+        assert "Your task" in asked[0]
+        assert len(judge.requests) >= 4
+        assert not any(models["A"] in part for part in asked)
+
+    async def test_results_that_are_received_one_by_one_are_not_kept(self):
+        taken, combined = {}, {}
+        async with Session([first_shown()]) as session:
+            found = await judge_items(
+                session, iter(ITEMS), rule="sum", on_game=taken.__setitem__, on_combined=combined.__setitem__
+            )
+        assert (found.games, found.combined) == ([], [])
+        assert (sorted(taken), sorted(combined)) == ([0, 1, 2, 3, 4, 5], [0, 1, 2])
+        assert taken[3].item.id == "i1"
+
+    @pytest.mark.parametrize(
+        ("agents", "options", "error"),
+        [
+            ([], {}, "no model to ask: give an agent"),
+            ([first_shown()], {"orders": "given", "rule": "agree"}, "a rule combines the games of both orders"),
+        ],
+    )
+    async def test_what_makes_no_sense_is_refused(self, agents, options, error):
+        async with Session(agents) as session:
+            with pytest.raises(ConfigurationError, match=error):
+                await judge_items(session, ITEMS, **options)
+
+    async def test_three_responses_are_refused_before_they_are_compared(self):
+        three = item().model_copy(update={"responses": {"A": "1", "B": "2", "C": "3"}})
+        async with Session([first_shown()]) as session:
+            with pytest.raises(InputError, match="'i1' has 3 responses, and two are compared"):
+                await judge_items(session, [three])
+
+
+class TestTheRun:
+    async def test_a_second_run_over_the_same_store_asks_nothing(self, tmp_path):
+        judge = first_shown()
+        for calls in (6, 0):
+            async with Session([judge], store=tmp_path / "s.duckdb") as session:
+                totals = JudgeTotals(items=3)
+                found = await judge_items(session, ITEMS, totals=totals)
+            assert found.totals is totals
+            assert (totals.calls, totals.cached_calls, totals.judgments) == (calls, 6 - calls, 6)
+
+    async def test_a_stop_ends_it_and_what_is_done_is_kept(self):
+        stop, totals = Stop(), JudgeTotals()
+        async with Session([first_shown()], concurrency=1) as session:
+            found = await judge_items(
+                session, ITEMS * 500, totals=totals, stop=stop, on_game=lambda *_: stop.ask(RunEnd.INTERRUPTED)
+            )
+        assert (totals.end, totals.exit_code) == (RunEnd.INTERRUPTED, 130)
+        assert 0 < totals.judgments < 3000
+        assert found.totals is totals
+
+    async def test_it_is_recorded_with_its_end_and_counts_an_error_as_failed(self, tmp_path):
+        store = tmp_path / "s.duckdb"
+        async with Session([first_shown()], store=store, command="judge") as session:
+            await judge_items(session, ITEMS)
+        async with Session([first_shown()], store=store, command="judge") as session:
+            with pytest.raises(InputError):
+                await judge_items(session, [ITEMS[0], {}])
+        opened = await open_store(store)
+        newest, oldest = await opened.runs()
+        await opened.close()
+        assert (oldest.status, oldest.summary["judgments"], oldest.summary["calls"]) == ("finished", 6, 6)
+        assert newest.status == newest.summary["end"] == "failed"
+
+
+class TestGradeItems:
+    async def test_every_response_is_graded_alone(self):
+        judge = ScriptedModel(lambda _request: json.dumps({"reasoning": "r", "grade": 7}), name="g")
+        async with Session([judge]) as session:
+            found = await grade_items(session, ITEMS[:2])
+        assert [one.id for one in found.judgments] == ["i0/g/A", "i0/g/B", "i1/g/A", "i1/g/B"]
+        assert [one.verdict.value for one in found.judgments] == [7.0] * 4
+        assert found.totals.by_judge["g"].grades == 4
+        assert not any("five" in request.messages[0].text for request in judge.requests[::2])
+
+
+class TestOneItem:
+    async def test_it_asks_and_gives_what_the_run_does(self):
+        alone, many = first_shown(), first_shown()
+        async with Session([alone]) as session:
+            found = await judge_item(session, ITEMS[0].model_dump(), rule="agree", with_reference=True)
+        async with Session([many]) as session:
+            run = await judge_items(session, ITEMS[:1], rule="agree", with_reference=True)
+        assert alone.requests == many.requests
+        assert (found.judgments, found.combined) == (run.judgments, run.combined)
+
+    async def test_a_grade(self):
+        judge = ScriptedModel(lambda _request: json.dumps({"reasoning": "r", "grade": 3}), name="g")
+        async with Session([judge]) as session:
+            found = await grade_item(session, ITEMS[0])
+        assert [one.id for one in found.judgments]
+
+    async def test_other_judges_than_the_sessions(self):
+        async with Session([first_shown()]) as session:
+            other = session.models([fond("other")])
+            found = await judge_item(session, ITEMS[0], judges=other)
+        assert {one.judge for one in found.games} == {"other"}
+
+    async def test_a_spent_budget_is_raised_and_the_run_of_the_session_goes_on(self, tmp_path):
+        spent = ScriptedModel([BudgetExceeded("spent")] * 2, name="m")
+        async with Session([spent], store=tmp_path / "s.duckdb") as session:
+            with pytest.raises(BudgetExceeded):
+                await judge_item(session, ITEMS[0])
+            assert [one.status for one in await session.store.runs()] == ["running"]

@@ -1,0 +1,157 @@
+"""A panel's prompts come from one numbered set, and a newer set asks nothing again of those that stay."""
+
+import json
+
+import pytest
+
+from metajudge import Engine
+from metajudge.errors import ConfigurationError
+from metajudge.panels.building import build_vetter
+from metajudge.panels.config import PanelConfig, panel_config
+from metajudge.prompts import judge, meta_judge
+from metajudge.prompts.templates import prompts_digest, render, template_names
+from metajudge.prompts.versions import check_version, prompt_sets
+from metajudge.providers.stack import Resources
+from tests.doubles.judgments import judgment
+from tests.doubles.llm_server import LLMServer, score_answer
+from tests.doubles.prompt_sets import mark, second_set
+
+ROLES = ("general_public", "critic", "summariser")
+
+
+@pytest.fixture
+def second(tmp_path):
+    folder = tmp_path / "v2"
+    folder.mkdir()
+    with second_set(folder):
+        yield
+
+
+def config(server, strategy=None, agents=1, **more):
+    roles = {} if strategy == "rejudge" else {"role": None}
+    given = [{"name": f"a{n}", "model": f"openai:m{n}@{server.url}", **roles} for n in range(agents)]
+    return panel_config({"agents": given, "strategy": strategy, "rubric": "baseline", **more})
+
+
+def discussing(server, **more):
+    agents = [
+        {"name": role, "model": f"openai:{role}@{server.url}", "role": role} for role in ("general_public", "critic")
+    ]
+    summariser = {"model": f"openai:sum@{server.url}", "role": "summariser"}
+    given = {"strategy": "panel_discussion", "rubric": "baseline", "discussion": {"summariser": summariser}}
+    return panel_config({"agents": agents, **given, **more})
+
+
+async def vet(panel, store=None, records=None):
+    async with Engine(panel=panel, store=store) as engine:
+        return [await engine.vet(one) for one in records or [judgment()]]
+
+
+def first_reply_is_of_no_use(request):
+    return "malformed_content" if len(request.body["messages"]) == 2 else None
+
+
+def texts(request):
+    """The system prompt and every text of the user's, in order."""
+    return [one["content"] for one in request.body["messages"] if one["role"] != "assistant"]
+
+
+class TestSets:
+    def test_the_first_set_is_there_and_is_what_a_panel_uses(self):
+        assert next(iter(prompt_sets())) == 1
+        assert PanelConfig().prompt_version == 1
+
+    def test_a_set_holds_what_it_changes_and_takes_the_rest_from_the_one_before(self, tmp_path):
+        with second_set(tmp_path, ["system", "repair"]):
+            assert render("repair", 2, problems=["x"]).endswith(mark("repair"))
+            assert render("role_critic", 2) == render("role_critic")
+            assert template_names(2) == template_names(1)
+            assert prompts_digest(*meta_judge.TEMPLATES, version=2) != prompts_digest(*meta_judge.TEMPLATES)
+            assert prompts_digest("judgment", version=2) == prompts_digest("judgment", version=1)
+
+    def test_an_unknown_version_names_those_that_exist(self, second):
+        with pytest.raises(ConfigurationError, match=r"prompt_version 3: .*choose one of 1, 2"):
+            check_version(3)
+        with pytest.raises(ConfigurationError, match="prompt_version 3"):
+            render("repair", 3, problems=["x"])
+
+    @pytest.mark.parametrize("strategy", ["single", "signals"])
+    def test_a_panel_with_an_unknown_version_is_refused(self, strategy):
+        agents = [{"model": "openai:m"}] if strategy == "single" else []
+        panel = panel_config({"agents": agents, "strategy": strategy, "prompt_version": 7})
+        with pytest.raises(ConfigurationError, match="prompt_version 7: there is no such set"):
+            build_vetter(panel, Resources(key_for=lambda _spec: "k"), early_exit=False)
+
+    @pytest.mark.parametrize("version", [0, -1, "new", 1.5])
+    def test_a_version_is_a_positive_whole_number(self, version):
+        with pytest.raises(ConfigurationError, match="prompt_version"):
+            panel_config({"prompt_version": version})
+
+
+class TestEveryPrompt:
+    """Of a panel on the second set: each text sent is of that set."""
+
+    async def test_of_agents_in_a_discussion_with_repairs_and_a_summary(self, second):
+        with LLMServer(score_answer(4), faults=first_reply_is_of_no_use) as server:
+            await vet(discussing(server, prompt_version=2))
+        seen = [
+            [name for name in template_names() if mark(name) in text] for one in server.requests for text in texts(one)
+        ]
+        assert all(seen), "a text of the first set was sent"
+        assert {name for found in seen for name in found} == {*meta_judge.TEMPLATES, *(f"role_{r}" for r in ROLES)}
+        assert sum("repair" in found for found in seen) == 5
+
+    async def test_of_blind_judges_with_repairs(self, second):
+        answer = json.dumps({"reasoning": "It adds correctly.", "verdict": "A>B"})
+        with LLMServer(lambda _: answer, faults=first_reply_is_of_no_use) as server:
+            await vet(config(server, "rejudge", threshold=3.0, prompt_version=2))
+        seen = [
+            [name for name in template_names() if mark(name) in text] for one in server.requests for text in texts(one)
+        ]
+        assert all(seen), "a text of the first set was sent"
+        assert {name for found in seen for name in found} == set(judge.TEMPLATES)
+
+    async def test_of_the_first_set_nothing_changes(self, second):
+        with LLMServer(score_answer(4), faults=first_reply_is_of_no_use) as server:
+            await vet(discussing(server, prompt_version=1))
+            await vet(config(server, "rejudge", threshold=3.0))
+        assert "[second" not in "".join(text for one in server.requests for text in texts(one))
+
+
+class TestStoredRuns:
+    async def test_a_new_set_asks_nothing_again_of_panels_that_stay(self, tmp_path):
+        store, records = tmp_path / "s.duckdb", [judgment(f"j{n}") for n in range(3)]
+        (tmp_path / "v2").mkdir()
+        with LLMServer(score_answer(4)) as server:
+            before = await vet(config(server, agents=2), store, records)
+            assert server.count == 6
+            with second_set(tmp_path / "v2"):
+                assert await vet(config(server, agents=2), store, records) == before
+                assert await vet(config(server, agents=2, prompt_version=1), store, records) == before
+                assert server.count == 6
+                changed = await vet(config(server, agents=2, prompt_version=2), store, records)
+                assert server.count == 12
+                await vet(config(server, agents=2, prompt_version=2), store, records)
+                await vet(config(server, agents=2, prompt_version=1), store, records)
+                assert server.count == 12
+        assert {one.prompt_version for one in before} == {1}
+        assert {one.prompt_version for one in changed} == {2}
+        assert {one.prompt_digest for one in before}.isdisjoint(one.prompt_digest for one in changed)
+
+    async def test_a_set_that_leaves_a_panels_templates_asks_nothing_again(self, tmp_path):
+        (tmp_path / "v2").mkdir()
+        with LLMServer(score_answer(4)) as server, second_set(tmp_path / "v2", judge.TEMPLATES[:1]):
+            await vet(config(server), tmp_path / "s.duckdb")
+            await vet(config(server, prompt_version=2), tmp_path / "s.duckdb")
+            assert server.count == 1
+
+    async def test_the_run_says_which_set_it_used(self, tmp_path, second):
+        with LLMServer(score_answer(4)) as server:
+            async with Engine(panel=config(server, prompt_version=2), store=tmp_path / "s.duckdb") as engine:
+                await engine.vet(judgment())
+                (run,) = await engine.store.runs(5)
+        assert run.config["panel"]["prompt_version"] == 2
+
+    async def test_where_no_model_is_asked_there_is_no_set(self):
+        (found,) = await vet(PanelConfig(strategy="signals"))
+        assert found.prompt_version is None

@@ -1,0 +1,161 @@
+"""What an earlier version stored: the same commands ask no model anything again, and everything reads it.
+
+The data are described in ``data/README.md``. Only the command line and HTTP are used, so that the tests hold for any
+arrangement of the code.
+"""
+
+from contextlib import closing
+
+import duckdb
+import pytest
+
+from metajudge import Judgment, vet
+from metajudge.panels.config import load_panel_file
+from tests.doubles.llm_server import LLMServer
+from tests.stored.commands import COMMANDS, DATA, STORE, inside, records, requests, results, run, service, unpack
+
+(EXPECTED,) = records(DATA / "expected.json")
+VETTED = "knowledge-2/harrier-8b/AB"
+ATTEMPTS = ("clash.attempts.jsonl", "clash_given.attempts.jsonl", "peers.ballots.jsonl", "peers.ballots.answers.jsonl")
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def again(tmp_path_factory):
+    """A folder in which every command ran once more, and the server they would have asked."""
+    folder = tmp_path_factory.mktemp("again")
+    unpack(folder)
+    with LLMServer() as server, inside(folder, server.url):
+        done = {name: run(*arguments) for name, arguments in COMMANDS.items()}
+    return folder, server, done
+
+
+@pytest.fixture
+def stored(tmp_path):
+    """A folder with the stored data as they were written, to work in; nothing answers requests."""
+    unpack(tmp_path)
+    with inside(tmp_path, "http://127.0.0.1:9"):
+        yield tmp_path
+
+
+def test_the_same_commands_succeed_and_ask_no_model_anything_again(again):
+    _, server, done = again
+    assert {name: one.code for name, one in done.items()} == dict.fromkeys(COMMANDS, 0)
+    assert [request.body.get("model") for request in server.requests] == []
+
+
+def test_a_changed_command_does_ask(stored):
+    with LLMServer() as server, inside(stored, server.url):
+        assert run(*COMMANDS["judge"], "--with-reference", "--seed", "8").code == 0
+    assert server.count == 2 * 2 * 4
+
+
+def test_they_give_the_same_results(again):
+    assert results(again[0]) == EXPECTED["results"]
+
+
+@pytest.mark.parametrize("name", ATTEMPTS)
+def test_no_attempt_is_repeated(again, name):
+    assert (again[0] / name).read_bytes() == (DATA / name).read_bytes()
+
+
+def test_nothing_is_opened_for_review_twice(again, stored):
+    before = _reviews()
+    with inside(again[0], "http://127.0.0.1:9"):
+        assert _reviews() == before
+    assert sorted(before.values()) == ["decided"] * 2 + ["open"] * 14
+
+
+def test_runs_are_listed(stored):
+    found = run("runs", "--json").json()
+    commands = [one["command"] for one in found]
+    assert len(commands) == 13
+    assert {name: commands.count(name) for name in set(commands)} == {
+        "vet": 6,
+        "judge": 2,
+        "clash": 2,
+        "case": 1,
+        "peers": 1,
+        "serve": 1,
+    }
+    assert {one["status"] for one in found} == {"finished"}
+    assert run("show", found[0]["run_id"]).json()["runs"][0]["command"] == "serve"
+
+
+def test_everything_about_a_judgment_is_shown(stored):
+    found = run("show", VETTED).json()
+    assert len(found["judgments"]) == 1
+    assert _panels_of(VETTED) <= {one["panel_digest"] for one in found["assessments"]}
+    assert len(found["calls"]) == 11
+    assert len(found["reviews"]) == 1
+
+
+def test_a_case_is_shown(stored):
+    assert "climate-1" in run("show", "climate-1").stdout
+
+
+def test_preferences_are_exported(stored):
+    done = run("export", "preferences", "--out", "preferences", "--format", "jsonl")
+    assert done.code == 0, done.stderr
+    rows = records(stored / "preferences" / "data" / "train-00000-of-00001.jsonl")
+    assert len(rows) == 11
+    assert run("export", "check", "preferences").code == 0
+
+
+def test_people_can_go_on_reviewing(stored):
+    given = run("review", "next", "--reviewer", "bob", "--json").json()
+    assert run("review", "decide", given["review_id"], "--reviewer", "bob", "--outcome", "approve").code == 0
+    assert sorted(_reviews().values()).count("decided") == 3
+
+
+def test_the_service_lists_it_and_asks_nothing_for_the_same_requests(stored):
+    with LLMServer() as server, inside(stored, server.url), service(stored) as client:
+        page = client.get("/v1/assessments", params={"limit": 500}).json()
+        listed = [(one["judgment_id"], one["panel_digest"]) for one in page["assessments"]]
+        (job,) = client.get("/v1/jobs").json()["jobs"]
+        rows = client.get(f"/v1/jobs/{job['job_id']}/results").json()["results"]
+        answers = {where: client.post(where, json=body) for where, body in requests(stored).items()}
+    assert len(listed) == len(set(listed)) == 134
+    assert _panels_of(VETTED) < {panel for judgment, panel in listed if judgment == VETTED}
+    assert (job["state"], job["items"], len(rows)) == ("done", 3, 3)
+    assert {where: answer.status_code for where, answer in answers.items()} == dict.fromkeys(answers, 200)
+    assert [request.body.get("model") for request in server.requests] == []
+
+
+def test_the_store_is_brought_up_to_date_once(stored):
+    assert run("runs").code == 0
+    first, content = _migrations(stored / STORE), (stored / STORE).read_bytes()
+    assert run("runs").code == 0
+    assert _migrations(stored / STORE) == first
+    assert (stored / STORE).read_bytes() == content, "the second opening has written to the store"
+
+
+def test_an_engine_asks_nothing_for_what_the_command_vetted(stored):
+    judgments = records(stored / "judgments.jsonl")
+    with LLMServer() as server, inside(stored, server.url):
+        config = load_panel_file(stored / "panel.toml").model_copy(update={"early_exit": True})
+        found = vet([Judgment.model_validate(one) for one in judgments], panel=config, store=STORE)
+    assert [one.final_score for one in found] == [row[3] for row in EXPECTED["results"]["vet_panel"]]
+    assert server.count == 0
+
+
+def test_a_dry_run_knows_what_is_stored(stored):
+    for name, count in (("vet_panel", 12), ("vet_policy", 12), ("vet_discussion", 4), ("vet_rejudge", 6)):
+        found = run(*COMMANDS[name], "--dry-run").json()
+        assert (found["judgments"], found["stored"], found["prompt_version"], found["calls"]) == (count, count, 1, 0)
+
+
+def _panels_of(judgment):
+    rows = [row for name, rows in EXPECTED["results"].items() if name.startswith("vet") for row in rows]
+    return {panel for one, panel, *_ in rows if one == judgment}
+
+
+def _reviews():
+    found = run("review", "list", "--json", "--limit", "1000").json()["reviews"]
+    return {one["review"]["review_id"]: one["status"] for one in found}
+
+
+def _migrations(path):
+    with closing(duckdb.connect(path, read_only=True)) as connection:
+        return connection.execute("SELECT * FROM migrations ORDER BY version").fetchall()

@@ -1,0 +1,161 @@
+"""What every task is given: models by name, notices, the record of a run."""
+
+import asyncio
+import contextlib
+
+import pytest
+
+from metajudge.errors import ConfigurationError
+from metajudge.panels.config import AgentConfig, PanelConfig
+from metajudge.providers.model import Message, ModelRequest
+from metajudge.providers.scripted import ScriptedModel
+from metajudge.runs.exit_codes import RunCounts
+from metajudge.runs.loop import RunEnd, Stop
+from metajudge.runs.totals import RunTotals
+from metajudge.session import Session
+from metajudge.settings import Settings
+from metajudge.store import open_store
+
+
+class Totals(RunTotals):
+    @property
+    def done(self) -> int:
+        return 0
+
+    @property
+    def lost(self) -> int:
+        return 0
+
+    @property
+    def counts(self) -> RunCounts:
+        return RunCounts(self.end)
+
+
+def panel(*agents: AgentConfig) -> PanelConfig:
+    return PanelConfig(agents=agents)
+
+
+PLAIN = AgentConfig(name="a", model="openai:gpt-4o-mini", temperature=0.5)
+OF_VETTING = AgentConfig(name="b", model="openai:gpt-4o-mini", role="critic", samples=3, weight=2.0)
+
+
+@pytest.fixture(autouse=True)
+def _a_key(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "a-key")
+
+
+def session(*agents, **options):
+    return Session(agents, **options)
+
+
+async def ask(model):
+    return (await model.complete(ModelRequest("You judge.", (Message("user", "Hello"),)))).text
+
+
+class TestModels:
+    async def test_the_sessions_own_agents_with_their_parameters(self):
+        async with session(panel=panel(PLAIN), seed=7) as one:
+            (model,) = one.models()
+        assert (model.name, model.model.name, model.dropped) == ("a", "gpt-4o-mini", ())
+        assert (model.parameters.temperature, model.parameters.seed) == (0.5, 7)
+
+    async def test_settings_of_vetting_are_dropped_and_a_notice_says_which_once(self):
+        heard = []
+        async with session(panel=panel(PLAIN, OF_VETTING), notify=heard.append) as one:
+            first, second = one.models()
+            one.models()
+        assert (first.dropped, second.dropped) == ((), ("role", "samples", "weight"))
+        assert [line for line in heard if "dropped" in line] == [
+            "agent b: role, samples, weight dropped: only vetting uses such settings"
+        ]
+
+    async def test_a_task_that_weighs_votes_keeps_the_weight(self):
+        async with session(panel=panel(OF_VETTING)) as one:
+            (model,) = one.models(weighted=True)
+        assert (model.weight, model.dropped) == (2.0, ("role", "samples"))
+
+    async def test_an_object_answers_in_place_of_the_panels_agent_of_its_name(self):
+        scripted = ScriptedModel(["mine"], name="a")
+        async with session(scripted, panel=panel(PLAIN, OF_VETTING)) as one:
+            models = {model.name: model.model for model in one.models()}
+            assert list(models) == ["a", "b"]
+            assert await ask(models["a"]) == "mine"
+        assert models["b"].name == "gpt-4o-mini"
+
+    async def test_another_object_is_added(self):
+        async with session(ScriptedModel([], name="c"), panel=panel(PLAIN)) as one:
+            assert [model.name for model in one.models()] == ["a", "c"]
+
+    async def test_agents_given_as_text_replace_the_panels(self):
+        async with session("mine=openai:gpt-4o", panel=panel(PLAIN)) as one:
+            assert [model.name for model in one.models()] == ["mine"]
+
+    async def test_two_of_one_name_are_refused(self):
+        async with session() as one:
+            with pytest.raises(ConfigurationError, match="agent gpt-4o is given more than once"):
+                one.models(["openai:gpt-4o", "openai:gpt-4o"])
+        with pytest.raises(ConfigurationError, match="two model objects have the same name"):
+            session(ScriptedModel([], name="x"), ScriptedModel([], name="x"))
+
+    async def test_a_session_that_is_not_open_has_none(self):
+        with pytest.raises(ConfigurationError, match=r"the session is not open: use it as `async with Session"):
+            session(panel=panel(PLAIN)).models()
+
+    async def test_the_key_is_in_the_variable_that_the_agent_names(self, monkeypatch):
+        monkeypatch.setenv("OTHER_KEY", "found")
+        agent = AgentConfig(name="a", model="openai:gpt-4o", api_key_env="OTHER_KEY")
+        async with Session(settings=Settings.load()) as one:
+            assert [model.name for model in one.models([agent])] == ["a"]
+
+
+class TestRecording:
+    @pytest.mark.parametrize(
+        ("error", "status"),
+        [(None, "finished"), (RuntimeError("broken"), "failed"), (asyncio.CancelledError(), "interrupted")],
+    )
+    async def test_how_a_run_ended_is_in_its_record(self, tmp_path, error, status):
+        totals = Totals()
+        with pytest.raises(type(error)) if error else contextlib.nullcontext():
+            async with session(store=tmp_path / "store.duckdb", command="judge") as one, one.recording(totals):
+                if error is not None:
+                    raise error
+        store = await open_store(tmp_path / "store.duckdb")
+        (run,) = await store.runs()
+        await store.close()
+        assert (run.run_id, run.command, run.status) == (one.run_id, "judge", status)
+        assert totals.end.value == status
+
+    async def test_calls_and_notices_are_taken_over(self):
+        totals = Totals()
+        async with session(ScriptedModel(["yes"], name="a")) as one, one.recording(totals):
+            one.models([OF_VETTING])
+            await ask(one.models()[0].model)
+        assert (totals.calls, totals.cost_usd, len(totals.notices)) == (1, 0.0, 1)
+        assert totals.wall_s is not None
+        assert totals.to_json()["end"] == "finished"
+
+    async def test_a_session_closed_without_a_run_records_its_calls(self, tmp_path):
+        async with session(ScriptedModel(["yes"], name="a"), store=tmp_path / "store.duckdb") as one:
+            await ask(one.models()[0].model)
+        store = await open_store(tmp_path / "store.duckdb")
+        (run,) = await store.runs()
+        await store.close()
+        assert (run.status, run.summary) == ("finished", {"calls": 1})
+
+
+def test_a_budget_is_given_once():
+    from metajudge.providers.budget import Budget
+
+    with pytest.raises(ConfigurationError, match="budget or budget_usd, not both"):
+        session(budget=Budget(usd=1), budget_usd=1)
+
+
+def test_the_first_reason_to_stop_counts_and_is_passed_on():
+    async def asked():
+        stop, heard = Stop(), []
+        stop.on_ask(heard.append)
+        stop.ask(RunEnd.BUDGET)
+        stop.ask(RunEnd.INTERRUPTED)
+        return stop.end, heard
+
+    assert asyncio.run(asked()) == (RunEnd.BUDGET, [RunEnd.BUDGET])

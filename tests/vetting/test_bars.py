@@ -1,0 +1,35 @@
+"""Bars: what counts as reached, and of what the share is."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from metajudge.errors import ConfigurationError
+from metajudge.vetting.bars import Bar, Reached, check_labels, reached_by
+
+
+def test_the_bar_itself_is_enough_despite_float_noise():
+    assert Reached(Bar("precision", 0.1 + 0.2), 3, 10).passed
+    assert not Reached(Bar("precision", 0.31), 3, 10).passed
+
+
+def test_nothing_kept_is_not_a_precision_of_one():
+    missed = Reached(Bar("precision", 0.0), 0, 0)
+    assert not missed.passed
+    assert missed.to_json()["value"] is None
+    assert "no labelled judgment was kept" in missed.sentence()
+
+
+def test_accepted_counts_unscored_and_failed_judgments_as_not_kept():
+    summary, labels = SimpleNamespace(accepted=3, judgments=10), SimpleNamespace(kept=SimpleNamespace(n=2, successes=2))
+    precision, accepted = reached_by([Bar("precision", 1.0), Bar("accepted", 0.31)], summary, labels)
+    assert precision.passed
+    assert (accepted.share, accepted.passed) == (0.3, False)
+
+
+def test_unlabelled_input_is_refused_before_anything_is_asked():
+    unlabelled = [SimpleNamespace(correct=None)] * 2
+    with pytest.raises(ConfigurationError, match="no judgment of the input has one"):
+        check_labels([Bar("precision", 0.5)], unlabelled)
+    check_labels([Bar("accepted", 0.5)], unlabelled)
+    check_labels([Bar("precision", 0.5)], [*unlabelled, SimpleNamespace(correct=False)])
