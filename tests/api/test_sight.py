@@ -10,8 +10,8 @@ import pytest
 
 from metajudge.reviews.opening import review_of
 from metajudge.store import open_store
-from tests.pages.conftest import key, visit
-from tests.pages.filled_store import made_assessment, made_judgment
+from tests.api.pages.conftest import key, visit
+from tests.api.pages.filled_store import made_assessment, made_judgment
 
 __all__ = ["visit"]
 
