@@ -22,8 +22,8 @@ def show(
 ) -> None:
     """Print everything kept about a judgment, an item, a run, a case, a proposal or a policy, as JSON.
 
-    Of assessments, "assessments" holds the newest of each judgment and panel, which is the one that counts, and
-    "history" the earlier ones it replaced.
+    "assessments" holds the current version of each judgment and panel: what the panel found with its newest
+    probability and decision. "history" holds the other versions.
     """
     import orjson
 

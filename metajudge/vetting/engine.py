@@ -316,7 +316,7 @@ class Engine:
                 work,
                 key=self.vetter.key,
                 find_done=self._find_done,
-                # What is laid over results is laid over earlier ones anew; nobody is asked again for it.
+                # Calibration and policy apply to earlier results anew; no model is asked again for it.
                 keep=lambda earlier: not self._completion.active and stands(earlier),
                 finished=finished,
                 workers=self.workers,
