@@ -7,6 +7,7 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
+from metajudge.peers.ballots import Ballot
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
@@ -14,7 +15,6 @@ import metajudge
 from metajudge.cli.app import app
 from metajudge.panels.config import load_panel_file
 from metajudge.peers import Options, analyse, counted_ballots
-from metajudge.peers.ballots import Ballot
 from metajudge.types import Judgment
 from tests.doubles.cases import flood
 from tests.doubles.llm_server import LLMServer, requested_schema, score_answer
