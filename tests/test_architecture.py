@@ -25,7 +25,7 @@ LAYERS = [
     "panels feedback",
     "session runs.estimate",
     "vetting",
-    "judging.run judging.estimate cases.estimate peers.estimate",
+    "judging.run judging.estimate cases.estimate peers.estimate clashes.setup",
     "clashes.run cases.run peers.run clashes.estimate",
     "clashes.reviews blocking distributed",
     "adapters api benchmarks",
