@@ -25,12 +25,12 @@ main()
 """
 
 STUCK_IN_THE_LOOP = """
-import metajudge.cli.vet as vet
-def stuck(source):
+from metajudge.vetting.engine import Engine
+def stuck(self, source, rewards):
     print("stuck", flush=True)
     while True:
         time.sleep(0.01)
-vet._total = stuck
+Engine._evidence = stuck
 """
 """A stretch of the command that never gives the event loop a turn."""
 
