@@ -30,8 +30,9 @@ from metajudge.cli.sending import (
     budget_of,
 )
 from metajudge.errors import ConfigurationError
+from metajudge.files.output import check_apart, check_writable, write_text
 from metajudge.report.document import Table
-from metajudge.report.files import check_apart, check_report_path, check_writable, write_report, write_text
+from metajudge.report.files import check_report_path, write_report
 from metajudge.runs.loop import RunEnd, Stop
 from metajudge.runs.progress import Progress
 from metajudge.session import Session
