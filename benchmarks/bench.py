@@ -19,8 +19,8 @@ from metajudge.types import Judgment, digest
 from .benchmark import Benchmark, find_folder, open_recorded
 from .catalogue import benchmark_named
 from .findings import Accuracy, BenchFindings, JudgeFindings, PublishedRow
-from .games import Games, PairGames
 from .grid import Grid, Plan, PlannedRow, load_grid, plan_grid
+from .judged_games import JudgedGames, PairGames
 from .observations import Observations, is_decided, observe, reported
 from .precision import RESAMPLES, SEED, coverage_curve, precision_rows, reliability, swap_counts
 from .selections import (
@@ -102,7 +102,7 @@ class Bench:
         self.index, judges = self._indexed()
         self.judges = self.request.judges if self.request.judges is not None else self._judges_of_grid(judges)
         self.observations = Observations()
-        self._games = Games()
+        self._games = JudgedGames()
         watched = self._watched()
         self._accuracy = self.benchmark.accuracy(watched, self.folder)
         deque(watched, maxlen=0)  # what is observed does not depend on how much of it an accuracy takes
