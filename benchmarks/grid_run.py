@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,9 +21,6 @@ from .findings import Threshold
 from .grid import Plan, PlannedRow
 from .observations import Observations
 from .selections import Score, Selection
-
-if TYPE_CHECKING:
-    from .bench import Bench
 
 PROGRESS_EVERY = 100
 """Judgments of one configuration between two notes."""
@@ -108,13 +104,18 @@ def engines(
 
 
 async def run_plan(
-    bench: "Bench", plan: Plan, engine_factory: EngineFactory, *, stop: Stop, say: Callable[[str], None]
+    plan: Plan,
+    judgments: Mapping[str, Sequence[Judgment]],
+    engine_factory: EngineFactory,
+    *,
+    stop: Stop,
+    say: Callable[[str], None],
 ) -> list[RowResult]:
     """Runs the configurations of a plan on the benchmark's decided judgments.
 
     Args:
-        bench: whose judgments are vetted.
         plan: the configurations.
+        judgments: judge -> what is vetted.
         engine_factory: see :data:`EngineFactory`; its engines share one budget.
         stop: lets the caller stop the run.
         say: receives a note every :data:`PROGRESS_EVERY` judgments of a configuration.
@@ -126,7 +127,7 @@ async def run_plan(
         if done[id(row)] % PROGRESS_EVERY == 1:
             say(f"{row.name} on {row.judge}: {done[id(row)] - 1} judgments so far")
 
-    return await run_grid(plan.rows, bench.decided(), engine_factory, stop=stop, progress=progress)
+    return await run_grid(plan.rows, judgments, engine_factory, stop=stop, progress=progress)
 
 
 def counts_of(results: Sequence[RowResult], bad_lines: int) -> RunCounts:

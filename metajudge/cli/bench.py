@@ -141,7 +141,9 @@ def benchmark(
             store=where, concurrency=concurrency, budget=budget, batch=sending.batches(where), notify=say
         )
         results = (
-            run_stoppable(lambda stop: asking.run_plan(work, plan, engines, stop=stop, say=say)) if plan.rows else []
+            run_stoppable(lambda stop: asking.run_plan(plan, work.decided(), engines, stop=stop, say=say))
+            if plan.rows
+            else []
         )
     calibrated = None
     if calibration is not None:
