@@ -7,7 +7,6 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
-from metajudge.peers.ballots import Ballot
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
