@@ -13,7 +13,7 @@ import numpy.typing as npt
 from metajudge.store.compact_map import CompactMap
 from metajudge.types import Assessment, Reply
 
-MAX_KEYS: Final = 20_000_000
+Pairs = tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]
 MAX_ASSESSMENTS: Final = 1_000
 MAX_REPLIES: Final = 4_096
 MAX_REPLY_CHARS: Final = 8_000_000
@@ -27,23 +27,18 @@ def key_hash(key: str) -> int:
 class KnownKeys:
     """Which keys are stored, and in which row, without asking the database.
 
-    Holds 16 bytes for each key, found in the file or added since. Above ``MAX_KEYS`` in the file it keeps none of
-    those, and every answer is "maybe". Any thread may use it.
+    Holds 16 bytes for each key, found in the file or added since. Any thread may use it.
 
     Args:
-        load: reads the stored hashes and the numbers of their rows (uint64, in the order of the numbers), or None where
-            there are too many; called at the first question.
-
-    Attributes:
-        complete: whether a stored key without a row here is certainly not in the file.
+        load: reads the stored hashes and the numbers of their rows (uint64, in the order of the numbers); called at the
+            first question.
     """
 
-    def __init__(self, load: Callable[[], tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]] | None]) -> None:
+    def __init__(self, load: Callable[[], Pairs]) -> None:
         self._load = load
         self._rows = CompactMap()
         self._pending: Counter[int] = Counter()
         self._counting = threading.Lock()
-        self.complete = True
         self.loaded = False
 
     def acknowledge(self, hashed: int) -> None:
@@ -70,18 +65,13 @@ class KnownKeys:
 
     def load(self) -> None:
         """Reads the stored keys; safe to call twice."""
-        if self.loaded:
-            return
-        stored = self._load()
-        if stored is None:
-            self.complete = False
-        else:
-            self._rows.add(*stored)
-        self.loaded = True
+        if not self.loaded:
+            self._rows.add(*self._load())
+            self.loaded = True
 
     def may_contain(self, hashed: int) -> bool:
         """False where the key is certainly not stored."""
-        return not self.loaded or not self.complete or hashed in self._pending or hashed in self._rows
+        return not self.loaded or hashed in self._pending or hashed in self._rows
 
     def row(self, hashed: int) -> int | None:
         """The number of the newest row of a key, None where it is not known."""
