@@ -1,22 +1,19 @@
-"""What keeps look-ups away from the database: the known keys, and the newest replies and assessments."""
+"""What keeps look-ups away from the database: the known keys, and the assessments looked up last."""
 
 import hashlib
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from metajudge.store.compact_map import CompactMap
-from metajudge.types import Assessment, Reply
+from metajudge.types import Assessment
 
 Pairs = tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]
 MAX_ASSESSMENTS: Final = 1_000
-MAX_REPLIES: Final = 4_096
-MAX_REPLY_CHARS: Final = 8_000_000
 
 
 def key_hash(key: str) -> int:
@@ -76,33 +73,6 @@ class KnownKeys:
     def row(self, hashed: int) -> int | None:
         """The number of the newest row of a key, None where it is not known."""
         return self._rows.get(hashed)
-
-
-class RecentReplies:
-    """The replies used last, bounded by number and by characters."""
-
-    def __init__(self) -> None:
-        self._replies: OrderedDict[str, Reply] = OrderedDict()
-        self._chars = 0
-
-    def get(self, key: str) -> Reply | None:
-        reply = self._replies.get(key)
-        if reply is not None:
-            self._replies.move_to_end(key)
-        return reply
-
-    def put(self, key: str, reply: Reply) -> None:
-        """Keeps a reply as one that comes from the cache: nothing sent, no attempts."""
-        old = self._replies.pop(key, None)
-        self._chars += len(reply.text) - (0 if old is None else len(old.text))
-        self._replies[key] = reply if reply.cached else replace(reply, cached=True, attempts=0)
-        while self._chars > MAX_REPLY_CHARS or len(self._replies) > MAX_REPLIES:
-            _, dropped = self._replies.popitem(last=False)
-            self._chars -= len(dropped.text)
-
-    def clear(self) -> None:
-        self._replies.clear()
-        self._chars = 0
 
 
 class RecentAssessments:

@@ -93,7 +93,6 @@ async def test_redacted_texts_come_back_with_the_next_save_in_this_process_and_i
 
 async def test_what_this_process_adds_is_found_beside_what_was_there(earlier, records, monkeypatch) -> None:
     store = await open_store(earlier)
-    monkeypatch.setattr(store._replies, "get", lambda _: None)
     for n in (1, 12):  # stored by the earlier process, and by this one
         judgment = records.judgment(n)
         await store.save_assessment(f"new-{n}", judgment, records.assessment(judgment), "run-2")
