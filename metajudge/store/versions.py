@@ -39,9 +39,9 @@ _NEWEST: Final = (
     "WHERE same.judgment_digest = a.judgment_digest AND same.panel_digest = a.panel_digest)"
 )
 _ARMS: Final = (
-    f"{_BARE} FROM assessments a WHERE {_NEWEST} "  # noqa: S608 - our own text
+    f"{_BARE} FROM assessments a WHERE {_NEWEST} "
     "AND NOT EXISTS (SELECT 1 FROM annotations said WHERE said.assessment_id = a.assessment_id)",
-    f"{_ANNOTATED} FROM annotations n JOIN assessments a ON a.assessment_id = n.assessment_id WHERE {_NEWEST} "  # noqa: S608
+    f"{_ANNOTATED} FROM annotations n JOIN assessments a ON a.assessment_id = n.assessment_id WHERE {_NEWEST} "
     "AND n.annotation_id = (SELECT max(said.annotation_id) FROM annotations said "
     "WHERE said.assessment_id = n.assessment_id)",
 )
@@ -55,8 +55,8 @@ def current_page(columns: str, condition: str, limit: int, *, backwards: bool = 
     Bare and annotated versions are limited apart, as PostgreSQL then walks an index of each and not all versions.
     """
     order = f"ORDER BY number {'DESC' if backwards else 'ASC'} LIMIT {int(limit)}"
-    parts = (f"(SELECT {columns} FROM ({arm}) lines WHERE {condition} {order})" for arm in _ARMS)  # noqa: S608
-    return f"SELECT * FROM ({' UNION ALL '.join(parts)}) page {order}"  # noqa: S608 - our own text
+    parts = (f"(SELECT {columns} FROM ({arm}) lines WHERE {condition} {order})" for arm in _ARMS)
+    return f"SELECT * FROM ({' UNION ALL '.join(parts)}) page {order}"
 
 
 def newest_among(condition: str, *, each_run: bool = False) -> str:
@@ -69,6 +69,6 @@ def newest_among(condition: str, *, each_run: bool = False) -> str:
     """
     subject = f"{'run_id, ' if each_run else ''}judgment_digest, panel_digest"
     return (
-        f"number IN (SELECT number FROM (SELECT DISTINCT ON ({subject}) number FROM {versions()} among "  # noqa: S608
+        f"number IN (SELECT number FROM (SELECT DISTINCT ON ({subject}) number FROM {versions()} among "
         f"WHERE {condition} ORDER BY {subject}, assessment_id DESC, number DESC) newest)"
     )
