@@ -96,7 +96,7 @@ async def archive_of(store: Store, options: ServiceOptions, asked: ExportRequest
 
 
 def sweep(options: ServiceOptions) -> None:
-    """Removes what exports of a killed service left behind; those at work, of other replicas too, are left alone."""
+    """Removes what exports of a killed service left behind; those in progress, also of other replicas, stay."""
     base = options.own_file("exports")
     if base is not None and base.is_dir():
         with _locked(base / _LOCK):

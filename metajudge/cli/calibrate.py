@@ -24,7 +24,7 @@ from metajudge.cli.options import ResamplingSeedOption, StoreOption
 from metajudge.cli.stored import with_store
 from metajudge.errors import InputError
 from metajudge.feedback.labels import ReviewLabels, review_labels
-from metajudge.report.files import check_apart, check_writable, write_text
+from metajudge.files.output import check_apart, check_writable, write_text
 from metajudge.runs.exit_codes import ExitCode
 from metajudge.store import Store
 from metajudge.types import Judgment

@@ -14,7 +14,7 @@ from metajudge.calibration.files import read_assessments
 from metajudge.cli.inputs import AS_THEY_ARE, Reading, reads_judgments
 from metajudge.cli.options import ResamplingSeedOption
 from metajudge.errors import InputError
-from metajudge.report.files import check_apart, check_writable, write_text
+from metajudge.files.output import check_apart, check_writable, write_text
 from metajudge.types import Judgment
 
 

@@ -16,7 +16,7 @@ from metajudge.clashes.estimate import estimate_clash
 from metajudge.clashes.files import Asked, open_asked, write_judgments
 from metajudge.clashes.record import ClashRecord
 from metajudge.clashes.run import ClashResult, ClashTotals
-from metajudge.clashes.run import clash as hold_clash
+from metajudge.clashes.run import clash as run_clash
 from metajudge.clashes.setup import ClashSettings, repeat_numbers
 from metajudge.cli.clash_report import print_clash, report_of, summary_json
 from metajudge.cli.estimates import print_estimate
@@ -30,8 +30,9 @@ from metajudge.cli.sending import (
     budget_of,
 )
 from metajudge.errors import ConfigurationError
+from metajudge.files.output import check_apart, check_writable, write_text
 from metajudge.report.document import Table
-from metajudge.report.files import check_apart, check_report_path, check_writable, write_report, write_text
+from metajudge.report.files import check_report_path, write_report
 from metajudge.runs.loop import RunEnd, Stop
 from metajudge.runs.progress import Progress
 from metajudge.session import Session
@@ -201,7 +202,7 @@ async def _run(session: Session, settings: ClashSettings, asked: Asked, out: Pat
         gc.freeze()  # what is imported by now never dies, and need not be walked over while calls are in flight
         try:
             with Progress(totals, session.meter, total) as progress:
-                return await hold_clash(
+                return await run_clash(
                     session,
                     asked.items,
                     settings,

@@ -30,13 +30,14 @@ from metajudge.cli.sending import (
     BudgetUsdOption,
     budget_of,
 )
+from metajudge.files.output import check_apart, check_writable, write_text
 from metajudge.installation import __version__
 from metajudge.peers import Ballot, HumanRanking, Options, analyse, read_ballots, read_human_rankings
 from metajudge.peers.estimate import estimate_peers
 from metajudge.peers.run import PeersResult, PeersTotals, run_peers
 from metajudge.readers.lines import Reject
 from metajudge.readers.questions import Questions, read_questions
-from metajudge.report.files import check_apart, check_report_path, check_writable, write_report, write_text
+from metajudge.report.files import check_report_path, write_report
 from metajudge.runs.exit_codes import RunCounts, exit_code
 from metajudge.runs.loop import RunEnd, Stop
 from metajudge.runs.progress import Progress

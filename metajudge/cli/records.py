@@ -23,8 +23,8 @@ def show(
 ) -> None:
     """Print what is stored under an id or a name, as JSON.
 
-    Of assessments, "assessments" holds the newest of each judgment and panel, which is the one that counts, and
-    "history" the earlier ones it replaced.
+    "assessments" holds the current version of each judgment and panel: what the panel found with its newest
+    probability and decision. "history" holds the other versions.
     """
     found = with_store(store, lambda opened: opened.show(name))
     if found is None:

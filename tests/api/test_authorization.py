@@ -7,8 +7,8 @@ import pytest
 
 from tests.api.conftest import panel_of
 from tests.api.nouns import record
+from tests.api.pages.conftest import key, visit
 from tests.doubles.llm_server import score_answer
-from tests.pages.conftest import key, visit
 
 __all__ = ["visit"]
 

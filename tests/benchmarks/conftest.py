@@ -1,9 +1,14 @@
 """A small JudgeBench folder."""
 
 import json
+from typing import Any
 
 import pytest
+from metajudge.benchmarks.agent_clash.records import load_study
+from metajudge.benchmarks.agent_clash.study import recompute
 
+from tests.benchmarks.grids import GRID
+from tests.doubles.clash_study import write
 from tests.doubles.judgebench import game, pair
 
 
@@ -30,3 +35,20 @@ def small(folder):
         games.append(game(number, "BA", "B>A" if number < 8 else "A>B", label="B>A"))
         games.append(game(number, "AB", "A>B" if number % 3 else "B>A", judge="hawk"))
     return folder([pair(number) for number in range(12)], games)
+
+
+@pytest.fixture
+def figures(tmp_path):
+    """Recomputes made rows."""
+
+    def made(rows: list[dict[str, Any]]) -> dict[str, Any]:
+        return recompute(load_study(write(tmp_path / "data", rows)))
+
+    return made
+
+
+@pytest.fixture
+def grid_file(tmp_path):
+    path = tmp_path / "grid.toml"
+    path.write_text(GRID)
+    return str(path)

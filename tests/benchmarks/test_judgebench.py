@@ -59,24 +59,6 @@ def test_a_reward_that_is_no_number_is_refused_with_its_place(folder):
         accuracy(place)
 
 
-def test_the_parent_folder_and_the_repository_are_found(small, tmp_path):
-    parent = tmp_path / "parent"
-    parent.mkdir()
-    small.rename(parent / "judgebench")
-    assert find_folder(CARD, parent) == parent / "judgebench"
-    (parent / "upstream" / "outputs").mkdir(parents=True)
-    assert find_folder(CARD, parent / "upstream") == parent / "upstream" / "outputs"
-    with pytest.raises(InputError, match="no judgments of JudgeBench here"):
-        find_folder(CARD, parent / "upstream" / "outputs")
-    with pytest.raises(InputError, match="no such file or folder"):
-        find_folder(CARD, tmp_path / "nowhere")
-
-
-def test_an_unknown_benchmark_names_those_there_are():
-    with pytest.raises(InputError, match="judgebench, llmbar"):
-        benchmark_named("mt-bench")
-
-
 def test_the_repositorys_own_outputs_give_the_same_figures(small, tmp_path):
     """The same games as the runner writes them: one line a pair, two games, decisions in the order shown."""
     outputs = tmp_path / "upstream" / "outputs"

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from metajudge.benchmarks.findings import OVERALL
 from metajudge.benchmarks.observations import Observation, Observations
-from metajudge.benchmarks.precision import coverage_curve, precision_rows, reliability, swap_counts
-from metajudge.benchmarks.selections import Score, Selection, keep_above, keep_all, keep_share
+from metajudge.benchmarks.precision import coverage_curve, precision_rows, reliability
+from metajudge.benchmarks.selections import Score, Selection, keep_all
 
 from metajudge.report import Absent
 
@@ -100,25 +100,6 @@ def test_one_question_has_no_interval():
     assert "one question" in row.cells[OVERALL].against_raw.absent
 
 
-def test_equal_scores_stay_together_so_the_order_of_lines_settles_nothing():
-    values = [0.9, 0.5, 0.5, 0.5, 0.1]
-    kept = keep_share(Score("s", values), 0.4, "evidence")
-    assert kept.kept.tolist() == [True, True, True, True, False]
-    turned = keep_share(Score("s", values[::-1]), 0.4, "evidence")
-    assert turned.kept.tolist() == [False, True, True, True, True]
-    assert kept.threshold.value == 0.5
-
-
-def test_a_share_that_the_scores_cannot_fill_is_no_row():
-    assert keep_share(Score("s", [0.9, None, None, None]), 0.8, "evidence") is None
-
-
-def test_exactly_the_threshold_is_not_kept():
-    score = Score("s", [4.5, 4.5 + 1e-12, 4.6, None])
-    assert keep_above(score, 4.5, "s").kept.tolist() == [False, False, True, False]
-    assert keep_above(score, 4.5, "s").scored.tolist() == [True, True, True, False]
-
-
 def test_the_curve_falls_from_the_best_scored_and_ends_at_everything():
     correct = [1] * 40 + [0, 1] * 20
     seen = observations(correct)
@@ -141,13 +122,6 @@ def test_reliability_bins_hold_every_judgment_once_and_equal_probabilities_toget
     series = reliability(observations(correct), Score("p", values, probability=True))
     assert [(b.n, round(b.predicted, 9)) for b in series.bins] == [(20, 0.2), (20, 0.6), (19, 0.9)]
     assert series.bins[0].observed == 0.5
-
-
-def test_swap_outcomes_are_counted_apart():
-    games = [(True, True), (False, False), (True, False), (False, True), (None, True), (False, None), (None, None)]
-    counts = swap_counts(games)
-    assert (counts.both_right, counts.both_wrong, counts.disagree) == (1, 1, 2)
-    assert (counts.one_undecided, counts.both_undecided) == (2, 1)
 
 
 def test_the_interval_of_a_precision_is_by_question_and_copies_do_not_narrow_it():

@@ -105,7 +105,7 @@ class TestSettings:
 
     async def test_a_session_without_agents_has_no_judge(self):
         async with Session() as session:
-            with pytest.raises(ConfigurationError, match="no judge"):
+            with pytest.raises(ConfigurationError, match="no model to ask"):
                 await clash(session, [LEAK])
 
     async def test_answers_and_votes_have_settings_of_their_own(self):

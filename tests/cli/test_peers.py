@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from metajudge.cli.peers import peers
 from metajudge.errors import BadLineError, ConfigurationError, InputError
-from metajudge.peers.ballots import to_line
+from metajudge.peers.record import to_line
 from tests.peers.elections import NAMES, ballots, failed
 
 

@@ -10,7 +10,13 @@ from metajudge.errors import FailureKind
 from metajudge.store import browsing, dashboard
 from metajudge.store.browsing import AssessmentFilter
 from metajudge.types import Judgment, Status
-from tests.pages.filled_store import hostile_assessment, hostile_judgment, made_agent, made_assessment, made_judgment
+from tests.api.pages.filled_store import (
+    hostile_assessment,
+    hostile_judgment,
+    made_agent,
+    made_assessment,
+    made_judgment,
+)
 
 GRADED = {"id": "graded", "question": "Is it good?", "responses": {"A": "one"}, "label": 4.0}
 

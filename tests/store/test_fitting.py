@@ -7,7 +7,7 @@ import pytest
 from metajudge.store import fitting
 from metajudge.store.fitting import NewestFilter, newest_fitting
 from metajudge.types import Status
-from tests.pages.filled_store import made_assessment, made_judgment
+from tests.api.pages.filled_store import made_assessment, made_judgment
 
 COUNT = 40
 

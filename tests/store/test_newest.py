@@ -11,7 +11,7 @@ from metajudge.store import browsing, dashboard
 from metajudge.store.browsing import AssessmentFilter
 from metajudge.store.fitting import NewestFilter, newest_fitting
 from metajudge.types import Assessment, Judgment, Status
-from tests.pages.filled_store import ACTIONS, made_assessment, made_judgment
+from tests.api.pages.filled_store import ACTIONS, made_assessment, made_judgment
 
 PANELS = ("p" * 32, "q" * 32)
 RUNS = ("run-1", "run-2", "run-3")

@@ -12,7 +12,7 @@ from metajudge.store.repeats import same_annotation, same_result
 from metajudge.store.rows import assessment_write, decode, encode
 from metajudge.types import Failure, SignalValue, Status, TokenUsage
 from metajudge.types.assessment import GuaranteedThreshold
-from tests.pages.filled_store import made_agent, made_assessment, made_judgment
+from tests.api.pages.filled_store import made_agent, made_assessment, made_judgment
 
 JUDGMENT = made_judgment(1)
 RESULT = made_assessment(JUDGMENT, 1, decision=None, probability=None, calibrated=False)

@@ -1,0 +1,241 @@
+"""The records of peer evaluation, a line of a JSONL file each: answers to questions, and ballots that rank them."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError, model_validator
+
+from metajudge.errors import InputError
+from metajudge.readers.lines import Line, Reject, Source, read_lines
+from metajudge.readers.questions import Name
+from metajudge.readers.reasons import reason_of
+from metajudge.types import Failure
+from metajudge.types.frozen import Finite
+
+Groups = tuple[Annotated[tuple[Name, ...], Field(min_length=1)], ...]
+Status = Literal["ok", "failed"]
+
+
+class Ballot(Finite):
+    """One evaluator's ranking of the answers to one question, or why there is none.
+
+    A file of rankings from elsewhere needs ``question_id``, ``evaluator`` and ``ranking`` alone; a ranking is a list
+    of candidates or of groups of tied candidates, best first. Candidates that were shown but not ranked (a top-k
+    ballot) stand together below the ranked ones.
+
+    Attributes:
+        candidates: whose answers were shown; where it is empty, those of ``labels``, and where there are none either,
+            every candidate that some ballot of this question ranks.
+        labels: label shown -> candidate, in the order shown. ``seed`` is what the order was drawn with.
+        attempt: 1 for the first; a file keeps every attempt, and the one of the highest number that succeeded counts
+            (a question is ranked anew where an answer that was missing has come).
+        replied: False where a failed evaluator could not be asked, so that asking again later may help.
+        key: digest of everything the ballot depends on: a ballot of the same key is not asked for again.
+        cost_usd: of this attempt; None where unknown.
+        meta: model, parameters, digests of prompts and requests, and whatever else is to be kept.
+    """
+
+    version: Literal[1] = Field(default=1, description="Version of this record's format.")
+    question_id: Name
+    domain: Name | None = None
+    evaluator: Name
+    candidates: tuple[Name, ...] = ()
+    ranking: Groups | None = Field(default=None, description="Groups of tied candidates, best first.")
+    labels: dict[str, Name] | None = None
+    seed: int | None = None
+    status: Status = "ok"
+    failure: Failure | None = None
+    replied: bool = True
+    attempt: int = Field(default=1, ge=1)
+    key: str | None = None
+    cost_usd: float | None = Field(default=None, ge=0)
+    calls: int | None = Field(default=None, ge=0)
+    meta: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _complete(cls, data: Any) -> Any:
+        """A bare name is a group of one, and the labels say who was shown."""
+        if not isinstance(data, dict):
+            return data
+        data = dict(data)
+        ranking, labels = data.get("ranking"), data.get("labels")
+        if isinstance(ranking, list | tuple):
+            data["ranking"] = tuple((one,) if isinstance(one, str) else one for one in ranking)
+        if not data.get("candidates") and isinstance(labels, dict):
+            data["candidates"] = tuple(labels.values())
+        return data
+
+    @model_validator(mode="after")
+    def _check(self) -> "Ballot":
+        _refuse_repeated(self.candidates, "candidates names")
+        if self.labels is not None and set(self.labels.values()) != set(self.candidates):
+            raise ValueError("labels and candidates name different candidates")
+        if self.status == "failed":
+            if self.failure is None or self.ranking is not None:
+                raise ValueError("a failed ballot has a failure (kind and message) and no ranking")
+            return self
+        if self.failure is not None or self.ranking is None:
+            raise ValueError("a ballot of status ok has a ranking and no failure; give status failed where it failed")
+        if not self.ranking:
+            raise ValueError("the ranking is empty: where there is none, give status failed and a failure")
+        _refuse_repeated(self.ranked, "the ranking names")
+        unknown = [name for name in self.ranked if self.candidates and name not in self.candidates]
+        if unknown:
+            raise ValueError(f"the ranking names {_list(unknown)}, who is not among the candidates shown")
+        return self
+
+    @property
+    def ranked(self) -> tuple[str, ...]:
+        """The candidates that have a place, best first; the order within a group means nothing."""
+        return tuple(name for group in self.ranking or () for name in group)
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """What the ballot is for: question and evaluator."""
+        return self.question_id, self.evaluator
+
+
+class PeerAnswer(Finite):
+    """One model's answer to one question, or why there is none.
+
+    Attributes:
+        text: may be empty (a model may answer nothing); None only where it failed.
+        replied: False where the model could not be asked, so that asking again later may help.
+        attempt, key, cost_usd, calls, meta: as for a :class:`Ballot`.
+    """
+
+    version: Literal[1] = 1
+    question_id: Name
+    model: Name
+    text: str | None = None
+    status: Status = "ok"
+    failure: Failure | None = None
+    replied: bool = True
+    attempt: int = Field(default=1, ge=1)
+    key: str
+    cost_usd: float | None = Field(default=None, ge=0)
+    calls: int = Field(default=0, ge=0)
+    meta: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _check(self) -> "PeerAnswer":
+        if (self.text is None) != (self.status == "failed") or (self.failure is None) != (self.status == "ok"):
+            raise ValueError("an answer has a text and status ok, or a failure and status failed")
+        return self
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """What the answer is for: question and model."""
+        return self.question_id, self.model
+
+
+@dataclass(frozen=True, slots=True)
+class BallotFile:
+    """What a file of ballots holds.
+
+    Attributes:
+        ballots: one a question and evaluator, in order of first appearance: the last attempt that succeeded, else the
+            last one.
+        attempts: all of them, as they stand in the file.
+        rejects: lines that are no ballots, with the reason.
+    """
+
+    ballots: tuple[Ballot, ...]
+    attempts: tuple[Ballot, ...]
+    rejects: tuple[Reject, ...] = ()
+
+
+@dataclass(slots=True)
+class _Found:
+    by_place: dict[tuple[str, str], tuple[Ballot, str]] = field(default_factory=dict)
+
+    def add(self, ballot: Ballot, where: str) -> None:
+        earlier, there = self.by_place.get(ballot.place, (None, ""))
+        if earlier is None or earlier.status == "failed":
+            self.by_place[ballot.place] = ballot, where
+        elif ballot.status == "failed" or ballot.attempt < earlier.attempt:
+            return
+        elif ballot.attempt > earlier.attempt:
+            self.by_place[ballot.place] = ballot, where
+        elif not _same(earlier, ballot):
+            raise InputError(
+                f"{where}: evaluator {ballot.evaluator!r} ranks question {ballot.question_id!r} a second time "
+                f"(first at {there}): keep one of the two, or name the evaluators apart"
+            )
+
+
+def read_ballots(path: Path) -> BallotFile:
+    """Reads a JSONL file of ballots, plain or gzip.
+
+    Raises:
+        InputError: the file cannot be read, holds no ballot, or two rankings of one question by one evaluator.
+    """
+    source = Source(path, str(path))
+    rejects: list[Reject] = []
+    attempts: list[tuple[Ballot, str]] = []
+    for line in read_lines(source):
+        if isinstance(line, Reject):
+            rejects.append(line)
+            continue
+        ballot = _parsed(line, source)
+        if isinstance(ballot, Reject):
+            rejects.append(ballot)
+        else:
+            attempts.append((ballot, f"{path}:{line.number}"))
+    if not attempts:
+        reason = f"; {rejects[0]}" if rejects else ": it is empty"
+        raise InputError(
+            f"{path} holds no ballot{reason}. A line is an object with question_id, evaluator and ranking, "
+            'for instance {"question_id": "q1", "evaluator": "m1", "ranking": ["m2", ["m1", "m3"]]}'
+        )
+    found = _Found()
+    for ballot, where in attempts:
+        found.add(ballot, where)
+    ballots = tuple(ballot for ballot, _ in found.by_place.values())
+    return BallotFile(ballots, tuple(ballot for ballot, _ in attempts), tuple(rejects))
+
+
+def counted_ballots(attempts: Iterable[Ballot]) -> tuple[Ballot, ...]:
+    """One ballot a question and evaluator, as :attr:`BallotFile.ballots`.
+
+    Raises:
+        InputError: two different rankings of one question by one evaluator.
+    """
+    found = _Found()
+    for number, ballot in enumerate(attempts, start=1):
+        found.add(ballot, f"ballot {number}")
+    return tuple(ballot for ballot, _ in found.by_place.values())
+
+
+def to_line(ballot: Ballot) -> bytes:
+    """A ballot as a line of the file."""
+    return ballot.model_dump_json(exclude_none=True).encode() + b"\n"
+
+
+def _parsed(line: Line, source: Source) -> Ballot | Reject:
+    try:
+        return Ballot.model_validate(line.data)
+    except ValidationError as error:
+        return source.reject(line.number, reason_of(error), line.raw)
+
+
+def _same(one: Ballot, other: Ballot) -> bool:
+    """Whether two lines are the same ballot written twice, as after an interruption between writing and noting."""
+    return one.key is not None and one.key == other.key and _sets(one) == _sets(other)
+
+
+def _sets(ballot: Ballot) -> list[frozenset[str]]:
+    return [frozenset(group) for group in ballot.ranking or ()]
+
+
+def _refuse_repeated(names: Sequence[str], what: str) -> None:
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise ValueError(f"{what} {_list(repeated)} more than once")
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(map(repr, names))

@@ -1,0 +1,144 @@
+"""Pages of a real application: called in process, or on a real socket for a browser."""
+
+import contextlib
+import html
+import importlib
+import re
+import shutil
+import threading
+import time
+
+import pytest
+from starlette.testclient import TestClient
+
+from tests.api.pages.browser import browse, browser
+from tests.api.pages.filled_store import fill
+
+__all__ = ["browse", "browser"]
+
+app_module = importlib.import_module("metajudge.api.app")
+keys_module = importlib.import_module("metajudge.api.keys")
+
+
+class Visitor(TestClient):
+    """Somebody with a browser without scripts: keeps cookies, sends forms with the token of the page last seen."""
+
+    token = ""
+
+    def see(self, path, status=200, **options):
+        """Opens a page and returns its text."""
+        response = self.get(path, **options)
+        assert response.status_code == status, response.text[-2000:]
+        found = re.search(r'name="csrf" (?:content|value)="([^"]+)"', response.text)
+        self.token = found[1] if found else self.token
+        return response.text
+
+    def submit(self, path, data=None, **options):
+        """Sends a form; does not follow where it leads."""
+        return self.post(path, data={"csrf": self.token, **(data or {})}, **options)
+
+    def log_in(self, key, name=""):
+        self.see("/login")
+        response = self.submit("/login", {"key": key, "name": name})
+        assert response.status_code == 303, response.text
+        self.see(response.headers["location"])
+        return self
+
+
+@pytest.fixture(scope="session")
+def routes():
+    """One application whose routes are built already, which takes longer than most tests."""
+    return app_module.create_app(app_module.ServiceOptions())
+
+
+@pytest.fixture
+def visit(routes):
+    """Starts an application in this process and hands out somebody who visits it."""
+    with contextlib.ExitStack() as stack:
+        started = []
+
+        def start(**options):
+            app = app_module.create_app(app_module.ServiceOptions(**options))
+            if not started:
+                routes.router.lifespan_context, app = app.router.lifespan_context, routes
+            started.append(app)
+            return stack.enter_context(Visitor(app, base_url="http://127.0.0.1", follow_redirects=False))
+
+        yield start
+
+
+@pytest.fixture(scope="session")
+def stored(tmp_path_factory):
+    """Copies a filled store to a path; returns the ids of its reviews."""
+    made = {}
+
+    def copy(path, *what, **options):
+        key = (what, tuple(sorted(options.items())))
+        if key not in made:
+            folder = tmp_path_factory.mktemp("filled")
+            made[key] = folder / "s.duckdb", fill(folder / "s.duckdb", *what, **options)
+        source, reviews = made[key]
+        shutil.copy(source, path)
+        return reviews
+
+    return copy
+
+
+@pytest.fixture
+def filled(visit, stored, tmp_path):
+    """The same with a filled store and no keys; ``reviews`` are the ids there."""
+
+    def start(count=12, *, hostile=False, cases=True, reviewers=1, name="Ada", **options):
+        path = tmp_path / "s.duckdb"
+        reviews = stored(path, count, hostile=hostile, cases=cases, reviewers=reviewers)
+        visitor = visit(store=path, **options)
+        visitor.reviews = reviews
+        if name is not None and not options:
+            visitor.see("/login", 303)
+            visitor.get("/reviews")
+            visitor.see("/reviews")
+            visitor.submit("/preferences", {"reviewer": name})
+        return visitor
+
+    return start
+
+
+def key(name, *scopes, text=None):
+    """A key of the service; its text is its name 32 times unless given."""
+    text = text or (name * 32)[:32]
+    return keys_module.ApiKey(name, keys_module.hashed(text), frozenset(keys_module.Scope(one) for one in scopes))
+
+
+def words(page):
+    """A page's text without its tags."""
+    return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", page)))
+
+
+@contextlib.contextmanager
+def running(**options):
+    """A service on a real socket; hands out its address."""
+    import uvicorn
+
+    app = app_module.create_app(app_module.ServiceOptions(**options))
+    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", lifespan="on"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    deadline = time.monotonic() + 20
+    while not server.started:
+        assert thread.is_alive(), "the service did not start"
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    host, port = server.servers[0].sockets[0].getsockname()[:2]
+    try:
+        yield f"http://{host}:{port}"
+    finally:
+        server.should_exit = True
+        thread.join(20)
+        assert not thread.is_alive()
+
+
+@pytest.fixture
+def serve_pages():
+    """Starts services on real sockets; hands out their addresses."""
+    with contextlib.ExitStack() as stack:
+        yield lambda **options: stack.enter_context(running(**options))

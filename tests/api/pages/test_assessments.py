@@ -1,0 +1,154 @@
+"""The list of assessments and the page of one, called as a browser without scripts would."""
+
+import re
+
+from tests.api.pages.conftest import key, words
+from tests.api.pages.filled_store import SCRIPT
+
+
+def rows(page):
+    """The judgments' numbers in the list, in order."""
+    return [int(one) for one in re.findall(r'<a data-row href="/assessments/\d+">j(\d+)[^<]*</a>', page)]
+
+
+class TestList:
+    def test_an_empty_store_says_so_and_what_to_do(self, filled):
+        said = words(filled(0, cases=False).see("/assessments"))
+        assert "Nothing was vetted yet" in said
+        assert "POST /v1/vet" in said
+
+    def test_no_store_is_an_error_for_people(self, visit):
+        response = visit().get("/assessments")
+        assert response.status_code == 503
+        assert "start it with --store" in words(response.text)
+
+    def test_newest_first_and_pages_go_both_ways(self, filled):
+        visitor = filled(60)
+        first = visitor.see("/assessments")
+        assert rows(first) == list(range(59, 34, -1))
+        assert ">Newer<" not in first
+        older = re.search(r'href="([^"]*)">Older', first)[1].replace("&amp;", "&")
+        second = visitor.see(older)
+        assert rows(second) == list(range(34, 9, -1))
+        newer = re.search(r'href="([^"]*)">Newer', second)[1].replace("&amp;", "&")
+        assert rows(visitor.see(newer)) == rows(first)
+
+    def test_filters(self, filled):
+        visitor = filled(8)
+        for query, count in {
+            "judge=owl-large": 8,
+            "judge=nobody": 0,
+            "decision=REVIEW": 2,
+            "outcome=kept": 0,
+            "outcome=not_kept": 8,
+            "outcome=failed": 0,
+            "agent=strict": 8,
+            "agent=nobody": 0,
+            "strategy=weighted_average&panel=" + "p" * 64: 8,
+            "panel=q": 0,
+            "q=(3)": 1,
+            "since=2020-01-01&until=2999-12-31": 8,
+            "until=9999-12-31": 8,
+            "until=2020-01-01": 0,
+            "run=run-1": 8,
+            "judge=&outcome=&decision=&agent=&panel=&strategy=&q=&since=&until=": 8,
+        }.items():
+            page = visitor.see(f"/assessments?{query}")
+            assert len(rows(page)) == count, query
+            assert ("No assessment fits" in page) == (count == 0), query
+
+    def test_a_wish_that_makes_no_sense_is_told(self, filled):
+        visitor = filled(1)
+        for query in ("outcome=x", "decision=x", "since=yesterday", "before=-1", "before=x", "q=" + "a" * 300):
+            assert "422" in words(visitor.see(f"/assessments?{query}", 422))
+
+    def test_the_wishes_stay_in_the_addresses(self, filled):
+        page = filled(60).see("/assessments?judge=owl-large&q=train")
+        assert "judge=owl-large&amp;q=train&amp;before=" in page
+        assert 'value="train"' in page
+
+    def test_htmx_gets_the_list_alone(self, filled):
+        part = filled(3).get("/assessments", headers={"hx-request": "true"}).text
+        assert part.lstrip().startswith("<section")
+        assert "<html" not in part
+
+    def test_scripts_in_names_and_texts_stay_text(self, filled):
+        visitor = filled(1, hostile=True)
+        for page in (visitor.see("/assessments"), visitor.see("/assessments", params={"judge": f'"{SCRIPT}'})):
+            assert "<script>window" not in page
+            assert "<img src=x" not in page
+
+
+class TestOne:
+    def test_everything_is_there(self, filled):
+        said = words(filled(3).see("/assessments/2"))
+        for part in (
+            "by weighted average; threshold 4.5",
+            "over the valid answers alone",
+            "REVIEW PRIORITY by policy verdict_score: doubtful: the score is in the middle band",
+            "Based on score 1.7, confidence 0.6",
+            "Response A is better than Response B A>B",
+            "3 apart",
+            "strict on accuracy: the steps are checked one by one.",
+            "timeout no reply within 60 s",
+            "against it With the responses the other way round the judge chose another winner.",
+            "$0.0025, 3 requests",
+            "metajudge 0.1.0",
+            "The store has no request behind it",
+            '"item_id": "item-1"',
+        ):
+            assert part in said, part
+
+    def test_responses_stand_in_the_order_the_judge_saw(self, filled):
+        said = words(filled(1).see("/assessments/1"))
+        assert "Response B the judge saw it first, as A" in said
+        assert "Response A the judge saw it then, as B" in said
+
+    def test_what_is_not_there(self, filled):
+        visitor = filled(1)
+        for number, status in (("99", 404), ("0", 404), ("x", 422), ("-1", 422), ("9" * 30, 422)):
+            assert "assessment" in visitor.see(f"/assessments/{number}", status).lower()
+
+    def test_scripts_in_every_text_stay_text(self, filled):
+        page = filled(0, cases=False, hostile=True).see("/assessments/1")
+        assert "<script>window" not in page
+        assert "<img" not in page
+        assert "<svg onload" not in page
+        assert "<style" not in page
+        assert 'href="javascript' not in page
+        assert "agent &lt;script&gt;" in page
+
+    def test_who_read_it_decides_nothing_about_it_blind(self, filled):
+        visitor = filled(2)
+        marked = "your decision is not recorded as a blind one"
+        visitor.submit("/preferences", {"blind": "true"})
+        assert not any(marked in visitor.see(f"/reviews/{name}") for name in visitor.reviews)
+        visitor.submit("/preferences", {"blind": "false"})
+        visitor.see("/assessments/2")
+        visitor.submit("/preferences", {"blind": "true"})
+        assert [marked in visitor.see(f"/reviews/{name}") for name in visitor.reviews].count(True) == 1
+
+    def test_forgotten_texts_are_said_to_be_gone(self, filled):
+        visitor = filled(2)
+        portal = visitor.portal
+        portal.call(visitor.app.state.service.engine.store.forget, "item-1")
+        said = words(visitor.see("/assessments/2"))
+        assert "they were forgotten" in said
+        assert "A train leaves" not in said
+
+
+class TestScopes:
+    def test_nobody_is_sent_to_log_in(self, visit, tmp_path):
+        visitor = visit(store=tmp_path / "s.duckdb", keys=(key("reader", "read"),))
+        response = visitor.get("/assessments?judge=x")
+        assert response.status_code == 303
+        assert response.headers["location"] == "/login?next=/assessments%3Fjudge%3Dx"
+
+    def test_a_key_that_may_only_vet_may_not_look(self, visit, tmp_path):
+        visitor = visit(store=tmp_path / "s.duckdb", keys=(key("vetter", "vet"), key("reader", "read")))
+        visitor.see("/login")
+        visitor.submit("/login", {"key": ("vetter" * 32)[:32]})
+        assert visitor.get("/assessments").status_code == 403
+        assert visitor.get("/dashboard").status_code == 403
+        assert visitor.get("/runs").status_code == 403
+        assert visitor.get("/jobs").status_code == 200

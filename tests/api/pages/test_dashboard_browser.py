@@ -1,0 +1,223 @@
+"""The dashboard, assessments and jobs in a real browser: thresholds by mouse and keyboard, live progress, axe, phone."""
+
+import html
+import importlib
+import json
+import re
+import time
+import urllib.request
+
+import pytest
+
+from tests.api.conftest import panel_of
+from tests.api.pages.browser import PHONE, check_axe, check_width, needs_browser, screenshot
+from tests.api.pages.dashboard_store import fill_dashboard
+from tests.api.pages.filled_store import SCRIPT, fill
+from tests.doubles.judgments import judgment
+from tests.doubles.llm_server import LLMServer, score_answer
+
+pytestmark = needs_browser
+standing_module = importlib.import_module("metajudge.api.pages.standing")
+PAGES = {
+    "dashboard": "/dashboard",
+    "dashboard-probability": "/dashboard?basis=probability",
+    "assessments": "/assessments",
+    "assessment": "/assessments/5",
+    "jobs": "/jobs",
+    "runs": "/runs",
+    "run": "/runs/run-7",
+}
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    found = tmp_path_factory.mktemp("browser") / "s.duckdb"
+    fill_dashboard(found, 40)
+    return found
+
+
+def until(true):
+    """Waits; the pages' policy lets no test wait by evaluating a text."""
+    deadline = time.monotonic() + 15
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def ladder_on(page):
+    """The counts that the page's script works with, as the library's own."""
+    data = json.loads(page.get_attribute("#threshold", "data-ladder"))
+    steps = tuple(standing_module.Step(*row) for row in data["steps"])
+    return standing_module.Ladder(data["basis"], steps, data["without"])
+
+
+def shown(page):
+    """What stands on the page."""
+    places = ("precision", "interval", "coverage", "kept", "asked", "discarded")
+    return {place: page.inner_text(f"#now-{place}") for place in places}
+
+
+def expected(page):
+    """What the library says at the thresholds where the sliders stand."""
+    keep, discard = (round(float(page.input_value(f"#{name}")) * 100) for name in ("keep", "discard"))
+    return standing_module.words_of(standing_module.standing(ladder_on(page), keep, discard))
+
+
+class TestThreshold:
+    @pytest.mark.parametrize("basis", ["score", "probability"])
+    def test_by_keyboard_the_figures_are_the_librarys(self, browse, serve_pages, path, basis):
+        page = browse(serve_pages(store=path))
+        page.goto(f"/dashboard?basis={basis}")
+        page.keyboard.press("t")
+        seen = {page.input_value("#keep")}
+        assert shown(page) == expected(page)
+        for pressed in ["ArrowLeft"] * 9 + ["PageUp", "Home", "ArrowRight", "End", "PageDown"]:
+            page.keyboard.press(pressed)
+            assert shown(page) == expected(page), page.input_value("#keep")
+            seen.add(page.input_value("#keep"))
+        assert len(seen) > 10
+        page.focus("#discard")
+        for pressed in ["ArrowLeft"] * 5 + ["End"]:
+            page.keyboard.press(pressed)
+            assert shown(page) == expected(page)
+        assert page.input_value("#discard") == page.input_value("#keep")
+        assert page.get_attribute("#keep", "aria-valuetext") == page.inner_text("#keep-value")
+
+    def test_by_mouse_in_the_chart(self, browse, serve_pages, path):
+        page = browse(serve_pages(store=path))
+        page.goto("/dashboard?labels=truth")
+        chart = page.locator(".drag svg")
+        chart.scroll_into_view_if_needed()
+        box = chart.bounding_box()
+        plane = json.loads(page.get_attribute("#threshold", "data-plane"))
+        at = lambda share: box["x"] + (plane[0] + share * (plane[1] - plane[0])) / 720 * box["width"]  # noqa: E731
+        coverages = []
+        page.mouse.move(at(0.3), box["y"] + box["height"] / 2)
+        page.mouse.down()
+        for share in (0.35, 0.5, 0.7, 0.85):
+            page.mouse.move(at(share), box["y"] + box["height"] / 2, steps=4)
+            assert shown(page) == expected(page)
+            coverages.append(float(page.inner_text("#now-coverage").split()[0]))
+            assert abs(coverages[-1] - 100 * share) < 8
+            line = float(page.get_attribute("#precision-line", "x1"))
+            assert line == pytest.approx(plane[0] + coverages[-1] / 100 * (plane[1] - plane[0]), abs=0.5)
+        assert coverages == sorted(coverages)
+        page.mouse.up()
+        before = shown(page)
+        page.mouse.move(at(0.1), box["y"] + box["height"] / 2)
+        assert shown(page) == before, "moved without being held"
+        page.wait_for_url("**keep=**")
+        kept = page.input_value("#keep")
+        page.reload()
+        assert page.input_value("#keep") == kept
+        assert shown(page) == before
+
+    def test_without_scripts_a_button_sends_them(self, browse, serve_pages, path):
+        page = browse(serve_pages(store=path), java_script_enabled=False)
+        page.goto("/dashboard")
+        page.fill("#keep", "2.5")
+        page.fill("#discard", "2")
+        page.click("text=Show at these thresholds")
+        assert page.input_value("#keep") == "2.5"
+        assert shown(page) == expected(page)
+
+
+class TestLook:
+    @pytest.mark.parametrize("scheme", ["light", "dark"])
+    def test_axe_is_clean_and_nothing_is_too_wide(self, browse, serve_pages, path, tmp_path, scheme):
+        address = serve_pages(store=path)
+        for name, where in PAGES.items():
+            for size in ({}, {"viewport": PHONE}):
+                page = browse(address, scheme=scheme, **size)
+                page.goto(where)
+                page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+                screenshot(page, f"{name}-{scheme}{'-phone' if size else ''}", tmp_path)
+                check_axe(page)
+                check_width(page)
+
+    def test_empty_pages(self, browse, serve_pages, tmp_path):
+        page = browse(serve_pages(store=tmp_path / "e.duckdb"))
+        for name in ("dashboard", "assessments", "jobs", "runs"):
+            page.goto(f"/{name}")
+            screenshot(page, f"{name}-empty", tmp_path)
+            check_axe(page)
+
+    def test_scripts_in_judged_texts_do_nothing(self, browse, serve_pages, tmp_path):
+        fill(tmp_path / "h.duckdb", 1, hostile=True)
+        page = browse(serve_pages(store=tmp_path / "h.duckdb"))
+        for where in ("/assessments", "/assessments/2", "/dashboard", f"/assessments?q={html.escape(SCRIPT)}"):
+            page.goto(where)
+            page.wait_for_timeout(100)
+            assert page.evaluate("window.attacked") is None, where
+            assert page.locator("main img").count() == 0
+        page.goto("/assessments/2")
+        screenshot(page, "assessment-hostile", tmp_path)
+        check_axe(page)
+
+
+class TestList:
+    def test_filters_answer_without_a_reload_and_keys_go_through_the_list(self, browse, serve_pages, path):
+        page = browse(serve_pages(store=path))
+        page.goto("/assessments")
+        page.evaluate("window.stayed = true")
+        page.select_option("[name=outcome]", "kept")
+        page.wait_for_url("**outcome=kept**")
+        until(lambda: page.locator("tbody .chip", has_text="not kept").count() == 0)
+        assert page.evaluate("window.stayed")
+        page.locator("body").press("j")
+        first = page.evaluate("document.activeElement.href")
+        page.keyboard.press("j")
+        assert page.evaluate("document.activeElement.href") != first
+        page.keyboard.press("Enter")
+        page.wait_for_url(re.compile(r"/assessments/\d+$"))
+        page.keyboard.press("u")
+        page.wait_for_url("**/assessments")
+
+
+class TestLiveJob:
+    @pytest.fixture
+    def models(self):
+        with LLMServer(answer=score_answer(5), latency_s=0.25) as server:
+            yield server
+
+    def send(self, address, count):
+        records = [judgment(id=f"j{n}", judge=f"owl {SCRIPT}").model_dump(mode="json") for n in range(count)]
+        asked = urllib.request.Request(
+            f"{address}/v1/vet/batch", json.dumps(records).encode(), {"content-type": "application/json"}
+        )
+        with urllib.request.urlopen(asked) as answer:
+            return json.load(answer)["job_id"]
+
+    def test_it_reaches_done_without_a_reload_and_keeps_the_focus(self, browse, serve_pages, models, tmp_path):
+        address = serve_pages(panels={"default": panel_of(models)}, store=tmp_path / "s.duckdb")
+        job_id = self.send(address, 60)
+        page = browse(address, reduced_motion="reduce")
+        page.goto(f"/jobs/{job_id}")
+        page.evaluate("window.stayed = true")
+        page.focus("#cancel button")
+        seen = page.get_attribute("[role=progressbar]", "aria-valuenow")
+        page.wait_for_selector(f"[role=progressbar]:not([aria-valuenow='{seen}'])")
+        if page.locator("#cancel").count():
+            assert page.evaluate("document.activeElement.closest('#cancel') !== null"), "progress took the focus away"
+        screenshot(page, "job-running", tmp_path)
+        check_axe(page)
+        page.wait_for_selector("#state:text-is('done')", timeout=60_000)
+        assert page.get_attribute("[role=progressbar]", "aria-valuenow") == "60"
+        assert page.evaluate("window.stayed"), "the page was loaded anew"
+        assert page.evaluate("window.attacked") is None
+        screenshot(page, "job-done", tmp_path)
+        check_axe(page)
+        page.wait_for_timeout(2500)
+        assert page.locator("[hx-trigger]").count() == 0, "it goes on asking"
+
+    def test_the_cancel_button_cancels(self, browse, serve_pages, models, tmp_path):
+        address = serve_pages(panels={"default": panel_of(models)}, store=tmp_path / "s.duckdb")
+        job_id = self.send(address, 3000)
+        page = browse(address, viewport=PHONE, scheme="dark")
+        page.goto(f"/jobs/{job_id}")
+        page.click("text=Cancel the job")
+        page.wait_for_selector("#state:text-is('cancelled')", timeout=30_000)
+        assert page.locator("#cancel").count() == 0
+        screenshot(page, "job-cancelled-phone", tmp_path)
+        check_axe(page)
+        check_width(page)

@@ -1,0 +1,88 @@
+"""Logging in with a key."""
+
+import pytest
+
+from tests.api.pages.conftest import words
+from tests.api.pages.foundation import KEY
+
+
+class TestLogin:
+    def test_pages_ask_for_a_key_and_lead_back(self, visit):
+        response = visit(api_key=KEY).get("/preferences")
+        assert response.status_code == 405
+        visitor = visit(api_key=KEY)
+        visitor.see("/login?next=/clash%3Fa%3D1")
+        response = visitor.submit("/login", {"key": KEY, "next": "/clash?a=1"})
+        assert (response.status_code, response.headers["location"]) == (303, "/clash?a=1")
+
+    def test_the_cookie_cannot_be_read_by_scripts_or_sent_by_other_sites(self, visit):
+        visitor = visit(api_key=KEY)
+        visitor.see("/login")
+        cookie = visitor.submit("/login", {"key": KEY}).headers["set-cookie"].lower()
+        assert "httponly" in cookie
+        assert "samesite=strict" in cookie
+        assert KEY not in cookie
+
+    def test_a_wrong_key_is_refused_without_a_session(self, visit):
+        visitor = visit(api_key=KEY)
+        visitor.see("/login")
+        response = visitor.submit("/login", {"key": "wrong"})
+        assert response.status_code == 401
+        assert "not valid" in response.text
+        assert visitor.get("/preferences").status_code == 405
+        assert visitor.submit("/preferences", {"blind": "true"}).headers["location"].startswith("/login")
+
+    @pytest.mark.parametrize(
+        "wanted", ["https://evil.example", "//evil.example", "/\\evil.example", "javascript:x", ""]
+    )
+    def test_nobody_is_sent_to_another_site(self, visit, wanted):
+        visitor = visit(api_key=KEY)
+        visitor.see("/login", params={"next": wanted})
+        response = visitor.submit("/login", {"key": KEY, "next": wanted})
+        assert response.headers["location"] == "/reviews"
+
+    def test_logging_out_ends_the_session(self, visit):
+        visitor = visit(api_key=KEY)
+        visitor.see("/login")
+        visitor.submit("/login", {"key": KEY})
+        visitor.see("/login")
+        assert visitor.submit("/logout").headers["location"] == "/login"
+        visitor.see("/login")
+        assert visitor.submit("/preferences", {"blind": "true"}).headers["location"].startswith("/login")
+
+    def test_a_copy_of_the_cookie_is_nobodys_after_logging_out(self, visit):
+        visitor = visit(api_key=KEY)
+        visitor.see("/login")
+        visitor.submit("/login", {"key": KEY})
+        copy = dict(visitor.cookies)
+        assert visitor.see("/jobs")
+        visitor.submit("/logout")
+        visitor.cookies.clear()
+        visitor.cookies.update(copy)
+        assert visitor.get("/jobs").headers["location"].startswith("/login")
+
+    def test_keys_cannot_be_tried_without_end_even_if_the_last_one_is_right(self, visit):
+        visitor = visit(api_key=KEY)
+        visitor.see("/login")
+        statuses = [visitor.submit("/login", {"key": f"wrong {number}"}).status_code for number in range(25)]
+        assert statuses[:15] == [401] * 15
+        assert statuses[-1] == 429
+        response = visitor.submit("/login", {"key": KEY})
+        assert (response.status_code, int(response.headers["retry-after"]) <= 3) == (429, True)
+
+    def test_a_part_of_a_page_leads_the_whole_page_to_the_login(self, visit):
+        visitor = visit(api_key=KEY)
+        visitor.see("/login")
+        response = visitor.submit("/preferences", {"blind": "true"}, headers={"HX-Request": "true"})
+        assert response.status_code == 401
+        assert response.headers["hx-redirect"].startswith("/login")
+
+    def test_without_keys_nobody_logs_in(self, visit):
+        assert visit().get("/login").headers["location"] == "/reviews"
+
+    @pytest.mark.parametrize("host", ["evil.example", "evil.example:8080", "192.168.1.5"])
+    def test_without_keys_a_name_that_was_made_to_point_here_is_refused(self, visit, host):
+        visitor = visit()
+        page = visitor.see("/reviews", 403, headers={"host": host})
+        assert "answers on this machine's own names alone" in words(page)
+        assert 'name="csrf"' not in page

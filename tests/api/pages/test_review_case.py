@@ -1,0 +1,264 @@
+"""The page of a case, called as a browser without scripts would."""
+
+import asyncio
+import re
+
+import pytest
+
+from metajudge.store import open_store
+from metajudge.types import Pairwise
+from tests.api.pages.conftest import key, words
+from tests.api.pages.filled_store import SCRIPT, fill, made_judgment
+from tests.api.pages.review_pages import case_view, state_of
+
+
+def choice(page, label):
+    """The value of the radio button with a label."""
+    found = re.search(rf'<input type="radio" name="verdict" value="([^"]+)"[^>]*>\s*{label}', page)
+    assert found, f"no choice {label}"
+    return found[1]
+
+
+class TestDeciding:
+    def taken(self, filled, **options):
+        visitor = filled(6, **options)
+        visitor.see("/reviews")
+        where = visitor.submit("/reviews/next").headers["location"]
+        return visitor, where.partition("?")[0].rpartition("/")[2]
+
+    @pytest.mark.parametrize("outcome", ["approve", "reject", "cannot_tell"])
+    def test_an_outcome_is_what_the_interface_would_have_recorded(self, filled, outcome):
+        visitor, one = self.taken(filled)
+        response = visitor.submit(f"/reviews/{one}/decide", {"outcome": outcome, "reason": " because "})
+        assert response.status_code == 303
+        assert response.headers["location"].endswith(f"?done={one}")
+        decision = state_of(visitor, one)["decisions"][0]
+        assert (decision["outcome"], decision["reviewer"], decision["reason"]) == (outcome, "Ada", "because")
+        assert (decision["blind"], decision["origin"], decision["verdict"]) == (False, "review", None)
+        assert decision["policy"]["name"] == "verdict_score"
+        assert "Recorded:" in visitor.see(response.headers["location"])
+
+    def test_modify_with_a_verdict_and_scores(self, filled):
+        visitor, one = self.taken(filled)
+        page = visitor.see(f"/reviews/{one}")
+        wanted = re.search(r'<option value="([^"]+)">Equally good', page)[1]
+        sent = {"outcome": "modify", "verdict": wanted, "score.accuracy": "2", "score.clarity": " "}
+        assert visitor.submit(f"/reviews/{one}/decide", sent).status_code == 303
+        decision = state_of(visitor, one)["decisions"][0]
+        assert Pairwise(*"AB", 0) == Pairwise(*sorted(decision["verdict"].split("=")), 0)
+        assert decision["scores"] == {"accuracy": 2.0}
+
+    def test_corrections_left_over_from_another_choice_are_not_recorded(self, filled):
+        visitor, one = self.taken(filled)
+        wanted = re.search(r'<option value="([^"]+)">Equally good', visitor.see(f"/reviews/{one}"))[1]
+        visitor.submit(f"/reviews/{one}/decide", {"outcome": "approve", "verdict": wanted, "score.accuracy": "2"})
+        decision = state_of(visitor, one)["decisions"][0]
+        assert (decision["outcome"], decision["verdict"], decision["scores"]) == ("approve", None, None)
+
+    @pytest.mark.parametrize(
+        ("sent", "said"),
+        [
+            ({}, "choose a decision first"),
+            ({"outcome": "modify"}, "needs the corrected verdict or scores"),
+            ({"outcome": "modify", "score.accuracy": "9"}, "off the scale"),
+            ({"outcome": "modify", "score.accuracy": "good"}, "is no score"),
+            ({"outcome": "modify", "score.invented": "2"}, "no criterion 'invented'"),
+            ({"outcome": "delete"}, "no such outcome"),
+            ({"verdict": "forged"}, "none of those on the page"),
+        ],
+    )
+    def test_what_cannot_be_recorded_is_said_and_what_was_written_stays(self, filled, sent, said):
+        visitor, one = self.taken(filled)
+        response = visitor.submit(f"/reviews/{one}/decide", {**sent, "reason": "kept"})
+        assert response.status_code == 422
+        assert said in words(response.text)
+        assert "kept</textarea>" in response.text
+        assert state_of(visitor, one)["decisions"] == []
+
+    def test_the_same_again_changes_nothing_and_another_is_refused(self, filled):
+        visitor, one = self.taken(filled)
+        for _ in range(2):
+            assert visitor.submit(f"/reviews/{one}/decide", {"outcome": "approve"}).status_code == 303
+        assert visitor.submit(f"/reviews/{one}/decide", {"outcome": "reject"}).status_code == 409
+        assert len(state_of(visitor, one)["decisions"]) == 1
+        page = words(visitor.see(f"/reviews/{one}"))
+        assert "You have decided this one" in page
+        assert "approve by Ada" in page
+
+    def test_after_the_last_one_the_queue_says_so(self, filled):
+        visitor = filled(1, cases=False)
+        visitor.submit("/reviews/next")
+        where = visitor.submit(f"/reviews/{visitor.reviews[0]}/decide", {"outcome": "approve"}).headers["location"]
+        assert where == f"/reviews?done={visitor.reviews[0]}"
+        assert "Recorded: approve" in words(visitor.see(where))
+
+    def test_a_case_is_decided_without_a_verdict(self, filled):
+        visitor = filled(0)
+        one = visitor.reviews[0]
+        page = visitor.see(f"/reviews/{one}")
+        assert "a drought" in words(page)
+        visitor.submit(f"/reviews/{one}/claim")
+        assert visitor.submit(f"/reviews/{one}/decide", {"outcome": "modify", "score.accuracy": "3"}).status_code == 303
+        assert state_of(visitor, one)["decisions"][0]["scores"] == {"accuracy": 3.0}
+
+    def test_others_are_not_seen_until_one_has_decided_oneself(self, filled):
+        visitor = filled(1, cases=False, reviewers=2)
+        one = visitor.reviews[0]
+        visitor.post(f"/v1/reviews/{one}/claim", json={"reviewer": "Bob"})
+        visitor.post(
+            f"/v1/reviews/{one}/decide", json={"reviewer": "Bob", "outcome": "reject", "reason": "Bob's reason"}
+        )
+        page = words(visitor.see(f"/reviews/{one}"))
+        assert "shown after your own decision" in page
+        assert "Bob" not in page
+        visitor.submit(f"/reviews/{one}/claim")
+        visitor.submit(f"/reviews/{one}/decide", {"outcome": "approve"})
+        assert "reject by Bob: Bob's reason" in words(visitor.see(f"/reviews/{one}"))
+
+
+class TestBlindMode:
+    def blind(self, filled, count=6, **options):
+        visitor = filled(count, **options)
+        visitor.submit("/preferences", {"blind": "true"})
+        return visitor
+
+    def test_nothing_the_machine_said_is_in_the_page(self, filled):
+        visitor = self.blind(filled)
+        for one in visitor.reviews:
+            page = visitor.see(f"/reviews/{one}")
+            for hidden in (
+                "owl-large",
+                "A>B",
+                "B>A",
+                "adds hours and minutes",
+                "strict",
+                "fox-2",
+                "REVIEW",
+                "verdict_score",
+            ):
+                assert hidden not in page, hidden
+            assert 'value="approve"' not in page or "case-1" in page
+
+    def test_the_queue_hides_it_too(self, filled):
+        page = self.blind(filled).see("/reviews?judge=nobody")
+        for hidden in ("owl-large", "REVIEW", "verdict_score", 'name="judge"'):
+            assert hidden not in page
+        assert "How long" in page
+
+    @pytest.mark.parametrize(
+        ("label", "right"), [("Left", True), ("Left much", True), ("Right", False), ("Equally good", False)]
+    )
+    def test_an_own_verdict_is_compared_and_shown_afterwards(self, filled, label, right):
+        visitor = self.blind(filled, 1, cases=False)  # j0's verdict is B>A
+        one = visitor.reviews[0]
+        sides = case_view.sides_of(made_judgment(0), one, "Ada")
+        if sides[0].response == "A":
+            label = {"Left": "Right", "Left much": "Right much", "Right": "Left"}.get(label, label)
+        visitor.submit(f"/reviews/{one}/claim")
+        page = visitor.see(f"/reviews/{one}")
+        label += "" if label == "Equally good" else " better"
+        visitor.submit(f"/reviews/{one}/decide", {"verdict": choice(page, label), "blind": "true"})
+        decision = state_of(visitor, one)["decisions"][0]
+        assert decision["outcome"] == ("approve" if right else "modify")
+        assert decision["blind"] is True
+        page = visitor.see(f"/reviews/{one}")
+        assert "owl-large" in page
+        assert "adds hours and minutes" in words(page)
+
+    def test_cannot_tell(self, filled):
+        visitor = self.blind(filled, 1, cases=False)
+        one = visitor.reviews[0]
+        visitor.submit(f"/reviews/{one}/claim")
+        visitor.submit(f"/reviews/{one}/decide", {"outcome": "cannot_tell", "blind": "true"})
+        decision = state_of(visitor, one)["decisions"][0]
+        assert (decision["outcome"], decision["blind"]) == ("cannot_tell", True)
+
+    def test_who_has_looked_before_does_not_decide_blind(self, filled):
+        visitor = filled(1, cases=False)
+        one = visitor.reviews[0]
+        visitor.see(f"/reviews/{one}")
+        visitor.submit("/preferences", {"blind": "true"})
+        visitor.submit(f"/reviews/{one}/claim")
+        page = visitor.see(f"/reviews/{one}")
+        assert "not recorded as a blind one" in words(page)
+        visitor.submit(f"/reviews/{one}/decide", {"verdict": choice(page, "Left better"), "blind": "true"})
+        assert state_of(visitor, one)["decisions"][0]["blind"] is False
+
+
+KEYS = (key("reader", "read"), key("judge", "review"), key("bot", "vet"))
+
+
+class TestScopes:
+    def log_in(self, visitor, name):
+        visitor.see("/login")
+        visitor.submit("/login", {"key": (name * 32)[:32]})
+        return visitor
+
+    def test_a_reader_looks_and_decides_nothing(self, filled):
+        visitor = self.log_in(filled(6, keys=KEYS), "reader")
+        visitor.see("/reviews")
+        page = visitor.see(f"/reviews/{visitor.reviews[0]}")
+        assert "that takes the scope review" in words(page)
+        assert "/decide" not in page
+        for path in ("/reviews/next", f"/reviews/{visitor.reviews[0]}/claim", f"/reviews/{visitor.reviews[0]}/decide"):
+            assert visitor.submit(path, {"outcome": "approve"}).status_code == 403
+
+    def test_a_reviewer_decides_under_the_keys_name(self, filled):
+        visitor = self.log_in(filled(6, keys=KEYS), "judge")
+        visitor.see("/reviews")
+        where = visitor.submit("/reviews/next").headers["location"]
+        visitor.submit(f"{where}/decide", {"outcome": "approve"})
+        assert "approve by judge" in words(visitor.see(where))
+
+    def test_any_other_key_is_refused(self, filled):
+        visitor = self.log_in(filled(1, keys=KEYS), "bot")
+        assert visitor.get("/reviews").status_code == 403
+        assert visitor.submit("/reviews/next").status_code == 403
+
+    def test_nobody_is_sent_to_the_login(self, filled):
+        visitor = filled(1, keys=KEYS)
+        where = visitor.get("/reviews?category=math").headers["location"]
+        assert where == "/login?next=/reviews%3Fcategory%3Dmath"
+
+
+class TestHostileText:
+    def test_everything_is_text(self, filled):
+        visitor = filled(4, hostile=True)
+        pages = [visitor.see("/reviews"), *(visitor.see(f"/reviews/{one}") for one in visitor.reviews)]
+        visitor.submit("/preferences", {"plain": "true"})
+        pages += [visitor.see(f"/reviews/{one}") for one in visitor.reviews]
+        assert sum("&lt;script&gt;" in page for page in pages) >= 3
+        for page in pages:
+            assert SCRIPT not in page
+            assert "<svg" not in page
+            assert "<style>" not in page
+            assert not re.search(r"<img(?! src=.?/static)", page)
+            assert not re.search(r'(?:href|src)="(?:javascript|data):', page)
+
+    def test_a_reviewers_name_and_note_are_text_too(self, filled):
+        visitor = filled(1, cases=False, name=f"Ada {SCRIPT}")
+        visitor.submit("/reviews/next")
+        visitor.submit(f"/reviews/{visitor.reviews[0]}/decide", {"outcome": "approve", "reason": f"note {SCRIPT}"})
+        page = visitor.see(f"/reviews/{visitor.reviews[0]}")
+        assert SCRIPT not in page
+        assert "note &lt;script&gt;" in page
+
+    def test_filters_and_problems_are_text_too(self, filled):
+        visitor = filled(1)
+        assert SCRIPT not in visitor.see("/reviews", params={"judge": SCRIPT})
+        assert SCRIPT not in visitor.see(f"/reviews/{SCRIPT.replace('/', '')}", 404)
+        assert SCRIPT not in visitor.submit(f"/reviews/{visitor.reviews[0]}/decide", {"outcome": SCRIPT[:50]}).text
+
+
+def test_forgotten_texts_leave_the_review_to_be_seen(tmp_path, visit):
+    path = tmp_path / "s.duckdb"
+    reviews = fill(path, 1, cases=False)
+
+    async def forget():
+        store = await open_store(path)
+        await store.forget("item-0")
+        await store.close()
+
+    asyncio.run(forget())
+    page = words(visit(store=path).see(f"/reviews/{reviews[0]}"))
+    assert "they were forgotten" in page

@@ -1,0 +1,126 @@
+"""The queue, called as a browser without scripts would."""
+
+import re
+import time
+
+import pytest
+
+from tests.api.pages.conftest import key, words
+from tests.api.pages.review_pages import state_of
+
+
+class TestQueue:
+    def test_an_empty_store_says_so_and_what_to_do(self, filled):
+        said = words(filled(0, cases=False).see("/reviews"))
+        assert "Nothing waits for a person" in said
+        assert "POST /v1/vet" in said
+        assert "metajudge vet" not in said, "the service has the store: a command could not open it"
+
+    def test_no_store_is_an_error_for_people(self, visit):
+        response = visit().get("/reviews")
+        assert response.status_code == 503
+        assert "start it with --store" in words(response.text)
+
+    def test_order_and_why_each_is_there(self, filled):
+        said = words(filled(6).see("/reviews"))
+        assert said.index("to be looked at first") < said.index("sent it here (0.05")
+        assert "Policy verdict_score sent it here, to be looked at first (0.06 from another decision)." in said
+
+    def test_filters(self, filled):
+        visitor = filled(6)
+        assert words(visitor.see("/reviews?category=math")).count("How long") == 2
+        assert "case-1" in words(visitor.see("/reviews?category=climate"))
+        assert "No review fits" in words(visitor.see("/reviews?judge=nobody"))
+        assert "No review fits" in words(visitor.see("/reviews?status=decided"))
+        visitor.see("/reviews?status=nonsense", 422)
+
+    def test_htmx_gets_the_list_alone(self, filled):
+        page = filled(6).see("/reviews?category=math", headers={"HX-Request": "true"})
+        assert page.lstrip().startswith('<section id="queue"')
+        assert "<html" not in page
+
+    def test_pages_go_on_where_the_one_before_ended(self, filled):
+        visitor = filled(120, cases=False)
+        first = visitor.see("/reviews")
+        more = re.search(r'href="(/reviews\?cursor=[^"]+)"', first)[1]
+        second = visitor.see(more)
+        ids = re.compile(r'data-row href="/reviews/([0-9a-f]{16})"')
+        assert len(ids.findall(first)) == 25
+        assert not set(ids.findall(first)) & set(ids.findall(second))
+
+    def test_a_name_is_asked_for_before_anything_is_taken(self, filled):
+        visitor = filled(6, name=None)
+        assert "Before you review" in visitor.see("/reviews")
+        assert visitor.submit("/reviews/next").status_code == 422
+        assert state_of(visitor, visitor.reviews[0])["status"] == "open"
+
+
+class TestClaims:
+    def test_taking_the_next_one_leads_there_and_looking_takes_nothing(self, filled):
+        visitor = filled(6)
+        visitor.see(f"/reviews/{visitor.reviews[0]}")
+        assert state_of(visitor, visitor.reviews[0])["status"] == "open"
+        where = visitor.submit("/reviews/next").headers["location"]
+        assert state_of(visitor, where.rpartition("/")[2])["claims"][0]["reviewer"] == "Ada"
+
+    def test_what_somebody_else_has_is_refused_and_said(self, filled):
+        visitor = filled(6)
+        one = visitor.reviews[0]
+        visitor.post(f"/v1/reviews/{one}/claim", json={"reviewer": "Bob"})
+        assert "Taken by Bob" in words(visitor.see(f"/reviews/{one}"))
+        response = visitor.submit(f"/reviews/{one}/claim")
+        assert response.status_code == 409
+        assert "is in other hands (Bob" in words(response.text)
+
+    def test_giving_back_is_in_the_history(self, filled):
+        visitor = filled(1, cases=False)
+        one = visitor.reviews[0]
+        visitor.submit(f"/reviews/{one}/claim")
+        assert words(visitor.see(f"/reviews/{one}")).count("Taken by Ada") == 1
+        visitor.submit(f"/reviews/{one}/release")
+        assert state_of(visitor, one)["status"] == "open"
+        page = words(visitor.see(f"/reviews/{one}"))
+        assert page.index("Taken by Ada") < page.index("Given back by Ada")
+
+    def test_every_change_is_in_the_audit_log(self, filled):
+        visitor = filled(1, cases=False, keys=(key("ada", "read", "review"),), name=None)
+        visitor.see("/login")
+        visitor.submit("/login", {"key": ("ada" * 32)[:32], "name": "Ada L."})
+        visitor.see("/reviews")
+        one = visitor.reviews[0]
+        visitor.submit("/reviews/next")
+        visitor.submit(f"/reviews/{one}/release")
+        visitor.submit(f"/reviews/{one}/claim")
+        visitor.submit(f"/reviews/{one}/decide", {"outcome": "approve", "reason": "secret thoughts"})
+        kept = visitor.get(f"/v1/assessments/{one}", headers={"x-api-key": ("ada" * 32)[:32]}).json()["audit_log"]
+        changes = [one["payload"] for one in kept if one["kind"] == "change"]
+        assert [one["action"].removeprefix("review.") for one in changes] == ["claim", "release", "claim", "decide"]
+        assert {(one["by"], one["reviewer"]) for one in changes} == {("ada", "Ada L.")}
+        assert all(one["request_id"] for one in changes)
+        assert "secret thoughts" not in str(changes)
+
+    def test_deciding_without_a_claim_records_nothing_and_keeps_the_note(self, filled):
+        visitor = filled(6)
+        one = visitor.reviews[0]
+        response = visitor.submit(f"/reviews/{one}/decide", {"outcome": "approve", "reason": "my long thoughts"})
+        assert response.status_code == 409
+        assert "claim it before deciding" in words(response.text)
+        assert "my long thoughts" in response.text
+        assert 'id="record" disabled' in response.text
+        assert state_of(visitor, one)["decisions"] == []
+
+    def test_a_lease_that_ended_records_nothing_and_keeps_the_note(self, filled):
+        visitor = filled(6)
+        one = visitor.reviews[0]
+        visitor.post(f"/v1/reviews/{one}/claim", json={"reviewer": "Ada", "lease_s": 1})
+        time.sleep(1.05)
+        response = visitor.submit(f"/reviews/{one}/decide", {"outcome": "reject", "reason": "late"})
+        assert response.status_code == 409
+        assert "expired" in words(response.text)
+        assert "late</textarea>" in response.text
+
+    @pytest.mark.parametrize("name", ["nope", "<script>", "../x"])
+    def test_an_unknown_review(self, filled, name):
+        visitor = filled(1)
+        assert visitor.get(f"/reviews/{name}").status_code == 404
+        assert visitor.submit(f"/reviews/{name}/claim").status_code == 404

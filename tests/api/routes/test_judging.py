@@ -1,0 +1,178 @@
+"""Judges, clashes, cases, rankings and peers over HTTP."""
+
+import importlib
+import json
+import math
+import time
+
+import pytest
+
+from tests.api.conftest import panel_of
+from tests.api.nouns import changes, record
+from tests.doubles.llm_server import requested_schema
+from tests.doubles.ranking import criteria_answer, shown_in
+
+encoding = importlib.import_module("metajudge.api.encoding")
+ITEM = {**record()["item"], "label": None}
+
+
+def divided(models):
+    """A server of models of which a likes the longest answer best and every other one the shortest."""
+
+    def answer(body):
+        prompt = next(one["content"] for one in body["messages"] if one["role"] == "user")
+        schema = requested_schema(body)
+        if "c5" in schema["properties"]:
+            return json.dumps(criteria_answer())
+        texts = shown_in(prompt)
+        order = sorted(texts, key=lambda label: len(texts[label]), reverse=body["model"] == "a")
+        rows = schema["properties"]["scores"]["properties"]
+        fine = {"reason": "", "score": 4}
+        scores = {label: dict.fromkeys(row["properties"], fine) for label, row in rows.items()}
+        return json.dumps({"comparison": "They differ.", "ranking": " > ".join(order), "scores": scores})
+
+    return models(answer=answer)
+
+
+class TestProducingVerdicts:
+    def test_judges_compare_in_both_orders_or_the_given_one(self, client):
+        both = client.post("/v1/judge", json={"item": ITEM, "panel": "two"}).json()
+        given = client.post("/v1/judge", json={"item": ITEM, "panel": "two", "orders": "given"}).json()
+        assert len(both["judgments"]) + len(both["failed"]) == 4
+        assert len(given["judgments"]) + len(given["failed"]) == 2
+
+    def test_judges_grade_each_response(self, client):
+        found = client.post("/v1/judge", json={"item": ITEM, "grade": True, "panel": "one"}).json()
+        assert len(found["judgments"]) + len(found["failed"]) == 2
+
+    def test_a_judge_who_cannot_be_asked_is_told_with_why(self, serve, models):
+        server = models(faults=["401"] * 8)
+        found = serve(panels={"default": panel_of(server, "a")}).post("/v1/judge", json={"item": ITEM}).json()
+        assert [one["failure"]["kind"] for one in found["failed"]] == ["auth", "auth"]
+        assert found["judgments"] == []
+
+    def test_a_clash_ranks_blind_with_its_seed_on_record(self, client):
+        found = client.post("/v1/clash", json={"item": ITEM, "panel": "two", "seed": 7}).json()
+        assert found["item_id"] == ITEM["id"]
+        assert found["seed"] == 7
+
+    def test_a_clash_says_what_is_to_be_known_of_its_panel(self, serve, models):
+        panel = panel_of(divided(models), "bc")
+        agents = tuple(one.model_copy(update={"role": "critic", "weight": 3.0}) for one in panel.agents)
+        client = serve(panels={"default": panel.model_copy(update={"agents": agents})})
+        found = client.post("/v1/clash", json={"item": ITEM}).json()
+        assert found["notices"] == [
+            *(f"agent {one.name}: role dropped: only vetting uses such settings" for one in agents),
+            *(one for one in found["notices"] if one.startswith("judge ")),
+            "2 judges tie more often than an odd number of them",
+        ]
+        assert [vote["weight"] for vote in found["votes"]] == [3.0, 3.0]
+
+    def test_a_clash_the_judges_are_divided_on_is_queued_once_for_its_page(self, serve, models, tmp_path):
+        client = serve(panels={"default": panel_of(divided(models))}, store=tmp_path / "s.duckdb")
+        for _ in range(2):  # the second one is answered from the store
+            found = client.post("/v1/clash", json={"item": ITEM}).json()
+            assert found["tally"]["triage"] == "escalate"
+        reviews = client.get("/v1/reviews").json()["reviews"]
+        assert [(one["review"]["judge"], one["review"]["item_id"]) for one in reviews] == [("clash panel", ITEM["id"])]
+        review_id = reviews[0]["review"]["review_id"]
+        assert review_id in client.get("/clash").text
+        assert client.get(f"/clash/{review_id}").status_code == 200
+        (opened,) = [one["change"] for one in client.get("/v1/audit").json()]
+        assert (opened["action"], opened["reviews"]) == ("review.open", [review_id])
+
+    def test_a_clash_the_judges_are_at_one_on_is_nobody_s_work(self, serve, models, tmp_path):
+        client = serve(panels={"default": panel_of(divided(models), "bc")}, store=tmp_path / "s.duckdb")
+        item = {**ITEM, "responses": {"A": "a long answer", "B": "no"}}
+        assert client.post("/v1/clash", json={"item": item}).json()["tally"]["triage"] == "accept"
+        assert client.get("/v1/reviews").json()["reviews"] == []
+
+    def test_a_clash_on_a_service_that_keeps_nothing_is_answered(self, serve, models):
+        client = serve(panels={"default": panel_of(divided(models))})
+        assert client.post("/v1/clash", json={"item": ITEM}).json()["tally"]["triage"] == "escalate"
+
+    @pytest.mark.parametrize("path", ["/v1/judge", "/v1/clash"])
+    def test_what_one_request_can_spend_is_bounded(self, client, path):
+        many = {**ITEM, "responses": {f"r{n}": "x" for n in range(51)}}
+        answer = client.post(path, json={"item": many, "grade": True} if path == "/v1/judge" else {"item": many})
+        assert (answer.status_code, "51 responses" in answer.json()["detail"]) == (422, True)
+
+    def test_three_responses_are_not_compared_in_pairs(self, client):
+        three = {**ITEM, "responses": {"A": "x", "B": "y", "C": "z"}}
+        assert client.post("/v1/judge", json={"item": three}).status_code == 422
+
+    def test_a_panel_without_agents_cannot_judge(self, serve):
+        answer = serve().post("/v1/judge", json={"item": ITEM})
+        assert (answer.status_code, "choose a panel with agents" in answer.json()["detail"]) == (422, True)
+
+    def test_a_case_is_judged_decided_and_on_record(self, client):
+        module = importlib.import_module("metajudge.api.routes.judging")
+        answer = client.post("/v1/cases", json={"case": module.EXAMPLE_CASE, "panel": "two"})
+        assert answer.status_code == 200
+        assert answer.json()["decision"]["action"]
+        assert [one["action"] for one in changes(client, "case-1")] == ["case.decide"]
+        assert client.get("/v1/assessments/case-1").json()["audit_log"]
+        wrong = client.post("/v1/cases", json={"case": module.EXAMPLE_CASE, "policy": "nothing"})
+        assert wrong.status_code == 422
+
+
+class TestRankings:
+    def test_a_tie_is_a_result(self, client):
+        found = client.post("/v1/rank", json={"rankings": [[["a"], ["b"]], [["b"], ["a"]]]}).json()
+        assert (found["n_optima"], found["ties"]) == (2, [["a", "b"]])
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            {"rankings": []},
+            {"rankings": [[["a"], ["a"]]]},
+            {"rankings": [[["a"], ["b"]]], "weights": [1, 2]},
+            {"rankings": [[["a"], ["b"]]], "rule": "borda", "prior": 1},
+            {"rankings": [[["a"], ["b"]]], "rule": "loudest"},
+            {"rankings": [[["a"], ["b"]]], "weights": [-1]},
+        ],
+    )
+    def test_what_cannot_be_counted(self, client, wrong):
+        answer = client.post("/v1/rank", json=wrong)
+        assert answer.status_code == 422
+        assert answer.json()["detail"]
+
+    def test_more_equally_good_orders_than_64_bits_can_count(self, client):
+        names = [f"c{n}" for n in range(24)]
+        answer = client.post("/v1/rank", json={"rankings": [[names]], "rule": "kemeny"})
+        assert answer.status_code == 200
+        assert answer.json()["n_optima"] is None or answer.json()["n_optima"] == math.factorial(24)
+
+    def test_plain_data_is_json_whatever_it_holds(self):
+        data = {"big": 2**70, "none": float("nan"), "in": [float("inf"), 1.5], 3: (1, 2)}
+        assert json.loads(encoding.plain_json(data).body) == {
+            "big": 2**70,
+            "none": None,
+            "in": [None, 1.5],
+            "3": [1, 2],
+        }
+        assert json.loads(encoding.plain_json({"none": float("nan")}).body) == {"none": None}
+
+    def test_peers(self, client):
+        ballots = [
+            {"question_id": f"q{n}", "evaluator": name, "ranking": [["a"], ["b"], ["c"]]}
+            for n in range(3)
+            for name in "abc"
+        ]
+        assert client.post("/v1/peers", json={"ballots": ballots}).json()["overall"] == [["a"], ["b"], ["c"]]
+        assert client.post("/v1/peers", json={"ballots": []}).status_code == 422
+        assert client.post("/v1/peers", json={"ballots": ballots, "rule": "loudest"}).status_code == 422
+
+    def test_few_computations_at_once(self, serve, monkeypatch):
+        module = importlib.import_module("metajudge.api.routes.rankings")
+        limits = importlib.import_module("metajudge.api.options").Limits
+        monkeypatch.setattr(module, "_ranked", lambda _body: time.sleep(1) or {})
+        client = serve(limits=limits(computing=1, request_s=0.3))
+        body = {"rankings": [[["a"], ["b"]]]}
+        slow = client.post("/v1/rank", json=body)
+        busy = client.post("/v1/rank", json=body)
+        assert slow.status_code == 504
+        assert (busy.status_code, busy.headers["retry-after"]) == (503, "5"), "the thread's place was given away"
+        time.sleep(1)
+        monkeypatch.setattr(module, "_ranked", lambda _body: {"fine": True})
+        assert client.post("/v1/rank", json=body).json() == {"fine": True}

@@ -1,0 +1,72 @@
+import pytest
+from metajudge.benchmarks.reliability.analyse import analyse_records
+from metajudge.benchmarks.reliability.clash_records import evaluations_of
+from metajudge.benchmarks.reliability.run import Protocol, run_panel
+
+from metajudge.errors import ConfigurationError
+from tests.benchmarks.reliability.panels import panel, steady
+from tests.doubles.reliability import fond_of, pair
+
+
+async def test_every_item_is_judged_in_every_run_with_labels_of_its_own():
+    items = [pair(n) for n in range(8)]
+    done = await run_panel(items, steady(), Protocol(runs=2))
+    assert len(done.records) == 16
+    found = evaluations_of(done.records)
+    assert {(one.item, one.run) for one in found.evaluations} == {(f"q{n}", run) for n in range(8) for run in (1, 2)}
+    assert all(one.right and one.votes == {"owl": "A", "hawk": "A", "wren": "B"} for one in found.evaluations)
+    firsts = [tuple(one.shown_first.values()) for one in found.evaluations]
+    assert len(set(firsts)) > 2
+    assert any(one.shown_first != other.shown_first for one in found.evaluations for other in found.evaluations
+               if one.item == other.item and one.run != other.run)  # fmt: skip
+
+
+async def test_models_names_never_reach_a_judge():
+    items = [pair(1, responses={"A": "I am gpt-4, good 1", "B": "bad 1"})]
+    clash = steady()
+    await run_panel(items, clash, Protocol(runs=1))
+    for judge in clash.judges:
+        for request in judge.model.requests:
+            assert "gpt-4" not in request.messages[0].text
+            assert "vicuna" not in request.messages[0].text
+
+
+async def test_the_targeted_third_run_takes_what_the_rule_says():
+    judges = [fond_of("good", name, wrong=0.35, seed=seed) for seed, name in enumerate(("owl", "hawk", "wren"))]
+    items = [pair(n) for n in range(20)]
+    done = await run_panel(items, panel(*judges), Protocol(runs=2, targeted=True, third_size=12))
+    third = [record.item_id for record in done.records if record.repeat == 3]
+    assert sorted(third) == sorted(done.third.chosen)
+    assert done.third.unstable
+    found = analyse_records(done.records, Protocol(runs=2, targeted=True, third_size=12), done.third)
+    assert found.figures["third.chosen"].n == len(third)
+    assert found.figures["run1.n"].value == found.figures["run2.n"].value == 20
+    assert any("targeted run took" in sentence for sentence in found.summary)
+
+
+async def test_what_could_not_be_asked_is_attempted_again_and_nothing_is_overwritten():
+    items = [pair(n) for n in range(10)]
+    models = [fond_of("good", name) for name in ("owl", "hawk", "wren")]
+    flaky = fond_of("good", "owl", fails=0.5, seed=4)
+    first = await run_panel(items, panel(flaky, *models[1:]), Protocol(runs=1))
+    lost = [record for record in first.records if not record.everybody_asked]
+    assert 0 < len(lost) < 10
+    second = await run_panel(items, panel(*models), Protocol(runs=1), earlier=first.records)
+    assert second.records[:10] == first.records
+    assert [record.attempt for record in second.records[10:]] == [2] * len(lost)
+    assert len(models[1].requests) == 10  # whoever answered is not asked again
+    found = evaluations_of(second.records)
+    assert len(found.evaluations) == 10
+    assert all(None not in one.votes.values() for one in found.evaluations)
+
+
+def test_a_protocol_that_makes_no_sense_is_refused():
+    for settings, message in (
+        ({"runs": 0}, "--runs"),
+        ({"runs": 1, "targeted": True}, "--targeted-third needs"),
+        ({"third_size": 0}, "--third-size"),
+    ):
+        with pytest.raises(ConfigurationError, match=message):
+            Protocol(**settings)
+    assert Protocol().size_for(100) == 60
+    assert Protocol(third_size=5).size_for(100) == 5

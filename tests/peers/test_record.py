@@ -1,0 +1,121 @@
+"""Reading ballots: the accepted forms, attempts, and every kind of bad line."""
+
+import json
+
+import pytest
+from pydantic import ValidationError
+
+from metajudge.errors import InputError
+from metajudge.peers import Ballot, counted_ballots, read_ballots
+from metajudge.peers.record import to_line
+from tests.peers.elections import failed
+
+
+def write(path, *lines):
+    path.write_text("".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines))
+    return path
+
+
+def line(question="q", evaluator="m1", ranking=("m2", ["m1", "m3"]), **more):
+    return {"question_id": question, "evaluator": evaluator, "ranking": ranking, **more}
+
+
+class TestBallot:
+    def test_a_bare_name_is_a_group_of_one(self):
+        assert Ballot(**line()).ranking == (("m2",), ("m1", "m3"))
+
+    def test_the_labels_say_who_was_shown(self):
+        ballot = Ballot(**line(ranking=["m2"], labels={"A0": "m2", "A1": "m1"}))
+        assert ballot.candidates == ("m2", "m1")
+
+    def test_a_line_written_is_read_back(self):
+        ballot = Ballot(**line(labels={"A0": "m1", "A1": "m3", "A2": "m2"}, seed=3, cost_usd=0.01, key="k"))
+        assert Ballot.model_validate_json(to_line(ballot)) == ballot
+
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            ({"ranking": ["a", "b", "a"]}, "names 'a' more than once"),
+            ({"ranking": [["a", "b"], "b"]}, "names 'b' more than once"),
+            ({"ranking": []}, "ranking is empty"),
+            ({"ranking": ["a", []]}, "at least 1 item"),
+            ({"ranking": ["a", ""]}, "at least 1 character"),
+            ({"ranking": ["a", 3]}, "valid"),
+            ({"ranking": "a > b"}, "valid tuple"),
+            ({"ranking": ["a", "x"], "candidates": ["a", "b"]}, "names 'x', who is not among the candidates"),
+            ({"candidates": ["m1", "m1", "m2", "m3"]}, "names 'm1' more than once"),
+            ({"labels": {"A": "m1"}, "candidates": ["m2"]}, "different candidates"),
+            ({"ranking": None}, "give status failed"),
+            ({"status": "failed"}, "failure"),
+            ({"failure": {"kind": "timeout", "message": "late"}}, "status failed"),
+            ({"cost_usd": float("nan")}, "finite"),
+            ({"cost_usd": -1.0}, "greater than or equal to 0"),
+            ({"surprise": 1}, "Extra inputs"),
+            ({"evaluator": " "}, "match pattern"),
+            ({"version": 2}, "Input should be 1"),
+        ],
+    )
+    def test_what_makes_no_sense_is_refused(self, changes, message):
+        with pytest.raises(ValidationError, match=message):
+            Ballot(**{**line(), **changes})
+
+    def test_a_failed_ballot_has_no_ranking(self):
+        with pytest.raises(ValidationError, match="no ranking"):
+            Ballot(**line(status="failed", failure={"kind": "timeout", "message": "late"}))
+
+
+class TestFile:
+    def test_bad_lines_are_told_with_number_and_reason_and_the_rest_is_read(self, tmp_path):
+        path = write(tmp_path / "b.jsonl", line(), "nonsense", line("q2", ranking=["a", "a"]), line("q3"))
+        found = read_ballots(path)
+        assert [one.question_id for one in found.ballots] == ["q", "q3"]
+        assert [one.line for one in found.rejects] == [2, 3]
+        assert "'a' more than once" in found.rejects[1].reason
+
+    def test_an_earlier_failure_gives_way_to_a_later_ranking_and_both_stay_in_attempts(self, tmp_path):
+        first = failed("q", "m1").model_dump(mode="json", exclude_none=True)
+        found = read_ballots(write(tmp_path / "b.jsonl", first, line(attempt=2)))
+        assert [one.status for one in found.ballots] == ["ok"]
+        assert [one.status for one in found.attempts] == ["failed", "ok"]
+
+    def test_a_later_failure_does_not_undo_a_ranking(self, tmp_path):
+        later = failed("q", "m1").model_dump(mode="json", exclude_none=True)
+        (ballot,) = read_ballots(write(tmp_path / "b.jsonl", line(), later)).ballots
+        assert ballot.status == "ok"
+
+    def test_two_rankings_of_one_question_by_one_evaluator_never_count_twice(self, tmp_path):
+        path = write(tmp_path / "b.jsonl", line(), line(ranking=["m1", "m2", "m3"]))
+        with pytest.raises(InputError, match=r"b\.jsonl:2: evaluator 'm1' ranks question 'q' a second time"):
+            read_ballots(path)
+
+    def test_the_same_line_twice_is_refused_unless_it_is_known_to_be_the_same_ballot(self, tmp_path):
+        with pytest.raises(InputError, match="a second time"):
+            read_ballots(write(tmp_path / "b.jsonl", line(), line()))
+        found = read_ballots(write(tmp_path / "c.jsonl", line(key="k"), line(key="k", ranking=["m2", ["m3", "m1"]])))
+        assert len(found.ballots) == 1
+        with pytest.raises(InputError, match="a second time"):
+            read_ballots(write(tmp_path / "d.jsonl", line(key="k"), line(key="k", ranking=["m1", "m2", "m3"])))
+
+    @pytest.mark.parametrize("content", ["", "\n\n"])
+    def test_an_empty_file_is_an_error(self, tmp_path, content):
+        path = tmp_path / "b.jsonl"
+        path.write_text(content)
+        with pytest.raises(InputError, match="holds no ballot: it is empty"):
+            read_ballots(path)
+
+    def test_a_file_without_any_ballot_says_what_a_line_looks_like(self, tmp_path):
+        with pytest.raises(InputError, match=r'holds no ballot; .*b\.jsonl:1: .*"ranking": \["m2"'):
+            read_ballots(write(tmp_path / "b.jsonl", {"id": "x", "question": "?"}))
+
+    def test_a_missing_file(self, tmp_path):
+        with pytest.raises(InputError, match="cannot read"):
+            read_ballots(tmp_path / "none.jsonl")
+
+    def test_nan_is_no_json(self, tmp_path):
+        found = read_ballots(write(tmp_path / "b.jsonl", line(), json.dumps(line("q2", cost_usd=float("nan")))))
+        assert "NaN" in found.rejects[0].reason
+
+
+def test_counted_ballots_are_the_last_attempt_that_succeeded():
+    attempts = [failed("q", "m1"), Ballot(**line(), attempt=2), failed("q", "m2")]
+    assert [one.status for one in counted_ballots(attempts)] == ["ok", "failed"]
