@@ -103,7 +103,7 @@ def clash(
     criteria_max_tokens: Annotated[int, typer.Option(help="Length limit of the criteria.", min=1)] = 150,
     seed: Annotated[int, typer.Option(help="Of the labels; recorded.")] = 0,
     attempts: Annotated[
-        int, typer.Option(help="Attempts at an evaluation in which somebody could not be asked, over all runs.", min=1)
+        int, typer.Option(help="Attempts at an evaluation in which a model could not be asked, over all runs.", min=1)
     ] = 3,
     limit: Annotated[int | None, typer.Option(help="Only the first N prompts.", min=1)] = None,
     out: Annotated[
@@ -134,9 +134,9 @@ def clash(
 ) -> None:
     """Compare models' answers: every judge ranks all of them without knowing whose they are; Borda points decide.
 
-    A tie is a result. Judges are told nothing but the question, the criteria and the answers under neutral labels, in
+    A tie is a result. Judges see nothing but the question, the criteria and the answers under neutral labels, in
     an order drawn for each judge. A judge that is lost is missing in every denominator, never left out of it. Replies
-    are kept in the store and every attempt in --out: the same command goes on where it stopped.
+    are kept in the store and every attempt in --out: the same command continues where it stopped.
 
     Exit code 1: some verdict, candidate or judge is missing.
     """

@@ -118,8 +118,8 @@ def peers(
     """Rank models by their own judgment: each answers every question, and ranks all answers without knowing whose.
 
     With --rankings nothing is asked. With --questions every reply is kept in the store and every attempt in the file
-    of ballots: after an interruption the same command goes on where it stopped, and asks again whoever could not be
-    asked.
+    of ballots: after an interruption the same command continues where it stopped, and asks again the models that
+    could not be asked.
 
     Exit code 1: an answer or a ballot is missing.
     """

@@ -63,6 +63,6 @@ def forget(
     """
     count = with_store(store, lambda opened: opened.forget(item))
     if count == 0:
-        typer.echo(f"metajudge: the store keeps no text of an item {item!r}", err=True)
+        typer.echo(f"metajudge: no text of an item {item!r} is in the store", err=True)
         raise typer.Exit(ExitCode.USAGE)
     typer.echo(f"{item}: {count} records redacted. Copies of the store and exported files are not reached.")

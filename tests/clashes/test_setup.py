@@ -34,11 +34,11 @@ async def notices(settings, *names, panel=None):
 
 
 class TestBlinding:
-    @pytest.mark.parametrize("hold", ["run", "single"])
-    async def test_no_path_leaves_a_name_readable(self, hold):
+    @pytest.mark.parametrize("path", ["run", "single"])
+    async def test_no_path_leaves_a_name_readable(self, path):
         model = ranks_by(len, name="ann")
         async with Session([model]) as session:
-            if hold == "run":
+            if path == "run":
                 (record,) = (await clash(session, [LEAK])).records
             else:
                 record = await clash_item(session, LEAK)

@@ -7,14 +7,13 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
-from metajudge.peers.ballots import Ballot
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 import metajudge
 from metajudge.cli.app import app
 from metajudge.panels.config import load_panel_file
-from metajudge.peers import Options, analyse, counted_ballots
+from metajudge.peers import Ballot, Options, analyse, counted_ballots
 from metajudge.types import Judgment
 from tests.doubles.cases import flood
 from tests.doubles.llm_server import LLMServer, requested_schema, score_answer
