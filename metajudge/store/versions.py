@@ -39,9 +39,9 @@ _NEWEST: Final = (
     "WHERE same.judgment_digest = a.judgment_digest AND same.panel_digest = a.panel_digest)"
 )
 _ARMS: Final = (
-    f"{_BARE} FROM assessments a WHERE {_NEWEST} "
+    f"{_BARE} FROM assessments a WHERE {_NEWEST} "  # noqa: S608 - our own text
     "AND NOT EXISTS (SELECT 1 FROM annotations said WHERE said.assessment_id = a.assessment_id)",
-    f"{_ANNOTATED} FROM annotations n JOIN assessments a ON a.assessment_id = n.assessment_id WHERE {_NEWEST} "
+    f"{_ANNOTATED} FROM annotations n JOIN assessments a ON a.assessment_id = n.assessment_id WHERE {_NEWEST} "  # noqa: S608
     "AND n.annotation_id = (SELECT max(said.annotation_id) FROM annotations said "
     "WHERE said.assessment_id = n.assessment_id)",
 )
