@@ -10,7 +10,7 @@ many requests came, ``POST /reset`` sets that to 0.
 import asyncio
 import contextlib
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any
 
 import orjson
 import typer
@@ -122,7 +122,7 @@ def instance(schema: dict[str, Any]) -> Any:
 
 
 def main(
-    port: int,
+    port: Annotated[int, typer.Option()],
     latency_ms: float = 200.0,
 ) -> None:
     """Serves until it is interrupted."""
