@@ -36,7 +36,7 @@ from .selections import (
 
 if TYPE_CHECKING:
     from .calibrated_scores import Calibrated
-    from .grid_run import RowResult
+    from .grid_results import RowResult
 
 MANY_JUDGES = 12
 """With more judges than these, each gets one line over all categories instead of tables and curves of its own."""
@@ -307,7 +307,7 @@ def _selections(
     scores = [free]
     asked: list[Selection] = []
     if results:
-        from .grid_run import score_of, selection_of
+        from .grid_results import score_of, selection_of
 
         asked = [selection_of(result, mine) for result in results]
         scores += [score for result in results if len(set((score := score_of(result, mine)).values)) > 3]

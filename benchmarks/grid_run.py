@@ -2,26 +2,20 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from metajudge.errors import FailureKind
 from metajudge.panels.config import PanelConfig
 from metajudge.providers.batch_queue import BatchSettings
 from metajudge.providers.budget import Budget
-from metajudge.report import Absent
 from metajudge.runs.exit_codes import RunCounts
 from metajudge.runs.loop import RunEnd, Stop
 from metajudge.types import Assessment, Judgment
 from metajudge.types.location import StoreLocation
 from metajudge.vetting.engine import Engine
 
-from .findings import Threshold
 from .grid import Plan, PlannedRow
-from .observations import Observations
-from .selections import Score, Selection
+from .grid_results import RowResult
 
 if TYPE_CHECKING:
     from .bench import Bench
@@ -31,17 +25,6 @@ PROGRESS_EVERY = 100
 
 EngineFactory = Callable[[PanelConfig, float | None], AbstractAsyncContextManager[Engine]]
 """Makes an engine for a panel that may spend so many dollars (None: no limit)."""
-
-
-@dataclass(frozen=True, slots=True)
-class RowResult:
-    """What one configuration said: judgment id -> assessment, and how the run ended."""
-
-    row: PlannedRow
-    assessments: dict[str, Assessment]
-    end: RunEnd
-    spent_usd: float
-    notices: tuple[str, ...]
 
 
 async def run_grid(
@@ -150,29 +133,3 @@ def _collector(
             progress(row, assessment)
 
     return keep
-
-
-def selection_of(result: RowResult, observations: Observations) -> Selection:
-    """What a configuration kept among the observations of its judge; what it has no decision on is not kept."""
-    said = [result.assessments.get(row.judgment_id) for row in observations.rows]
-    spent = list(result.assessments.values())
-    costs = [assessment.cost_usd for assessment in spent]
-    unknown = Absent(absent="a price or the usage is unknown")
-    published = result.row.published
-    return Selection(
-        name=result.row.name,
-        kind="baseline" if result.row.baseline else "configuration",
-        kept=np.array([one is not None and one.accepted is True for one in said], dtype=bool),
-        scored=np.array([one is not None and one.accepted is not None for one in said], dtype=bool),
-        threshold=Threshold(value=result.row.panel.threshold, origin="fixed beforehand"),
-        cost_usd=unknown if None in costs else sum(cost for cost in costs if cost is not None),
-        calls=sum(assessment.calls for assessment in spent),
-        published=published.shares if published else {},
-        published_in=f"table {published.table}" if published else "",
-    )
-
-
-def score_of(result: RowResult, observations: Observations) -> Score:
-    """A configuration's final scores; None where it gave none."""
-    said = [result.assessments.get(row.judgment_id) for row in observations.rows]
-    return Score(result.row.name, [None if one is None else one.final_score for one in said])

@@ -16,26 +16,26 @@ ROOT = Path(__file__).parents[1]
 LAYERS = [
     "types.usage benchmarks.sample",
     "errors",
-    "types files installation concurrency stats scoring",
+    "types installation concurrency files stats scoring",
     "rubric providers evidence client voting",
-    "prompts settings decision calibration readers runs",
-    "agents reviews report",
-    "judging store",
+    "prompts settings decision calibration readers",
+    "agents reviews runs voting.rank voting.options",
+    "judging store report",
     "strategies clashes cases peers preferences",
     "panels feedback",
     "session runs.estimate",
-    "vetting",
-    "judging.run peers.estimate",
-    "clashes.run cases.run peers.run clashes.estimate",
-    "clashes.reviews blocking distributed",
+    "vetting judging.run cases.run clashes.setup",
+    "clashes.run peers.run",
+    "clashes.reviews judging.estimate cases.estimate clashes.estimate peers.estimate",
+    "blocking distributed",
     "adapters api benchmarks",
     "cli",
     "__init__ __main__",
 ]
 """Bottom first; names leave out ``metajudge.``, and a module goes by the longest name here that it starts with.
 
-Modules import their own unit and lower layers. ``run`` and ``estimate`` of a task stand above the session it is given; what
-the task means (its records, its arithmetic, its prompts) stands below.
+Modules import their own unit and lower layers. What runs a task or estimates its cost stands above the session; what the
+task means (its records, its arithmetic, its prompts) stands below.
 """
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names.split()}
 
