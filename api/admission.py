@@ -35,11 +35,11 @@ class Admission:
         """
         if self.in_flight >= self.most:
             self.refused += 1
-            raise HTTPException(503, f"{self.most} requests are at work already: try again", {"Retry-After": "1"})
+            raise HTTPException(503, f"{self.most} requests are already in flight: try again", {"Retry-After": "1"})
 
     @contextlib.contextmanager
     def place(self) -> Iterator[None]:
-        """One place among those at work.
+        """One place among the requests in flight.
 
         Raises:
             HTTPException: 503, there is none.

@@ -148,9 +148,10 @@ def owner_for(caller: Caller) -> str | None:
 
 def declare(document: dict[str, Any]) -> dict[str, Any]:
     """Writes into an OpenAPI document which scopes each operation needs: one of those that ``security`` lists."""
+    routes = {route.replace(":path}", "}"): one for route, one in ROUTES.items()}
     for path, operations in document["paths"].items():
         for method, told in operations.items():
-            found = next((one for route, one in ROUTES.items() if _same_route(route, method, path)), None)
+            found = routes.get(f"{method.upper()} {path}")
             if found is None or not found.scopes:
                 continue
             scopes = [scope.value for scope in Scope if scope in found.scopes]
@@ -214,7 +215,3 @@ def _pages() -> tuple[tuple[re.Pattern[str], Operation], ...]:
     """What may be opened in a browser, as patterns of paths; parts in braces hold anything but a slash."""
     found = [(route.removeprefix("GET "), one) for route, one in ROUTES.items() if re.match("GET /(?!v1/)", route)]
     return tuple((re.compile(re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(path))), one) for path, one in found)
-
-
-def _same_route(route: str, method: str, path: str) -> bool:
-    return route.replace(":path}", "}") == f"{method.upper()} {path}"

@@ -101,7 +101,7 @@ class BodyLimit:
             if len(body) > self.max_bytes:
                 raise ProblemError(413, _too_large(self.max_bytes))
             if self.held > self.held_bytes:
-                raise ProblemError(503, "too many large requests are at work: try again")
+                raise ProblemError(503, "too many large requests are in flight: try again")
             if not message.get("more_body", False):
                 return True
 

@@ -40,7 +40,7 @@ class Computing:
             held: a folder that is removed where the work comes to nothing, once the thread no longer writes to it.
 
         Raises:
-            HTTPException: 503 where too much is at work, 504 where it takes too long.
+            HTTPException: 503 where too much is in progress, 504 where it takes too long.
         """
         try:
             self._check()
@@ -61,7 +61,7 @@ class Computing:
             raise
 
     async def in_turn(self, task: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Awaits work that another process does, one piece after the other; what waits counts as at work.
+        """Awaits work that another process does, one piece after the other; what waits counts as well.
 
         Args:
             task: is cancelled when its time is over, and with the caller.
@@ -109,7 +109,7 @@ class Computing:
         self.at_work -= 1
 
     async def close(self) -> None:
-        """Waits for what is at work; what still waits is dropped."""
+        """Waits for what is in progress; what still waits is dropped."""
         for task in self._unwatched:
             task.cancel()
         await asyncio.gather(*self._unwatched, return_exceptions=True)

@@ -105,9 +105,11 @@ def request_id_of(scope: Any) -> str:
 
 
 def status_of(error: Exception) -> tuple[int, str]:
-    """The status and the words of an error, for streams whose head has been sent."""
+    """The status and the words of an error."""
     if isinstance(error, HTTPException):
         return error.status_code, str(error.detail)
+    if isinstance(error, ProblemError):
+        return error.status, str(error)
     if isinstance(error, TimeoutError):
         return 504, "no result in time; try again: what was paid for is kept"
     if isinstance(error, ReviewError) and error.reason == "unknown":
@@ -137,17 +139,9 @@ def headers_of(status: int) -> dict[str, str]:
 def install_error_handlers(app: FastAPI) -> None:
     """Answers every error, expected or not, with problem details."""
 
-    async def library(request: Request, error: Exception) -> JSONResponse:
-        return problem(request, *status_of(error))
-
-    async def several(request: Request, error: Exception) -> JSONResponse:
-        assert isinstance(error, ProblemError)
-        return problem(request, error.status, str(error), error.errors)
-
-    async def http(request: Request, error: Exception) -> JSONResponse:
-        assert isinstance(error, HTTPException)
-        response = problem(request, error.status_code, str(error.detail))
-        response.headers.update(error.headers or {})
+    async def answer(request: Request, error: Exception) -> JSONResponse:
+        response = problem(request, *status_of(error), error.errors if isinstance(error, ProblemError) else None)
+        response.headers.update(getattr(error, "headers", None) or {})
         return response
 
     async def invalid(request: Request, error: Exception) -> JSONResponse:
@@ -164,10 +158,9 @@ def install_error_handlers(app: FastAPI) -> None:
         return Response(status_code=GONE)
 
     app.add_exception_handler(ClientGoneError, gone)
-    app.add_exception_handler(ProblemError, several)
-    app.add_exception_handler(MetajudgeError, library)
-    app.add_exception_handler(HTTPException, http)
     app.add_exception_handler(RequestValidationError, invalid)
+    for kind in (ProblemError, MetajudgeError, HTTPException):
+        app.add_exception_handler(kind, answer)
 
 
 def _place(found: dict[str, Any]) -> list[str]:

@@ -21,7 +21,7 @@ from typing import Any, BinaryIO, Final, TypeVar
 from fastapi import HTTPException
 
 from metajudge.preferences import ExportRequest
-from metajudge.preferences.export_process import ARCHIVE, COMMAND, Order, Outcome
+from metajudge.preferences.export_process import ARCHIVE, COMMAND, Order, ProcessResult
 from metajudge.preferences.workspace import DiskFullError, NeedsMemoryError, readable_errors
 from metajudge.store.protocol import Store
 from metajudge.types.location import PostgresUrl
@@ -96,7 +96,7 @@ async def archive_of(store: Store, options: ServiceOptions, asked: ExportRequest
 
 
 def sweep(options: ServiceOptions) -> None:
-    """Removes what exports of a killed service left behind; those at work, of other replicas too, are left alone."""
+    """Removes what exports of a killed service left behind; those in progress, also of other replicas, stay."""
     base = options.own_file("exports")
     if base is not None and base.is_dir():
         with _locked(base / _LOCK):
@@ -164,7 +164,7 @@ async def _exported(order: Order) -> dict[str, Any]:
         places = [f"{file.rpartition('/')[2]} {line}" for file, line in found]
         _log.error("the export process ended with %s: %s", process.returncode, ", ".join(places[-5:]))
         raise RuntimeError(f"the export process ended with {process.returncode}")
-    outcome = Outcome.model_validate_json(said)
+    outcome = ProcessResult.model_validate_json(said)
     outcome.raise_error()
     assert outcome.summary is not None
     return outcome.summary

@@ -11,7 +11,7 @@ from .pages.page_route import refusal_page
 from .service import Service
 
 AT_MODELS = frozenset({"/v1/vet", "/v1/vet/stream", "/v1/judge", "/v1/clash", "/v1/cases"})
-"""Where a request needs a place among those at work."""
+"""Where a request needs a place among those in flight."""
 MACHINES = ("/v1/", "/healthz", "/readyz", "/metrics", "/version", "/openapi.json")
 """How the paths begin whose errors are problem details; elsewhere people look, and errors are pages."""
 ANY_HOST = "/healthz"

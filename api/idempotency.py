@@ -39,7 +39,7 @@ class Answers(Protocol):
         """Keeps what was answered."""
 
     async def release(self, owner: str, key: str) -> None:
-        """Gives a key back whose request came to nothing."""
+        """Releases a key whose request failed."""
 
 
 class Claim:
@@ -52,7 +52,7 @@ class Claim:
         """Takes the key; what was answered under it before, if anything was.
 
         Raises:
-            HTTPException: 422 for another body under the same key, 409 where the first request is at work.
+            HTTPException: 422 for another body under the same key, 409 where the first request is in progress.
         """
         if self._key is None:
             return None
@@ -62,12 +62,14 @@ class Claim:
         if found.fingerprint != self._mark:
             raise HTTPException(422, "this Idempotency-Key was used for another request: use a new key for a new body")
         if found.status is None:
-            raise HTTPException(409, "the first request with this Idempotency-Key is at work", {"Retry-After": "1"})
+            raise HTTPException(
+                409, "the first request with this Idempotency-Key is still in progress", {"Retry-After": "1"}
+            )
         return found
 
     @contextlib.asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
-        """Gives the key back where the work comes to nothing."""
+        """Releases the key where the work fails."""
         try:
             yield
         except BaseException:

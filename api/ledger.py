@@ -134,7 +134,7 @@ class Ledger:
         )
 
     async def release(self, owner: str, key: str) -> None:
-        """Gives a key back whose request came to nothing."""
+        """Releases a key whose request failed."""
         self._db.execute("DELETE FROM answers WHERE owner = ? AND key = ? AND status IS NULL", [owner, key])
 
     def _forget_old_answers(self) -> None:

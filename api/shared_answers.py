@@ -57,7 +57,7 @@ class SharedAnswers:
         )
 
     async def release(self, owner: str, key: str) -> None:
-        """Gives a key back whose request came to nothing."""
+        """Releases a key whose request failed."""
         values = [owner, key, self._store.writer_id]
         await self._store.change_again(
             lambda connection: connection.execute(

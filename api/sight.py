@@ -31,7 +31,7 @@ class Sight:
 
     @property
     def labels(self) -> bool:
-        """Whether the caller sees any label, and figures that rest on labels."""
+        """Whether the caller sees any label, and figures based on labels."""
         return not self.reviews or not self.caller.scopes.isdisjoint({Scope.READ, Scope.ADMIN})
 
     async def undecided(self, store: Store) -> Undecided:

@@ -1,7 +1,7 @@
 """One trace a vet, where OpenTelemetry (extra ``otel``) is installed; nothing otherwise.
 
 Spans and events carry the names of the semantic conventions for generative AI; never a judged text. A caller's own
-trace goes on: the header ``traceparent`` is heeded. Each request to a model is a span below the vet's (see
+trace goes on: the header ``traceparent`` is read. Each request to a model is a span below the vet's (see
 :mod:`metajudge.providers.tracing`).
 """
 

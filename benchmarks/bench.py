@@ -19,8 +19,8 @@ from metajudge.types import Judgment, digest
 from .benchmark import Benchmark, find_folder, open_recorded
 from .catalogue import benchmark_named
 from .findings import Accuracy, BenchFindings, JudgeFindings, PublishedRow
-from .games import Games, PairGames
 from .grid import Grid, Plan, PlannedRow, load_grid, plan_grid
+from .judged_games import JudgedGames, PairGames
 from .observations import Observations, is_decided, observe, reported
 from .precision import RESAMPLES, SEED, coverage_curve, precision_rows, reliability, swap_counts
 from .selections import (
@@ -36,7 +36,7 @@ from .selections import (
 
 if TYPE_CHECKING:
     from .calibrated_scores import Calibrated
-    from .grid_results import RowResult
+    from .grid_run import RowResult
 
 MANY_JUDGES = 12
 """With more judges than these, each gets one line over all categories instead of tables and curves of its own."""
@@ -102,7 +102,7 @@ class Bench:
         self.index, judges = self._indexed()
         self.judges = self.request.judges if self.request.judges is not None else self._judges_of_grid(judges)
         self.observations = Observations()
-        self._games = Games()
+        self._games = JudgedGames()
         watched = self._watched()
         self._accuracy = self.benchmark.accuracy(watched, self.folder)
         deque(watched, maxlen=0)  # what is observed does not depend on how much of it an accuracy takes
@@ -307,7 +307,7 @@ def _selections(
     scores = [free]
     asked: list[Selection] = []
     if results:
-        from .grid_results import score_of, selection_of
+        from .grid_run import score_of, selection_of
 
         asked = [selection_of(result, mine) for result in results]
         scores += [score for result in results if len(set((score := score_of(result, mine)).values)) > 3]

@@ -26,15 +26,14 @@ from .findings import (
     OVERALL,
     Accuracy,
     BenchFindings,
-    Difference,
     JudgeFindings,
     PrecisionCell,
+    PrecisionDifference,
     PrecisionRow,
     Proportion,
 )
 from .precision import FEWEST_SELECTED
 
-NO_JUDGMENTS = Absent(absent="no judgment in this category")
 NOT_ASKED = Absent(absent="the judge was not asked about this category")
 CHART_SERIES = 5
 PAID = "Calls and cost are what was paid for a row: a reply that an earlier row already has is not asked for again."
@@ -376,5 +375,5 @@ def _share(found: Proportion | Absent) -> Cell:
     return found if isinstance(found, Absent) else found.share
 
 
-def _difference(found: Difference | Absent) -> Cell:
+def _difference(found: PrecisionDifference | Absent) -> Cell:
     return found if isinstance(found, Absent) else Measured(value=found.value, low=found.low, high=found.high)

@@ -16,7 +16,7 @@ from .calibrated_scores import Calibrated
 
 if TYPE_CHECKING:
     from .bench import Bench
-    from .grid_results import RowResult
+    from .grid_run import RowResult
 
 
 def load_calibrated(

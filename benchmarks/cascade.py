@@ -83,7 +83,7 @@ STUDIES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class DifferenceInterval:
     """A mean over divisions, and the 2.5 and 97.5 percentiles over resampled questions."""
 
     value: float
@@ -105,12 +105,12 @@ class Finding:
     questions: int
     left_out: int
     raw_precision: float
-    reference_precision: Interval | None
-    reference_kept: Interval | None
-    precision_difference: Interval | None
-    kept_difference: Interval | None
-    strong_calls_saved: Interval | None
-    dollars_saved: Interval | None
+    reference_precision: DifferenceInterval | None
+    reference_kept: DifferenceInterval | None
+    precision_difference: DifferenceInterval | None
+    kept_difference: DifferenceInterval | None
+    strong_calls_saved: DifferenceInterval | None
+    dollars_saved: DifferenceInterval | None
 
 
 def load(study: Study, folder: Path) -> tuple[StagedScores, int]:
@@ -227,14 +227,14 @@ def study_findings(study: Study, data: StagedScores, left_out: int, cut: float, 
     )
 
 
-def _interval(points: Sequence[float | None], draws: Sequence[float | None]) -> Interval | None:
+def _interval(points: Sequence[float | None], draws: Sequence[float | None]) -> DifferenceInterval | None:
     """None where there is nothing to count in some division; draws without anything to count are left out."""
     values = [one for one in points if one is not None]
     drawn = [one for one in draws if one is not None]
     if len(values) < len(points):
         return None
     low, high = np.percentile(drawn, [2.5, 97.5])
-    return Interval(float(np.mean(values)), float(low), float(high))
+    return DifferenceInterval(float(np.mean(values)), float(low), float(high))
 
 
 def _figures(held: Held, correct: Bools, rows: "np.ndarray[tuple[int], np.dtype[np.intp]]") -> list[float | None]:

@@ -24,14 +24,14 @@ VARYING = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ItemResult:
     """What became of one item: its result without what varies, and whether it says that something failed."""
 
     result: Any
     failed: bool
 
 
-Outcomes = dict[str, list[Outcome]]
+Outcomes = dict[str, list[ItemResult]]
 """By item, a list so that duplicates show."""
 
 
@@ -94,7 +94,7 @@ def lines(path: Path) -> list[Any]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
 
 
-def gathered(pairs: Sequence[tuple[str, Outcome]]) -> Outcomes:
+def gathered(pairs: Sequence[tuple[str, ItemResult]]) -> Outcomes:
     """Outcomes by item."""
     found: Outcomes = {}
     for name, outcome in pairs:
@@ -131,9 +131,9 @@ def vet_command(url: str) -> list[str]:
     return command("vet", "judgments.jsonl", *agents(url), "--no-early-exit", "--out", "out.jsonl")
 
 
-def _assessed(assessment: Mapping[str, Any]) -> tuple[str, Outcome]:
+def _assessed(assessment: Mapping[str, Any]) -> tuple[str, ItemResult]:
     troubled = assessment["status"] != "assessed" or any(one["failure"] for one in assessment["agents"])
-    return assessment["judgment_id"], Outcome(plain(assessment), troubled)
+    return assessment["judgment_id"], ItemResult(plain(assessment), troubled)
 
 
 def _vet_outcomes(folder: Path) -> Outcomes:
@@ -155,9 +155,9 @@ def _judge(folder: Path, url: str) -> int:
 
 
 def _judge_outcomes(folder: Path) -> Outcomes:
-    found = [(one["id"], Outcome(plain(one), one.get("verdict") is None)) for one in lines(folder / "out.jsonl")]
+    found = [(one["id"], ItemResult(plain(one), one.get("verdict") is None)) for one in lines(folder / "out.jsonl")]
     listed = lines(folder / "out.jsonl.failures.jsonl")
-    return gathered([*found, *((one["judgment_id"], Outcome(plain(one), True)) for one in listed)])
+    return gathered([*found, *((one["judgment_id"], ItemResult(plain(one), True)) for one in listed)])
 
 
 JUDGE = Operation("judge", _items, _judge, _judge_outcomes)
@@ -180,7 +180,7 @@ def _clash(folder: Path, url: str) -> int:
 
 def _clash_outcomes(folder: Path) -> Outcomes:
     newest = {one["evaluation"]: one for one in lines(folder / "out.jsonl")}  # attempts are appended, the last counts
-    return gathered([(one["item_id"], Outcome(plain(one), _lost_a_vote(one))) for one in newest.values()])
+    return gathered([(one["item_id"], ItemResult(plain(one), _lost_a_vote(one))) for one in newest.values()])
 
 
 def _lost_a_vote(evaluation: Mapping[str, Any]) -> bool:
@@ -216,7 +216,7 @@ def _bench(folder: Path, url: str) -> int:
 
 def _bench_outcomes(folder: Path) -> Outcomes:
     found = lines(folder / "scores.jsonl")
-    return gathered([(one["judgment_id"], Outcome(plain(one), one["accepted"] is None)) for one in found])
+    return gathered([(one["judgment_id"], ItemResult(plain(one), one["accepted"] is None)) for one in found])
 
 
 BENCH = Operation("bench", _benchmark, _bench, _bench_outcomes)
@@ -235,7 +235,7 @@ def export_command() -> list[str]:
 
 def _export_outcomes(folder: Path) -> Outcomes:
     rows = [row for part in sorted((folder / "exported").rglob("*.jsonl")) for row in lines(part)]
-    return gathered([(json.dumps(row.get("item_id") or row), Outcome(plain(row), False)) for row in rows])
+    return gathered([(json.dumps(row.get("item_id") or row), ItemResult(plain(row), False)) for row in rows])
 
 
 EXPORT = Operation("export", _export_input, lambda folder, _: execute(folder, export_command()), _export_outcomes)

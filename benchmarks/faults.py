@@ -47,11 +47,6 @@ CONTENT = ("truncated_content", "malformed_content", "wrong_schema", "duplicate_
 TYPED = ("refusal", "401", "400-context")
 """Faults that asking again does not cure."""
 
-PROCESS = (
-    *("clock jump", "disk full", "disk full under --out", "read-only folder", "store locked"),
-    *("Ctrl-C twice", "kill -9 of the client", "kill -9 of the service"),
-)
-
 
 @dataclass(slots=True)
 class Cell:

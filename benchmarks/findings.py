@@ -102,7 +102,7 @@ class Accuracy(Finite):
     agreeing: Proportion | Absent
 
 
-class Difference(Finite):
+class PrecisionDifference(Finite):
     """Precision of a selection minus another one's, with a 95 % interval from resampled questions."""
 
     value: float
@@ -132,8 +132,8 @@ class PrecisionCell(Finite):
     precision: Proportion | Absent
     coverage: float
     recall: float | Absent
-    against_raw: Difference | Absent
-    against_baseline: Difference | Absent
+    against_raw: PrecisionDifference | Absent
+    against_baseline: PrecisionDifference | Absent
 
 
 class Threshold(Finite):

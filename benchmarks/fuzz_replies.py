@@ -50,7 +50,7 @@ LITERALS = (
 
 
 @dataclass(slots=True)
-class Tally:
+class ReplyCounts:
     """What came of the replies to one parser."""
 
     read: int = 0
@@ -239,7 +239,7 @@ TEXT_FAULTS: tuple[Callable[[str, random.Random], str], ...] = (
 )
 
 
-def fuzz(replies: int, seed: int) -> dict[str, Tally]:
+def fuzz(replies: int, seed: int) -> dict[str, ReplyCounts]:
     """Feeds so many replies to the parsers in turn.
 
     Returns:
@@ -247,7 +247,7 @@ def fuzz(replies: int, seed: int) -> dict[str, Tally]:
     """
     rng = random.Random(seed)
     parsers = targets()
-    tallies = {name: Tally() for name in parsers}
+    tallies = {name: ReplyCounts() for name in parsers}
     names = list(parsers)
     for count in range(replies):
         name = names[count % len(names)]

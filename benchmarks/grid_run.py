@@ -2,29 +2,42 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+
+import numpy as np
 
 from metajudge.errors import FailureKind
 from metajudge.panels.config import PanelConfig
 from metajudge.providers.batch_queue import BatchSettings
 from metajudge.providers.budget import Budget
+from metajudge.report import Absent
 from metajudge.runs.exit_codes import RunCounts
 from metajudge.runs.loop import RunEnd, Stop
 from metajudge.types import Assessment, Judgment
 from metajudge.types.location import StoreLocation
 from metajudge.vetting.engine import Engine
 
+from .findings import Threshold
 from .grid import Plan, PlannedRow
-from .grid_results import RowResult
-
-if TYPE_CHECKING:
-    from .bench import Bench
+from .observations import Observations
+from .selections import Score, Selection
 
 PROGRESS_EVERY = 100
 """Judgments of one configuration between two notes."""
 
 EngineFactory = Callable[[PanelConfig, float | None], AbstractAsyncContextManager[Engine]]
 """Makes an engine for a panel that may spend so many dollars (None: no limit)."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowResult:
+    """What one configuration said: judgment id -> assessment, and how the run ended."""
+
+    row: PlannedRow
+    assessments: dict[str, Assessment]
+    end: RunEnd
+    spent_usd: float
+    notices: tuple[str, ...]
 
 
 async def run_grid(
@@ -91,13 +104,18 @@ def engines(
 
 
 async def run_plan(
-    bench: "Bench", plan: Plan, engine_factory: EngineFactory, *, stop: Stop, say: Callable[[str], None]
+    plan: Plan,
+    judgments: Mapping[str, Sequence[Judgment]],
+    engine_factory: EngineFactory,
+    *,
+    stop: Stop,
+    say: Callable[[str], None],
 ) -> list[RowResult]:
     """Runs the configurations of a plan on the benchmark's decided judgments.
 
     Args:
-        bench: whose judgments are vetted.
         plan: the configurations.
+        judgments: judge -> what is vetted.
         engine_factory: see :data:`EngineFactory`; its engines share one budget.
         stop: lets the caller stop the run.
         say: receives a note every :data:`PROGRESS_EVERY` judgments of a configuration.
@@ -109,7 +127,7 @@ async def run_plan(
         if done[id(row)] % PROGRESS_EVERY == 1:
             say(f"{row.name} on {row.judge}: {done[id(row)] - 1} judgments so far")
 
-    return await run_grid(plan.rows, bench.decided(), engine_factory, stop=stop, progress=progress)
+    return await run_grid(plan.rows, judgments, engine_factory, stop=stop, progress=progress)
 
 
 def counts_of(results: Sequence[RowResult], bad_lines: int) -> RunCounts:
@@ -133,3 +151,29 @@ def _collector(
             progress(row, assessment)
 
     return keep
+
+
+def selection_of(result: RowResult, observations: Observations) -> Selection:
+    """What a configuration kept among the observations of its judge; what it has no decision on is not kept."""
+    said = [result.assessments.get(row.judgment_id) for row in observations.rows]
+    spent = list(result.assessments.values())
+    costs = [assessment.cost_usd for assessment in spent]
+    unknown = Absent(absent="a price or the usage is unknown")
+    published = result.row.published
+    return Selection(
+        name=result.row.name,
+        kind="baseline" if result.row.baseline else "configuration",
+        kept=np.array([one is not None and one.accepted is True for one in said], dtype=bool),
+        scored=np.array([one is not None and one.accepted is not None for one in said], dtype=bool),
+        threshold=Threshold(value=result.row.panel.threshold, origin="fixed beforehand"),
+        cost_usd=unknown if None in costs else sum(cost for cost in costs if cost is not None),
+        calls=sum(assessment.calls for assessment in spent),
+        published=published.shares if published else {},
+        published_in=f"table {published.table}" if published else "",
+    )
+
+
+def score_of(result: RowResult, observations: Observations) -> Score:
+    """A configuration's final scores; None where it gave none."""
+    said = [result.assessments.get(row.judgment_id) for row in observations.rows]
+    return Score(result.row.name, [None if one is None else one.final_score for one in said])

@@ -79,7 +79,7 @@ CANDIDATES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SplitResult:
     """One procedure on one split.
 
     Attributes:
@@ -97,10 +97,10 @@ class Outcome:
 
 
 @dataclass(slots=True)
-class Tally:
+class StudyCounts:
     """Outcomes of one judge, target and procedure."""
 
-    outcomes: list[Outcome] = field(default_factory=list)
+    outcomes: list[SplitResult] = field(default_factory=list)
 
     def summary(self, target: float) -> dict[str, float | int | None]:
         splits = len(self.outcomes)
@@ -213,7 +213,7 @@ def broken(tried: list[Procedure], scores: Floats, correct: Bools, target: float
 
 def outcomes(
     table: SignalTable, scores: Floats, part: Indices | None, seed: int, only: str | None
-) -> Iterator[tuple[str, float, str, Outcome]]:
+) -> Iterator[tuple[str, float, str, SplitResult]]:
     """Judge, target, procedure and outcome on one split; without parts all three are the same questions."""
     judges, names = np.array(table.judges), np.array(table.questions)
 
@@ -235,7 +235,7 @@ def outcomes(
                     judge,
                     target,
                     name,
-                    Outcome(
+                    SplitResult(
                         threshold,
                         int(kept.sum()),
                         int((kept & ~table.correct[test]).sum()),
@@ -254,12 +254,12 @@ def study(data: Path, splits: int, protocol: str, shares: Sequence[float], only:
     table = table.select(table.labelled)
     factors = varying_factors(table, table.categories, judges=True)
     bench = Workbench(factors, BaseMatrix.of(table, table.categories, factors), table.correct)
-    tallies: dict[tuple[str, float, str], Tally] = {}
+    tallies: dict[tuple[str, float, str], StudyCounts] = {}
     for seed in range(splits):
         part = three_parts(table.questions, seed, shares) if protocol == "split" else None
         scores = cross_fitted(bench, table, seed) if part is None else scores_of_split(bench, table, part, seed)
         for judge, target, name, outcome in outcomes(table, scores, part, seed, only):
-            tallies.setdefault((judge, target, name), Tally()).outcomes.append(outcome)
+            tallies.setdefault((judge, target, name), StudyCounts()).outcomes.append(outcome)
     return [
         {"judge": judge.rpartition("/")[2], "target": target, "procedure": name, **tally.summary(target)}
         for (judge, target, name), tally in tallies.items()

@@ -23,7 +23,7 @@ from metajudge.types import Judgment
 
 from .benchmark import Card
 from .findings import OVERALL, Accuracy, Outcomes, Proportion
-from .games import Games, JudgedSet, PairGames
+from .judged_games import JudgedGames, JudgedSet, PairGames
 
 CARD = Card(
     name="judgebench",
@@ -49,7 +49,7 @@ class JudgeBench:
 
     def accuracy(self, judgments: Iterable[Judgment], folder: Path) -> list[Accuracy]:
         """Judges by model and set of pairs, then reward models and pointwise judges where their scores are there."""
-        games = Games()
+        games = JudgedGames()
         for judgment in judgments:
             games.add(judgment)
         found = [_accuracy(judged, _kind(judged.judge), pairs) for judged, pairs in games.by_set().items()]

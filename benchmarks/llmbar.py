@@ -21,7 +21,7 @@ from metajudge.types import Judgment
 
 from .benchmark import Card
 from .findings import OVERALL, Accuracy, Outcomes, Proportion
-from .games import PairGames, game_of
+from .judged_games import PairGames, game_of
 from .observations import question_of
 
 CARD = Card(
@@ -84,7 +84,7 @@ class _Pair:
     label: str
     question: str
     games: dict[str, str | None] = field(default_factory=dict)
-    """Order shown -> what the judge said (see :func:`~.games.game_of`)."""
+    """Order shown -> what the judge said (see :func:`~.judged_games.game_of`)."""
     pointwise: bool = False
 
     def add(self, judgment: Judgment) -> None:

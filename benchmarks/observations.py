@@ -13,9 +13,6 @@ from metajudge.evidence.score import signal_score
 from metajudge.stats.arrays import Bools
 from metajudge.types import Judgment, SignalValue, text_digest
 
-EVIDENCE_SCORED = ("order", "strength", "peers", "rationale")
-"""The signals that the heuristic score weighs."""
-
 
 @dataclass(frozen=True, slots=True)
 class Observation:

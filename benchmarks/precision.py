@@ -15,7 +15,7 @@ from metajudge.report import Bin as ReliabilityBin
 from metajudge.stats.arrays import Bools, Floats
 from metajudge.stats.bootstrap import Ratio, bootstrap_difference
 
-from .findings import OVERALL, Difference, PrecisionCell, PrecisionRow, Proportion, SwapCounts
+from .findings import OVERALL, PrecisionCell, PrecisionDifference, PrecisionRow, Proportion, SwapCounts
 from .observations import (
     Observations,
 )
@@ -90,14 +90,14 @@ class _Frame:
             against_baseline=self._against_baseline(selection, mask),
         )
 
-    def _against_baseline(self, selection: Selection, mask: Bools) -> Difference | Absent:
+    def _against_baseline(self, selection: Selection, mask: Bools) -> PrecisionDifference | Absent:
         if self.baseline is None:
             return Absent(absent="no baseline was run: it asks the judge's own model")
         if selection is self.baseline:
             return Absent(absent="this is the baseline row")
         return self._difference(selection.kept[mask], self.baseline.kept[mask], mask)
 
-    def _difference(self, kept: Bools, other: Bools, mask: Bools) -> Difference | Absent:
+    def _difference(self, kept: Bools, other: Bools, mask: Bools) -> PrecisionDifference | Absent:
         """Precision of ``kept`` minus that of ``other``, whole questions resampled together."""
         correct, questions = self.correct[mask], self.questions[mask]
         if not kept.any():
@@ -115,7 +115,7 @@ class _Frame:
             rng=np.random.default_rng(SEED),
             resamples=RESAMPLES,
         )
-        return Difference(
+        return PrecisionDifference(
             value=found.estimate,
             low=found.low,
             high=found.high,

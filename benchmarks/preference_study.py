@@ -47,7 +47,7 @@ PARTS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class WrongShare:
     """Wrong pairs among those exported; ``low`` and ``high`` are absent where there is no pair."""
 
     judge: str
@@ -135,7 +135,7 @@ async def vet_by_evidence(folder: Path, judges: set[str]) -> dict[str, Assessmen
 
 def wrong_share(
     judge: str, name: str, selection: Selection, said: Sequence[Judgment], vetted: Sequence[Assessment], work: Path
-) -> Share:
+) -> WrongShare:
     """Exports one judge's pairs under one selection and counts the wrong ones."""
     out = work / "pairs"
     shutil.rmtree(out, ignore_errors=True)
@@ -145,15 +145,15 @@ def wrong_share(
     except InputError as error:
         if not any(words in str(error) for words in ("nothing is left", "no stored guarantee")):
             raise
-        return Share(judge, name, 0, 0, None, None)
+        return WrongShare(judge, name, 0, 0, None, None)
     better = {one.item.id: one.item.label.winner for one in said if one.item.label is not None}
     rows = [json.loads(line) for path in sorted((out / "data").iterdir()) for line in path.open("rb")]
     wrong = sum(row["chosen_id"] != better[row["item_id"]] for row in rows)
     interval = wilson(wrong, len(rows))
-    return Share(judge, name, len(rows), wrong, interval.low, interval.high)
+    return WrongShare(judge, name, len(rows), wrong, interval.low, interval.high)
 
 
-def study(folder: Path, endings: Sequence[str], given: SimpleNamespace, work: Path) -> list[Share]:
+def study(folder: Path, endings: Sequence[str], given: SimpleNamespace, work: Path) -> list[WrongShare]:
     """All judges under all selections."""
     source = open_judgments([folder])
     judgments = [one for one in source.all() if one.judge.endswith(tuple(endings)) and one.correct is not None]
@@ -162,7 +162,7 @@ def study(folder: Path, endings: Sequence[str], given: SimpleNamespace, work: Pa
     free = dict(zip(table.judgment_ids, out_of_fold(table, seed=given.seed).tolist(), strict=True))
     bars = rotate(table, given.target, given.delta, given.seed)
     assessments = asyncio.run(vet_by_evidence(folder, {one.judge for one in judgments}))
-    found: list[Share] = []
+    found: list[WrongShare] = []
     for judge in sorted({one.judge for one in judgments}):
         said = [one for one in judgments if one.judge == judge]
         vetted = [assessments[one.id] for one in said]
@@ -219,7 +219,7 @@ def main(
         out.write_text(json.dumps([asdict(share) for share in found], indent=1))
 
 
-def _percent(shares: Sequence[Share]) -> str:
+def _percent(shares: Sequence[WrongShare]) -> str:
     pairs, wrong = sum(one.pairs for one in shares), sum(one.wrong for one in shares)
     return f"{100 * wrong / pairs:6.1f} % (judges share questions: no interval)" if pairs else "     -"
 

@@ -33,7 +33,7 @@ PACKAGES = ("metajudge-vet", "numpy", "scikit-learn", "scipy", "duckdb", "openai
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class FigureScript:
     """One script and how it is called.
 
     Attributes:
@@ -47,22 +47,22 @@ class Figure:
 
 
 FIGURES = (
-    Figure("overhead", "overhead", ("{models:200}", "--repeat", "5")),
-    Figure("clash-overhead", "clash_overhead", ("{models:200}",)),
-    Figure("service", "service"),
-    Figure("memory", "memory", ("{models:5}",)),
-    Figure("ray", "ray_run", ("{models:200}",)),
-    Figure("replicas", "replicas", ("{postgres}",)),
-    Figure("voting", "voting"),
-    Figure("manipulation", "manipulation"),
-    Figure("fuzz-replies", "fuzz_replies"),
-    Figure("faults", "faults"),
-    Figure("calibration", "calibration_study", ("{data}", "--seeds", "5")),
-    Figure("guarantee", "guarantee_study", ("{data}/judgebench", "--splits", "200")),
-    Figure("feedback", "feedback_study", ("{data}/judgebench", "--overconfident")),
-    Figure("preference-precision", "preference_study", ("{data}/llmbar",)),
-    Figure("preference-scale", "preferences", ("{scratch}",)),
-    Figure("cascade", "cascade", ("{data}",)),
+    FigureScript("overhead", "overhead", ("{models:200}", "--repeat", "5")),
+    FigureScript("clash-overhead", "clash_overhead", ("{models:200}",)),
+    FigureScript("service", "service"),
+    FigureScript("memory", "memory", ("{models:5}",)),
+    FigureScript("ray", "ray_run", ("{models:200}",)),
+    FigureScript("replicas", "replicas", ("{postgres}",)),
+    FigureScript("voting", "voting"),
+    FigureScript("manipulation", "manipulation"),
+    FigureScript("fuzz-replies", "fuzz_replies"),
+    FigureScript("faults", "faults"),
+    FigureScript("calibration", "calibration_study", ("{data}", "--seeds", "5")),
+    FigureScript("guarantee", "guarantee_study", ("{data}/judgebench", "--splits", "200")),
+    FigureScript("feedback", "feedback_study", ("{data}/judgebench", "--overconfident")),
+    FigureScript("preference-precision", "preference_study", ("{data}/llmbar",)),
+    FigureScript("preference-scale", "preferences", ("{scratch}",)),
+    FigureScript("cascade", "cascade", ("{data}",)),
 )
 
 
@@ -124,7 +124,7 @@ def models(latency_ms: float) -> tuple[str, "subprocess.Popen[bytes]"]:
     raise SystemExit("the server of models did not start")
 
 
-def make(figure: Figure, places: Places, out: Path) -> None:
+def make(figure: FigureScript, places: Places, out: Path) -> None:
     """Makes one figure and writes its file.
 
     Raises:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from .bench import Bench
     from .calibrated_scores import Calibrated
-    from .grid_results import RowResult
+    from .grid_run import RowResult
 
 
 def score_lines(bench: "Bench", results: "Sequence[RowResult]", calibrated: "Calibrated | None") -> Iterator[str]:

@@ -13,7 +13,7 @@
     │   ├── ReviewError            a review that is unknown, decided or in other hands
     │   └── StoreError             the store cannot be used
     │       ├── StoreLockedError   another process owns the file
-    │       └── StoreUnavailableError  no answer from the database server: later it may work
+    │       └── StoreUnavailableError  no answer from the database server: later it may work (exit code 1)
     ├── OutputError                an output file could not be written to its end: disk full, quota
     ├── BudgetExceeded             the run's budget is spent; nothing more is sent
     ├── BatchPendingError          a provider's batch is not done yet; the same command again collects it

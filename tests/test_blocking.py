@@ -1,14 +1,22 @@
-"""`vet()` for scripts and notebooks."""
+"""The functions for scripts and notebooks."""
 
 import asyncio
+import json
 import threading
 
 import pytest
 
-from metajudge import vet
+from metajudge import clash, grade, judge, judge_case, run_peers, vet
 from metajudge.blocking import run
-from metajudge.errors import InputError
+from metajudge.errors import BatchPendingError, BudgetExceeded, ConfigurationError, InputError
+from metajudge.providers.scripted import ScriptedModel
+from metajudge.runs.loop import RunEnd
+from tests.doubles.cases import ANALYSIS, RELEVANCE, flood
+from tests.doubles.cases import reply as case_reply
+from tests.doubles.judging import item, prefers, verdict
 from tests.doubles.judgments import judgment
+from tests.doubles.judgments import reply as score
+from tests.doubles.ranking import ranks_by, says
 
 
 class TestInANotebook:
@@ -49,7 +57,17 @@ class TestInANotebook:
         assert cleaned.is_set()
 
 
-class TestInAScript:
+def stopping(reply, error, after):
+    """A model that ends the run with an error after some replies."""
+    asked = iter(range(10**6))
+    return ScriptedModel(lambda request: error if next(asked) >= after else reply(request), name="m")
+
+
+def case_scores(request):
+    return case_reply(ANALYSIS if "completeness" in request.system else RELEVANCE)
+
+
+class TestVet:
     def test_one_and_several(self):
         one = vet(judgment("a"))
         assert vet([judgment("a")]) == [one]
@@ -57,3 +75,102 @@ class TestInAScript:
     def test_no_judgment_at_all_says_what_is_wrong(self):
         with pytest.raises(InputError, match="judgment 1 is a str"):
             vet("j")
+
+    @pytest.mark.parametrize(
+        ("error", "message"),
+        [
+            (BudgetExceeded("spent"), "the budget was reached after 1 of 3 judgments"),
+            (BatchPendingError("pending"), "1 of 3 judgments are done. Batches are with their provider"),
+        ],
+    )
+    def test_a_run_that_ends_early_is_an_error(self, error, message):
+        records = [judgment(name) for name in "abc"]
+        with pytest.raises(type(error), match=message):
+            vet(records, [stopping(lambda _: score(), error, after=1)], concurrency=1)
+
+
+class TestJudgeAndGrade:
+    def test_one_item_and_several_objects_and_plain_data(self):
+        one = judge(item("i1"), [prefers("four")])
+        both = judge([item("i1").model_dump(), item("i2")], [prefers("four")])
+        assert one.judgments == both.judgments[:2]
+        assert [str(game.verdict) for game in both.judgments] == ["A>B"] * 4
+
+    def test_options_of_the_task_and_of_the_session(self, tmp_path):
+        model = ScriptedModel(lambda _request: verdict("A=B"), name="tied")
+        found = judge(item(), [model], orders="both", rule="agree", seed=7, store=tmp_path / "s.duckdb")
+        assert [str(one.verdict) for one in found.combined] == ["A=B"]
+        assert {request.parameters.seed for request in model.requests} == {7}
+        assert (tmp_path / "s.duckdb").exists()
+
+    def test_every_response_is_graded(self):
+        grader = says(json.dumps({"reasoning": "Fine.", "grade": 8}))
+        assert [one.verdict.value for one in grade(item(), [grader]).judgments] == [8.0, 8.0]
+
+    def test_the_budgets_end_is_in_the_totals(self):
+        found = judge(item(), [stopping(lambda _: verdict(), BudgetExceeded("spent"), after=1)], concurrency=1)
+        assert (found.totals.end, len(found.games)) == (RunEnd.BUDGET, 1)
+
+    def test_nobody_to_ask_and_no_item(self):
+        with pytest.raises(ConfigurationError, match="no model to ask"):
+            judge(item())
+        with pytest.raises(InputError, match="item 1 is not valid"):
+            grade({"id": "i"}, [prefers("four")])
+
+
+class TestClash:
+    def test_given_responses_are_ranked(self):
+        data = {"id": "q", "question": "Why?", "responses": {"x": "a long answer", "y": "short", "z": "medium one"}}
+        panel = [ranks_by(len, name=name) for name in "abc"]
+        (record,) = clash(data, panel, seed=4).records
+        assert (record.winner, record.seed) == ("x", 4)
+        assert clash([data], panel, seed=4).records[0].winner == "x"
+
+    def test_candidates_answer_a_prompt(self, tmp_path):
+        found = clash(
+            "Why?",
+            [ranks_by(len, name=name) for name in "abc"],
+            candidates=[says("a long answer", "long"), says("no", "short")],
+            out=tmp_path / "c.jsonl",
+            store=tmp_path / "s.duckdb",
+        )
+        assert [one.winner for one in found.records] == ["long"]
+        assert len((tmp_path / "c.jsonl").read_text().splitlines()) == 1
+
+    def test_an_option_that_there_is_not_is_an_error(self):
+        with pytest.raises(TypeError, match="quorums"):
+            clash("Why?", [ranks_by(len)], quorums=2)
+
+
+class TestJudgeCase:
+    def test_one_and_several(self):
+        one = judge_case(flood("c1"), [ScriptedModel(case_scores)])
+        several = judge_case([flood("c1").model_dump(), flood("c2")], [ScriptedModel(case_scores)])
+        assert one.action == "APPROVE"
+        assert [each.case_id for each in several] == ["c1", "c2"]
+
+    def test_a_spent_budget_is_an_error(self):
+        judge = stopping(case_scores, BudgetExceeded("spent"), after=2)
+        with pytest.raises(BudgetExceeded, match="after 1 of 2 cases"):
+            judge_case([flood("c1"), flood("c2")], [judge], concurrency=1)
+
+
+class TestRunPeers:
+    def test_models_answer_and_rank_each_other(self, tmp_path):
+        def peer(name, answer):
+            ranking = ranks_by(len)
+
+            def script(request):
+                return answer if request.schema is None else ranking._script(request)
+
+            return ScriptedModel(script, name=name)
+
+        models = [peer("long", "a long answer"), peer("short", "no"), peer("medium", "a middle")]
+        found = run_peers(["Why?", {"id": "q2", "question": "How?"}], models, out=tmp_path / "b.jsonl")
+        assert len(found.ballots) == 6
+        assert {one.ranking[0] for one in found.ballots} == {("long",)}
+        assert (found.totals.answers, found.totals.end) == (6, RunEnd.FINISHED)
+
+    def test_one_model_is_no_peer(self):
+        with pytest.raises(ConfigurationError, match="at least two models"):
+            run_peers(["Why?"], [ranks_by(len)])

@@ -90,6 +90,23 @@ class TestModels:
         async with session("mine=openai:gpt-4o", panel=panel(PLAIN)) as one:
             assert [model.name for model in one.models()] == ["mine"]
 
+    async def test_a_panel_is_asked_with_its_own_seed(self):
+        async with session(panel=panel(PLAIN), seed=7) as one:
+            (seeded,) = one.models(panel(PLAIN).model_copy(update={"seed": 3}))
+            (unseeded,) = one.models(panel(PLAIN))
+        assert (seeded.parameters.seed, unseeded.parameters.seed) == (3, None)
+
+    async def test_nobody_to_ask_is_an_error(self):
+        async with session() as one:
+            for none in (None, [], panel()):
+                with pytest.raises(ConfigurationError, match="no model to ask: give an agent"):
+                    one.models(none)
+
+    async def test_what_it_returned_it_takes_again(self):
+        async with session(panel=panel(PLAIN)) as one:
+            given = one.models(weighted=True)
+            assert one.models(given) == given
+
     async def test_two_of_one_name_are_refused(self):
         async with session() as one:
             with pytest.raises(ConfigurationError, match="agent gpt-4o is given more than once"):

@@ -19,7 +19,7 @@ from .sessions import Session, Sessions
 
 
 class LoginNeededError(Exception):
-    """Nobody is logged in, and the service has keys."""
+    """No one is logged in, and the service has keys."""
 
 
 @dataclass(frozen=True, slots=True)

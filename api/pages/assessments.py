@@ -165,7 +165,7 @@ async def assessment(
 
 
 async def _refuse_blind(store: Store, viewer: Viewer, judgment_id: str) -> None:
-    """Keeps every row of a judgment, whichever policy or panel made it, from a reviewer who is to decide on it blind.
+    """Keeps every version of a judgment, by whichever policy or panel, from a reviewer who is to decide on it blind.
 
     Raises:
         HTTPException: 403.

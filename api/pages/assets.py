@@ -50,15 +50,10 @@ def asset(name: str) -> str:
     return _assets()[name].address
 
 
-@cache
-def _by_address() -> dict[str, Asset]:
-    return {one.address: one for one in _assets().values()}
-
-
 @router.get("/static/{name}")
 async def static(request: Request, name: str) -> Response:
     """A file, by the address of its content or by its plain name."""
-    found = _by_address().get(request.url.path)
+    found = next((one for one in _assets().values() if one.address == request.url.path), None)
     headers: dict[str, Any] = {"Cache-Control": FOREVER}
     if found is None:
         found = _assets().get(name)

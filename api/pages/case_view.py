@@ -230,7 +230,7 @@ def history(
     """What happened to a review, oldest first.
 
     Args:
-        assessments: when, and what came of vetting.
+        assessments: when, and the result of vetting.
         names: response -> what the page calls it.
         changes: who took it and gave it back over HTTP, from the audit log.
         machine: whether to tell what the machine said; ``people``, what others than ``reviewer`` did.

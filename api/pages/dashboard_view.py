@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from markupsafe import Markup
 
 from metajudge.report.document import Bin, ReliabilityChart, ReliabilitySeries
-from metajudge.stats.estimate import Estimate
+from metajudge.stats.interval_estimate import Estimate
 from metajudge.stats.intervals import wilson
 from metajudge.store.dashboard import TIE, DayCount, Fact, JudgeCount, LabelSource, PairCount, Spending
 

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from metajudge.report.document import ReliabilityChart
 from metajudge.report.lines import draw_reliability
-from metajudge.report.svg import Axis, Canvas, share_axis
+from metajudge.report.svg import Axis, Canvas, frame, share_axis
 
 from .standing import Ladder, curve, thinned
 
@@ -101,15 +101,7 @@ def precision_coverage(name: str, ladder: Ladder, coverage: float, precision: fl
     )
     canvas = Canvas(WIDTH, HEIGHT, name, "Precision against coverage", description)
     x, y = Axis(0, 1, plane.left, plane.right), Axis(plane.lowest, 1, plane.bottom, plane.top)
-    for tick in x.ticks():
-        canvas.line(x.at(tick), y.start, x.at(tick), y.start + 4, "axis")
-        canvas.text(x.at(tick), y.start + 18, f"{100 * tick:g}", "tick", "middle")
-    for tick in y.ticks():
-        canvas.line(x.start, y.at(tick), x.end, y.at(tick), "grid")
-        canvas.text(x.start - 8, y.at(tick) + 4, f"{100 * tick:g}", "tick", "end")
-    canvas.line(x.start, y.start, x.end, y.start, "axis")
-    canvas.text((x.start + x.end) / 2, HEIGHT - 6, "Coverage: share of judgments kept, %", "label", "middle")
-    canvas.text(4, TOP - 14, "Precision of the kept, %", "label")
+    frame(canvas, x, y, "Coverage: share of judgments kept, %", "Precision of the kept, %")
     upper = [plane.at(point.coverage, point.precision.high) for point in points]
     lower = [plane.at(point.coverage, point.precision.low) for point in reversed(points)]
     canvas.path(upper + lower, "band s0", closed=True)

@@ -8,8 +8,6 @@ import orjson
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 
 from metajudge.store import dashboard
-from metajudge.store.dashboard import RunTotals
-from metajudge.store.protocol import RunRecord
 from metajudge.types import Assessment
 
 from ..audit import Action
@@ -50,14 +48,6 @@ class Progress:
     @property
     def percent(self) -> int:
         return int(100 * self.share)
-
-
-@dataclass(frozen=True, slots=True)
-class RunLine:
-    """A run with what it came to."""
-
-    run: RunRecord
-    totals: RunTotals
 
 
 @router.get("/jobs")
@@ -128,7 +118,7 @@ async def results(viewer: ViewerDep, running: ServiceDep, job_id: str) -> Respon
 
 @router.post("/jobs/{job_id}/cancel")
 async def cancel(viewer: ViewerDep, running: ServiceDep, changes: ChangesDep, job_id: str) -> Response:
-    """What is at work ends within a second or two; results so far stay. A job that has ended stays as it is."""
+    """Items in flight end within a second or two; results so far stay. A job that has ended stays as it is."""
     status = await running.jobs.status(job_id)
     if not status.state.ended:
         status = await running.jobs.cancel(job_id)
@@ -155,7 +145,7 @@ async def runs(
         request,
         "jobs_runs.html",
         viewer,
-        runs=[RunLine(run, totals[run.run_id]) for run in shown],
+        runs=[(run, totals[run.run_id]) for run in shown],
         blind=viewer.session.blind,
         more=min(MOST_RUNS, 2 * limit) if len(found) > limit and limit < MOST_RUNS else None,
         run_tones=RUN_TONES,

@@ -92,7 +92,7 @@ async def preferences(
     update: dict[str, object] = {}
     if reviewer is not None:
         if not reviewer.strip():
-            raise HTTPException(422, "say a name to review under")
+            raise HTTPException(422, "give a name to review under")
         update["reviewer"] = reviewer.strip()
     if blind is not None:
         update["blind"] = blind

@@ -8,7 +8,6 @@ from fastapi import HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.routing import APIRoute
-from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from ..admission import ClientGoneError
 from ..errors import ProblemError, status_of
@@ -91,15 +90,11 @@ async def _check_form(request: Request) -> None:
 
 
 async def _error(request: Request, error: Exception) -> Response:
-    lines: list[str] | None = None
-    if isinstance(error, StarletteHTTPException | HTTPException):
-        status, detail = error.status_code, str(error.detail)
-    elif isinstance(error, ProblemError):
-        status, detail, lines = error.status, str(error), error.errors
-    elif isinstance(error, RequestValidationError):
+    if isinstance(error, RequestValidationError):
         status, detail = 422, "; ".join(f"{one['loc'][-1]}: {one['msg']}" for one in error.errors())
     else:
         status, detail = status_of(error)
+    lines = error.errors if isinstance(error, ProblemError) else None
     response = error_page(request, await _known_viewer(request), status, detail, lines or [])
     response.headers.update(getattr(error, "headers", None) or {})
     return response

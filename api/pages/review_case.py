@@ -49,7 +49,7 @@ class Found:
     """A review and what it is about.
 
     Attributes:
-        assessments: when, and what came of vetting: one for each panel, the newest.
+        assessments: when, and the result of vetting: one for each panel, the newest.
         earlier: what these replaced, oldest first.
     """
 

@@ -148,9 +148,7 @@ def named(viewer: Viewer) -> str:
         HTTPException: 422, there is none yet.
     """
     if viewer.reviewer is None:
-        raise HTTPException(
-            422, "say under what name you review, on the page of reviews: it stands beside your decisions"
-        )
+        raise HTTPException(422, "give your name on the page of reviews: it stands beside your decisions")
     return viewer.reviewer
 
 

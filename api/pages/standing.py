@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from metajudge.stats.estimate import Estimate
+from metajudge.stats.interval_estimate import Estimate
 from metajudge.stats.intervals import wilson
 from metajudge.store.dashboard import Fact
 

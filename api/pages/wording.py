@@ -101,12 +101,12 @@ def why_here(review: Review) -> str:
             share = f"{100 * review.inclusion:.3g} % of what is {action}"
             return f"Drawn at random: {policy}{action} it, and {share} is looked at."
         case _:
-            return "Somebody asked for it."
+            return "A person asked for it."
 
 
 def why_here_blind(review: Review) -> str:
     """The same without what the machine said."""
-    return "Somebody asked for it." if review.origin is ReviewOrigin.REQUEST else "For a person to decide."
+    return "A person asked for it." if review.origin is ReviewOrigin.REQUEST else "For a person to decide."
 
 
 def _closeness(margin: float | None) -> str:

@@ -1,4 +1,4 @@
-"""What is kept: the newest assessment of every judgment by every panel."""
+"""What is kept: the current assessment of every judgment by every panel."""
 
 from typing import Annotated, Any
 
@@ -45,7 +45,7 @@ class AssessmentPage(BaseModel):
 
 @router.get("", summary="Assessments by filters")
 async def assessments(store: StoreDep, wanted: Annotated[Filters, Query()]) -> AssessmentPage:
-    """The newest one of every judgment by every panel, oldest first."""
+    """The current one of every judgment by every panel, oldest first."""
     page = await store.ask(lambda connection: newest_fitting(connection, wanted.filter, wanted.after, wanted.limit))
     return AssessmentPage(assessments=[one for _, one in page.found], next_cursor=page.next_cursor)
 
@@ -54,7 +54,7 @@ async def assessments(store: StoreDep, wanted: Annotated[Filters, Query()]) -> A
 async def provenance(store: StoreDep, sight: SightDep, name: str) -> Response:
     """Records, assessments, every call with its cost, reviews, policies: by judgment, item or run id.
 
-    `assessments` holds the newest of each judgment and panel, `history` the earlier ones that it replaced. Labels are
+    `assessments` holds the current version of each judgment and panel, `history` the other versions of it. Labels are
     kept from keys that may review and not read, and from all that may review while the item waits for them:
     `labels_withheld` then lists the items.
     """

@@ -33,7 +33,7 @@ class ActivateRequest(BaseModel):
 async def feedback(running: ServiceDep, store: StoreDep, sight: SightDep, policy: PolicyName = "verdict") -> Response:
     """Accuracy, false approvals and rejections, review efficiency, each with n and interval; patterns.
 
-    Keys that may review and not read do not get what rests on the items' labels.
+    Keys that may review and not read do not get what is based on the items' labels.
     """
     loop = FeedbackLoop(store, clock=time.time)
     try:

@@ -55,9 +55,9 @@ async def metrics(running: ServiceDep) -> PlainTextResponse:
     """Requests, latency, model calls, tokens, cost, failures by kind, queue depth, decisions, since the start."""
     admission, jobs = running.admission, running.jobs
     gauges = {
-        "metajudge_in_flight": ("Requests at work at models.", admission.in_flight),
+        "metajudge_in_flight": ("Requests in flight that ask models.", admission.in_flight),
         "metajudge_in_flight_limit": ("More are refused.", admission.most),
-        "metajudge_jobs_running": ("Jobs at work.", jobs.running),
+        "metajudge_jobs_running": ("Jobs in progress.", jobs.running),
         "metajudge_queue_depth": ("Jobs that wait.", await jobs.waiting()),
     }
     text = running.metrics.text(running.engine.meter, gauges)

@@ -114,7 +114,7 @@ async def job(running: ServiceDep, job_id: str) -> JobStatus:
 
 @router.delete("/jobs/{job_id}", summary="Cancel a job, or delete one that has ended")
 async def cancel(running: ServiceDep, changes: ChangesDep, job_id: str) -> JobStatus:
-    """What is at work ends within a second or two; results so far stay. An ended job is deleted with its results."""
+    """Items in flight end within a second or two; results so far stay. An ended job is deleted with its results."""
     ended = (await running.jobs.status(job_id)).state.ended
     status = await running.jobs.cancel(job_id)
     await changes.note(Action.JOB_DELETE if ended else Action.JOB_CANCEL, job_id, done=status.done, items=status.items)

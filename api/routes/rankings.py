@@ -5,8 +5,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from metajudge.peers import Ballot, Options, PeerFindings
+from metajudge.peers import Ballot, Options, PeerFindings, analyse, counted_ballots
 from metajudge.voting.options import Rule, TieOption, UnrankedOption
+from metajudge.voting.rank import rank as count
 
 from ..deps import ServiceDep
 from ..encoding import plain_json
@@ -61,8 +62,6 @@ async def peers(running: ServiceDep, body: PeersRequest) -> PeerFindings:
 
 
 def _ranked(body: RankRequest) -> dict[str, Any]:
-    from metajudge.voting.rank import rank as count
-
     result = count(
         body.rankings,
         rule=body.rule,
@@ -77,8 +76,6 @@ def _ranked(body: RankRequest) -> dict[str, Any]:
 
 
 def _analysed(body: PeersRequest) -> PeerFindings:
-    from metajudge.peers import analyse, counted_ballots
-
     chosen = {"resamples": body.resamples, "seed": body.seed, "sweep_evaluators": (), "sweep_questions": ()}
     if body.rule is not None:
         chosen["rule"] = body.rule

@@ -93,7 +93,7 @@ async def reviews(
     cursor: Annotated[str | None, Query(max_length=200)] = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
 ) -> ReviewPage:
-    """In its order: priority, then the smallest margin, then age. `reviewer`: what a person has in hand or decided."""
+    """In its order: priority, then the smallest margin, then age. `reviewer`: what a person has taken or decided."""
     wanted = ReviewFilter(status, judge, category, reviewer=reviewer)
     page = await store.reviews.page(wanted, now=time.time(), limit=limit, cursor=cursor)
     return ReviewPage(reviews=[shown(one) for one in page.reviews], next_cursor=page.next_cursor)
@@ -114,7 +114,7 @@ async def claim(
     await existing(store, review_id)
     state = await store.reviews.claim(person, now=time.time(), lease_s=body.lease_s, review_id=review_id)
     if state is None:
-        raise HTTPException(409, f"review {review_id} is not to be had")
+        raise HTTPException(409, f"review {review_id} cannot be taken: it is decided, or another person has it")
     await changes.note(Action.REVIEW_CLAIM, review_id, reviewer=person, lease_s=body.lease_s)
     return await _case(store, state)
 
@@ -181,7 +181,7 @@ def reviewer_of(caller: Caller, named: str | None) -> str:
 
 
 def look_for_patterns(running: Service, store: Store, policy: str) -> None:
-    """Has the feedback loop look whether it is time for proposals; the decision stands whatever comes of it."""
+    """Has the feedback loop look whether it is time for proposals; the decision stands either way."""
     loop = FeedbackLoop(store, clock=time.time)
     running.computing.later(lambda: loop.look_if_due([policy]), f"proposals for policy {policy}")
 

@@ -58,7 +58,7 @@ async def vet(
 
 
 class Hearing:
-    """One vet whose agents are heard as they answer; it has a place among those at work until it ends."""
+    """One vet whose agents are heard as they answer; it has a place among those in flight until it ends."""
 
     def __init__(self, request: Request, running: Service, asked: VetRequest) -> None:
         self._heard: asyncio.Queue[AgentResult | None] = asyncio.Queue()

@@ -17,7 +17,7 @@ from .figures import (
     kappa,
     share,
 )
-from .records import Row, Study, by_id
+from .records import LoggedEvaluation, Study, by_id
 
 FEWEST = 3
 """Human winners with fewer evaluations have no line in table 7."""
@@ -74,7 +74,7 @@ def _run(study: Study, run: int) -> Figures:
     }
 
 
-def _combined(judged: list[Row]) -> Figure:
+def _combined(judged: list[LoggedEvaluation]) -> Figure:
     name = "t6.combined_clustered"
     clusters = [str(row.eval_id) for row in judged]
     definition = (
@@ -96,7 +96,7 @@ def _combined(judged: list[Row]) -> Figure:
     return compare(name, 100 * found.estimate, found.n, definition, (100 * found.low, 100 * found.high), remark=remark)
 
 
-def _by_winner(first: list[Row]) -> Figures:
+def _by_winner(first: list[LoggedEvaluation]) -> Figures:
     winners = Counter(row.human_winner for row in first if row.human_winner)
     there = {model for model, n in winners.items() if n >= FEWEST}
     known = {name.removeprefix("t7.") for name in PUBLISHED if name.startswith("t7.")}
@@ -114,7 +114,7 @@ def _by_winner(first: list[Row]) -> Figures:
     return found
 
 
-def _sample(study: Study, first: list[Row], second: list[Row]) -> Figures:
+def _sample(study: Study, first: list[LoggedEvaluation], second: list[LoggedEvaluation]) -> Figures:
     rows = study.of("arena")
     models = {model for row in rows for model in row.pair}
     pairs = {row.pair for row in rows}
@@ -140,7 +140,7 @@ def _sample(study: Study, first: list[Row], second: list[Row]) -> Figures:
     }
 
 
-def _chronic(first: list[Row], second: list[Row]) -> Figure:
+def _chronic(first: list[LoggedEvaluation], second: list[LoggedEvaluation]) -> Figure:
     definition = (
         f"pairs of models with at least {CHRONIC} evaluations wrong in both arena runs 1 and 2; for each the counts of "
         "those, of evaluations wrong in either run by itself, and of evaluations (n)"
@@ -170,7 +170,7 @@ def _chronic(first: list[Row], second: list[Row]) -> Figure:
     return compare("exp2.chronic_pairs", value, len(both), definition, explanation=Explanation(how=how, value=each_run))
 
 
-def _families(first: list[Row]) -> Figure:
+def _families(first: list[LoggedEvaluation]) -> Figure:
     def of(family: str, winner: str | None) -> bool:
         return (winner or "").startswith(FAMILIES[family])
 

@@ -3,7 +3,7 @@
 from collections import defaultdict
 
 from .figures import Figures, compare, count, share
-from .records import PANEL_SIZE, Row, Study
+from .records import PANEL_SIZE, LoggedEvaluation, Study
 
 
 def figures(study: Study) -> Figures:
@@ -59,7 +59,7 @@ def figures(study: Study) -> Figures:
     }
 
 
-def _said(row: Row) -> list[str]:
+def _said(row: LoggedEvaluation) -> list[str]:
     return [judge for judge, choice in row.supreme_choices.items() if choice is not None]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from metajudge.stats.stability import WinnerStability, count_digests, winner_stability, winner_stability_by
 
 from .figures import NO_ROWS, Figure, Figures, absent, compare, share
-from .records import Row, Study
+from .records import LoggedEvaluation, Study
 
 
 def figures(study: Study) -> Figures:
@@ -39,7 +39,7 @@ def figures(study: Study) -> Figures:
     }
 
 
-def _by_difficulty(rows: list[Row], winners: dict[str, list[str | None]]) -> Figure:
+def _by_difficulty(rows: list[LoggedEvaluation], winners: dict[str, list[str | None]]) -> Figure:
     definition = (
         "e2e prompts by difficulty: how many have the same winner in every cycle (stable) and not (split), and the "
         "stable share in percent"

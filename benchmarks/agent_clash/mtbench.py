@@ -22,7 +22,7 @@ from .figures import (
     kappa_of,
     share,
 )
-from .records import Row, Study
+from .records import LoggedEvaluation, Study
 
 STRONGEST_FIRST = ("gpt-4", "claude-v1", "gpt-3.5-turbo", "vicuna-13b-v1.2", "alpaca-13b", "llama-13b")
 TIERS = {"strong": STRONGEST_FIRST[:3], "weak": STRONGEST_FIRST[3:]}
@@ -41,7 +41,7 @@ def figures(study: Study) -> Figures:
     }
 
 
-def _concordance(rows: list[Row], judged: list[Row]) -> Figures:
+def _concordance(rows: list[LoggedEvaluation], judged: list[LoggedEvaluation]) -> Figures:
     n, matches = len(rows), sum(row.match for row in judged)
     without = n - len(judged)
     both = f"; {without} of them without a verdict, counted as not matching" if without else ""
@@ -63,7 +63,7 @@ def _concordance(rows: list[Row], judged: list[Row]) -> Figures:
     }
 
 
-def _kappas(n: int, judged: list[Row]) -> Figures:
+def _kappas(n: int, judged: list[LoggedEvaluation]) -> Figures:
     sides = [(row.side(row.human_winner), row.side(row.ai_winner)) for row in judged]
     models = [(row.human_winner, row.ai_winner) for row in judged]
     matches = sum(row.match for row in judged)
@@ -104,7 +104,7 @@ def _simple_interval(sides: list[tuple[str, str]]) -> Explanation:
     )
 
 
-def _description(rows: list[Row], judged: list[Row]) -> Figures:
+def _description(rows: list[LoggedEvaluation], judged: list[LoggedEvaluation]) -> Figures:
     n, matches = len(rows), sum(row.match for row in judged)
     distinct = len({(row.question_id, row.pair) for row in rows})
     winners = Counter(row.human_winner for row in rows if row.human_winner)
@@ -145,7 +145,7 @@ def _description(rows: list[Row], judged: list[Row]) -> Figures:
     }
 
 
-def _lost_winner(rows: list[Row]) -> str:
+def _lost_winner(rows: list[LoggedEvaluation]) -> str:
     return ", ".join(sorted({row.human_winner or "nobody" for row in rows if not row.valid})) or "nobody"
 
 
@@ -154,7 +154,7 @@ def _ordered(models: Any) -> list[str]:
     return sorted(models, key=lambda model: (rank.get(model, len(rank)), model))
 
 
-def _pair_concentration(judged: list[Row]) -> Figure:
+def _pair_concentration(judged: list[LoggedEvaluation]) -> Figure:
     definition = (
         "pair(s) of models with the most disagreements between panel and human among mtbench rows with a verdict: "
         "their number, its share of all disagreements and the pair's own rate, both in percent; by_pair has all"
@@ -177,7 +177,7 @@ def _pair_concentration(judged: list[Row]) -> Figure:
     return compare("exp1.pair_concentration", value, missed.total(), definition)
 
 
-def _confidence(judged: list[Row]) -> Figure:
+def _confidence(judged: list[LoggedEvaluation]) -> Figure:
     definition = (
         "mtbench rows with a verdict by whether it names the human winner: n, mean recorded confidence, and, since "
         "that is not normalised by the panel, mean margin (S1 - S2) / 3 of the three panel judges in [0, 1] and the "
@@ -194,7 +194,7 @@ def _confidence(judged: list[Row]) -> Figure:
     return compare("exp1.confidence_by_correctness", value, len(judged), definition, remark=remark)
 
 
-def _confidence_of(rows: list[Row]) -> dict[str, Any]:
+def _confidence_of(rows: list[LoggedEvaluation]) -> dict[str, Any]:
     recorded = [row.confidence_recorded for row in rows if row.confidence_recorded is not None]
     complete = [row for row in rows if row.unity is not Unity.INCOMPLETE]
     margins = [_margin(row) for row in complete]
@@ -208,12 +208,12 @@ def _confidence_of(rows: list[Row]) -> dict[str, Any]:
     }
 
 
-def _margin(row: Row) -> float:
+def _margin(row: LoggedEvaluation) -> float:
     counts = Counter(row.supreme_choices.values()).most_common()
     return (counts[0][1] - (counts[1][1] if len(counts) > 1 else 0)) / row.panel_size
 
 
-def _by_winner(judged: list[Row]) -> Figures:
+def _by_winner(judged: list[LoggedEvaluation]) -> Figures:
     known = {name.removeprefix("t1.") for name in PUBLISHED if name.startswith("t1.")}
     winners = _ordered(known | {row.human_winner for row in judged if row.human_winner})
     found = {}
@@ -224,7 +224,7 @@ def _by_winner(judged: list[Row]) -> Figures:
     return found
 
 
-def _tiers(judged: list[Row]) -> Figures:
+def _tiers(judged: list[LoggedEvaluation]) -> Figures:
     hits = {tier: [row.match for row in judged if row.human_winner in models] for tier, models in TIERS.items()}
     found: Figures = {}
     for tier, matches in hits.items():
@@ -263,7 +263,7 @@ def _ratio_figure(name: str, found: RatioEstimate, shape: str, explanation: Expl
     return compare(name, found.estimate, found.n, definition, (found.low, found.high), explanation)
 
 
-def _direction(judged: list[Row]) -> Figures:
+def _direction(judged: list[LoggedEvaluation]) -> Figures:
     missed = [row for row in judged if not row.match]
     rank = {model: place for place, model in enumerate(STRONGEST_FIRST)}
     placed = [row for row in missed if row.ai_winner in rank and row.human_winner in rank]

@@ -7,7 +7,7 @@ from metajudge.stats.contingency import Table2x2, fisher_exact
 from metajudge.stats.panels import Unity
 
 from .figures import NO_ROWS, PUBLISHED, Explanation, Figure, Figures, absent, compare, share
-from .records import Row, Study
+from .records import LoggedEvaluation, Study
 
 TWICE = "of the log groups mtbench and arena_r1 with three panel judges, where repeated attempts count as evaluations"
 
@@ -31,23 +31,23 @@ def figures(study: Study) -> Figures:
     }
 
 
-def last_attempts(study: Study) -> list[Row]:
+def last_attempts(study: Study) -> list[LoggedEvaluation]:
     """The last logged attempt of each id in the log group that the paper's table 11 was made from."""
-    last: dict[str, Row] = {}
+    last: dict[str, LoggedEvaluation] = {}
     group = [row for row in study.rows if row.source.matrix_group == "arena_r1" and row.labelled]
     for row in sorted(group, key=lambda row: row.timestamp_utc or ""):
         last[str(row.eval_id)] = row
     return list(last.values())
 
 
-def hits(judge: str, rows: Sequence[Row]) -> tuple[int, int]:
+def hits(judge: str, rows: Sequence[LoggedEvaluation]) -> tuple[int, int]:
     """How often a panel judge chose the human winner, and how often it chose at all."""
     choices = [(row.supreme_choices.get(judge), row.human_winner) for row in rows]
     said = [choice == human for choice, human in choices if choice is not None]
     return sum(said), len(said)
 
 
-def panel_hits(rows: Sequence[Row]) -> tuple[int, int]:
+def panel_hits(rows: Sequence[LoggedEvaluation]) -> tuple[int, int]:
     """The same for the majority of the three panel judges."""
     said = [row.panel_choice == row.human_winner for row in rows if row.panel_choice is not None]
     return sum(said), len(said)
@@ -58,7 +58,9 @@ def rate(counted: tuple[int, int]) -> float | None:
     return 100 * counted[0] / counted[1] if counted[1] else None
 
 
-def _ablation(judges: list[str], rows: dict[str, list[Row]], logged: dict[str, list[Row]]) -> Figures:
+def _ablation(
+    judges: list[str], rows: dict[str, list[LoggedEvaluation]], logged: dict[str, list[LoggedEvaluation]]
+) -> Figures:
     found: Figures = {}
     which = {"mtbench": "mtbench rows with a verdict", "arena": "arena run 1 rows with a verdict"}
     how = "that over {} rows: for arena the last attempt of each id in log group arena_r1, not the published rows"
@@ -88,7 +90,7 @@ def _ablation(judges: list[str], rows: dict[str, list[Row]], logged: dict[str, l
     return found | _gains(judges, pooled, pooled_log, how)
 
 
-def _gains(judges: list[str], pooled: list[Row], pooled_log: list[Row], how: str) -> Figures:
+def _gains(judges: list[str], pooled: list[LoggedEvaluation], pooled_log: list[LoggedEvaluation], how: str) -> Figures:
     texts = {
         "ablation.gain_vs_random": "ablation.panel less the mean of the panel judges' pooled shares, in points",
         "ablation.gain_vs_worst": "ablation.panel less the least of the panel judges' pooled shares, in points",
@@ -103,13 +105,13 @@ def _gains(judges: list[str], pooled: list[Row], pooled_log: list[Row], how: str
     }
 
 
-def _gain(judges: list[str], rows: list[Row]) -> tuple[float, float] | None:
+def _gain(judges: list[str], rows: list[LoggedEvaluation]) -> tuple[float, float] | None:
     panel = rate(panel_hits(rows))
     shares = [one for judge in judges if (one := rate(hits(judge, rows))) is not None]
     return None if panel is None or not shares else (panel - mean(shares), panel - min(shares))
 
 
-def _unanimity(pooled: list[Row], in_groups: list[Row]) -> Figures:
+def _unanimity(pooled: list[LoggedEvaluation], in_groups: list[LoggedEvaluation]) -> Figures:
     found: Figures = {}
     tables: dict[Unity, tuple[int, int]] = {}
     incomplete = sum(row.unity is Unity.INCOMPLETE for row in pooled)
@@ -139,7 +141,7 @@ def _fisher(tables: dict[Unity, tuple[int, int]]) -> Figure:
     return compare("unanimity.fisher_p", test.p_value, test.n, definition)
 
 
-def _split(judges: list[str], pooled: list[Row], in_groups: list[Row]) -> Figures:
+def _split(judges: list[str], pooled: list[LoggedEvaluation], in_groups: list[LoggedEvaluation]) -> Figures:
     ours = [row for row in pooled if row.unity is Unity.SPLIT]
     theirs = [row for row in in_groups if row.unity is Unity.SPLIT]
     found: Figures = {}
@@ -152,7 +154,7 @@ def _split(judges: list[str], pooled: list[Row], in_groups: list[Row]) -> Figure
     return found | {"split.panel_gain": _panel_gain(judges, ours, theirs, which)}
 
 
-def _panel_gain(judges: list[str], ours: list[Row], theirs: list[Row], which: str) -> Figure:
+def _panel_gain(judges: list[str], ours: list[LoggedEvaluation], theirs: list[LoggedEvaluation], which: str) -> Figure:
     definition = (
         f"{which}: share of majorities that are the human winner, less that of the best single judge, in points"
     )

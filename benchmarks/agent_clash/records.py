@@ -63,7 +63,7 @@ class LogSource(_Frozen):
     matrix_group: str | None = None
 
 
-class Row(_Frozen):
+class LoggedEvaluation(_Frozen):
     """One logged evaluation. Every choice is read through the label map stored with it."""
 
     row_id: str
@@ -95,7 +95,7 @@ class Row(_Frozen):
         return None if value in NOBODY else value
 
     @model_validator(mode="after")
-    def _check(self) -> "Row":
+    def _check(self) -> "LoggedEvaluation":
         models = {self.model_a, self.model_b}
         if len(models) == 1:
             raise ValueError(f"model_a and model_b are both {self.model_a}: two verdicts could not be told apart")
@@ -203,27 +203,27 @@ class Study:
         sha256: its digest.
     """
 
-    rows: tuple[Row, ...]
-    published: tuple[Row, ...]
+    rows: tuple[LoggedEvaluation, ...]
+    published: tuple[LoggedEvaluation, ...]
     repeated: tuple[str, ...]
     identical: int
     path: Path
     sha256: str
 
-    def of(self, experiment: str, run: int | None = None) -> list[Row]:
+    def of(self, experiment: str, run: int | None = None) -> list[LoggedEvaluation]:
         """Published rows of an experiment, with or without a verdict."""
         return [r for r in self.published if r.experiment == experiment and run in (None, r.run)]
 
-    def valid(self, experiment: str, run: int | None = None) -> list[Row]:
+    def valid(self, experiment: str, run: int | None = None) -> list[LoggedEvaluation]:
         """Published rows with a verdict."""
         return [row for row in self.of(experiment, run) if row.valid]
 
-    def judged(self, experiment: str, run: int | None = None) -> list[Row]:
+    def judged(self, experiment: str, run: int | None = None) -> list[LoggedEvaluation]:
         """Published rows with a verdict and a human's choice to hold it against."""
         return [row for row in self.valid(experiment, run) if row.labelled]
 
     @property
-    def logged(self) -> list[Row]:
+    def logged(self) -> list[LoggedEvaluation]:
         """Every row of the two experiments with human labels, unpublished attempts included."""
         return [row for row in self.rows if row.experiment in ("mtbench", "arena")]
 
@@ -233,7 +233,7 @@ class Study:
         return sorted({vote.judge for row in self.rows for vote in row.of_role("supreme")})
 
 
-def by_id(rows: Iterable[Row]) -> dict[str, Row]:
+def by_id(rows: Iterable[LoggedEvaluation]) -> dict[str, LoggedEvaluation]:
     """Rows of one run by their id."""
     return {str(row.eval_id): row for row in rows}
 
@@ -264,13 +264,13 @@ def load_study(given: Path) -> Study:
     from hashlib import sha256
 
     path = find_file(given)
-    rows: dict[str, tuple[int, Row]] = {}
+    rows: dict[str, tuple[int, LoggedEvaluation]] = {}
     identical = 0
     for line in read_lines(Source(path, str(path))):
         if isinstance(line, Reject):
             raise InputError(f"{line}; repair or remove the line")
         try:
-            row = Row.model_validate(line.data)
+            row = LoggedEvaluation.model_validate(line.data)
         except ValidationError as error:
             raise InputError(f"{path}:{line.number}: {reason_of(error)}; repair or remove the line") from None
         if row.row_id in rows and rows[row.row_id][1] != row:
@@ -294,14 +294,16 @@ def load_study(given: Path) -> Study:
     )
 
 
-def _place(row: Row) -> tuple[int, str, int, str, str]:
+def _place(row: LoggedEvaluation) -> tuple[int, str, int, str, str]:
     """Where a row stands among all: sums of doubles, and what is quoted first, must not depend on the file's order."""
     known = EXPERIMENTS.index(row.experiment) if row.experiment in EXPERIMENTS else len(EXPERIMENTS)
     return known, row.experiment, row.run, str(row.eval_id).zfill(6), row.row_id
 
 
-def _once(rows: Iterable[tuple[int, Row]], path: Path) -> tuple[tuple[Row, ...], tuple[str, ...]]:
-    groups: defaultdict[tuple[str, int, str], list[tuple[int, Row]]] = defaultdict(list)
+def _once(
+    rows: Iterable[tuple[int, LoggedEvaluation]], path: Path
+) -> tuple[tuple[LoggedEvaluation, ...], tuple[str, ...]]:
+    groups: defaultdict[tuple[str, int, str], list[tuple[int, LoggedEvaluation]]] = defaultdict(list)
     for number, row in rows:
         if row.published:
             groups[row.experiment, row.run, str(row.eval_id)].append((number, row))
@@ -311,7 +313,7 @@ def _once(rows: Iterable[tuple[int, Row]], path: Path) -> tuple[tuple[Row, ...],
     return tuple(chosen), repeated
 
 
-def _chosen(group: Sequence[tuple[int, Row]], path: Path) -> Row:
+def _chosen(group: Sequence[tuple[int, LoggedEvaluation]], path: Path) -> LoggedEvaluation:
     """The study's own rule: a row with a verdict before one without, then the latest by time."""
     best = max((row.valid, row.timestamp_utc or "") for _, row in group)
     last = [(number, row) for number, row in group if (row.valid, row.timestamp_utc or "") == best]

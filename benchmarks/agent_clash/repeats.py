@@ -4,10 +4,10 @@ from collections import Counter, defaultdict
 
 from metajudge.stats.intervals import binomial_test
 from metajudge.stats.paired import mcnemar_exact
-from metajudge.stats.stability import Outcome, StabilityClass, stability_class
+from metajudge.stats.stability import Correctness, StabilityClass, stability_class
 
 from .figures import NO_ROWS, Explanation, Figure, Figures, absent, compare, kappa, kappa_of, share
-from .records import Row, Study, by_id
+from .records import LoggedEvaluation, Study, by_id
 
 
 def figures(study: Study) -> Figures:
@@ -16,7 +16,7 @@ def figures(study: Study) -> Figures:
     return {**_retest(study, first, second), **_third_run(study)}
 
 
-def _retest(study: Study, first: list[Row], second: list[Row]) -> Figures:
+def _retest(study: Study, first: list[LoggedEvaluation], second: list[LoggedEvaluation]) -> Figures:
     other, again = by_id(second), by_id(study.valid("arena", 2))
     matched = [(row.match, other[str(row.eval_id)].match) for row in first if str(row.eval_id) in other]
     repeats = [(row, again[str(row.eval_id)]) for row in study.valid("arena", 1) if str(row.eval_id) in again]
@@ -79,8 +79,8 @@ def _stability(matched: list[tuple[bool, bool]], which: str) -> Figures:
     return found | {"stability.decomposition": compare("stability.decomposition", split, wrong + unstable, parts)}
 
 
-def _outcome(match: bool) -> Outcome:
-    return Outcome.RIGHT if match else Outcome.WRONG
+def _outcome(match: bool) -> Correctness:
+    return Correctness.RIGHT if match else Correctness.WRONG
 
 
 def _third_run(study: Study) -> Figures:
@@ -124,7 +124,7 @@ def _third_run(study: Study) -> Figures:
     }
 
 
-def _exceptions(flipped: list[Row]) -> str:
+def _exceptions(flipped: list[LoggedEvaluation]) -> str:
     """A tie that label order settled is no confirmation and no exception either; the reader must see it."""
     ties = [str(row.eval_id) for row in flipped if row.weighted_tie]
     if not ties:

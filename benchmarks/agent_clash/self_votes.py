@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from .figures import PUBLISHED, Explanation, Figure, Figures, absent, compare, share
-from .records import Row, Study, Vote
+from .records import LoggedEvaluation, Study, Vote
 
-Reading = Callable[[Row, Vote], str | None]
+Reading = Callable[[LoggedEvaluation, Vote], str | None]
 """How a vote becomes a model."""
 
 
@@ -38,7 +38,7 @@ def figures(study: Study) -> Figures:
     }
 
 
-def self_votes(rows: Iterable[Row]) -> Iterable[SelfVote]:
+def self_votes(rows: Iterable[LoggedEvaluation]) -> Iterable[SelfVote]:
     """Every vote of a candidate on its own answer, where a human's choice is known and the vote names a model."""
     for row in rows:
         for vote in row.of_role("candidate"):
@@ -48,7 +48,7 @@ def self_votes(rows: Iterable[Row]) -> Iterable[SelfVote]:
                 yield SelfVote(own, choice == own, _misread(row, vote) == own, row.human_winner == own)
 
 
-def _misread(row: Row, vote: Vote) -> str | None:
+def _misread(row: LoggedEvaluation, vote: Vote) -> str | None:
     """Reads labels as places of the final ranking: A0 as the winner, A1 as the loser."""
     if row.ai_winner is None:
         return None

@@ -5,8 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from metajudge.errors import InputError
-from metajudge.stats.stability import Outcome
-from metajudge.types import Item, digest
+from metajudge.stats.stability import Correctness
 
 Status = Literal["ok", "tie", "no_verdict", "error"]
 """The panel named a winner; it tied; it answered without one (too few usable rankings); it could not be asked."""
@@ -62,11 +61,11 @@ class Evaluation:
                 raise InputError(f"{where}: {name} chose {choice!r}, which is neither response")
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> Correctness:
         """Against the human's choice."""
         if self.status == "ok":
-            return Outcome.RIGHT if self.winner == self.human else Outcome.WRONG
-        return {"tie": Outcome.TIE, "no_verdict": Outcome.NO_VERDICT, "error": Outcome.ERROR}[self.status]
+            return Correctness.RIGHT if self.winner == self.human else Correctness.WRONG
+        return {"tie": Correctness.TIE, "no_verdict": Correctness.NO_VERDICT, "error": Correctness.ERROR}[self.status]
 
     @property
     def decided(self) -> bool:
@@ -89,11 +88,6 @@ class Evaluation:
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
-
-
-def cluster_of(item: Item) -> str:
-    """Digest of the question and the set of responses: the same comparison under another id or order is the same."""
-    return digest({"question": item.question, "responses": sorted(item.responses.values())})
 
 
 def once(evaluations: Iterable[Evaluation]) -> list[Evaluation]:

@@ -11,7 +11,7 @@ from metajudge.clashes.setup import ClashSettings, build_clash
 from metajudge.errors import ConfigurationError
 from metajudge.panels.config import PanelConfig
 from metajudge.readers import Reject
-from metajudge.readers.preferences import read_preferences
+from metajudge.readers.human_preferences import read_preferences
 from metajudge.runs.loop import Stop
 from metajudge.runs.outputs import AttemptFile
 from metajudge.session import Session
@@ -41,7 +41,7 @@ def read_pairs(path: Path, *, sample: int | None = None, limit: int | None = Non
     """Reads labelled pairs.
 
     Args:
-        path: a file that :func:`metajudge.readers.preferences.read_preferences` knows.
+        path: a file that :func:`metajudge.readers.human_preferences.read_preferences` knows.
         sample: draw so many of the eligible pairs; None for all.
         limit: keep only the first so many of these.
 

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from metajudge.agents.schema import VOTES
-from metajudge.providers.json_spans import Span
+from metajudge.providers.json_spans import TextSpan
 from metajudge.rubric import Rubric
 from metajudge.types import TokenChoice
 
@@ -59,7 +59,7 @@ def literals_of(rubric: Rubric) -> dict[str, float]:
 
 
 def expected_score(
-    text: str, span: Span, tokens: Sequence[TokenChoice], points: Mapping[str, float], longest_number: int = 1
+    text: str, span: TextSpan, tokens: Sequence[TokenChoice], points: Mapping[str, float], longest_number: int = 1
 ) -> Expected:
     """The expected value of what stands in a span of a reply.
 
@@ -74,7 +74,7 @@ def expected_score(
         NoExpectedScoreError: the probabilities do not determine one.
     """
     word = text[span.start] == '"'
-    inner = Span(span.start + 1, span.end - 1) if word else span
+    inner = TextSpan(span.start + 1, span.end - 1) if word else span
     walk = _Walk(points, word, longest_number)
     path = [token for token in tokens if token.start + len(token.text) > inner.start and token.start <= inner.end]
     if not path or path[0].start > inner.start:

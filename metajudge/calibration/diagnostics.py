@@ -10,7 +10,7 @@ from metajudge.calibration.quality import log_losses
 from metajudge.calibration.table import SignalGroup, SignalTable
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Floats, Indices
-from metajudge.stats.estimate import Estimate
+from metajudge.stats.interval_estimate import Estimate
 from metajudge.stats.intervals import wilson
 
 

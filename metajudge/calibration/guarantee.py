@@ -23,7 +23,7 @@ from metajudge.calibration.procedures import (
 from metajudge.calibration.promise import Promise
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Bools, Floats, Indices
-from metajudge.stats.estimate import Estimate
+from metajudge.stats.interval_estimate import Estimate
 from metajudge.stats.intervals import clopper_pearson_lower, wilson
 from metajudge.types import GuaranteeUnit
 from metajudge.types.frozen import Frozen

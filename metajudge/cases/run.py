@@ -8,8 +8,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pydantic import ValidationError
-
 from metajudge.cases.case import Case
 from metajudge.cases.delivery import send_all
 from metajudge.cases.judge import CaseJudge
@@ -18,8 +16,8 @@ from metajudge.cases.records import keep_result, review_of
 from metajudge.cases.result import CaseResult
 from metajudge.cases.webhook import Webhook
 from metajudge.decision import DEFAULT_CASE_POLICY, Policy, case_rubric
-from metajudge.errors import ConfigurationError, InputError
-from metajudge.readers.reasons import reason_of
+from metajudge.errors import ConfigurationError
+from metajudge.readers.in_memory import as_record
 from metajudge.rubric import Rubric
 from metajudge.rubric.yaml_documents import looks_like_path
 from metajudge.runs.exit_codes import RunCounts
@@ -132,7 +130,7 @@ async def judge_case(
         BudgetExceeded: the budget is spent.
     """
     panel = await case_panel(session, policy, rubric, judges)
-    result, _ = await _decide(session, panel, as_case(case), reviewing)
+    result, _ = await _decide(session, panel, as_record(case, Case, "the case"), reviewing)
     return result
 
 
@@ -180,7 +178,7 @@ async def judge_cases(
     async with session.recording(totals, stop):
         try:
             totals.end = await run_all(
-                map(as_case, cases),
+                (as_record(one, Case, f"case {number}") for number, one in enumerate(cases, start=1)),
                 work,
                 finished=finished,
                 workers=session.workers,
@@ -207,20 +205,6 @@ async def case_panel(
         rubric = case_rubric(chosen, folder)
     asked = [CaseJudge(one.name, one.model, one.parameters) for one in session.models(judges)]
     return CasePanel(asked, chosen, rubric)
-
-
-def as_case(data: CaseLike) -> Case:
-    """A case from plain data.
-
-    Raises:
-        InputError: with the fields at fault.
-    """
-    if isinstance(data, Case):
-        return data
-    try:
-        return Case.model_validate(data)
-    except ValidationError as error:
-        raise InputError(f"not a case: {reason_of(error)}") from None
 
 
 async def _decide(session: Session, panel: CasePanel, case: Case, reviewing: Reviewing) -> tuple[CaseResult, int]:

@@ -259,7 +259,7 @@ class _Attempt:
         self.votes = await all_of([self._vote(seat) for seat in self._seats()])
 
     def _seats(self) -> list["_Seat"]:
-        """Everybody who ranks: the panel, then candidates as voters or observers."""
+        """All that rank: the panel, then candidates as voters or observers."""
         clash, draw = self.clash, self.place.draw
         role: Role = "observer" if clash.candidate_weight is None else "voter"
         panel = zip(clash.judges, copies([judge.model for judge in clash.judges]), strict=True)
@@ -332,7 +332,7 @@ class _Attempt:
         return vote.request_digest == request_key(seat.judge.model, request)
 
     def record(self) -> ClashRecord:
-        """What came of it."""
+        """The attempt as a record."""
         clash, item, place, earlier = self.clash, self.item, self.place, self.earlier
         counted = self._tally()
         status: Status = "error" if not self.shown else "no_verdict"

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from metajudge.clashes.setup import ClashSettings, Identity, repeat_numbers
+from metajudge.clashes.setup import CandidateSpec, ClashSettings, repeat_numbers
 from metajudge.judging.answers import answer_request
 from metajudge.judging.blinding import blind
 from metajudge.judging.criteria import GENERIC, criteria_request
@@ -36,12 +36,12 @@ def estimate_clash(settings: ClashSettings, panel: PanelConfig, items: Sequence[
     settings.check()
     judges = [one.name for one in Session.for_estimate(panel).models(weighted=True)]
     prices = prices_of(panel.agents)
-    candidates = {f"candidate {one.name}": one.price for one in settings.identities()}
+    candidates = {f"candidate {one.name}": one.price for one in settings.candidate_specs()}
     ranking = settings.observers or settings.voters
     if settings.answering or ranking:
         prices |= candidates
     if settings.criteria_model is not None:
-        prices["criteria model"] = Identity.of(settings.criteria_model).price
+        prices["criteria model"] = CandidateSpec.of(settings.criteria_model).price
     voters = [*judges, *(candidates if ranking else ())]
     estimate = Estimate.at(prices)
     repeats = len(repeat_numbers(settings.repeats))
@@ -60,7 +60,7 @@ def _answers(settings: ClashSettings, item: Item, estimate: Estimate, prices: Pr
         return dict(item.responses)
     tokens = REASONING_TOKENS if settings.max_tokens is None else min(REASONING_TOKENS, settings.max_tokens)
     parameters = Parameters(temperature=settings.temperature, max_tokens=settings.max_tokens)
-    names = [one.name for one in settings.identities()]
+    names = [one.name for one in settings.candidate_specs()]
     for name in names:
         estimate.add(f"candidate {name}", prices, size_of(answer_request(item.question, parameters)), tokens)
     return dict.fromkeys(names, "x" * int(tokens * CHARACTERS_PER_TOKEN))

@@ -84,7 +84,7 @@ class ClashRecord(Finite):
         evaluation: what labels were drawn from, with ``seed`` and the judge's name; see
             :func:`~metajudge.judging.blinding.blind`.
         attempt: 1 for the first; earlier attempts stay in the file.
-        status: ``ok``, ``tie``, ``no_verdict`` (below the quorum, or too few answers), ``error`` (nobody answered).
+        status: ``ok``, ``tie``, ``no_verdict`` (below the quorum, or too few answers), ``error`` (no answer).
         winner: None unless the status is ``ok``.
         tally: None where there was nothing to rank.
         blinding: what was hidden from the judges, in whose answer and where; None in records of earlier versions.
@@ -175,6 +175,6 @@ def recount(record: ClashRecord) -> Tally:
 
 
 def _voters(votes: Sequence[JudgeVote]) -> list[Voter]:
-    """The declared voters: everybody but observers."""
+    """The declared voters: all but observers."""
     counted = [vote for vote in votes if vote.role != "observer"]
     return [Voter(vote.judge, vote.weight or 1.0, vote.role == "panel", vote.model) for vote in counted]

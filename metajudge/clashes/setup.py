@@ -31,7 +31,7 @@ ItemOrQuestion = Item | Question | Mapping[str, object] | str
 
 @dataclass(frozen=True, slots=True)
 class ClashSettings:
-    """How a clash is held.
+    """How a clash is run.
 
     Attributes:
         candidates: who answers: ``[NAME=]PROVIDER:MODEL[@BASE_URL]`` or model objects.
@@ -94,16 +94,16 @@ class ClashSettings:
             raise ConfigurationError("observers and voters are candidates: name their models as candidates")
         if self.candidate_weight is not None and not self.voters:
             raise ConfigurationError("a candidate weight needs --voters: observers have no weight")
-        names = [one.name for one in self.identities()]
+        names = [one.name for one in self.candidate_specs()]
         for name in names:
             if names.count(name) > 1:
                 raise ConfigurationError(
                     f"candidate {name} is given more than once: name them apart with NAME=PROVIDER:MODEL"
                 )
 
-    def identities(self) -> list["Identity"]:
+    def candidate_specs(self) -> list["CandidateSpec"]:
         """The candidates, before any of them is asked."""
-        return [Identity.of(one) for one in self.candidates]
+        return [CandidateSpec.of(one) for one in self.candidates]
 
     def items(self, given: Sequence[ItemOrQuestion]) -> list[Item]:
         """What is to be judged, of plain data: different items in order, without responses where candidates answer.
@@ -116,7 +116,7 @@ class ClashSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class CandidateSpec:
     """A candidate's name, and the model behind it as far as it is known without asking.
 
     Attributes:
@@ -130,7 +130,7 @@ class Identity:
     price: Price | None = None
 
     @classmethod
-    def of(cls, agent: str | Model) -> "Identity":
+    def of(cls, agent: str | Model) -> "CandidateSpec":
         if isinstance(agent, str):
             spec = parse_agent_spec(agent)
             return cls(candidate_name(spec.name), str(spec.endpoint), spec.model, spec.provider, find_price(spec))
@@ -165,8 +165,8 @@ def build_clash(session: Session, settings: ClashSettings, items: Sequence[Item]
     settings.check()
     panel = session.models(settings.judges, weighted=True)
     factor = settings.judge_weight if settings.judge_weight is not None else 2.0 if settings.voters else 1.0
-    identities = settings.identities()
-    notices = [one.notice for one in panel if one.notice is not None] + panel_notices(settings, panel, identities)
+    specs = settings.candidate_specs()
+    notices = [one.notice for one in panel if one.notice is not None] + panel_notices(settings, panel, specs)
     for notice in notices:
         session.note(notice)
     answering = session.models(settings.candidates, streaming=True) if settings.answering else []
@@ -186,13 +186,13 @@ def build_clash(session: Session, settings: ClashSettings, items: Sequence[Item]
         quorum=settings.quorum,
         ties=settings.ties,
         hide_identities=settings.hide_identities,
-        hide_names=names_to_hide(identities, items) if settings.hide_identities else (),
+        hide_names=names_to_hide(specs, items) if settings.hide_identities else (),
         with_reference=settings.with_reference,
         notices=tuple(notices),
     )
 
 
-def names_to_hide(candidates: Sequence[Identity], items: Sequence[Item]) -> tuple[str, ...]:
+def names_to_hide(candidates: Sequence[CandidateSpec], items: Sequence[Item]) -> tuple[str, ...]:
     """Ids of the candidates' models and what they are made of; the keys of evaluations hold them.
 
     A candidate's NAME= is not among them: the model does not know it. Families and makers are found by the rule itself.
@@ -205,7 +205,9 @@ def names_to_hide(candidates: Sequence[Identity], items: Sequence[Item]) -> tupl
     return tuple(sorted(names))
 
 
-def panel_notices(settings: ClashSettings, panel: Sequence[Respondent], candidates: Sequence[Identity]) -> list[str]:
+def panel_notices(
+    settings: ClashSettings, panel: Sequence[Respondent], candidates: Sequence[CandidateSpec]
+) -> list[str]:
     """What is to be known about a panel before its verdicts are believed."""
     notices = []
     if not settings.hide_identities:

@@ -43,7 +43,7 @@ class Voter:
 
     @property
     def identity(self) -> str:
-        """What makes two voters the same one: the model's id, whoever serves it."""
+        """What makes two voters the same one: the model's id, whatever provider serves it."""
         return self.name if self.model is None else f"model {self.model.rpartition('/')[2].lower()}"
 
 
@@ -108,7 +108,7 @@ def tally(
 
     Raises:
         ConfigurationError: no voter, one declared twice, a weight that is not above 0, or a quorum no panel can reach.
-        InputError: a ranking of somebody who is no voter, or one that does not rank each candidate once.
+        InputError: a ranking by one that is no voter, or one that does not rank each candidate once.
     """
     needed = check_panel(voters, quorum)
     _check_rankings(candidates, voters, rankings)
@@ -171,7 +171,7 @@ def check_panel(voters: Sequence[Voter], quorum: int | None = None) -> int:
     names = [voter.name for voter in voters]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
-        raise ConfigurationError(f"{', '.join(repeated)} is a voter twice: nobody's vote counts twice")
+        raise ConfigurationError(f"{', '.join(repeated)} is a voter twice: each vote counts once")
     judges = sum(voter.panel for voter in voters)
     if judges == 0:
         raise ConfigurationError("a panel needs at least one judge: candidates alone cannot make the verdict")
@@ -187,7 +187,7 @@ def check_panel(voters: Sequence[Voter], quorum: int | None = None) -> int:
 
 def _check_rankings(candidates: Sequence[str], voters: Sequence[Voter], rankings: Mapping[str, Ranking | None]) -> None:
     if not candidates or len(set(candidates)) != len(candidates):
-        raise InputError(f"cannot count a vote on {', '.join(candidates) or 'nobody'}: name each candidate once")
+        raise InputError(f"cannot count a vote on {', '.join(candidates) or 'no candidate'}: name each candidate once")
     strangers = sorted(set(rankings) - {voter.name for voter in voters})
     if strangers:
         raise InputError(

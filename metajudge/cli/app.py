@@ -1,8 +1,10 @@
 """The command tree: a table of names and summaries; a command's module is imported when the command is used."""
 
+import re
 from collections.abc import Iterator, Mapping, MutableMapping
 from functools import cache
 from importlib import import_module
+from inspect import getdoc
 from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, NamedTuple, cast
 
@@ -105,7 +107,14 @@ def _load(entry: Entry) -> "Command":
         tree.command(entry.name)(loaded)
     for command in _registered(tree):
         command.epilog = EPILOG
+        command.short_help = first_clause(command.help or getdoc(command.callback) or "")
     return get_group(tree).commands[entry.name]
+
+
+def first_clause(text: str) -> str:
+    """The start of a help text, as far as it fits a list of commands without being cut."""
+    paragraph = " ".join(text.split("\n\n")[0].split())
+    return re.split(r"[.:;](?= |$)", paragraph, maxsplit=1)[0]
 
 
 def _registered(tree: typer.Typer) -> Iterator[typer.models.CommandInfo]:

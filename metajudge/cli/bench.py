@@ -26,8 +26,8 @@ from metajudge.cli.options import (
 )
 from metajudge.cli.outputs import Outputs, say_written
 from metajudge.cli.sending import Sending
+from metajudge.files.output import write_text
 from metajudge.panels.config import PanelConfig
-from metajudge.report.files import write_text
 from metajudge.report.text import table_to_text
 from metajudge.runs.exit_codes import exit_code
 
@@ -141,7 +141,9 @@ def benchmark(
             store=where, concurrency=concurrency, budget=budget, batch=sending.batches(where), notify=say
         )
         results = (
-            run_stoppable(lambda stop: asking.run_plan(work, plan, engines, stop=stop, say=say)) if plan.rows else []
+            run_stoppable(lambda stop: asking.run_plan(plan, work.decided(), engines, stop=stop, say=say))
+            if plan.rows
+            else []
         )
     calibrated = None
     if calibration is not None:

@@ -24,7 +24,7 @@ from metajudge.cli.options import ResamplingSeedOption, StoreOption
 from metajudge.cli.stored import with_store
 from metajudge.errors import InputError
 from metajudge.feedback.labels import ReviewLabels, review_labels
-from metajudge.report.files import check_apart, check_writable, write_text
+from metajudge.files.output import check_apart, check_writable, write_text
 from metajudge.runs.exit_codes import ExitCode
 from metajudge.store import Store
 from metajudge.types import Judgment
@@ -129,7 +129,8 @@ def fit(
 def show(
     file: Annotated[Path, typer.Argument(help="A calibration file.")],
     data: Annotated[
-        list[Path] | None, typer.Option("--data", help="New judgments: how far are their signals?", metavar="DIR")
+        list[Path] | None,
+        typer.Option("--data", help="New judgments, to measure how far their signals have drifted.", metavar="DIR"),
     ] = None,
     agent_scores: AgentScoresOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print quality and identity as one JSON object.")] = False,
@@ -166,7 +167,10 @@ def threshold(
         ),
     ] = None,
     unit: Annotated[
-        UnitChoice, typer.Option(help="One seeded judgment a question, or any kept one wrong makes it wrong.")
+        UnitChoice,
+        typer.Option(
+            help="One judgment of each question, drawn with the seed; or a question is wrong if any kept judgment is."
+        ),
     ] = UnitChoice.one_per_question,
     seed: Annotated[int, typer.Option(help="Of the choice of one judgment a question.", min=0)] = 0,
     allow_other: Annotated[
@@ -216,15 +220,15 @@ def threshold(
 @app.command("plan")
 def plan(
     target: Annotated[float, typer.Option(help="Precision to guarantee, such as .9.")],
-    rate: Annotated[float, typer.Option(help="Precision you expect of what is kept, such as .95.")],
+    rate: Annotated[float, typer.Option(help="Expected precision of the judgments kept, such as .95.")],
     delta: Annotated[float, typer.Option(help="Probability that the guarantee may fail.")] = 0.1,
-    coverage: Annotated[float, typer.Option(help="Share you expect to keep.")] = 1.0,
-    power: Annotated[float, typer.Option(help="Probability with which the threshold is to pass.")] = 0.8,
+    coverage: Annotated[float, typer.Option(help="Expected fraction of judgments kept.")] = 1.0,
+    power: Annotated[float, typer.Option(help="Probability that the threshold passes.")] = 0.8,
     share: Annotated[
         float, typer.Option(help="Share of all labelled questions that go into the fit (`fit --share`); 0 for none.")
     ] = 0.4,
 ) -> None:
-    """Say how many labelled questions a guarantee will take, before any is labelled: the fit's and the threshold's."""
+    """Compute how many labelled questions a guarantee needs: for the fit and for the threshold."""
     number = labels_for(target, delta, rate, coverage=coverage, power=power)
     total = with_fit(number, share)
     typer.echo(
@@ -273,7 +277,7 @@ def diagnose(
     seed: ResamplingSeedOption = 0,
     reading: Reading = AS_THEY_ARE,
 ) -> None:
-    """Say how many independent judges the panel is worth, what unanimity is worth, and which signals matter."""
+    """Estimate the effective number of independent judges, the value of unanimity, and which signals matter."""
     table = _records(data, reading, agent_scores).table(_names(signals), judge)
     rows = table.select(table.labelled)
     check_fittable(table, rows)

@@ -14,7 +14,7 @@ from metajudge.calibration.files import read_assessments
 from metajudge.cli.inputs import AS_THEY_ARE, Reading, reads_judgments
 from metajudge.cli.options import ResamplingSeedOption
 from metajudge.errors import InputError
-from metajudge.report.files import check_apart, check_writable, write_text
+from metajudge.files.output import check_apart, check_writable, write_text
 from metajudge.types import Judgment
 
 
@@ -34,15 +34,15 @@ def cascade(
         typer.Option("--stage", help="Agents of a stage, comma-separated; cheapest first. Repeat.", metavar="NAMES"),
     ],
     out: Annotated[Path, typer.Option("--out", help="Where the plan is written.", metavar="FILE.json")],
-    cut: Annotated[float, typer.Option(help="Keep what is more probably right than this.", min=0, max=1)] = 0.5,
+    cut: Annotated[float, typer.Option(help="Keep judgments with a probability above this.", min=0, max=1)] = 0.5,
     precision_given_up: Annotated[
-        float, typer.Option(help="How much lower than the last stage's the precision may be, e.g. 0.01.", min=0, max=1)
+        float, typer.Option(help="Loss of precision allowed against the last stage, e.g. 0.01.", min=0, max=1)
     ] = 0.0,
     kept_given_up: Annotated[
-        float, typer.Option(help="How large a share fewer than the last stage keeps may be kept.", min=0, max=1)
+        float, typer.Option(help="Fraction by which fewer judgments than by the last stage may be kept.", min=0, max=1)
     ] = 0.0,
     seed: ResamplingSeedOption = 0,
-    folds: Annotated[int, typer.Option(help="By question.", min=2)] = 5,
+    folds: Annotated[int, typer.Option(help="Number of folds, by question.", min=2)] = 5,
     reading: Reading = AS_THEY_ARE,
 ) -> None:
     """Plan a cascade: the cheapest band of doubt that keeps as precisely, and as many, as the last stage alone.

@@ -27,7 +27,7 @@ def print_report(summary: CaseTotals, rejects: Sequence[Reject], where: Path) ->
             console.print(line, soft_wrap=True, markup=False)
     if len(summary.results) > MOST_SHOWN:
         console.print(f"... and {len(summary.results) - MOST_SHOWN} more cases", markup=False)
-    for line in (*_counts(summary), *_bad(rejects, where), _took(summary), *filter(None, [summary.end.next_step])):
+    for line in (*_counts(summary), *_bad(rejects, where), summary.took, *filter(None, [summary.end.next_step])):
         console.print(line, soft_wrap=True, markup=False)
 
 
@@ -72,17 +72,6 @@ def _bad(rejects: Sequence[Reject], where: Path) -> list[str]:
     if not rejects:
         return []
     return [f"{counted_cases(len(rejects))} could not be judged, with reasons in {where}; the first: {rejects[0]}"]
-
-
-def _took(summary: CaseTotals) -> str:
-    cost = f"${summary.known_cost_usd:.4f}"
-    if summary.cost_usd is None:
-        cost = f"at least {cost}, a price or the usage is unknown"
-    usage = summary.usage
-    return (
-        f"{summary.calls} calls ({summary.cached_calls} more from the store), {usage.input_tokens:,} input and "
-        f"{usage.output_tokens:,} output tokens, {cost}, {summary.total_s:.1f} s."
-    )
 
 
 def print_estimate(panel: PanelConfig, policy: Policy, rubric: Rubric, found: CaseInput, as_json: bool) -> None:

@@ -16,7 +16,7 @@ from metajudge.clashes.estimate import estimate_clash
 from metajudge.clashes.files import Asked, open_asked, write_judgments
 from metajudge.clashes.record import ClashRecord
 from metajudge.clashes.run import ClashResult, ClashTotals
-from metajudge.clashes.run import clash as hold_clash
+from metajudge.clashes.run import clash as run_clash
 from metajudge.clashes.setup import ClashSettings, repeat_numbers
 from metajudge.cli.clash_report import print_clash, report_of, summary_json
 from metajudge.cli.estimates import print_estimate
@@ -30,8 +30,9 @@ from metajudge.cli.sending import (
     budget_of,
 )
 from metajudge.errors import ConfigurationError
+from metajudge.files.output import check_apart, check_writable, write_text
 from metajudge.report.document import Table
-from metajudge.report.files import check_apart, check_report_path, check_writable, write_report, write_text
+from metajudge.report.files import check_report_path, write_report
 from metajudge.runs.loop import RunEnd, Stop
 from metajudge.runs.progress import Progress
 from metajudge.session import Session
@@ -102,7 +103,7 @@ def clash(
     criteria_max_tokens: Annotated[int, typer.Option(help="Length limit of the criteria.", min=1)] = 150,
     seed: Annotated[int, typer.Option(help="Of the labels; recorded.")] = 0,
     attempts: Annotated[
-        int, typer.Option(help="Attempts at an evaluation in which somebody could not be asked, over all runs.", min=1)
+        int, typer.Option(help="Attempts at an evaluation in which a model could not be asked, over all runs.", min=1)
     ] = 3,
     limit: Annotated[int | None, typer.Option(help="Only the first N prompts.", min=1)] = None,
     out: Annotated[
@@ -133,9 +134,9 @@ def clash(
 ) -> None:
     """Compare models' answers: every judge ranks all of them without knowing whose they are; Borda points decide.
 
-    A tie is a result. Judges are told nothing but the question, the criteria and the answers under neutral labels, in
+    A tie is a result. Judges see nothing but the question, the criteria and the answers under neutral labels, in
     an order drawn for each judge. A judge that is lost is missing in every denominator, never left out of it. Replies
-    are kept in the store and every attempt in --out: the same command goes on where it stopped.
+    are kept in the store and every attempt in --out: the same command continues where it stopped.
 
     Exit code 1: some verdict, candidate or judge is missing.
     """
@@ -201,7 +202,7 @@ async def _run(session: Session, settings: ClashSettings, asked: Asked, out: Pat
         gc.freeze()  # what is imported by now never dies, and need not be walked over while calls are in flight
         try:
             with Progress(totals, session.meter, total) as progress:
-                return await hold_clash(
+                return await run_clash(
                     session,
                     asked.items,
                     settings,

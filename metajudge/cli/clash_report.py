@@ -1,4 +1,4 @@
-"""What ``metajudge clash`` shows: one verdict with everybody's ranking, or the standings over many."""
+"""What ``metajudge clash`` shows: one verdict with every judge's ranking, or the standings over many."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,7 +20,7 @@ MOST_NAMES = 500
 """Names that a report lists."""
 QUALITY = (
     "Quality: mean share of the Borda points to be had, 0 to 1. Cost and latency: means over the candidate's own "
-    "answers. On the front: nobody else is at least as good in all three and better in one."
+    "answers. On the front: no other candidate is at least as good in all three and better in one."
 )
 
 
@@ -32,7 +32,7 @@ def print_clash(
     judgments: Path | None,
     cycles: Table | None = None,
 ) -> None:
-    """Prints one verdict in full, several as standings and their stability over cycles; then how to go on."""
+    """Prints one verdict in full, several as standings and their stability over cycles; then how to continue."""
     if len(records) == 1:
         for line in verdict_lines(records[0]):
             typer.echo(line)
@@ -169,7 +169,7 @@ def _problems(totals: ClashTotals) -> list[str]:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(totals.failures.items()))
         lines.append(
             f"{totals.incomplete} evaluations are incomplete ({kinds}). "
-            "The same command asks again whoever could not be asked."
+            "The same command asks again the models that could not be asked."
         )
     if totals.bad_lines:
         lines.append(f"{totals.bad_lines} lines are no prompts and were left out.")

@@ -21,7 +21,7 @@ def fetch(
     source: Annotated[
         str | None, typer.Option(help="Another copy of the repository: a URL or a path.", metavar="URL")
     ] = None,
-    timeout_s: Annotated[float, typer.Option(help="Give up after so many seconds.", min=1)] = 1800.0,
+    timeout_s: Annotated[float, typer.Option(help="Seconds after which the download is given up.", min=1)] = 1800.0,
 ) -> None:
     """Download a benchmark from its public repository, at the state whose checksum is built in.
 

@@ -32,7 +32,7 @@ def preferences(
         list[str] | None, typer.Option(help="Only what this run vetted (with a store). Repeatable.", metavar="ID")
     ] = None,
     judge: Annotated[
-        list[str] | None, typer.Option(help="Only what this judge said. Repeatable.", metavar="ID")
+        list[str] | None, typer.Option(help="Only judgments by this judge. Repeatable.", metavar="ID")
     ] = None,
     category: Annotated[
         list[str] | None, typer.Option(help="Only items of this category. Repeatable.", metavar="NAME")
@@ -117,7 +117,7 @@ def preferences(
         str, typer.Option(help="Personal data and secrets: leave, flag (column flags), or drop.")
     ] = "leave",
     truncation: Annotated[
-        str, typer.Option(help="Truncated texts: any (reported, or by their end), reported, or keep.")
+        str, typer.Option(help="Truncated texts to drop: any (reported, or by their end), reported, or keep all.")
     ] = "any",
     licence: Annotated[
         list[str] | None, typer.Option(help="A source's licence, for the card. Repeatable.", metavar="TEXT")

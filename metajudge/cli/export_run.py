@@ -16,8 +16,8 @@ from pydantic import ValidationError
 from metajudge.cli.inputs import Reading
 from metajudge.cli.options import echo_json, store_path
 from metajudge.errors import ConfigurationError, InputError
+from metajudge.files.output import check_apart
 from metajudge.preferences import ExportRequest, ExportResult, export
-from metajudge.report.files import check_apart
 from metajudge.runs.exit_codes import RunCounts, exit_code
 
 LIVE_EVERY_S = 0.2

@@ -97,9 +97,7 @@ def snapshots(
 @app.command()
 def propose(
     policy: PolicyOption = "verdict",
-    every: Annotated[
-        int | None, typer.Option(help="Only when so many disagreements have come since the last time.", min=1)
-    ] = None,
+    every: Annotated[int | None, typer.Option(help="Only after this many new disagreements.", min=1)] = None,
     seed: ResamplingSeedOption = 0,
     store: StoreOption = None,
     as_json: JsonOption = False,

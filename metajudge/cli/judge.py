@@ -27,6 +27,7 @@ from metajudge.cli.options import (
 )
 from metajudge.cli.sending import Sending
 from metajudge.errors import ConfigurationError, InputError
+from metajudge.files.output import check_apart
 from metajudge.judging.estimate import estimate_judging
 from metajudge.judging.grading import Grading
 from metajudge.judging.pairwise import Game
@@ -35,7 +36,6 @@ from metajudge.judging.run import JudgeTotals, grade_items, judge_items, was_ask
 from metajudge.panels.config import PanelConfig
 from metajudge.readers.items import ItemSource
 from metajudge.readers.jsonl import to_line
-from metajudge.report.files import check_apart
 from metajudge.runs.exit_codes import exit_code
 from metajudge.runs.loop import RunEnd, Stop
 from metajudge.runs.outputs import OrderedFile, write_lines

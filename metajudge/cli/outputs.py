@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
+from metajudge.files.output import check_writable, write_text
 from metajudge.report.document import Report
-from metajudge.report.files import check_report_path, check_writable, write_report, write_text
+from metajudge.report.files import check_report_path, write_report
 
 JsonFileOption = Annotated[Path | None, typer.Option("--json", help="Write every figure as JSON.", metavar="OUT.json")]
 ReportOption = Annotated[

@@ -30,13 +30,14 @@ from metajudge.cli.sending import (
     BudgetUsdOption,
     budget_of,
 )
+from metajudge.files.output import check_apart, check_writable, write_text
 from metajudge.installation import __version__
 from metajudge.peers import Ballot, HumanRanking, Options, analyse, read_ballots, read_human_rankings
 from metajudge.peers.estimate import estimate_peers
 from metajudge.peers.run import PeersResult, PeersTotals, run_peers
 from metajudge.readers.lines import Reject
 from metajudge.readers.questions import Questions, read_questions
-from metajudge.report.files import check_apart, check_report_path, check_writable, write_report, write_text
+from metajudge.report.files import check_report_path, write_report
 from metajudge.runs.exit_codes import RunCounts, exit_code
 from metajudge.runs.loop import RunEnd, Stop
 from metajudge.runs.progress import Progress
@@ -117,8 +118,8 @@ def peers(
     """Rank models by their own judgment: each answers every question, and ranks all answers without knowing whose.
 
     With --rankings nothing is asked. With --questions every reply is kept in the store and every attempt in the file
-    of ballots: after an interruption the same command goes on where it stopped, and asks again whoever could not be
-    asked.
+    of ballots: after an interruption the same command continues where it stopped, and asks again the models that
+    could not be asked.
 
     Exit code 1: an answer or a ballot is missing.
     """

@@ -75,13 +75,13 @@ def print_findings(findings: PeerFindings) -> Iterable[str]:
 
 
 def summary_lines(totals: PeersTotals, out: Path) -> Iterable[str]:
-    """What a run took, what is missing, and how to go on."""
+    """What a run took, what is missing, and how to continue."""
     asked = f"{totals.questions} questions: {totals.answers} answers, {totals.ballots} ballots in {out}"
     yield f"{asked} ({totals.reused} from earlier runs)."
     yield totals.blinding.sentence()
     for model, kinds in totals.lost_by_model.items():
         what = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
-        yield f"Missing from {model}: {what}. The same command asks again whoever could not be asked."
+        yield f"Missing from {model}: {what}. The same command asks again the models that could not be asked."
     cost = f"${totals.known_cost_usd:.4f}"
     if totals.cost_usd is None:
         cost = f"at least {cost}, a price or the usage is unknown"

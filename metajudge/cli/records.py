@@ -23,8 +23,8 @@ def show(
 ) -> None:
     """Print what is stored under an id or a name, as JSON.
 
-    Of assessments, "assessments" holds the newest of each judgment and panel, which is the one that counts, and
-    "history" the earlier ones it replaced.
+    "assessments" holds the current version of each judgment and panel: what the panel found with its newest
+    probability and decision. "history" holds the other versions.
     """
     found = with_store(store, lambda opened: opened.show(name))
     if found is None:
@@ -63,6 +63,6 @@ def forget(
     """
     count = with_store(store, lambda opened: opened.forget(item))
     if count == 0:
-        typer.echo(f"metajudge: the store keeps no text of an item {item!r}", err=True)
+        typer.echo(f"metajudge: no text of an item {item!r} is in the store", err=True)
         raise typer.Exit(ExitCode.USAGE)
     typer.echo(f"{item}: {count} records redacted. Copies of the store and exported files are not reached.")

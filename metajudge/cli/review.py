@@ -32,7 +32,7 @@ ReviewerOption = Annotated[
     str, typer.Option(help="Who reviews; default METAJUDGE_REVIEWER.", metavar="NAME", envvar="METAJUDGE_REVIEWER")
 ]
 ReviewArgument = Annotated[str, typer.Argument(metavar="REVIEW")]
-BlindOption = Annotated[bool, typer.Option("--blind", help="Hide what the judge and the policy decided.")]
+BlindOption = Annotated[bool, typer.Option("--blind", help="Hide the verdict and the policy's action.")]
 LeaseOption = Annotated[float, typer.Option(help="Seconds for which the review is yours.", min=1)]
 JudgeOption = Annotated[str | None, typer.Option(help="Only this judge's verdicts.")]
 CategoryOption = Annotated[str | None, typer.Option(help="Only items of this category.")]
@@ -125,7 +125,8 @@ def decide(
         list[str] | None, typer.Option(help="With modify, a corrected score: CRITERION=NUMBER. Repeatable.")
     ] = None,
     blind: Annotated[
-        bool, typer.Option("--blind", help="With --outcome: you decided without seeing what judge and machine said.")
+        bool,
+        typer.Option("--blind", help="With --outcome: you decided without seeing the verdict and the policy's action."),
     ] = False,
     reason: Annotated[str, typer.Option(help="Why, in your words.")] = "",
     store: StoreOption = None,
@@ -174,7 +175,7 @@ def list_reviews(
     judge: JudgeOption = None,
     category: CategoryOption = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000)] = 50,
-    cursor: Annotated[str | None, typer.Option(help="Go on after this review, as the page before says.")] = None,
+    cursor: Annotated[str | None, typer.Option(help="Continue after this review; printed below each page.")] = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -223,7 +224,7 @@ def stats(store: StoreOption = None, as_json: JsonOption = False) -> None:
 def export_reviews(
     out: Annotated[Path, typer.Option(help="A .csv or .jsonl file.", metavar="FILE")],
     status: StatusOption = None,
-    blind: Annotated[bool, typer.Option("--blind", help="Leave out what judge and machine said.")] = False,
+    blind: Annotated[bool, typer.Option("--blind", help="Leave out the verdict and the policy's action.")] = False,
     store: StoreOption = None,
 ) -> None:
     """Write reviews with their texts, to be decided elsewhere: fill in outcome and reviewer, then import."""

@@ -36,7 +36,7 @@ BatchWaitOption = Annotated[
     float | None,
     typer.Option(
         "--batch-wait",
-        help="Leave batches to the provider after so many seconds without progress (0: submit and leave); the same "
+        help="Seconds without progress after which batches are left with the provider (0: submit and leave); the same "
         "command collects them. Default: wait.",
         min=0,
     ),
@@ -53,7 +53,7 @@ BatchSizeOption = Annotated[
     int | None, typer.Option("--batch-size", help="Requests in one batch; default what the provider allows.", min=1)
 ]
 BatchPollOption = Annotated[
-    float, typer.Option("--batch-poll", help="Longest time between two looks at a batch, in seconds.", min=0.01)
+    float, typer.Option("--batch-poll", help="Longest time between two polls of a batch, in seconds.", min=0.01)
 ]
 
 DEFAULT_POLL_S = 300.0

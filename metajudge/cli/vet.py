@@ -6,11 +6,10 @@ from collections import deque
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from metajudge.calibration.calibration import Calibration
 from metajudge.cli.estimates import print_estimate
 from metajudge.cli.fail_under import FailUnderOption, parse_fail_under, tell_missed
 from metajudge.cli.inputs import Reading, reads_judgments
@@ -32,10 +31,10 @@ from metajudge.cli.sending import Sending
 from metajudge.cli.vet_report import print_json, print_report, words_of
 from metajudge.errors import StoreError
 from metajudge.evidence.rewards import RewardScore
+from metajudge.files.output import check_apart
 from metajudge.panels.config import PanelConfig
 from metajudge.readers import JudgmentSource
 from metajudge.readers.rewards import find_reward_scores, read_reward_scores
-from metajudge.report.files import check_apart
 from metajudge.runs.exit_codes import exit_code
 from metajudge.runs.loop import Stop
 from metajudge.runs.outputs import OrderedFile
@@ -48,6 +47,9 @@ from metajudge.vetting.engine import Engine
 from metajudge.vetting.estimate import estimate_vetting, stored_keys
 from metajudge.vetting.label_count import LabelCount
 from metajudge.vetting.summary import VetSummary
+
+if TYPE_CHECKING:
+    from metajudge.calibration.calibration import Calibration  # imports scikit-learn
 
 STARTED = time.monotonic()
 
@@ -227,7 +229,7 @@ async def _vet(
     return summary, labels
 
 
-def _rewards(inputs: list[str], calibration: Calibration | None) -> Sequence[RewardScore] | None:
+def _rewards(inputs: list[str], calibration: "Calibration | None") -> Sequence[RewardScore] | None:
     """Reward models' scores beside the input, where the calibration reads them."""
     if calibration is None or "rewards" not in calibration.identity.signals:
         return None

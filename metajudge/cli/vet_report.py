@@ -70,7 +70,7 @@ def print_json(
     """Prints the same as one JSON object."""
     data = summary.to_json()
     for reason in data["reasons"]:
-        reason["next"] = None if reason["next"] is None else _filled(reason["next"], words or {})
+        reason["next"] = None if reason["next"] is None else filled(reason["next"], words or {})
     data["labels"] = labels.to_json()
     if reached:
         data["fail_under"] = [one.to_json() for one in reached]
@@ -92,7 +92,7 @@ def words_of(inputs: list[str], config: Path | None, agents: list[str] | None, s
     }
 
 
-def _filled(command: str, words: Mapping[str, str]) -> str:
+def filled(command: str, words: Mapping[str, str]) -> str:
     """A suggested command with this command line's inputs, agents and store in it."""
     found = " ".join(words.get(word, word) for word in command.split(" "))
     return f"{found} {words['STORE']}" if words.get("STORE") and not found.startswith("metajudge check") else found
@@ -153,7 +153,7 @@ def _reason_lines(summary: VetSummary, words: Mapping[str, str]) -> list[str]:
     lines = []
     for reason in summary.reasons:
         lines += ["", f"Why: {reason.text.rstrip('.')}."]
-        lines += [f"  Next: {_filled(reason.next, words)}"] if reason.next else []
+        lines += [f"  Next: {filled(reason.next, words)}"] if reason.next else []
     return lines
 
 

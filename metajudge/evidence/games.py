@@ -79,7 +79,7 @@ class _Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _JudgmentRow:
     item: str
     seen: _Seen
 
@@ -90,7 +90,7 @@ class GameCollector:
     def __init__(self) -> None:
         self._records: defaultdict[str, list[_Seen]] = defaultdict(list)
         self._digests: dict[str, tuple[str, str]] = {}
-        self._rows: list[_Row] = []
+        self._rows: list[_JudgmentRow] = []
         self._known: dict[_Seen, _Seen] = {}
         self._models: dict[str, str] = {}
 
@@ -115,7 +115,7 @@ class GameCollector:
         seen = self._known.setdefault(seen, seen)
         self._records[item.id].append(seen)
         if row:
-            self._rows.append(_Row(item.id, seen))
+            self._rows.append(_JudgmentRow(item.id, seen))
 
     def games(self, kin: Callable[[str], str]) -> tuple[Games, GameRows]:
         """The array of all games, and the rows' places in it.

@@ -4,9 +4,9 @@ After "LLMs Judge Themselves: A Game-Theoretic Framework for Human-Aligned Evalu
 here but :mod:`metajudge.peers.protocol` works on ballots that are there already.
 """
 
-from metajudge.peers.ballots import Ballot, BallotFile, counted_ballots, read_ballots
 from metajudge.peers.findings import Options, PeerFindings, analyse
 from metajudge.peers.human import HumanRanking, read_human_rankings
+from metajudge.peers.record import Ballot, BallotFile, counted_ballots, read_ballots
 from metajudge.peers.table import PeerTable, build_table
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""What a reader of the results must be told before relying on them."""
+"""What a reader of the results must know before relying on them."""
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
@@ -19,7 +19,7 @@ FEW_INDEPENDENT = 0.5
 """Evaluators worth less than this share of their number in independent ones are worth a caution."""
 
 ORDER_LEVEL = 0.05
-"""Level at which an order effect is told, shared among the evaluators (Bonferroni)."""
+"""Level at which an order effect is reported, shared among the evaluators (Bonferroni)."""
 
 AMBIGUOUS_SHARE = 0.25
 """Questions without a single best order, beyond which it is worth saying."""

@@ -7,7 +7,7 @@ from metajudge.judging.blinding import blind
 from metajudge.judging.ranking import ranking_request
 from metajudge.panels.config import PanelConfig
 from metajudge.peers.domains import criteria_for
-from metajudge.peers.run import peers_among
+from metajudge.peers.protocol import peers_among
 from metajudge.readers.questions import Question
 from metajudge.runs.estimate import (
     CHARACTERS_PER_TOKEN,
@@ -26,7 +26,8 @@ def estimate_peers(panel: PanelConfig, questions: Sequence[Question]) -> Estimat
     Raises:
         ConfigurationError: models that make no sense together (no key is needed).
     """
-    peers = peers_among(Session.for_estimate(panel).models())
+    models = Session.for_estimate(panel).models()
+    peers = peers_among((one.name, one.model, one.parameters) for one in models)
     prices = prices_of(panel.agents)
     estimate = Estimate.at(prices)
     answers = {peer.name: "x" * int(REASONING_TOKENS * CHARACTERS_PER_TOKEN) for peer in peers}

@@ -9,7 +9,6 @@ from pydantic import Field
 
 from metajudge.errors import ConfigurationError
 from metajudge.peers.alignment import Plan, ReferenceAlignment, align
-from metajudge.peers.ballots import Ballot
 from metajudge.peers.cautions import (
     Ambiguity,
     Caution,
@@ -36,6 +35,7 @@ from metajudge.peers.evaluators import (
 from metajudge.peers.figures import Figure, Resamples
 from metajudge.peers.human import HumanRanking
 from metajudge.peers.published import PUBLISHED, PublishedValue
+from metajudge.peers.record import Ballot
 from metajudge.peers.standing import ModelStanding, self_free_place, standings
 from metajudge.peers.sweeps import EVALUATORS, QUESTIONS, REPEATS, SweepCell, sweep
 from metajudge.peers.table import PeerTable, build_table
@@ -158,7 +158,7 @@ class PeerFindings(Finite):
 def analyse(
     ballots: Sequence[Ballot], options: Options | None = None, humans: Sequence[HumanRanking] = ()
 ) -> PeerFindings:
-    """Analyses ballots, one a question and evaluator (see :func:`metajudge.peers.ballots.counted_ballots`).
+    """Analyses ballots, one a question and evaluator (see :func:`metajudge.peers.record.counted_ballots`).
 
     The same ballots and options give the same findings, whatever the order of the ballots' evaluators and whatever
     the models are called.

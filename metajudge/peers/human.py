@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import ValidationError, model_validator
 
 from metajudge.errors import InputError
-from metajudge.peers.ballots import Groups
+from metajudge.peers.record import Groups
 from metajudge.peers.table import (
     places_of,
 )

@@ -8,16 +8,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from metajudge.agents.exchange import ask
-from metajudge.errors import FailureKind
+from metajudge.errors import ConfigurationError, FailureKind
 from metajudge.installation import __version__
 from metajudge.judging.answers import COPIES_APART, answer_request, copies
-from metajudge.judging.blinding import blind
+from metajudge.judging.blinding import blind, identifying_names
 from metajudge.judging.blinding_report import RULE, BlindingReport
 from metajudge.judging.identity import Blinded, hide_identities_aside
 from metajudge.judging.ranking import JudgeRanking, rank_responses, ranking_request, templates_digest
-from metajudge.peers.answers import PeerAnswer
-from metajudge.peers.ballots import Ballot
 from metajudge.peers.domains import criteria_for
+from metajudge.peers.record import Ballot, PeerAnswer
 from metajudge.providers.model import Model, Parameters, request_key
 from metajudge.readers.questions import Question
 from metajudge.types import Failure, digest, valid_text
@@ -49,6 +48,18 @@ class Peer:
     @property
     def draw(self) -> int:
         return self.copy * COPIES_APART
+
+
+def peers_among(named: Iterable[tuple[str, Model, Parameters]]) -> list[Peer]:
+    """Peers of (name, model, parameters): the names of each one's model are hidden from all of them.
+
+    Raises:
+        ConfigurationError: fewer than two.
+    """
+    given = list(named)
+    if len(given) < 2:
+        raise ConfigurationError("peers judge each other: give at least two models, --model PROVIDER:MODEL each")
+    return peers_of(given, {name for _, model, _ in given for name in identifying_names(model.name)})
 
 
 def peers_of(named: Iterable[tuple[str, Model, Parameters]], hidden: Iterable[str] = ()) -> list[Peer]:

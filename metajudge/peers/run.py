@@ -7,14 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
-from metajudge.errors import ConfigurationError, InputError
+from metajudge.errors import InputError
 from metajudge.installation import __version__
-from metajudge.judging.blinding import identifying_names
 from metajudge.judging.blinding_report import BlindingTotals, blinding_totals
 from metajudge.judging.ranking import templates_digest
 from metajudge.panels.config import AgentConfig
-from metajudge.peers.answers import PeerAnswer
-from metajudge.peers.ballots import Ballot, counted_ballots
 from metajudge.peers.protocol import (
     Peer,
     answer_key,
@@ -22,10 +19,11 @@ from metajudge.peers.protocol import (
     asked_alike,
     ballot_key,
     blinding_of,
-    peers_of,
+    peers_among,
     rank_answers,
     ranking_settings,
 )
+from metajudge.peers.record import Ballot, PeerAnswer, counted_ballots
 from metajudge.providers.model import Model
 from metajudge.readers.questions import Question, Questions, as_questions
 from metajudge.runs.exit_codes import RunCounts
@@ -136,7 +134,7 @@ async def run_peers(
     async with session.recording(totals, stop):
         asked = as_questions(questions)
         totals.questions = len(asked)
-        peers = peers_among(session.models(models))
+        peers = peers_among((one.name, one.model, one.parameters) for one in session.models(models))
         order_seed = (session.config.seed or 0) if seed is None else seed
         with ExitStack() as stack:
             answers = _Attempts.of(stack, None if out is None else answers_path(out), PeerAnswer, "an answer")
@@ -155,18 +153,6 @@ async def run_peers(
                 costs = [one.cost_usd for one in answers.all] + [one.cost_usd for one in ballots.all]
                 totals.all_attempts_usd = _sum(costs)
     return PeersResult(found, totals, _provenance(session, totals, peers, out))
-
-
-def peers_among(models: Sequence[Respondent]) -> list[Peer]:
-    """The models as peers: each one's names are hidden from all of them.
-
-    Raises:
-        ConfigurationError: fewer than two.
-    """
-    if len(models) < 2:
-        raise ConfigurationError("peers judge each other: give at least two models, --model PROVIDER:MODEL each")
-    hidden = {name for one in models for name in identifying_names(one.model.name)}
-    return peers_of(((one.name, one.model, one.parameters) for one in models), hidden)
 
 
 @dataclass(frozen=True, slots=True)

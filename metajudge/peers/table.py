@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from metajudge.errors import InputError
-from metajudge.peers.ballots import Ballot
+from metajudge.peers.record import Ballot
 from metajudge.stats.arrays import Bools, Floats, Indices
 
 

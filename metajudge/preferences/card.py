@@ -6,7 +6,7 @@ from typing import Any
 import yaml
 
 from metajudge.preferences.formats import Column, columns_of
-from metajudge.preferences.funnel import Step
+from metajudge.preferences.funnel import FunnelStep
 from metajudge.preferences.request import ExportRequest, Format, Kind, Pairing, Reconcile
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
@@ -23,7 +23,7 @@ _PAIRINGS = {
 }
 
 
-def card(request: ExportRequest, stats: Mapping[str, Any], steps: Sequence[Step], sources: Sequence[str]) -> str:
+def card(request: ExportRequest, stats: Mapping[str, Any], steps: Sequence[FunnelStep], sources: Sequence[str]) -> str:
     """The whole of ``README.md``."""
     sections = [
         f"---\n{_header(request, stats)}---\n",
@@ -147,7 +147,7 @@ def _decisions(decided: Mapping[str, Any], rows_outside: int | None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _counts(steps: Sequence[Step], read: Mapping[str, Any]) -> str:
+def _counts(steps: Sequence[FunnelStep], read: Mapping[str, Any]) -> str:
     lines = [
         "## What was dropped, and why\n",
         "| step | counted | before | after | dropped |\n| --- | --- | ---: | ---: | --- |",

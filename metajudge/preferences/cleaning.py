@@ -7,7 +7,7 @@ import duckdb
 import numpy as np
 
 from metajudge.preferences.contamination import Benchmarks
-from metajudge.preferences.funnel import Step
+from metajudge.preferences.funnel import FunnelStep
 from metajudge.preferences.intake import CUT_SHORT
 from metajudge.preferences.near_duplicates import near_groups
 from metajudge.preferences.personal_data import PATTERNS
@@ -73,7 +73,7 @@ def _finishes(kind: Kind) -> str:
         JOIN judgments c ON c.judgment_no = chosen_ref LEFT JOIN judgments r ON r.judgment_no = rejected_ref"""
 
 
-def drop_bad_texts(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> Step:
+def drop_bad_texts(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> FunnelStep:
     """Drops entries with an empty, equal or truncated text, and flagged ones where asked to."""
     flagged = "len(flags) > 0" if request.personal_data == "drop" else "false"
     work.execute(f"""
@@ -84,7 +84,7 @@ def drop_bad_texts(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> S
     return _drop(work, "texts")
 
 
-def drop_exact_duplicates(work: duckdb.DuckDBPyConnection) -> Step:
+def drop_exact_duplicates(work: duckdb.DuckDBPyConnection) -> FunnelStep:
     """Keeps the best of entries with the same normalised texts; of contradicting ones none."""
     work.execute(f"""
         CREATE OR REPLACE TABLE lost AS
@@ -103,7 +103,7 @@ def drop_exact_duplicates(work: duckdb.DuckDBPyConnection) -> Step:
     return _drop(work, "duplicates")
 
 
-def drop_near_duplicates(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> Step:
+def drop_near_duplicates(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> FunnelStep:
     """Keeps the best of entries whose question, chosen and rejected text are all near duplicates of each other's."""
     names: list[str] = []
 
@@ -121,7 +121,7 @@ def drop_near_duplicates(work: duckdb.DuckDBPyConnection, request: ExportRequest
     return _drop(work, "near duplicates")
 
 
-def drop_contaminated(work: duckdb.DuckDBPyConnection, request: ExportRequest, benchmarks: Benchmarks) -> Step:
+def drop_contaminated(work: duckdb.DuckDBPyConnection, request: ExportRequest, benchmarks: Benchmarks) -> FunnelStep:
     """Drops entries that share a run of words with an item of a named benchmark."""
     work.execute("CREATE OR REPLACE TABLE lost (entry_id VARCHAR, why VARCHAR)")
     for rows in _texts(work, request):
@@ -161,13 +161,13 @@ def _store_groups(
         )
 
 
-def _drop(work: duckdb.DuckDBPyConnection, name: str) -> Step:
+def _drop(work: duckdb.DuckDBPyConnection, name: str) -> FunnelStep:
     """Takes what is in ``lost`` out of ``measures``."""
     (before,) = only(work, "SELECT count(*) FROM measures")
     dropped = dict(work.execute("SELECT why, count(*) FROM lost GROUP BY 1 ORDER BY 1").fetchall())
     if dropped:
         work.execute("DELETE FROM measures WHERE entry_id IN (SELECT entry_id FROM lost)")
-    return Step(name, "rows", before, before - sum(dropped.values()), dropped)
+    return FunnelStep(name, "rows", before, before - sum(dropped.values()), dropped)
 
 
 def _listed(values: Sequence[str]) -> str:

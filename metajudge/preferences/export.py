@@ -14,9 +14,9 @@ from metajudge.installation import __version__
 from metajudge.preferences import cleaning, formats, selecting, splitting, statistics, verdicts
 from metajudge.preferences.card import card
 from metajudge.preferences.contamination import Benchmarks
-from metajudge.preferences.funnel import Step
+from metajudge.preferences.funnel import FunnelStep
 from metajudge.preferences.intake import Vetted, take_in
-from metajudge.preferences.judgments import pair_judgments
+from metajudge.preferences.judgment_pairs import pair_judgments
 from metajudge.preferences.manifest import CARD, STATS, pretty, write_manifest
 from metajudge.preferences.request import ExportRequest, Format, Kind
 from metajudge.preferences.responses import pair_responses
@@ -48,7 +48,7 @@ class ExportResult:
 
     out: Path
     rows: dict[str, int]
-    steps: tuple[Step, ...]
+    steps: tuple[FunnelStep, ...]
     stats: dict[str, Any]
     resumed: tuple[str, ...]
 
@@ -198,14 +198,14 @@ class _Export:
         read = take_in(self.workspace.database, self.given, self.request, self.workspace.folder)
         dropped = {"filtered_out": read["filtered_out"], "item_with_two_contents": read["conflicting_judgments"]}
         (after,) = only(self.workspace.database, "SELECT count(*) FROM assessments")
-        step = Step("records", "judgments", read["judgments"], after, dropped)
+        step = FunnelStep("records", "judgments", read["judgments"], after, dropped)
         return {"read": read, "steps": [step.to_json()] if any(dropped.values()) else []}
 
     def _select(self) -> dict[str, Any]:
         work = self.workspace.database
         promises = selecting.select(work, self.request, self.calibration)
         before, after = only(work, "SELECT count(*), count(*) FILTER (kept) FROM selected")
-        step = Step("selection", "judgments", before, after, selecting.reasons(work))
+        step = FunnelStep("selection", "judgments", before, after, selecting.reasons(work))
         sentences = [one["sentence"] for one in promises] + [selecting.BEFORE_FILTERS] * bool(promises)
         return {
             "steps": [step.to_json()],
@@ -279,7 +279,7 @@ class _Export:
         return ExportResult(self.workspace.out, rows, tuple(steps), stats, tuple(self.workspace.resumed))
 
 
-def nothing_left(steps: Sequence[Step]) -> str:
+def nothing_left(steps: Sequence[FunnelStep]) -> str:
     """Why no row is left, by the first step that let nothing through."""
     empty = next((step for step in steps if not step.after), steps[-1])
     reasons = ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in empty.dropped.items() if count)
@@ -339,8 +339,8 @@ def _names(named: Sequence[Path], given: Vetted) -> list[str]:
     return said or ["records given in memory"]
 
 
-def _step(data: dict[str, Any]) -> Step:
-    return Step(data["step"], data["unit"], data["before"], data["after"], data["dropped"])
+def _step(data: dict[str, Any]) -> FunnelStep:
+    return FunnelStep(data["step"], data["unit"], data["before"], data["after"], data["dropped"])
 
 
 def _json(data: Any) -> str:

@@ -56,7 +56,7 @@ class Order(Frozen):
         return Snapshot(self.folder)
 
 
-class Outcome(Frozen):
+class ProcessResult(Frozen):
     """What came of it: ``summary`` where the archive was made, else the class and the words of the error."""
 
     summary: dict[str, Any] | None = None
@@ -85,10 +85,10 @@ def main() -> int:
         threading.Event().wait()
     order = Order.model_validate_json(line)
     try:
-        outcome = Outcome(summary=_summary(_export(order)))
+        outcome = ProcessResult(summary=_summary(_export(order)))
     except MetajudgeError as error:
         kind = next((one for one in _KINDS if isinstance(error, one)), MetajudgeError)
-        outcome = Outcome(error=kind.__name__, detail=str(error))
+        outcome = ProcessResult(error=kind.__name__, detail=str(error))
     with os.fdopen(said, "wb") as stream:
         stream.write(outcome.model_dump_json().encode())
     return 0
@@ -137,4 +137,4 @@ def _summary(result: ExportResult) -> dict[str, Any]:
     }
 
 
-__all__ = ["ARCHIVE", "COMMAND", "MEMORY", "Order", "Outcome", "main"]
+__all__ = ["ARCHIVE", "COMMAND", "MEMORY", "Order", "ProcessResult", "main"]

@@ -6,7 +6,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class FunnelStep:
     """One step of an export.
 
     Attributes:

@@ -12,7 +12,7 @@ import orjson
 from metajudge.errors import InputError, MetajudgeError
 from metajudge.preferences.assessment_lines import to_line
 from metajudge.readers import JudgmentSource
-from metajudge.readers.lines import Span
+from metajudge.readers.lines import ByteSpan
 from metajudge.readers.source import open_span
 from metajudge.types import Judgment
 
@@ -71,11 +71,11 @@ def write_halves(
         middle = _line_start(file, size // 2) if size >= LARGE else size
     except OSError:
         return None
-    return None if middle >= size else _halves(file, Span(0, middle), Span(middle, size), folder, judging)
+    return None if middle >= size else _halves(file, ByteSpan(0, middle), ByteSpan(middle, size), folder, judging)
 
 
 def _halves(
-    file: Path, first: Span, second: Span, folder: Path, judging: bool
+    file: Path, first: ByteSpan, second: ByteSpan, folder: Path, judging: bool
 ) -> tuple[JudgmentLinesWritten, JudgmentLinesWritten] | None:
     command = [sys.executable, "-P", "-c", _MAIN, str(file), str(second.start), str(second.stop), str(folder)]
     command += ["judging"] if judging else []
@@ -167,7 +167,7 @@ def _json_or_none(value: Any) -> str | None:
 def main(file: str, start: str, stop: str, folder: str, judging: str = "") -> int:
     """Writes the second half of a file and prints how many of its records could not be read."""
     try:
-        source = open_span(Path(file), Span(int(start), int(stop)))
+        source = open_span(Path(file), ByteSpan(int(start), int(stop)))
         written = write_judgments(source, Path(folder), bool(judging), "second")
     except (MetajudgeError, OSError):
         return 2

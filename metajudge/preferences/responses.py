@@ -2,7 +2,7 @@
 
 import duckdb
 
-from metajudge.preferences.funnel import Step
+from metajudge.preferences.funnel import FunnelStep
 from metajudge.preferences.request import Format, Reconcile
 from metajudge.preferences.workspace import only
 
@@ -13,7 +13,7 @@ RULES = {
 """When a pair of responses has a winner; ``n`` counts verdicts, ``judges`` judges, ties among both."""
 
 
-def pair_responses(work: duckdb.DuckDBPyConnection, rule: Reconcile, layout: Format) -> list[Step]:
+def pair_responses(work: duckdb.DuckDBPyConnection, rule: Reconcile, layout: Format) -> list[FunnelStep]:
     """Fills ``entries`` from ``selected``.
 
     The margin is the mean signed strength (2 for much better, 1 for better) of the kept verdicts towards the chosen
@@ -26,7 +26,7 @@ def pair_responses(work: duckdb.DuckDBPyConnection, rule: Reconcile, layout: For
     return steps
 
 
-def _votes(work: duckdb.DuckDBPyConnection) -> Step:
+def _votes(work: duckdb.DuckDBPyConnection) -> FunnelStep:
     columns = "j.judgment_id, j.item_id, j.judge, a.probability, a.score, a.agents, a.kept_by, a.by_rule"
     work.execute(f"""
         CREATE OR REPLACE TABLE votes AS
@@ -50,10 +50,10 @@ def _votes(work: duckdb.DuckDBPyConnection) -> Step:
             count(*) FILTER (j.verdict IS NOT NULL AND NOT comparable(j.verdict))
         FROM selected a JOIN judgments j USING (judgment_id) WHERE a.kept""",
     )
-    return Step("verdicts", "judgments", kept, usable, {"no_verdict": absent, "single_response": single})
+    return FunnelStep("verdicts", "judgments", kept, usable, {"no_verdict": absent, "single_response": single})
 
 
-def _reconciled(work: duckdb.DuckDBPyConnection, rule: Reconcile) -> Step:
+def _reconciled(work: duckdb.DuckDBPyConnection, rule: Reconcile) -> FunnelStep:
     work.execute("""
         CREATE OR REPLACE TABLE tallies AS
         WITH by_judge AS (
@@ -99,10 +99,10 @@ def _reconciled(work: duckdb.DuckDBPyConnection, rule: Reconcile) -> Step:
                 NOT IN (SELECT entry_id FROM entries)) FROM tallies""",
     )
     dropped = {"tie": ties, "order_conflict": torn, "judge_conflict": before - after - ties - torn}
-    return Step("reconciliation", "pairs of responses", before, after, dropped)
+    return FunnelStep("reconciliation", "pairs of responses", before, after, dropped)
 
 
-def _unpaired(work: duckdb.DuckDBPyConnection) -> Step:
+def _unpaired(work: duckdb.DuckDBPyConnection) -> FunnelStep:
     """Each response once, desired or not; one that won here and lost there is dropped."""
     (pairs,) = only(work, "SELECT count(*) FROM entries")
     work.execute("""
@@ -125,4 +125,4 @@ def _unpaired(work: duckdb.DuckDBPyConnection) -> Step:
     before, mixed = only(work, "SELECT count(*), count(*) FILTER (sides > 1) FROM entries")
     work.execute("DELETE FROM entries WHERE sides > 1")
     work.execute("ALTER TABLE entries DROP sides")
-    return Step(f"unpaired (from {pairs} pairs)", "responses", before, before - mixed, {"won_and_lost": mixed})
+    return FunnelStep(f"unpaired (from {pairs} pairs)", "responses", before, before - mixed, {"won_and_lost": mixed})

@@ -7,7 +7,7 @@ import duckdb
 import numpy as np
 
 from metajudge.errors import ConfigurationError
-from metajudge.preferences.funnel import Step
+from metajudge.preferences.funnel import FunnelStep
 from metajudge.preferences.near_duplicates import near_groups
 from metajudge.preferences.request import ExportRequest
 from metajudge.preferences.workspace import only
@@ -68,7 +68,7 @@ def require_parts(work: duckdb.DuckDBPyConnection, request: ExportRequest, what:
         )
 
 
-def balance_lengths(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> Step:
+def balance_lengths(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> FunnelStep:
     """Drops rows at random so that, in each part and bin of the length ratio, longer is chosen as often as shorter."""
     edges = " ".join(f"WHEN ratio < {edge} THEN {place}" for place, edge in enumerate(RATIOS))
     work.execute(f"""
@@ -88,7 +88,7 @@ def balance_lengths(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> 
     before, lost = only(work, "SELECT (SELECT count(*) FROM placed), (SELECT count(*) FROM lost)")
     work.execute("DELETE FROM placed WHERE entry_id IN (SELECT entry_id FROM lost)")
     require_parts(work, request, "the rows left after balancing lengths")
-    return Step("length balance", "rows", before, before - lost, {"no_match_in_length": lost})
+    return FunnelStep("length balance", "rows", before, before - lost, {"no_match_in_length": lost})
 
 
 def _cluster(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> None:

@@ -63,7 +63,7 @@ LaneKey = tuple[Endpoint, str, tuple[tuple[str, str], ...]]
 """Endpoint, model and headers: requests that have these in common may share a batch."""
 
 
-class Lane(Protocol):
+class LaneState(Protocol):
     """What the queue knows of the requests that may share a batch; see :mod:`metajudge.providers.batch_lane`."""
 
     @property
@@ -89,7 +89,7 @@ class BatchQueue:
     folder: BatchFolder = field(init=False)
     released: str | None = field(init=False, default=None)
     _touched: set[str] = field(init=False, default_factory=set)
-    lanes: dict[LaneKey, Lane] = field(init=False, default_factory=dict)
+    lanes: dict[LaneKey, LaneState] = field(init=False, default_factory=dict)
     _probes: dict[tuple[Endpoint, str], Probe] = field(init=False, default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(init=False, default_factory=set)
     _busy: set[str] = field(init=False, default_factory=set)

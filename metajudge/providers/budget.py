@@ -5,9 +5,9 @@ from collections import deque
 from dataclasses import dataclass
 
 from metajudge.errors import BatchPendingError, BudgetExceeded, ConfigurationError, ProviderError
-from metajudge.providers.estimate import UsageEstimate
 from metajudge.providers.model import Model, ModelRequest
 from metajudge.providers.prices import Price
+from metajudge.providers.usage_estimate import UsageEstimate
 from metajudge.providers.wrapper import ModelWrapper
 from metajudge.types import Reply
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 from metajudge.errors import BadReplyError, ProviderError
-from metajudge.providers.drafts import Drafts, Kind, Sdk, Timeouts
+from metajudge.providers.drafts import Drafts, RequestKind, Sdk, Timeouts
 from metajudge.providers.http_errors import Asked, error_from_exception, error_from_response
 from metajudge.providers.model import Endpoint, Parameters
 
@@ -115,7 +115,7 @@ class EndpointClient:
         """
         opened = self._opened or self.open()
         # An absolute URL: otherwise the SDKs put one together by rules of their own.
-        kind = Kind(self.endpoint.base_url + path, parameters.headers, parameters.timeout_s)
+        kind = RequestKind(self.endpoint.base_url + path, parameters.headers, parameters.timeout_s)
         async with _typed_errors(opened, asked, parameters.timeout_s):
             response = await opened.http.send(await opened.drafts.request(kind, body))
         content: bytes = response.content

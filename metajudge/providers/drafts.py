@@ -30,7 +30,7 @@ class Sdk(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class RequestKind:
     """What requests have in common that differ in nothing but their body."""
 
     url: str
@@ -65,11 +65,11 @@ class Drafts:
         self._http = http
         self._timeout = timeout
         self._drafting = asyncio.Lock()
-        self._drafts: dict[Kind, _Draft] = {}
+        self._drafts: dict[RequestKind, _Draft] = {}
         unsent = httpx2.MockTransport(lambda request: httpx2.Response(200))
         self._sdk = build(httpx2.AsyncClient(transport=unsent, headers=http.headers, params=http.params))
 
-    async def request(self, kind: Kind, body: bytes) -> "httpx2.Request":
+    async def request(self, kind: RequestKind, body: bytes) -> "httpx2.Request":
         """The request that the SDK would send with this body."""
         import httpx2
 
@@ -83,7 +83,7 @@ class Drafts:
             extensions=draft.extensions,
         )
 
-    async def _draft(self, kind: Kind) -> _Draft:
+    async def _draft(self, kind: RequestKind) -> _Draft:
         import httpx2
 
         async with self._drafting:  # calls that start together wait for one draft

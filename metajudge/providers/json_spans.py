@@ -15,14 +15,14 @@ _NUMBER_OR_WORD = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|fa
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TextSpan:
     """Characters ``start`` to ``end`` (exclusive) of a text."""
 
     start: int
     end: int
 
 
-def body_span(text: str) -> Span:
+def body_span(text: str) -> TextSpan:
     """Where the answer itself stands: without white space, a leading ``<think>`` block and a code fence around it."""
     span = _stripped(text, 0, len(text))
     if thought := _THOUGHT.match(text[span.start : span.end]):
@@ -30,7 +30,7 @@ def body_span(text: str) -> Span:
     return _unfenced(text, span) or span
 
 
-def value_spans(text: str) -> dict[Path, Span]:
+def value_spans(text: str) -> dict[Path, TextSpan]:
     """The spans of all numbers, strings (quotes included), booleans and nulls of a reply, by path.
 
     Empty where the reply is not one JSON value; of a name given twice the last one counts.
@@ -50,11 +50,11 @@ class _Scanner:
         self._text = text
         self._at = 0
 
-    def values(self, at: int, path: Path) -> Iterator[tuple[Path, Span]]:
+    def values(self, at: int, path: Path) -> Iterator[tuple[Path, TextSpan]]:
         self._at = at
         yield from self._value(path)
 
-    def _value(self, path: Path) -> Iterator[tuple[Path, Span]]:
+    def _value(self, path: Path) -> Iterator[tuple[Path, TextSpan]]:
         match self._peek():
             case "{":
                 yield from self._members(path, "}")
@@ -67,9 +67,9 @@ class _Scanner:
                 if found is None:
                     raise ValueError(f"no JSON value at character {self._at}")
                 self._at = found.end()
-                yield path, Span(found.start(), found.end())
+                yield path, TextSpan(found.start(), found.end())
 
-    def _members(self, path: Path, closing: str) -> Iterator[tuple[Path, Span]]:
+    def _members(self, path: Path, closing: str) -> Iterator[tuple[Path, TextSpan]]:
         self._at += 1
         index = 0
         while self._peek() != closing:
@@ -85,12 +85,12 @@ class _Scanner:
             index += 1
         self._at += 1
 
-    def _string(self) -> tuple[str, Span]:
+    def _string(self) -> tuple[str, TextSpan]:
         found = _STRING.match(self._text, self._at)
         if found is None:
             raise ValueError(f"no string at character {self._at}")
         self._at = found.end()
-        return json.loads(found[0]), Span(found.start(), found.end())
+        return json.loads(found[0]), TextSpan(found.start(), found.end())
 
     def _peek(self) -> str:
         space = _SPACE.match(self._text, self._at)
@@ -105,7 +105,7 @@ class _Scanner:
         return True
 
 
-def _unfenced(text: str, span: Span) -> Span | None:
+def _unfenced(text: str, span: TextSpan) -> TextSpan | None:
     """The lines between a fence's first and last line; None without a fence.
 
     By hand, because one pattern for it all would be cubic in the empty lines of a reply.
@@ -116,9 +116,9 @@ def _unfenced(text: str, span: Span) -> Span | None:
     inside = _stripped(text, span.start, span.end - 3)
     end = text.rfind("\n", max(inside.end, opening.start() + 3), span.end - 3)
     first = text.rfind("\n", opening.start() + 3, min(opening.end(), end)) + 1 if end >= 0 else 0
-    return Span(first, end) if first else None
+    return TextSpan(first, end) if first else None
 
 
-def _stripped(text: str, start: int, end: int) -> Span:
+def _stripped(text: str, start: int, end: int) -> TextSpan:
     part = text[start:end]
-    return Span(start + len(part) - len(part.lstrip()), start + len(part.rstrip()))
+    return TextSpan(start + len(part) - len(part.lstrip()), start + len(part.rstrip()))

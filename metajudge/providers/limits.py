@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from metajudge.errors import ConfigurationError, RateLimitedError
-from metajudge.providers.estimate import UsageEstimate
 from metajudge.providers.model import Endpoint, Model, ModelRequest
 from metajudge.providers.slots import AdaptiveSlots
+from metajudge.providers.usage_estimate import UsageEstimate
 from metajudge.providers.wrapper import ModelWrapper
 from metajudge.types import Reply
 

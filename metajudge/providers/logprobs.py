@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-from metajudge.providers.json_spans import Span, value_spans
+from metajudge.providers.json_spans import TextSpan, value_spans
 from metajudge.types import TokenChoice, TokenProbabilities
 
 TOP_LOGPROBS = 20
@@ -77,18 +77,18 @@ def _logprob(value: Any) -> float | None:
     return min(float(value), 0.0) if usable else None
 
 
-def _wanted_spans(text: str) -> list[Span]:
+def _wanted_spans(text: str) -> list[TextSpan]:
     """Numbers and short strings; the character after a number is part of what tells its value."""
     spans = []
     for span in value_spans(text).values():
         if text[span.start] != '"':
-            spans.append(Span(span.start, min(span.end + 1, len(text))))
+            spans.append(TextSpan(span.start, min(span.end + 1, len(text))))
         elif span.end - span.start - 2 <= _LONGEST_WORD:
             spans.append(span)
     return spans
 
 
-def _covering(span: Span, text: str, at: int, ends: list[int]) -> range:
+def _covering(span: TextSpan, text: str, at: int, ends: list[int]) -> range:
     """Indices of the tokens that hold some of the span's bytes."""
     start = at + len(text[: span.start].encode("utf-8", "surrogatepass"))
     end = start + len(text[span.start : span.end].encode("utf-8", "surrogatepass"))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from metajudge.errors import FailureKind, ProviderError
-from metajudge.providers.model import Ledger, Model, ModelRequest
+from metajudge.providers.model import CallLedger, Model, ModelRequest
 from metajudge.providers.notices import Notices
 from metajudge.providers.prices import Price
 from metajudge.providers.wrapper import CallAttempt, ModelWrapper
@@ -64,7 +64,7 @@ class MeteredModel(ModelWrapper):
         meters: tuple[Meter, ...],
         find_price: Callable[[], Price | None] = lambda: None,
         prepare: Callable[[], None] = lambda: None,
-        ledger: Ledger | None = None,
+        ledger: CallLedger | None = None,
         run_id: str | None = None,
         notices: Notices | None = None,
     ) -> None:

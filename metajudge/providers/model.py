@@ -116,7 +116,7 @@ class CallCache(Protocol):
         """The newest complete reply stored under a key (``cached`` set, ``attempts`` 0), None where there is none."""
 
 
-class Ledger(Protocol):
+class CallLedger(Protocol):
     """Keeps every attempt; the store satisfies it."""
 
     def record_call(self, call: CallRecord) -> None:

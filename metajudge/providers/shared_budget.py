@@ -49,7 +49,7 @@ SELECT '', coalesce(sum(usd), 0), coalesce(sum(calls), 0), coalesce(sum(tokens),
 
 
 @dataclass(frozen=True, slots=True)
-class Totals:
+class BudgetTotals:
     """What a ledger holds: spent by everyone, and set aside by those who are still running."""
 
     spent: Amount
@@ -95,12 +95,12 @@ class BudgetLedger:
                 "INSERT INTO participants (process) VALUES (?)", (_identity(os.getpid()),)
             ).lastrowid
 
-    def totals(self) -> Totals:
+    def totals(self) -> BudgetTotals:
         """What is spent and set aside by all who take part."""
         with self._typed():
             return self._totals()
 
-    def exchange(self, budget: Budget, settled: Amount, freed: Amount, wanted: Amount | None) -> Totals | None:
+    def exchange(self, budget: Budget, settled: Amount, freed: Amount, wanted: Amount | None) -> BudgetTotals | None:
         """Books what calls took, gives back what was set aside for them, and sets aside for another call.
 
         Args:
@@ -120,7 +120,7 @@ class BudgetLedger:
                 if budget.fits(spent + held + wanted):
                     kept += wanted
                 else:
-                    refused = Totals(spent, held)
+                    refused = BudgetTotals(spent, held)
             changes = (_pico(settled.usd), settled.calls, settled.tokens, _pico(kept.usd), kept.calls, kept.tokens)
             if any(changes):
                 self._db.execute(_ADD, (*changes, self._id))
@@ -138,9 +138,9 @@ class BudgetLedger:
                 self._db.execute(_BURY, (self._id,))
             self._db.close()
 
-    def _totals(self) -> Totals:
+    def _totals(self) -> BudgetTotals:
         usd, calls, tokens, held_usd, held_calls, held_tokens = self._db.execute(_TOTALS).fetchone()
-        return Totals(Amount(usd / _PICO, calls, tokens), Amount(held_usd / _PICO, held_calls, held_tokens))
+        return BudgetTotals(Amount(usd / _PICO, calls, tokens), Amount(held_usd / _PICO, held_calls, held_tokens))
 
     def _bury_the_dead(self) -> bool:
         rows = self._db.execute("SELECT id, process FROM participants WHERE process <> ''").fetchall()
@@ -229,7 +229,7 @@ class SharedBudget(Budget):
         if self._flushing is None:
             self._flushing = asyncio.get_running_loop().call_soon(self._flush)
 
-    def totals(self) -> Totals:
+    def totals(self) -> BudgetTotals:
         """What everyone has spent and set aside."""
         self._flush()
         return self._ledger.totals()
@@ -248,7 +248,7 @@ class SharedBudget(Budget):
         if not self._closed and (self._settled != Amount() or self._freed != Amount()):
             self._exchange(None)
 
-    def _exchange(self, wanted: Amount | None) -> Totals | None:
+    def _exchange(self, wanted: Amount | None) -> BudgetTotals | None:
         refused = self._ledger.exchange(self, self._settled, self._freed, wanted)
         self._settled, self._freed = Amount(), Amount()
         return refused

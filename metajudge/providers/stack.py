@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Self
 
 from metajudge.providers.budget import Budget, BudgetedModel
 from metajudge.providers.cache import CachedModel
-from metajudge.providers.estimate import UsageEstimate
 from metajudge.providers.limits import LimitedModel, Limits, LimitSettings
 from metajudge.providers.metering import Meter, MeteredModel
-from metajudge.providers.model import CallCache, Endpoint, Ledger, Model
+from metajudge.providers.model import CallCache, CallLedger, Endpoint, Model
 from metajudge.providers.notices import Notices
 from metajudge.providers.prices import Price, find_batch_price, find_price
 from metajudge.providers.retry import RetryingModel, RetryPolicy
 from metajudge.providers.spec import LOCAL, PROVIDERS, AgentSpec
 from metajudge.providers.tracing import TracedModel
+from metajudge.providers.usage_estimate import UsageEstimate
 
 if TYPE_CHECKING:
     from metajudge.providers.batch_queue import BatchQueue
@@ -55,7 +55,7 @@ class Resources:
 
     key_for: Callable[[AgentSpec], str | None] = _no_key
     cache: CallCache | None = None
-    ledger: Ledger | None = None
+    ledger: CallLedger | None = None
     run_id: str | None = None
     limits: LimitSettings = field(default_factory=LimitSettings)
     endpoint_limits: Mapping[Endpoint, LimitSettings] = field(default_factory=dict)

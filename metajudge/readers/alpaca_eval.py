@@ -12,10 +12,10 @@ item's, and ``meta.order_known`` is false. Ids are ``annotator/digest``: the fil
 
 from typing import Any
 
-from metajudge.readers.games import FIRST, SECOND
 from metajudge.readers.lines import Line
 from metajudge.readers.pairs import BenchmarkLine
 from metajudge.readers.reader import LineReader
+from metajudge.readers.recorded_games import FIRST, SECOND
 from metajudge.readers.tables import Table
 from metajudge.types import Item, Judgment, Pairwise
 

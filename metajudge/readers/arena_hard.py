@@ -18,10 +18,10 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from metajudge.readers.games import FIRST, SECOND, GameOrder, GameVerdict, game_verdict, shown_order
 from metajudge.readers.lines import BadLine, Line, Source, read_lines
 from metajudge.readers.pairs import BenchmarkLine
 from metajudge.readers.reader import LineReader
+from metajudge.readers.recorded_games import FIRST, SECOND, GameOrder, GameVerdict, game_verdict, shown_order
 from metajudge.types import Item, Judgment
 
 _ORDERS: tuple[GameOrder, GameOrder] = ("AB", "BA")

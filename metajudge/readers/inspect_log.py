@@ -25,7 +25,7 @@ from metajudge.errors import InputError
 from metajudge.readers.conversations import text_of
 from metajudge.readers.json_object import parsed_object, read_member, read_object
 from metajudge.readers.lines import EXCERPT, BadLine, Reject, Source
-from metajudge.readers.reader import UNREADABLE, Found, why
+from metajudge.readers.reader import UNREADABLE, FoundJudgment, why
 from metajudge.types import Grade, Item, Judgment
 
 STANDARD = "model_graded_qa"
@@ -55,7 +55,7 @@ class InspectLog:
         self.source = source
         self._archive = archive
 
-    def read(self) -> Iterator[Found | Reject]:
+    def read(self) -> Iterator[FoundJudgment | Reject]:
         header: dict[str, Any] | None = None
         others: set[str] = set()
         graded = False
@@ -83,9 +83,9 @@ class InspectLog:
 
     def _found(
         self, number: int, head: dict[str, Any], sample: dict[str, Any], name: str, score: Any
-    ) -> Found | Reject:
+    ) -> FoundJudgment | Reject:
         try:
-            return Found(_judgment(head, sample, name, score), self.source.name, number)
+            return FoundJudgment(_judgment(head, sample, name, score), self.source.name, number)
         except UNREADABLE as error:
             reason = f"scores.{name}: {why(error, 'an Inspect sample')}"
         short = {key: sample.get(key) for key in ("id", "epoch", "input", "target")} | {"scores": {name: score}}

@@ -11,7 +11,7 @@ import orjson
 from metajudge.errors import InputError
 from metajudge.files.replacing import replacing
 from metajudge.readers.lines import Reject, Source, is_plain, open_bytes
-from metajudge.readers.reader import Found, each
+from metajudge.readers.reader import FoundJudgment, each
 from metajudge.readers.tables import JsonLineTable, Table
 from metajudge.types import Judgment
 
@@ -45,9 +45,9 @@ class JudgmentLines:
         except (EOFError, OSError, zlib.error):
             return None
 
-    def read(self) -> Iterator[Found | Reject]:
+    def read(self) -> Iterator[FoundJudgment | Reject]:
         for found in each(self.source, self._table.rows(), lambda line: Judgment.model_validate(line.data)):
-            yield found if isinstance(found, Reject) else Found(found[1], self.source.name, found[0])
+            yield found if isinstance(found, Reject) else FoundJudgment(found[1], self.source.name, found[0])
 
 
 def write_jsonl(path: Path | str, judgments: Iterable[Judgment]) -> int:

@@ -13,7 +13,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from metajudge.readers.games import (
+from metajudge.readers.lines import BadLine, Line, Source, read_lines
+from metajudge.readers.pairs import BenchmarkLine, JudgmentRow, PairedJudgments
+from metajudge.readers.reader import LineReader
+from metajudge.readers.recorded_games import (
     FIRST,
     SECOND,
     GameOrder,
@@ -24,9 +27,6 @@ from metajudge.readers.games import (
     stated_marks,
     turned_back,
 )
-from metajudge.readers.lines import BadLine, Line, Source, read_lines
-from metajudge.readers.pairs import BenchmarkLine, JudgmentRow, PairedJudgments
-from metajudge.readers.reader import LineReader
 from metajudge.types import Item, Judgment
 
 STANDARD_PROMPT = "arena_hard"
@@ -49,7 +49,7 @@ _LABELS = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Recorded:
+class _RecordedGame:
     """A game as recorded: decision and mark in the order shown."""
 
     judge_model: str
@@ -84,7 +84,9 @@ def _from_game(row: GameRow, item: Item) -> Judgment:
     check_label(row.label, row.order, item)
     kept = ("dataset", "subset", "source_repo", "judge_prompt", "has_explanation")
     meta = {name: value for name in kept if (value := getattr(row, name)) is not None}
-    game = _Recorded(row.judge_model, row.judge_prompt, row.order, row.decision, row.verdict, row.judgment_text or "")
+    game = _RecordedGame(
+        row.judge_model, row.judge_prompt, row.order, row.decision, row.verdict, row.judgment_text or ""
+    )
     return _judgment(item, game, meta)
 
 
@@ -152,17 +154,17 @@ def _from_output_game(row: OutputRow, item: Item, judge_model: str, game: _Game 
     if row.source is not None:
         meta["subset"] = row.source
     if game is None:
-        recorded = _Recorded(judge_model, row.judge_name, order, failed=True)
+        recorded = _RecordedGame(judge_model, row.judge_name, order, failed=True)
         return _judgment(item, recorded, meta)
     if game.judgment.scores is not None:
         meta["scores"] = dict(zip(shown_order(order), game.judgment.scores, strict=True))
     text = game.judgment.response or ""
     marks = stated_marks(text)
     mark = marks[0] if len(marks) == 1 else None
-    return _judgment(item, _Recorded(judge_model, row.judge_name, order, game.decision, mark, text), meta)
+    return _judgment(item, _RecordedGame(judge_model, row.judge_name, order, game.decision, mark, text), meta)
 
 
-def _judgment(item: Item, game: _Recorded, meta: dict[str, Any]) -> Judgment:
+def _judgment(item: Item, game: _RecordedGame, meta: dict[str, Any]) -> Judgment:
     standard = game.judge_prompt == STANDARD_PROMPT
     judge = game.judge_model if standard else f"{game.judge_model}/{game.judge_prompt}"
     if not standard:

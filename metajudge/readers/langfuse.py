@@ -20,10 +20,10 @@ from typing import Any
 from metajudge.readers.json_object import entries_of, read_object
 from metajudge.readers.lines import BadLine, Line, Reject, Source
 from metajudge.readers.people import ByPeople, PersonScore
-from metajudge.readers.reader import Found, LineReader
+from metajudge.readers.reader import FoundJudgment, LineReader
 from metajudge.readers.scored_runs import (
-    Run,
-    Score,
+    RecordedRun,
+    RecordedScore,
     asked_and_answered,
     judgment_of,
     number_or_text,
@@ -53,13 +53,13 @@ def is_trace(data: Mapping[str, Any]) -> bool:
     return isinstance(scores, list) and isinstance(trace, dict) and trace.keys() >= {"id", "input", "output"}
 
 
-def run_of(row: Mapping[str, Any]) -> Run | None:
+def run_of(row: Mapping[str, Any]) -> RecordedRun | None:
     """A trace, or an observation; a root observation stands for its trace."""
     if not row.get("id"):
         return None
     trace = _get(row, "trace_id", "traceId")
     root = trace is not None and not _get(row, "parent_observation_id", "parentObservationId")
-    return Run(
+    return RecordedRun(
         id=str(row["id"]),
         aliases=(str(trace),) if root else (),
         **asked_and_answered(_get(row, "input"), _get(row, "output")),
@@ -68,7 +68,7 @@ def run_of(row: Mapping[str, Any]) -> Run | None:
     )
 
 
-def score_of(row: Mapping[str, Any]) -> Score | PersonScore:
+def score_of(row: Mapping[str, Any]) -> RecordedScore | PersonScore:
     """A score, by an evaluator or by a person.
 
     Raises:
@@ -81,7 +81,7 @@ def score_of(row: Mapping[str, Any]) -> Score | PersonScore:
     if kind == "TEXT":
         raise BadLine("data_type: a TEXT score is no grade")
     run = _get(row, "observation_id", "observationId", "trace_id", "traceId")
-    return Score(
+    return RecordedScore(
         id=str(row.get("id") or f"{run}/{row['name']}"),
         run=None if run is None else str(run),
         judge=str(row["name"]),
@@ -104,12 +104,12 @@ class LangfuseTrace:
         self.source = source
         self._vocabulary = Vocabulary(values)
 
-    def read(self) -> Iterator[Found | Reject | ByPeople]:
+    def read(self) -> Iterator[FoundJudgment | Reject | ByPeople]:
         data = read_object(self.source)
         trace = data["trace"] if isinstance(data.get("trace"), dict) else data
         observations = data.get("observations") or trace.get("observations")
         observations = observations if isinstance(observations, list) else []
-        whole = Run(
+        whole = RecordedRun(
             id=str(trace["id"]),
             **asked_and_answered(trace.get("input"), trace.get("output")),
             category=_text(trace.get("name")),

@@ -21,10 +21,10 @@ import orjson
 from metajudge.readers.lines import Line, Reject
 from metajudge.readers.mapped import stem_of
 from metajudge.readers.people import PersonScore
-from metajudge.readers.reader import UNREADABLE, Found, why
+from metajudge.readers.reader import UNREADABLE, FoundJudgment, why
 from metajudge.readers.scored_runs import (
-    Run,
-    Score,
+    RecordedRun,
+    RecordedScore,
     asked_and_answered,
     judgment_of,
     number_or_text,
@@ -50,18 +50,18 @@ def is_test_results(columns: Sequence[str]) -> bool:
     return "feedback" in prefixes and "outputs" in prefixes and bool(prefixes & {"input", "inputs"})
 
 
-def run_of(row: Mapping[str, Any]) -> Run | None:
+def run_of(row: Mapping[str, Any]) -> RecordedRun | None:
     """A run; its category is its name."""
     if not row.get("id"):
         return None
-    return Run(
+    return RecordedRun(
         id=str(row["id"]),
         **asked_and_answered(row.get("inputs") or None, row.get("outputs") or None),
         category=str(row["name"]) if row.get("name") else None,
     )
 
 
-def score_of(row: Mapping[str, Any]) -> Score | PersonScore:
+def score_of(row: Mapping[str, Any]) -> RecordedScore | PersonScore:
     """A record of feedback, by an evaluator or by a person."""
     origin = row.get("feedback_source")
     if isinstance(origin, str) and origin.startswith("{"):
@@ -75,7 +75,7 @@ def score_of(row: Mapping[str, Any]) -> Score | PersonScore:
     score, value = number_or_text(row.get("score")), row.get("value")
     if score is None:
         score = None if value in (None, "") else (value if isinstance(value, str) else orjson.dumps(value).decode())
-    return Score(
+    return RecordedScore(
         id=str(row.get("id") or f"{row['run_id']}/{row['key']}"),
         run=str(row["run_id"]) if row.get("run_id") else None,
         judge=str(row["key"]),
@@ -94,7 +94,7 @@ class LangSmithTestResults:
         self._table = table
         self._vocabulary = Vocabulary(values)
 
-    def read(self) -> Iterator[Found | Reject]:
+    def read(self) -> Iterator[FoundJudgment | Reject]:
         source = self._table.source
         for row in self._table.rows():
             if isinstance(row, Reject):
@@ -106,15 +106,15 @@ class LangSmithTestResults:
                 if value is None:
                     continue
                 key = name.removeprefix(_FEEDBACK)
-                score = Score(f"{run.id}/{key}", run.id, key, value, None, {"source": "experiment"})
+                score = RecordedScore(f"{run.id}/{key}", run.id, key, value, None, {"source": "experiment"})
                 try:
-                    yield Found(judgment_of(score, run, self._vocabulary), source.name, row.number)
+                    yield FoundJudgment(judgment_of(score, run, self._vocabulary), source.name, row.number)
                 except UNREADABLE as error:
                     yield source.reject(row.number, f"{name}: {why(error)}", row.raw)
 
-    def _run(self, row: Line) -> Run:
+    def _run(self, row: Line) -> RecordedRun:
         stem = stem_of(self._table.source.name)
-        return Run(
+        return RecordedRun(
             id=str(row.data.get("id") or row.data.get("run_id") or f"{stem}:{row.number}"),
             **asked_and_answered(
                 _under(row, "input.") or _under(row, "inputs.") or None, _under(row, "outputs.") or None

@@ -117,14 +117,14 @@ def is_plain(source: Source) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class ByteSpan:
     """Lines that begin in ``[start, stop)``, in bytes of a plain file; ``start`` is where a line begins."""
 
     start: int
     stop: int
 
 
-def read_lines(source: Source, span: Span | None = None, *, nan_is_null: bool = False) -> Iterator[Line | Reject]:
+def read_lines(source: Source, span: ByteSpan | None = None, *, nan_is_null: bool = False) -> Iterator[Line | Reject]:
     """Parses a JSONL file line by line; blank lines are skipped, bad ones yielded as :class:`Reject`.
 
     A gzip file that ends early or is damaged yields what can be unpacked, then a Reject.

@@ -11,9 +11,9 @@ pairwise verdicts (a tie where the scores are equal) in the stored order and mar
 
 from typing import Any, Literal
 
-from metajudge.readers.games import GameOrder, check_label, shown_order, turned_back
 from metajudge.readers.lines import Source
 from metajudge.readers.pairs import JudgmentRow, PairedJudgments
+from metajudge.readers.recorded_games import GameOrder, check_label, shown_order, turned_back
 from metajudge.types import Item, Judgment
 
 TWO_STAGE = frozenset({"Swap", "Swap_CoT"})

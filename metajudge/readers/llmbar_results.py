@@ -17,11 +17,11 @@ import orjson
 from pydantic import BaseModel, Field
 
 from metajudge.errors import InputError
-from metajudge.readers.games import FIRST, SECOND, GameOrder
 from metajudge.readers.json_object import entries_of
 from metajudge.readers.lines import Line, Source, open_bytes
 from metajudge.readers.llmbar import TWO_STAGE, EvaluatorRow, judgment_of
 from metajudge.readers.reader import LineReader
+from metajudge.readers.recorded_games import FIRST, SECOND, GameOrder
 from metajudge.types import Item, Judgment
 
 MAX_FILE_BYTES = 256 * 1024 * 1024

@@ -8,9 +8,9 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
-from metajudge.readers.games import FIRST, SECOND
 from metajudge.readers.lines import BadLine, Line, Reject, Source, read_lines
-from metajudge.readers.reader import Found, each
+from metajudge.readers.reader import FoundJudgment, each
+from metajudge.readers.recorded_games import FIRST, SECOND
 from metajudge.types import Item, Judgment
 
 
@@ -76,7 +76,7 @@ class PairedJudgments(Generic[R]):
         self._row = row
         self._judgment_of = judgment_of
 
-    def read(self) -> Iterator[Found | Reject]:
+    def read(self) -> Iterator[FoundJudgment | Reject]:
         items: dict[str, Item] = {}
         for source in self._pairs:
             yield from _read_pairs(source, items)
@@ -89,7 +89,7 @@ class PairedJudgments(Generic[R]):
             return self._judgment_of(row, items[row.item_id])
 
         for found in each(self._judgments, read_lines(self._judgments), made):
-            yield found if isinstance(found, Reject) else Found(found[1], self._judgments.name, found[0])
+            yield found if isinstance(found, Reject) else FoundJudgment(found[1], self._judgments.name, found[0])
 
 
 def is_pair(record: dict[str, Any]) -> bool:

@@ -21,7 +21,7 @@ import orjson
 from metajudge.readers.conversations import text_of
 from metajudge.readers.json_object import read_object
 from metajudge.readers.lines import BadLine, Reject, Source, read_lines
-from metajudge.readers.reader import UNREADABLE, Found, why
+from metajudge.readers.reader import UNREADABLE, FoundJudgment, why
 from metajudge.types import Grade, Item, Judgment, Pairwise, Ranking, letters
 
 MODEL_GRADED = frozenset(
@@ -68,7 +68,7 @@ class PromptfooResults:
         self.source = source
         self._lines = lines
 
-    def read(self) -> Iterator[Found | Reject]:
+    def read(self) -> Iterator[FoundJudgment | Reject]:
         best = _BestOf(self.source)
         types: set[str] = set()
         graded = False
@@ -85,7 +85,7 @@ class PromptfooResults:
                         best.add(number, result, entry, run)
                     elif kind in MODEL_GRADED:
                         graded = True
-                        yield Found(_judgment(result, entry, kind, count, run), self.source.name, number)
+                        yield FoundJudgment(_judgment(result, entry, kind, count, run), self.source.name, number)
             except UNREADABLE as error:
                 yield self.source.reject(number, why(error, _SHAPE), orjson.dumps(result))
         for decided in best.judgments():
@@ -172,11 +172,11 @@ class _BestOf:
         key = (str(result["testIdx"]), str(entry["assertion"].get("value")))
         self._tests.setdefault(key, []).append((number, result, entry, run))
 
-    def judgments(self) -> Iterator[Found | Reject]:
+    def judgments(self) -> Iterator[FoundJudgment | Reject]:
         for (test, _), shown in self._tests.items():
             number, _, entry, _ = shown[0]
             try:
-                yield Found(self._judgment(test, shown), self._source.name, number)
+                yield FoundJudgment(self._judgment(test, shown), self._source.name, number)
             except UNREADABLE as error:
                 reason = f"select-best of test {test}: {why(error, _SHAPE)}"
                 yield self._source.reject(number, reason, orjson.dumps(entry))

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from metajudge.errors import InputError
 from metajudge.readers.lines import Reject, Source, read_lines
 from metajudge.readers.reasons import reason_of
 from metajudge.types import text_digest
+from metajudge.types.frozen import Frozen
 
 Name = Annotated[str, StringConstraints(min_length=1, pattern=r"\S", strict=True)]
 
@@ -23,15 +24,13 @@ _OF_ITEMS = ("responses", "label", "models")
 _FILES = (".jsonl", ".json", ".ndjson", ".txt", ".md")
 
 
-class Question(BaseModel):
+class Question(Frozen):
     """One question.
 
     Attributes:
         domain: what it is about; peer evaluation chooses the words of its ranking prompt by it.
         reference: a reference answer, where there is one.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: Name
     question: str = Field(pattern=r"\S")

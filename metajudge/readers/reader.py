@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundJudgment:
     """A judgment and where it stands."""
 
     judgment: Judgment
@@ -33,7 +33,7 @@ class Reader(Protocol):
 
     format: str
 
-    def read(self) -> Iterator[Found | Reject | ByPeople]: ...
+    def read(self) -> Iterator[FoundJudgment | Reject | ByPeople]: ...
 
 
 class LineReader:
@@ -61,7 +61,7 @@ class LineReader:
         self._made = made
         self._shape = shape
 
-    def read(self) -> Iterator[Found | Reject | ByPeople]:
+    def read(self) -> Iterator[FoundJudgment | Reject | ByPeople]:
         for found in each(self.source, self._rows(), self._made, self._shape):
             if isinstance(found, Reject):
                 yield found
@@ -69,7 +69,7 @@ class LineReader:
             number, records = found
             for record in records:
                 place = self.source.name, number
-                yield ByPeople(record, *place) if isinstance(record, PersonScore) else Found(record, *place)
+                yield ByPeople(record, *place) if isinstance(record, PersonScore) else FoundJudgment(record, *place)
 
 
 def why(error: Exception, shape: str | None = None) -> str:

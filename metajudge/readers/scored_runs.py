@@ -12,7 +12,7 @@ import orjson
 from metajudge.readers.conversations import exchange, text_of
 from metajudge.readers.lines import BadLine, Line, Reject
 from metajudge.readers.people import ByPeople, PersonScore
-from metajudge.readers.reader import Found, LineReader, each
+from metajudge.readers.reader import FoundJudgment, LineReader, each
 from metajudge.readers.tables import Table
 from metajudge.readers.vocabulary import NoVerdict, UnknownValueError, Vocabulary
 from metajudge.types import AnyVerdict, Item, Judgment
@@ -22,7 +22,7 @@ ANSWER_KEYS = ("output", "answer", "response", "completion", "content", "message
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RecordedRun:
     """What was asked and answered; None where the export holds none.
 
     Attributes:
@@ -61,7 +61,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class RecordedScore:
     """One score as recorded.
 
     Attributes:
@@ -94,8 +94,8 @@ class ScoredRuns:
         format_name: str,
         runs: Sequence[Table],
         scores: Table,
-        run_of: Callable[[Mapping[str, Any]], Run | None],
-        score_of: Callable[[Mapping[str, Any]], Score | PersonScore],
+        run_of: Callable[[Mapping[str, Any]], RecordedRun | None],
+        score_of: Callable[[Mapping[str, Any]], RecordedScore | PersonScore],
         values: Mapping[str, str],
     ) -> None:
         self.format = format_name
@@ -105,8 +105,8 @@ class ScoredRuns:
         self._score_of = score_of
         self._vocabulary = Vocabulary(values)
 
-    def read(self) -> Iterator[Found | Reject | ByPeople]:
-        runs: dict[str, Run] = {}
+    def read(self) -> Iterator[FoundJudgment | Reject | ByPeople]:
+        runs: dict[str, RecordedRun] = {}
         for table in self._runs:
             for found in each(table.source, table.rows(), lambda row: self._run_of(row.data), "a run"):
                 if isinstance(found, Reject):
@@ -129,7 +129,7 @@ class ScoredRuns:
         yield from LineReader(self.format, self._scores.source, self._scores.rows, made, shape).read()
 
 
-def judgment_of(score: Score, run: Run, vocabulary: Vocabulary) -> Judgment:
+def judgment_of(score: RecordedScore, run: RecordedRun, vocabulary: Vocabulary) -> Judgment:
     """A score of a run as a judgment.
 
     Raises:
@@ -155,7 +155,7 @@ def judgment_of(score: Score, run: Run, vocabulary: Vocabulary) -> Judgment:
 
 
 class RunTexts(TypedDict):
-    """Fields of a :class:`Run`."""
+    """Fields of a :class:`RecordedRun`."""
 
     question: str | None
     answer: str | None
@@ -163,7 +163,7 @@ class RunTexts(TypedDict):
 
 
 def asked_and_answered(asked: Any, answered: Any) -> RunTexts:
-    """A run's input and output as the fields of a :class:`Run`; messages as :func:`exchange` reads them.
+    """A run's input and output as the fields of a :class:`RecordedRun`; messages as :func:`exchange` reads them.
 
     Objects (also written as JSON text) give the first of the usual keys they have, or their only value; a chat its
     messages; anything else stays JSON.

@@ -16,10 +16,10 @@ from metajudge.errors import BadLineError, InputError
 from metajudge.files.replacing import replacing
 from metajudge.readers.detect import readers_of
 from metajudge.readers.jsonl import JudgmentLines, to_line
-from metajudge.readers.lines import Reject, Source, Span
+from metajudge.readers.lines import ByteSpan, Reject, Source
 from metajudge.readers.mapping import FieldMap
 from metajudge.readers.people import ByPeople, PeopleCount
-from metajudge.readers.reader import Found, Reader
+from metajudge.readers.reader import FoundJudgment, Reader
 from metajudge.readers.tables import JsonLineTable
 from metajudge.types import Judgment
 
@@ -32,7 +32,7 @@ KEPT_REJECTS = 1 << 20
 
 
 @dataclass(slots=True)
-class _Tally:
+class _PassCounts:
     """What one pass has met so far.
 
     Attributes:
@@ -82,7 +82,7 @@ class _Earlier:
     same: bool
 
 
-class _Ledger:
+class _SeenIds:
     """Which ids were met, with a digest of each record: some 180 bytes a judgment."""
 
     def __init__(self) -> None:
@@ -91,7 +91,7 @@ class _Ledger:
         self.unique = True
         """Whether no id was met twice."""
 
-    def enter(self, found: Found) -> _Earlier | None:
+    def enter(self, found: FoundJudgment) -> _Earlier | None:
         """Records a judgment; returns the earlier one of the same id, where there is one."""
         key = hashlib.blake2b(found.judgment.id.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         content = bytes.fromhex(found.judgment.digest)
@@ -133,7 +133,7 @@ class JudgmentSource:
         self._prefix_ids = prefix_ids
         self._judges = None if judges is None else frozenset(judges)
         self._limit = limit
-        self._tally = _Tally()
+        self._tally = _PassCounts()
         self._complete = False
         self._unique = False
         self._lines: int | None = _UNCOUNTED
@@ -233,8 +233,8 @@ class JudgmentSource:
         Raises:
             BadLineError: at the first reject, where the source is strict.
         """
-        tally = _Tally()
-        ledger = None if self._unique else _Ledger()
+        tally = _PassCounts()
+        ledger = None if self._unique else _SeenIds()
         for readers in self._inputs.values():
             for reader in readers:
                 for found in reader.read():
@@ -338,13 +338,13 @@ def open_judgments(
     return source
 
 
-def open_span(path: Path, span: Span) -> JudgmentSource:
+def open_span(path: Path, span: ByteSpan) -> JudgmentSource:
     """A part of a plain file of metajudge JSONL; its lines are counted from the part's beginning."""
     source = Source(path, str(path))
     return JudgmentSource({str(path): [JudgmentLines(source, JsonLineTable(source, span))]})
 
 
-def _prefixed(found: Found | Reject) -> Found | Reject:
+def _prefixed(found: FoundJudgment | Reject) -> FoundJudgment | Reject:
     """The judgment with its file's name before its id."""
     if isinstance(found, Reject):
         return found
@@ -352,7 +352,7 @@ def _prefixed(found: Found | Reject) -> Found | Reject:
     return replace(found, judgment=found.judgment.model_copy(update={"id": name}))
 
 
-def _settled(found: Found | Reject, ledger: _Ledger | None) -> Judgment | Reject | None:
+def _settled(found: FoundJudgment | Reject, ledger: _SeenIds | None) -> Judgment | Reject | None:
     """The record to give: None for a repeated judgment, a Reject for an id that means two of them."""
     if isinstance(found, Reject):
         return found
@@ -373,7 +373,7 @@ def _require_judgment(name: str, readers: Sequence[Reader], *, strict: bool) -> 
     first: Reject | None = None
     for reader in readers:
         for found in reader.read():
-            if isinstance(found, Found):
+            if isinstance(found, FoundJudgment):
                 return
             if isinstance(found, ByPeople):
                 people.add(found)

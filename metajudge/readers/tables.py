@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Protocol
 
 from metajudge.readers.json_elements import read_elements
-from metajudge.readers.lines import Line, Reject, Source, Span, read_lines
+from metajudge.readers.lines import ByteSpan, Line, Reject, Source, read_lines
 
 SURVEYED_ROWS = 1_000
 """How many rows are looked at for the columns and values of a table."""
@@ -34,7 +34,7 @@ class JsonLineTable:
 
     format = "JSONL"
 
-    def __init__(self, source: Source, span: Span | None = None) -> None:
+    def __init__(self, source: Source, span: ByteSpan | None = None) -> None:
         self.source = source
         self._span = span
 

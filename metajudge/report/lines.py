@@ -3,11 +3,22 @@
 from xml.etree import ElementTree as ET
 
 from metajudge.report.document import CoverageChart, Curve, ReliabilityChart, ReliabilitySeries
-from metajudge.report.svg import CHARACTER_WIDTH, DASHES, SERIES, Axis, Canvas, share_axis, shortened, spread
+from metajudge.report.svg import (
+    BOTTOM,
+    DASHES,
+    HEIGHT,
+    RIGHT,
+    SERIES,
+    TOP,
+    WIDTH,
+    Axis,
+    Canvas,
+    frame,
+    name_at_right,
+    share_axis,
+)
 
-WIDTH, HEIGHT = 720.0, 380.0
-LEFT, RIGHT, TOP, BOTTOM = 48.0, 230.0, 30.0, 48.0
-LABEL_LETTERS = int((RIGHT - 26) / CHARACTER_WIDTH)
+LEFT = 48.0
 
 
 def draw_coverage(chart: CoverageChart, name: str) -> ET.Element:
@@ -16,7 +27,7 @@ def draw_coverage(chart: CoverageChart, name: str) -> ET.Element:
     seen = [p.low for curve in chart.curves for p in curve.points] + [mark.precision for mark in chart.marks]
     x = Axis(0, 1, LEFT, WIDTH - RIGHT)
     y = share_axis([*seen, *([chart.raw] if chart.raw is not None else [])], HEIGHT - BOTTOM, TOP)
-    _frame(canvas, x, y, "Coverage: share of judgments kept, %", "Precision of the kept, %")
+    frame(canvas, x, y, "Coverage: share of judgments kept, %", "Precision of the kept, %")
     if chart.raw is not None:
         canvas.line(x.at(0), y.at(chart.raw), x.at(1), y.at(chart.raw), "reference")
     for series, curve in enumerate(chart.curves):
@@ -34,27 +45,15 @@ def draw_reliability(chart: ReliabilityChart, name: str) -> ET.Element:
     canvas = Canvas(WIDTH, HEIGHT, name, chart.title, chart.description)
     x = Axis(0, 1, LEFT, WIDTH - RIGHT)
     y = Axis(0, 1, HEIGHT - BOTTOM, TOP)
-    _frame(canvas, x, y, "Stated probability of being right, %", "Share that was right, %")
+    frame(canvas, x, y, "Stated probability of being right, %", "Share that was right, %")
     canvas.line(x.at(0), y.at(0), x.at(1), y.at(1), "reference")
     for number, series in enumerate(chart.series):
         _reliability_points(canvas, x, y, number, series)
     ends = [y.at(series.bins[-1].observed) for series in chart.series]
     names = [series.name for series in chart.series]
     starts = [x.at(series.bins[-1].predicted) for series in chart.series]
-    _labels(canvas, list(range(len(names))), names, starts, ends)
+    name_at_right(canvas, list(range(len(names))), names, starts, ends)
     return canvas.root
-
-
-def _frame(canvas: Canvas, x: Axis, y: Axis, across: str, upwards: str) -> None:
-    for tick in x.ticks():
-        canvas.line(x.at(tick), y.start, x.at(tick), y.start + 4, "axis")
-        canvas.text(x.at(tick), y.start + 18, f"{100 * tick:g}", "tick", "middle")
-    for tick in y.ticks():
-        canvas.line(x.start, y.at(tick), x.end, y.at(tick), "grid")
-        canvas.text(x.start - 8, y.at(tick) + 4, f"{100 * tick:g}", "tick", "end")
-    canvas.line(x.start, y.start, x.end, y.start, "axis")
-    canvas.text((x.start + x.end) / 2, canvas.height - 8, across, "label", "middle")
-    canvas.text(4, TOP - 16, upwards, "label")
 
 
 def _band(canvas: Canvas, x: Axis, y: Axis, series: int, curve: Curve) -> None:
@@ -83,17 +82,7 @@ def _coverage_labels(canvas: Canvas, chart: CoverageChart, x: Axis, y: Axis) -> 
         starts.append(x.at(1))
         heights.append(y.at(chart.raw))
         series.append(-1)
-    _labels(canvas, series, names, starts, heights)
-
-
-def _labels(canvas: Canvas, series: list[int], names: list[str], starts: list[float], heights: list[float]) -> None:
-    left = WIDTH - RIGHT + 18
-    places = spread(heights, 16, TOP + 4, HEIGHT - BOTTOM)
-    for number, name, start, height, place in zip(series, names, starts, heights, places, strict=True):
-        canvas.path([(start, height), (left - 14, place), (left - 8, place)], "leader")
-        if number >= 0:
-            canvas.marker(number, left - 2, place, 4)
-        canvas.text(left + 6, place + 4, shortened(name, LABEL_LETTERS), "direct")
+    name_at_right(canvas, series, names, starts, heights)
 
 
 def _reliability_points(canvas: Canvas, x: Axis, y: Axis, number: int, series: ReliabilitySeries) -> None:

@@ -6,6 +6,7 @@ dashes and markers, areas have patterns, and both have labels.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from xml.etree import ElementTree as ET
 
@@ -15,6 +16,11 @@ SERIES = 8
 DASHES = ("", "7 3", "2 3", "9 3 2 3", "4 2", "12 4", "1 2", "6 2 1 2 1 2")
 CHARACTER_WIDTH = 7.0
 """Average width of a letter in the charts' 12 px font, for placing labels."""
+
+WIDTH, HEIGHT = 720.0, 380.0
+RIGHT, TOP, BOTTOM = 230.0, 30.0, 48.0
+"""A chart of points, and its margins; names stand in the right one."""
+LABEL_LETTERS = int((RIGHT - 26) / CHARACTER_WIDTH)
 
 
 class Canvas:
@@ -101,6 +107,10 @@ class Axis:
         return [round(self.low + place * step, 6) for place in range(count + 1)]
 
 
+def _hundredths(value: float) -> str:
+    return f"{100 * value:g}"
+
+
 def share_axis(values: list[float], start: float, end: float) -> Axis:
     """An axis for shares: from the round tenth below the smallest value to 1."""
     low = math.floor(min([*values, 0.9]) * 10 + 1e-9) / 10
@@ -122,6 +132,43 @@ def amount_axis(values: list[float], start: float, end: float) -> Axis:
         return _RoundAxis(0.0, 1.0, start, end)
     unit = 10.0 ** math.floor(math.log10(top))
     return _RoundAxis(0.0, next(step * unit for step in (1, 2, 4, 6, 8, 10) if step * unit >= top), start, end)
+
+
+def frame(
+    canvas: Canvas, x: Axis, y: Axis, across: str, upwards: str, write: Callable[[float], str] = _hundredths
+) -> None:
+    """Axes with their ticks, a grid and what they stand for.
+
+    Args:
+        write: a tick's value as text; as per cent if not given.
+    """
+    for tick in x.ticks():
+        canvas.line(x.at(tick), y.start, x.at(tick), y.start + 4, "axis")
+        canvas.text(x.at(tick), y.start + 18, write(tick), "tick", "middle")
+    for tick in y.ticks():
+        canvas.line(x.start, y.at(tick), x.end, y.at(tick), "grid")
+        canvas.text(x.start - 8, y.at(tick) + 4, write(tick), "tick", "end")
+    canvas.line(x.start, y.start, x.end, y.start, "axis")
+    canvas.text((x.start + x.end) / 2, canvas.height - 8, across, "label", "middle")
+    canvas.text(4, y.end - 16, upwards, "label")
+
+
+def name_at_right(
+    canvas: Canvas, series: list[int], names: list[str], starts: list[float], heights: list[float]
+) -> None:
+    """Names at the right of a chart of :data:`WIDTH`, each with a thin line to where it belongs.
+
+    Args:
+        series: whose mark stands beside a name; negative for none.
+        starts, heights: where the lines begin.
+    """
+    left = WIDTH - RIGHT + 18
+    places = spread(heights, 16, TOP + 4, HEIGHT - BOTTOM)
+    for number, name, start, height, place in zip(series, names, starts, heights, places, strict=True):
+        canvas.path([(start, height), (left - 14, place), (left - 8, place)], "leader")
+        if number >= 0:
+            canvas.marker(number, left - 2, place, 4)
+        canvas.text(left + 6, place + 4, shortened(name, LABEL_LETTERS), "direct")
 
 
 def spread(places: list[float], gap: float, low: float, high: float) -> list[float]:

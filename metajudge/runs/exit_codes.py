@@ -20,7 +20,7 @@ code  name         meaning
 from dataclasses import dataclass
 from enum import IntEnum
 
-from metajudge.errors import BadLineError, BatchPendingError, BudgetExceeded, UserError
+from metajudge.errors import BadLineError, BatchPendingError, BudgetExceeded, StoreUnavailableError, UserError
 from metajudge.runs.loop import RunEnd
 
 EPILOG = (
@@ -96,7 +96,7 @@ def exit_code_of(error: BaseException) -> ExitCode:
             return ExitCode.BUDGET
         case BatchPendingError():
             return ExitCode.PENDING
-        case BadLineError():
+        case BadLineError() | StoreUnavailableError():  # of the latter the same command may succeed later
             return ExitCode.INCOMPLETE
         case UserError():
             return ExitCode.USAGE

@@ -11,7 +11,7 @@ import numpy as np
 
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Floats
-from metajudge.stats.estimate import check_confidence, normal_quantile
+from metajudge.stats.interval_estimate import check_confidence, normal_quantile
 from metajudge.stats.intervals import wilson
 
 Level: TypeAlias = Literal["nominal", "ordinal", "interval"]

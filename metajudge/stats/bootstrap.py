@@ -16,7 +16,7 @@ from scipy.special import ndtr, ndtri
 
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Floats
-from metajudge.stats.estimate import Estimate, check_confidence
+from metajudge.stats.interval_estimate import Estimate, check_confidence
 
 Interval: TypeAlias = Literal["percentile", "bca"]
 

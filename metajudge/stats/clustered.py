@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Floats
-from metajudge.stats.estimate import Estimate, check_confidence, normal_quantile
+from metajudge.stats.interval_estimate import Estimate, check_confidence, normal_quantile
 
 SEED = 20_260_101
 RESAMPLES = 10_000

@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass
 
 from metajudge.errors import InputError
-from metajudge.stats.estimate import check_confidence, normal_quantile
+from metajudge.stats.interval_estimate import check_confidence, normal_quantile
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from statistics import NormalDist
 from typing import Literal, TypeAlias
 
 from metajudge.errors import InputError
-from metajudge.stats.estimate import Estimate, check_confidence, check_counts, normal_quantile
+from metajudge.stats.interval_estimate import Estimate, check_confidence, check_counts, normal_quantile
 
 
 def wilson(successes: int, n: int, confidence: float = 0.95) -> Estimate:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from metajudge.errors import InputError
-from metajudge.stats.estimate import check_confidence
+from metajudge.stats.interval_estimate import check_confidence
 from metajudge.stats.intervals import clopper_pearson
 
 if TYPE_CHECKING:

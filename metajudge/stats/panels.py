@@ -7,7 +7,7 @@ from enum import StrEnum
 from itertools import combinations
 
 from metajudge.errors import InputError
-from metajudge.stats.estimate import Estimate
+from metajudge.stats.interval_estimate import Estimate
 from metajudge.stats.intervals import wilson
 
 MOST_JUDGES = 12

@@ -15,11 +15,11 @@ from typing import Any
 
 from metajudge.errors import InputError
 from metajudge.stats.agreement import Agreement, cohen_kappa
-from metajudge.stats.estimate import Estimate
+from metajudge.stats.interval_estimate import Estimate
 from metajudge.stats.intervals import wilson
 
 
-class Outcome(StrEnum):
+class Correctness(StrEnum):
     """How one evaluation compares with the human verdict; none of the last three is a mismatch."""
 
     RIGHT = "right"
@@ -31,7 +31,7 @@ class Outcome(StrEnum):
     @property
     def has_verdict(self) -> bool:
         """A tie is a verdict; an error or an empty result is none."""
-        return self not in (Outcome.NO_VERDICT, Outcome.ERROR)
+        return self not in (Correctness.NO_VERDICT, Correctness.ERROR)
 
 
 class StabilityClass(StrEnum):
@@ -45,13 +45,13 @@ class StabilityClass(StrEnum):
 
 
 _STABLE = {
-    Outcome.RIGHT: StabilityClass.STABLE_RIGHT,
-    Outcome.WRONG: StabilityClass.STABLE_WRONG,
-    Outcome.TIE: StabilityClass.STABLE_TIE,
+    Correctness.RIGHT: StabilityClass.STABLE_RIGHT,
+    Correctness.WRONG: StabilityClass.STABLE_WRONG,
+    Correctness.TIE: StabilityClass.STABLE_TIE,
 }
 
 
-def stability_class(outcomes: Sequence[Outcome]) -> StabilityClass:
+def stability_class(outcomes: Sequence[Correctness]) -> StabilityClass:
     """Classifies one evaluation by its runs: stable where all verdicts agree, unstable where two differ.
 
     Runs without a verdict say nothing; with fewer than two verdicts the class is undetermined.

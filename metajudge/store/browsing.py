@@ -12,7 +12,7 @@ import orjson
 from metajudge.store import queries
 from metajudge.store.annotations import annotated, annotated_data
 from metajudge.store.sql import Connection
-from metajudge.store.versions import CURRENT, newest_among, versions
+from metajudge.store.versions import current_page, newest_among, versions
 from metajudge.types import Assessment, Judgment, Status
 
 Outcome = Literal["kept", "not_kept", "unscored", "failed"]
@@ -234,11 +234,10 @@ def _numbers(connection: Connection, wanted: AssessmentFilter, edge: int | None,
     conditions = _short(wanted)
     if edge is not None:
         conditions.add("number > {}" if back else "number < {}", edge)
-    source = CURRENT if wanted.run is None else versions()
-    query = (
-        f"SELECT number FROM {source} lines WHERE {conditions} "  # noqa: S608 - our own text
-        f"ORDER BY number {'ASC' if back else 'DESC'} LIMIT {int(count)}"
-    )
+    query = current_page("number", str(conditions), count, backwards=not back)
+    if wanted.run is not None:
+        order = f"ORDER BY number {'ASC' if back else 'DESC'} LIMIT {int(count)}"
+        query = f"SELECT number FROM {versions()} lines WHERE {conditions} {order}"  # noqa: S608 - our own text
     return [number for (number,) in connection.execute(query, conditions.values).fetchall()]
 
 

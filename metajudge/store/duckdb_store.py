@@ -12,19 +12,20 @@ import duckdb
 import orjson
 
 from metajudge.errors import StoreError, UserError
-from metajudge.store import forgetting, keyed_reads, queries, rewriting
+from metajudge.store import forgetting, keyed_reads, rewriting
 from metajudge.store.audit_log import StoredAuditLog
 from metajudge.store.database import Database, DuckDBDialect
 from metajudge.store.duckdb_tables import DuckDBTables
 from metajudge.store.gathered_reads import GatheredReads
 from metajudge.store.group_commit import GroupCommit
 from metajudge.store.journal import Journal, Record
-from metajudge.store.lookups import KnownKeys, RecentAssessments, RecentReplies, key_hash
+from metajudge.store.lookups import KnownKeys, RecentAssessments, key_hash
 from metajudge.store.protocol import RunRecord
 from metajudge.store.redaction import hide_headers
 from metajudge.store.reviews import StoredReviews
-from metajudge.store.rows import assessment_write, decode, encode, reply_of_call
+from metajudge.store.rows import assessment_write, decode, encode, has_reply
 from metajudge.store.sql import Connection
+from metajudge.store.stored_queries import StoredQueries
 from metajudge.store.write_ahead import WriteAhead
 from metajudge.types import Assessment, CallRecord, Judgment, Reply
 
@@ -60,7 +61,7 @@ def opened_tables(path: Path) -> Iterator[DuckDBTables]:
         store._close()
 
 
-class DuckDBStore:
+class DuckDBStore(StoredQueries):
     """A :class:`~metajudge.store.protocol.Store` in one DuckDB file, owned by one process.
 
     One thread writes, in groups; a few read, each on its own cursor. Keys that are not stored are told
@@ -80,15 +81,14 @@ class DuckDBStore:
         self._untrimmed = 0
         self._writer: GroupCommit[Record] = GroupCommit(self._commit, encode, str(self.path), ahead)
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="metajudge-store-reader")
-        self._replies = RecentReplies()
         self._assessments = RecentAssessments()
         self._reply_reads = GatheredReads(lambda keys: self._read(lambda: self._find_replies(keys)))
         self._reply_keys = KnownKeys(lambda: self._ask(keyed_reads.reply_rows))
         self._assessment_keys = KnownKeys(lambda: self._ask(keyed_reads.assessment_rows))
         self._saved: set[str] = set()
         dialect = DuckDBDialect()
-        self.reviews = StoredReviews(self._change, self._ask_after_writes, dialect)
-        self.audit_log = StoredAuditLog(self._change, self._ask_after_writes, dialect)
+        self.reviews = StoredReviews(self._change, self.ask, dialect)
+        self.audit_log = StoredAuditLog(self._change, self.ask, dialect)
         atexit.register(self._close)  # a script that ends without closing loses nothing either
 
     @property
@@ -97,18 +97,12 @@ class DuckDBStore:
 
     async def find_reply(self, key: str) -> Reply | None:
         """The newest complete reply stored under a key, as a cached one."""
-        reply = self._replies.get(key)
-        if reply is not None:
-            return reply
         hashed = key_hash(key)
         if self._reply_keys.loaded and not self._reply_keys.may_contain(hashed):
             return None
         if self._reply_keys.pending(hashed):
             await self._writer.flush()
-        reply = await self._reply_reads.get(key)
-        if reply is not None:
-            self._replies.put(key, reply)
-        return reply
+        return await self._reply_reads.get(key)
 
     def _find_replies(self, keys: Sequence[str]) -> dict[str, Reply]:
         self._reply_keys.load()
@@ -119,12 +113,9 @@ class DuckDBStore:
 
     def record_call(self, call: CallRecord) -> None:
         """Keeps one attempt; see :class:`~metajudge.providers.model.Ledger`."""
-        reply = reply_of_call(call)
-        if reply is not None:
+        if has_reply(call):
             self._reply_keys.acknowledge(key_hash(call.key))  # first: the writer may be quick
         self._writer.put(call)
-        if reply is not None:
-            self._replies.put(call.key, reply)
 
     async def save_assessment(
         self, key: str, judgment: Judgment, assessment: Assessment, run_id: str, found: Assessment | None = None
@@ -171,14 +162,6 @@ class DuckDBStore:
             return {}
         return self._ask(lambda cursor: keyed_reads.find_assessments(cursor, probable, self._assessment_keys))
 
-    async def judgments(self) -> list[Judgment]:
-        """Every judgment whose texts are kept."""
-        return await self._ask_after_writes(queries.judgments)
-
-    async def find_judgment(self, judgment_digest: str) -> Judgment | None:
-        """A judgment by the digest of its content, None where it is unknown or was forgotten."""
-        return await self._ask_after_writes(lambda cursor: queries.find_judgment(cursor, judgment_digest))
-
     async def start_run(self, run: RunRecord) -> None:
         """Keeps a run's beginning.
 
@@ -215,26 +198,10 @@ class DuckDBStore:
             f"{_ADD_EVENT} VALUES ({_NEXT_EVENT}, $1, $2, $3, $4)", [run_id, status, finished_at, summary]
         )
 
-    async def newest_assessments(self, after: int = 0, limit: int = 1000) -> list[tuple[int, Assessment]]:
-        """A page of the newest assessment of each judgment by each panel; see the protocol."""
-        return await self._ask_after_writes(lambda cursor: queries.newest_assessments(cursor, after, limit))
-
-    async def run_assessments(self, run_id: str, after: int = 0, limit: int = 1000) -> list[tuple[int, Assessment]]:
-        """A page of what a run itself kept; see the protocol."""
-        return await self._ask_after_writes(lambda cursor: queries.run_assessments(cursor, run_id, after, limit))
-
-    async def runs(self, limit: int = 50) -> list[RunRecord]:
-        """The runs, newest first."""
-        return await self._read(lambda: self._ask(lambda cursor: queries.runs(cursor, limit)))
-
-    async def show(self, name: str) -> dict[str, Any] | None:
-        """Everything kept about a judgment, item or run id; see :func:`metajudge.store.queries.show`."""
-        await self._writer.flush()
-        return await self._read(lambda: self._ask(lambda cursor: queries.show(cursor, name)))
-
     async def ask(self, question: Callable[[Connection], T], /) -> T:
         """Puts a read-only question to the database, after everything acknowledged; see the protocol."""
-        return await self._ask_after_writes(question)
+        await self._writer.flush()
+        return await self._read(lambda: self._ask(question))
 
     async def forget(self, item_id: str) -> int:
         """Redacts an item's texts and rewrites the file without them; see :mod:`metajudge.store.forgetting`.
@@ -250,7 +217,6 @@ class DuckDBStore:
             count: int = await self._writer.run(lambda: self._forget(item_id))
         finally:  # also where only the rewrite failed
             self._saved.clear()
-            self._replies.clear()
             self._assessments.clear()
         return count
 
@@ -313,10 +279,6 @@ class DuckDBStore:
         except _Refused as refused:
             raise refused.error from None
         return result
-
-    async def _ask_after_writes(self, question: Callable[[Connection], T], /) -> T:
-        await self._writer.flush()
-        return await self._read(lambda: self._ask(question))
 
     def _ask(self, question: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
         with self._database.reading() as cursor:

@@ -10,7 +10,7 @@ import orjson
 
 from metajudge.store.annotations import annotated
 from metajudge.store.sql import Connection
-from metajudge.store.versions import CURRENT, versions
+from metajudge.store.versions import current_page, versions
 from metajudge.types import Assessment, Status
 
 WINDOW: Final = 5_000
@@ -82,10 +82,7 @@ def _candidates(connection: Connection, wanted: NewestFilter, after: int, count:
     most = count if wanted.category is None else NUMBERS
     given = {column: getattr(wanted, name) for name, column in _COLUMNS.items() if getattr(wanted, name) is not None}
     conditions = ["number > $1", *(f"{column} = ${place}" for place, column in enumerate(given, 2))]
-    query = (
-        f"SELECT number FROM {CURRENT} lines WHERE {' AND '.join(conditions)} "  # noqa: S608 - our own text
-        f"ORDER BY number LIMIT {int(most)}"
-    )
+    query = current_page("number", " AND ".join(conditions), most)
     while True:
         numbers = [number for (number,) in connection.execute(query, [after, *given.values()]).fetchall()]
         for place in range(0, len(numbers), WINDOW):

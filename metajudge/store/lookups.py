@@ -1,22 +1,19 @@
-"""What keeps look-ups away from the database: the known keys, and the newest replies and assessments."""
+"""What keeps look-ups away from the database: the known keys, and the assessments looked up last."""
 
 import hashlib
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from metajudge.store.compact_map import CompactMap
-from metajudge.types import Assessment, Reply
+from metajudge.types import Assessment
 
-MAX_KEYS: Final = 20_000_000
+Pairs = tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]
 MAX_ASSESSMENTS: Final = 1_000
-MAX_REPLIES: Final = 4_096
-MAX_REPLY_CHARS: Final = 8_000_000
 
 
 def key_hash(key: str) -> int:
@@ -27,23 +24,18 @@ def key_hash(key: str) -> int:
 class KnownKeys:
     """Which keys are stored, and in which row, without asking the database.
 
-    Holds 16 bytes for each key, found in the file or added since. Above ``MAX_KEYS`` in the file it keeps none of
-    those, and every answer is "maybe". Any thread may use it.
+    Holds 16 bytes for each key, found in the file or added since. Any thread may use it.
 
     Args:
-        load: reads the stored hashes and the numbers of their rows (uint64, in the order of the numbers), or None where
-            there are too many; called at the first question.
-
-    Attributes:
-        complete: whether a stored key without a row here is certainly not in the file.
+        load: reads the stored hashes and the numbers of their rows (uint64, in the order of the numbers); called at the
+            first question.
     """
 
-    def __init__(self, load: Callable[[], tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]] | None]) -> None:
+    def __init__(self, load: Callable[[], Pairs]) -> None:
         self._load = load
         self._rows = CompactMap()
         self._pending: Counter[int] = Counter()
         self._counting = threading.Lock()
-        self.complete = True
         self.loaded = False
 
     def acknowledge(self, hashed: int) -> None:
@@ -70,49 +62,17 @@ class KnownKeys:
 
     def load(self) -> None:
         """Reads the stored keys; safe to call twice."""
-        if self.loaded:
-            return
-        stored = self._load()
-        if stored is None:
-            self.complete = False
-        else:
-            self._rows.add(*stored)
-        self.loaded = True
+        if not self.loaded:
+            self._rows.add(*self._load())
+            self.loaded = True
 
     def may_contain(self, hashed: int) -> bool:
         """False where the key is certainly not stored."""
-        return not self.loaded or not self.complete or hashed in self._pending or hashed in self._rows
+        return not self.loaded or hashed in self._pending or hashed in self._rows
 
     def row(self, hashed: int) -> int | None:
         """The number of the newest row of a key, None where it is not known."""
         return self._rows.get(hashed)
-
-
-class RecentReplies:
-    """The replies used last, bounded by number and by characters."""
-
-    def __init__(self) -> None:
-        self._replies: OrderedDict[str, Reply] = OrderedDict()
-        self._chars = 0
-
-    def get(self, key: str) -> Reply | None:
-        reply = self._replies.get(key)
-        if reply is not None:
-            self._replies.move_to_end(key)
-        return reply
-
-    def put(self, key: str, reply: Reply) -> None:
-        """Keeps a reply as one that comes from the cache: nothing sent, no attempts."""
-        old = self._replies.pop(key, None)
-        self._chars += len(reply.text) - (0 if old is None else len(old.text))
-        self._replies[key] = reply if reply.cached else replace(reply, cached=True, attempts=0)
-        while self._chars > MAX_REPLY_CHARS or len(self._replies) > MAX_REPLIES:
-            _, dropped = self._replies.popitem(last=False)
-            self._chars -= len(dropped.text)
-
-    def clear(self) -> None:
-        self._replies.clear()
-        self._chars = 0
 
 
 class RecentAssessments:

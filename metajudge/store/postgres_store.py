@@ -11,7 +11,7 @@ import orjson
 import psycopg
 
 from metajudge.errors import StoreError
-from metajudge.store import forgetting, postgres_reads, queries
+from metajudge.store import forgetting, postgres_reads
 from metajudge.store.audit_log import StoredAuditLog
 from metajudge.store.gathered_reads import GatheredReads
 from metajudge.store.postgres_connections import PATIENCE_S, POOLED, Connections, PgConnection
@@ -25,6 +25,7 @@ from metajudge.store.redaction import hide_headers
 from metajudge.store.reviews import StoredReviews
 from metajudge.store.rows import assessment_write, reply_of_call
 from metajudge.store.sql import Connection
+from metajudge.store.stored_queries import StoredQueries
 from metajudge.types import Assessment, CallRecord, Judgment, Reply
 from metajudge.types.location import PostgresUrl
 
@@ -50,7 +51,7 @@ async def open_store(url: PostgresUrl, *, pooled: int = POOLED, patience_s: floa
     return await asyncio.to_thread(PostgresStore, url, pooled=pooled, patience_s=patience_s)
 
 
-class PostgresStore:
+class PostgresStore(StoredQueries):
     """A :class:`~metajudge.store.protocol.Store` in a PostgreSQL database.
 
     One thread commits what is recorded, in groups; everything else takes a connection of the pool. Any number of
@@ -114,22 +115,6 @@ class PostgresStore:
             return {}
         return await self.read(lambda connection: postgres_reads.find_assessments(connection, keys))
 
-    async def judgments(self) -> list[Judgment]:
-        """Every judgment whose texts are kept."""
-        return await self.ask(queries.judgments)
-
-    async def find_judgment(self, judgment_digest: str) -> Judgment | None:
-        """A judgment by the digest of its content, None where it is unknown or was forgotten."""
-        return await self.ask(lambda connection: queries.find_judgment(connection, judgment_digest))
-
-    async def newest_assessments(self, after: int = 0, limit: int = 1000) -> list[tuple[int, Assessment]]:
-        """A page of the newest assessment of each judgment by each panel; see the protocol."""
-        return await self.ask(lambda connection: queries.newest_assessments(connection, after, limit))
-
-    async def run_assessments(self, run_id: str, after: int = 0, limit: int = 1000) -> list[tuple[int, Assessment]]:
-        """A page of what a run itself kept; see the protocol."""
-        return await self.ask(lambda connection: queries.run_assessments(connection, run_id, after, limit))
-
     async def start_run(self, run: RunRecord) -> None:
         """Keeps a run's beginning.
 
@@ -170,14 +155,6 @@ class PostgresStore:
 
         if not await self.change_again(insert):
             raise StoreError(f"the store {self.url} has no run {run_id!r} to finish; start it first")
-
-    async def runs(self, limit: int = 50) -> list[RunRecord]:
-        """The runs, newest first."""
-        return await self.read(lambda connection: queries.runs(connection, limit))
-
-    async def show(self, name: str) -> dict[str, Any] | None:
-        """Everything kept about a judgment, item or run id; see :func:`metajudge.store.queries.show`."""
-        return await self.ask(lambda connection: queries.show(connection, name))
 
     async def forget(self, item_id: str) -> int:
         """Redacts an item's texts; see :mod:`metajudge.store.forgetting`.

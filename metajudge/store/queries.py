@@ -10,7 +10,7 @@ from metajudge.store.protocol import RunRecord
 from metajudge.store.redaction import hide_headers
 from metajudge.store.sql import Connection as Cursor
 from metajudge.store.sql import only_row
-from metajudge.store.versions import CURRENT, newest_among, versions
+from metajudge.store.versions import current_page, newest_among, versions
 from metajudge.types import Assessment, Judgment
 
 MAX_SHOWN: Final = 1_000
@@ -26,10 +26,7 @@ _RUNS: Final = """
 
 def newest_assessments(cursor: Cursor, after: int, limit: int) -> list[tuple[int, Assessment]]:
     """A page of the current assessment of each judgment by each panel, by its number, ascending."""
-    rows = cursor.execute(
-        f"SELECT number, payload, annotation FROM {CURRENT} lines WHERE number > $1 ORDER BY number LIMIT $2",  # noqa: S608
-        [after, limit],
-    ).fetchall()
+    rows = cursor.execute(current_page("number, payload, annotation", "number > $1", limit), [after]).fetchall()
     return [(number, annotated(*texts)) for number, *texts in rows]
 
 

@@ -38,14 +38,25 @@ _NEWEST: Final = (
     "a.assessment_id = (SELECT max(same.assessment_id) FROM assessments same "
     "WHERE same.judgment_digest = a.judgment_digest AND same.panel_digest = a.panel_digest)"
 )
-CURRENT: Final = f"""(
-    {_BARE} FROM assessments a
-    WHERE {_NEWEST} AND NOT EXISTS (SELECT 1 FROM annotations said WHERE said.assessment_id = a.assessment_id)
-    UNION ALL {_ANNOTATED} FROM annotations n JOIN assessments a ON a.assessment_id = n.assessment_id
-    WHERE {_NEWEST} AND n.annotation_id = (
-        SELECT max(said.annotation_id) FROM annotations said WHERE said.assessment_id = n.assessment_id)
-)"""  # noqa: S608 - our own text
+_ARMS: Final = (
+    f"{_BARE} FROM assessments a WHERE {_NEWEST} "
+    "AND NOT EXISTS (SELECT 1 FROM annotations said WHERE said.assessment_id = a.assessment_id)",
+    f"{_ANNOTATED} FROM annotations n JOIN assessments a ON a.assessment_id = n.assessment_id WHERE {_NEWEST} "
+    "AND n.annotation_id = (SELECT max(said.annotation_id) FROM annotations said "
+    "WHERE said.assessment_id = n.assessment_id)",
+)
+CURRENT: Final = f"({' UNION ALL '.join(_ARMS)})"
 """The current versions, as something to select from."""
+
+
+def current_page(columns: str, condition: str, limit: int, *, backwards: bool = False) -> str:
+    """A query for the first current versions that meet a condition, by number.
+
+    Bare and annotated versions are limited apart, as PostgreSQL then walks an index of each and not all versions.
+    """
+    order = f"ORDER BY number {'DESC' if backwards else 'ASC'} LIMIT {int(limit)}"
+    parts = (f"(SELECT {columns} FROM ({arm}) lines WHERE {condition} {order})" for arm in _ARMS)
+    return f"SELECT * FROM ({' UNION ALL '.join(parts)}) page {order}"
 
 
 def newest_among(condition: str, *, each_run: bool = False) -> str:
@@ -58,6 +69,6 @@ def newest_among(condition: str, *, each_run: bool = False) -> str:
     """
     subject = f"{'run_id, ' if each_run else ''}judgment_digest, panel_digest"
     return (
-        f"number IN (SELECT number FROM (SELECT DISTINCT ON ({subject}) number FROM {versions()} among "  # noqa: S608
+        f"number IN (SELECT number FROM (SELECT DISTINCT ON ({subject}) number FROM {versions()} among "
         f"WHERE {condition} ORDER BY {subject}, assessment_id DESC, number DESC) newest)"
     )

@@ -212,7 +212,11 @@ class Engine(Session):
             earlier = await self._find_done(keys)
             for job, key in zip(block, keys, strict=True):
                 job.key, job.earlier = key, earlier.get(key)
-            return await all_of(work(job) if needs_no_model(job) else _nothing() for job in block)
+            results = [None if self._finishing.active or not stands(job.earlier) else job.earlier for job in block]
+            rest = [at for at, job in enumerate(block) if results[at] is None and needs_no_model(job)]
+            for at, result in zip(rest, await all_of(work(block[at]) for at in rest), strict=True):
+                results[at] = result
+            return results
 
         def needs_no_model(job: Job[Judgment, Assessment]) -> bool:
             return stands(job.earlier) or self.vetter.panel_for(job.record).strategy is StrategyName.SIGNALS
@@ -288,10 +292,6 @@ def _added(index: EvidenceIndex, judgments: Iterable[Judgment]) -> Iterator[Judg
     for judgment in judgments:
         index.add(judgment)
         yield judgment
-
-
-async def _nothing() -> None:
-    return None
 
 
 def _checked(judgments: Sequence[JudgmentLike]) -> list[Judgment]:

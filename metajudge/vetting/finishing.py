@@ -133,7 +133,7 @@ class Completion:
         return found
 
     def describe(self, summary: VetSummary) -> None:
-        """Notes in a run's summary what is laid over its assessments."""
+        """Notes in a run's summary which calibration and policy it uses."""
         if self.calibration is not None:
             summary.calibrated = True
             summary.guarantees = self.calibration.meanings

@@ -85,7 +85,7 @@ def rank(
     """Counts rankings by a voting rule.
 
     Args:
-        rankings: each best first, as groups of tied candidates: ``[["a"], ["b", "c"]]``.
+        rankings: each best first, as candidates or groups of tied ones: ``["a", ["b", "c"]]``.
         rule: a name of :class:`~metajudge.voting.options.Rule`.
         candidates: all there are; None for those that are ranked.
         weights: one a ranking, greater than 0; None for equal ones.

@@ -36,14 +36,15 @@ def labelled(number):
 
 
 async def _fill(path):
-    """Two judgments, each with a base row and a row that a policy decided; both wait for a person."""
+    """Two judgments, each with what the panel found and a policy's decision on it; both wait for a person."""
     store = await open_store(path)
     reviews = []
     for number in (0, 1):
         judgment = labelled(number)
         decided = made_assessment(judgment, number)
-        await store.save_assessment(f"base {number}", judgment, decided.model_copy(update={"decision": None}), "run-1")
-        await store.save_assessment(f"decided {number}", judgment, decided, "run-1")
+        found = decided.model_copy(update={"decision": None, "probability": None, "calibrated": False})
+        await store.save_assessment(f"key {number}", judgment, found, "run-1")
+        await store.save_assessment(f"key {number}", judgment, decided, "run-1", found)
         reviews.append(review_of(judgment, decided, now=NOW + number, scale=(1, 5), reviewers=1))
         other = decided.decision.model_copy(update={"policy": "stricter", "policy_digest": "e" * 64})
         if number == 1:  # another policy sent the same judgment to people, too
@@ -174,7 +175,7 @@ class TestBlindMode:
 
     @pytest.mark.parametrize("number", [1, 2])
     def test_whichever_row_was_opened_the_decision_is_not_blind(self, ada, number):
-        ada.see(f"/assessments/{number}")  # 1 is the base row, 2 the one a policy decided
+        ada.see(f"/assessments/{number}")  # 1 is what the panel found, 2 the same as a policy decided on it
         assert decide_blind(ada, ada.reviews[0]) is False
 
     @pytest.mark.parametrize("review", [1, 2])

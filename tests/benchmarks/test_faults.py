@@ -5,7 +5,7 @@ import json
 import pytest
 
 from benchmarks import fault_operations, faults
-from benchmarks.fault_operations import JOB, VET, Outcome
+from benchmarks.fault_operations import JOB, VET, ItemResult
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -63,7 +63,7 @@ def test_a_result_that_changes_without_a_word_is_found_out(campaign, monkeypatch
     def changed(folder):
         outcomes = found(folder)
         name = next(iter(outcomes))
-        outcomes[name] = [Outcome({"final_score": 5}, failed=False)] * 2
+        outcomes[name] = [ItemResult({"final_score": 5}, failed=False)] * 2
         outcomes.popitem()
         return outcomes
 

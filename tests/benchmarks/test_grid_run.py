@@ -39,7 +39,7 @@ class Engines:
         engine = Engine(panel=panel, store=self.store, budget_usd=None)
         names = {agent.name for agent in panel.agents}
         names |= {"summariser"} if panel.discussion.summariser else set()
-        engine.models.update({name: ScriptedModel(self.answer, name=name) for name in names})
+        engine.objects.update({name: ScriptedModel(self.answer, name=name) for name in names})
         return engine
 
     def answer(self, request):

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 from metajudge.benchmarks import regenerate, results_page
-from metajudge.benchmarks.regenerate import FIGURES, Figure, NotGivenError, Places
+from metajudge.benchmarks.regenerate import FIGURES, FigureScript, NotGivenError, Places
 
 from metajudge.report.document import Table
 
@@ -29,14 +29,14 @@ def test_every_figure_is_a_script_of_this_folder():
 @pytest.mark.parametrize("argument", ["{data}/judgebench", "{postgres}"])
 def test_what_is_not_given_is_said_and_nothing_is_made(argument, places, tmp_path):
     with pytest.raises(NotGivenError, match="give --"):
-        regenerate.make(Figure("x", "voting", (argument,)), places, tmp_path)
+        regenerate.make(FigureScript("x", "voting", (argument,)), places, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_script_that_fails_leaves_the_earlier_figure(places, tmp_path):
     (tmp_path / "x.json").write_text("{}")
     with pytest.raises(RuntimeError, match="wrote nothing"):
-        regenerate.make(Figure("x", "no_such_script"), Places(None, None, tmp_path / "scratch"), tmp_path)
+        regenerate.make(FigureScript("x", "no_such_script"), Places(None, None, tmp_path / "scratch"), tmp_path)
     assert (tmp_path / "x.json").read_text() == "{}"
 
 
@@ -44,7 +44,7 @@ def test_a_script_that_fails_leaves_the_earlier_figure(places, tmp_path):
 def test_a_figure_holds_where_and_when_it_was_made(tmp_path):
     scratch, out = tmp_path / "scratch", tmp_path / "out"
     scratch.mkdir(), out.mkdir()
-    regenerate.make(Figure("fuzz", "fuzz_replies", ("--replies", "600")), Places(None, None, scratch), out)
+    regenerate.make(FigureScript("fuzz", "fuzz_replies", ("--replies", "600")), Places(None, None, scratch), out)
     found = json.loads((out / "fuzz.json").read_text())
     assert found["figures"]["replies"] == 600
     assert found["command"] == "python -m metajudge.benchmarks.fuzz_replies --replies 600"

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from metajudge.benchmarks.guarantee_study import Outcome, Tally, broken, three_parts
+from metajudge.benchmarks.guarantee_study import SplitResult, StudyCounts, broken, three_parts
 
 from metajudge.calibration.procedures import Procedure
 
@@ -39,7 +39,9 @@ def test_parts_are_by_question_and_of_the_sizes_asked_for():
 
 
 def test_abstentions_count_as_no_coverage_and_no_violation():
-    tally = Tally([Outcome(0.8, kept=20, errors=10, questions=40, broken=1.0), Outcome(None, questions=40, broken=0.0)])
+    tally = StudyCounts(
+        [SplitResult(0.8, kept=20, errors=10, questions=40, broken=1.0), SplitResult(None, questions=40, broken=0.0)]
+    )
     found = tally.summary(0.9)
     assert found["coverage"] == pytest.approx(0.25)
     assert found["precision"] == 0.5

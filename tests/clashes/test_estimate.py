@@ -1,6 +1,4 @@
-"""``metajudge clash --dry-run``: what it says is what the run then asks, and nothing is sent."""
-
-import json
+"""The estimate of a clash counts the calls that the run then makes."""
 
 import pytest
 
@@ -9,8 +7,6 @@ from metajudge.clashes.setup import ClashSettings
 from metajudge.errors import ConfigurationError
 from metajudge.panels.config import PanelConfig, with_flags
 from metajudge.types import Item
-from tests.doubles.llm_server import LLMServer
-from tests.doubles.ranking import criteria_answer
 
 PAIR = Item(id="q", question="What is 2 + 2?", responses={"a": "four", "b": "five"})
 THREE = ("openai:gpt-5", "anthropic:claude-opus-4-5", "openai:gpt-4o")
@@ -43,16 +39,3 @@ def test_a_model_without_a_price_leaves_the_cost_unknown_not_zero():
 def test_judges_that_make_no_sense_are_refused_before_anything_is_priced():
     with pytest.raises(ConfigurationError):
         estimate_clash(ClashSettings(given=True), with_flags(PanelConfig(), ["openai:a", "openai:a"]), [PAIR])
-
-
-def test_a_dry_run_sends_nothing_writes_nothing_and_counts_the_calls_of_the_run(metajudge, tmp_path):
-    items = tmp_path / "items.jsonl"
-    items.write_text(json.dumps({"id": "q", "question": "?", "responses": {"a": "x", "b": "y"}}) + "\n", "utf-8")
-    with LLMServer(answer=lambda body: json.dumps(criteria_answer())) as server:
-        judges = [part for name in "abc" for part in ("--judge", f"openai:{name}@{server.url}")]
-        done = metajudge("clash", items, "--responses", "given", *judges, "--dry-run")
-        assert server.count == 0
-    assert done.returncode == 0, done.stderr
-    assert "1 prompts, 1 evaluations, at most 3 calls" in done.stdout
-    assert "cost unknown" in done.stdout
-    assert [path.name for path in tmp_path.iterdir()] == ["items.jsonl"]

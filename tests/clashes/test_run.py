@@ -129,7 +129,7 @@ class TestFiles:
                 found = await clash(session, [PAIR], out=out)
         assert [json.loads(line)["attempt"] for line in out.read_text().splitlines()] == [1, 2]
         assert len(priced.requests) == 1
-        assert found.totals.all_attempts_usd is None or found.totals.all_attempts_usd >= 0.5
+        assert found.totals.all_attempts_usd == pytest.approx(0.5)
 
     async def test_a_line_cut_off_by_a_kill_is_dropped_with_a_notice(self, tmp_path):
         out, said = tmp_path / "c.jsonl", []

@@ -34,11 +34,11 @@ async def notices(settings, *names, panel=None):
 
 
 class TestBlinding:
-    @pytest.mark.parametrize("hold", ["run", "single"])
-    async def test_no_path_leaves_a_name_readable(self, hold):
+    @pytest.mark.parametrize("path", ["run", "single"])
+    async def test_no_path_leaves_a_name_readable(self, path):
         model = ranks_by(len, name="ann")
         async with Session([model]) as session:
-            if hold == "run":
+            if path == "run":
                 (record,) = (await clash(session, [LEAK])).records
             else:
                 record = await clash_item(session, LEAK)
@@ -105,7 +105,7 @@ class TestSettings:
 
     async def test_a_session_without_agents_has_no_judge(self):
         async with Session() as session:
-            with pytest.raises(ConfigurationError, match="no judge"):
+            with pytest.raises(ConfigurationError, match="no model to ask"):
                 await clash(session, [LEAK])
 
     async def test_answers_and_votes_have_settings_of_their_own(self):

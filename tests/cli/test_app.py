@@ -45,6 +45,13 @@ def test_the_help_lists_every_command_on_one_uncut_line_under_its_title():
     assert max(map(len, lines)) <= 80
 
 
+@pytest.mark.parametrize("name", [entry.name for entry in COMMANDS if entry.place.endswith(":app")])
+def test_the_lines_of_a_group_are_not_cut(name):
+    lines = run(name, "--help").stdout.splitlines()
+    assert not [line for line in lines if line.endswith("...") and not line.startswith("Usage")]
+    assert max(map(len, lines)) <= 80
+
+
 def test_names_are_given_once():
     assert len({entry.name for entry in COMMANDS}) == len(COMMANDS)
 

@@ -361,3 +361,16 @@ class TestOneJudge:
         page = Path("c.html").read_text()
         assert "hidden: maker" in page
         assert "3 to 8" in page
+
+
+def test_a_dry_run_sends_nothing_writes_nothing_and_counts_the_calls_of_the_run(metajudge, tmp_path):
+    items = tmp_path / "items.jsonl"
+    items.write_text(json.dumps({"id": "q", "question": "?", "responses": {"a": "x", "b": "y"}}) + "\n", "utf-8")
+    with LLMServer(answer=lambda body: json.dumps(criteria_answer())) as server:
+        judges = [part for name in "abc" for part in ("--judge", f"openai:{name}@{server.url}")]
+        done = metajudge("clash", items, "--responses", "given", *judges, "--dry-run")
+        assert server.count == 0
+    assert done.returncode == 0, done.stderr
+    assert "1 prompts, 1 evaluations, at most 3 calls" in done.stdout
+    assert "cost unknown" in done.stdout
+    assert [path.name for path in tmp_path.iterdir()] == ["items.jsonl"]

@@ -14,22 +14,23 @@ from tests.doubles.llm_server import LLMServer, score_answer
 pytestmark = pytest.mark.timeout(240)
 
 READY = """
-import signal, sys, time
-signal.signal(signal.SIGINT, signal.default_int_handler)
+import os, signal, sys, time
 {before}
 from metajudge.cli import main
 sys.argv[0] = "metajudge"
+signal.signal(signal.SIGINT, lambda *_: os._exit(130))  # an interrupt before the command begins is not its own
 print("ready", flush=True)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 main()
 """
 
 STUCK_IN_THE_LOOP = """
-import metajudge.cli.vet as vet
-def stuck(source):
+from metajudge.vetting.engine import Engine
+def stuck(self, source, rewards):
     print("stuck", flush=True)
     while True:
         time.sleep(0.01)
-vet._total = stuck
+Engine._evidence = stuck
 """
 """A stretch of the command that never gives the event loop a turn."""
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from metajudge.errors import BadLineError, ConfigurationError, InputError
-from metajudge.peers.ballots import to_line
+from metajudge.peers.record import to_line
 from tests.peers.elections import NAMES, ballots, failed
 
 

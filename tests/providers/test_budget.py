@@ -13,11 +13,11 @@ from metajudge.errors import (
     ModelTimeoutError,
 )
 from metajudge.providers.budget import Amount, Budget, BudgetedModel
-from metajudge.providers.estimate import UsageEstimate
 from metajudge.providers.metering import MeteredModel
 from metajudge.providers.model import Message, ModelRequest, Parameters
 from metajudge.providers.prices import FlatPrice
 from metajudge.providers.scripted import ScriptedModel
+from metajudge.providers.usage_estimate import UsageEstimate
 from metajudge.types import Reply, Usage
 
 PRICE = FlatPrice.of(1.0, 10.0)

@@ -6,7 +6,7 @@ import httpx2
 import pytest
 
 from metajudge.providers.client import EndpointClient
-from metajudge.providers.drafts import Drafts, Kind
+from metajudge.providers.drafts import Drafts, RequestKind
 from metajudge.providers.model import Endpoint, Parameters
 from tests.doubles.model_requests import KEY
 
@@ -79,7 +79,7 @@ async def test_calls_that_start_together_wait_for_one_draft_and_nothing_is_sent_
             return await self.http.post(url, content=content)
 
     drafts = Drafts(recording(seen), CountingSdk, httpx2.Timeout)
-    kinds = [Kind("https://gateway.example/a", (), 5.0), Kind("https://gateway.example/b", (), 5.0)]
+    kinds = [RequestKind("https://gateway.example/a", (), 5.0), RequestKind("https://gateway.example/b", (), 5.0)]
     requests = await asyncio.gather(*(drafts.request(kinds[i % 2], b"%d" % i) for i in range(20)))
     assert sorted(built) == [kind.url for kind in kinds]
     assert seen == []
@@ -101,7 +101,7 @@ async def test_a_request_the_sdk_cannot_build_is_tried_again_with_the_next_call(
             return await self.http.post(url, content=content)
 
     drafts = Drafts(recording([]), BrokenOnce, httpx2.Timeout)
-    kind = Kind("https://gateway.example/a", (), 5.0)
+    kind = RequestKind("https://gateway.example/a", (), 5.0)
     with pytest.raises(ConnectionError):
         await drafts.request(kind, b"{}")
     assert (await drafts.request(kind, b"{}")).url == kind.url

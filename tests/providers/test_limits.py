@@ -5,12 +5,12 @@ import asyncio
 import pytest
 
 from metajudge.errors import ConfigurationError, RateLimitedError, ServerError
-from metajudge.providers.estimate import UsageEstimate
 from metajudge.providers.limits import LimitedModel, Limits, LimitSettings, Rate
 from metajudge.providers.model import Endpoint, Message, ModelRequest
 from metajudge.providers.retry import RetryingModel
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.providers.slots import AdaptiveSlots
+from metajudge.providers.usage_estimate import UsageEstimate
 
 REQUEST = ModelRequest("s", (Message("user", "q"),))
 HERE, THERE = Endpoint("openai", "http://here/v1"), Endpoint("openai", "http://there/v1")

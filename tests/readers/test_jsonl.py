@@ -10,7 +10,7 @@ from metajudge.errors import InputError
 from metajudge.readers import open_judgments, write_jsonl
 from metajudge.readers.jsonl import JudgmentLines
 from metajudge.readers.lines import Reject, Source
-from metajudge.readers.reader import Found
+from metajudge.readers.reader import FoundJudgment
 from metajudge.types import Judgment
 
 FULL = {
@@ -111,7 +111,7 @@ def test_bad_records_are_rejected_with_line_and_text_and_the_rest_is_read(
     bad = record("j2", verdict="C>A")
     path = write("x.txt", record("j1"), bad, "no json", record("j3"))
     found = list(JudgmentLines(Source(path, "x.txt")).read())
-    assert [entry.judgment.id for entry in found if isinstance(entry, Found)] == ["j1", "j3"]
+    assert [entry.judgment.id for entry in found if isinstance(entry, FoundJudgment)] == ["j1", "j3"]
     first, second = (entry for entry in found if isinstance(entry, Reject))
     assert str(first) == "x.txt:2: verdict names 'C', but the item's responses are A, B"
     assert json.loads(first.text) == bad

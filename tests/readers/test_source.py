@@ -115,6 +115,54 @@ def test_where_rejects_cannot_be_written_it_is_said(write: Write, record: Record
         source.write_rejects(tmp_path / "missing" / "r.jsonl")
 
 
+def test_rejects_met_in_a_pass_are_written_without_another_one(write: Write, record: Record, tmp_path: Path) -> None:
+    path = write("x", record("j1"), "bad", record("j2"), "worse")
+    source, target = open_judgments([path]), tmp_path / "r.jsonl"
+    assert len(list(source)) == 2
+    path.unlink()
+    assert source.write_rejects(target) == 2
+    assert [json.loads(line)["line"] for line in target.read_text().splitlines()] == [2, 4]
+
+
+def test_a_pass_that_stopped_early_writes_the_rejects_it_counted(write: Write, record: Record, tmp_path: Path) -> None:
+    source = open_judgments([write("x", "bad", record("j1"), "worse", record("j2"))], limit=1)
+    assert [judgment.id for judgment in source] == ["j1"]
+    assert source.write_rejects(tmp_path / "r.jsonl") == source.rejects == 2
+
+
+def test_more_rejects_than_are_held_are_read_again(
+    write: Write, record: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("metajudge.readers.source.KEPT_REJECTS", 100)
+    source = open_judgments([write("x", record("j1"), *["bad"] * 9)])
+    list(source)
+    assert source.write_rejects(tmp_path / "r.jsonl") == 9
+    assert len((tmp_path / "r.jsonl").read_text().splitlines()) == 9
+
+
+class TestExpected:
+    def test_lines_before_a_pass_and_exact_after_it(self, write: Write, record: Record) -> None:
+        source = open_judgments([write("a", record("j1"), "bad", record("j1"), record("j2")), write("b", record("j3"))])
+        assert source.expected() == 5
+        assert len(list(source)) == source.expected() == 3
+
+    def test_no_more_than_the_limit(self, write: Write, record: Record) -> None:
+        path = write("x", *(record(f"j{number}") for number in range(9)))
+        assert open_judgments([path], limit=4).expected() == 4
+        assert open_judgments([path], limit=40).expected() == 9
+
+    def test_of_some_judges_it_is_known_after_a_pass_over_everything(self, write: Write, record: Record) -> None:
+        source = open_judgments([write("x", record("j1"), record("j2", judge="k"), record("j3"))], judges=["k"])
+        assert source.expected() is None
+        list(source.all())
+        assert source.expected() == 1
+
+    def test_of_a_table_without_lines_it_is_unknown(self, tmp_path: Path, record: Record) -> None:
+        path = tmp_path / "x.json"
+        path.write_text(json.dumps([record("j1"), record("j2")]))
+        assert open_judgments([path]).expected() is None
+
+
 def test_a_hundred_thousand_judgments_are_not_held(tmp_path: Path, record: Record) -> None:
     path = tmp_path / "big.jsonl"
     text = "why " * 500

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from metajudge.errors import InputError
-from metajudge.report.files import check_apart, check_report_path, write_report, write_text
+from metajudge.report.files import check_report_path, write_report
 from tests.report.reports import report
 
 
@@ -21,28 +21,3 @@ def test_the_name_of_the_file_chooses_the_format(tmp_path, name):
 def test_a_path_that_cannot_be_written_is_refused_before_any_work(tmp_path, name):
     with pytest.raises(InputError):
         check_report_path(tmp_path / name)
-
-
-def test_a_writer_that_breaks_off_leaves_the_old_file(tmp_path):
-    path = tmp_path / "scores.jsonl"
-    path.write_text("old\n")
-
-    def lines():
-        yield "new\n"
-        raise InputError("broken")
-
-    with pytest.raises(InputError):
-        write_text(path, lines())
-    assert path.read_text() == "old\n"
-    assert [entry.name for entry in tmp_path.iterdir()] == ["scores.jsonl"]
-
-
-def test_a_file_that_is_read_is_never_written_over_by_any_of_its_names(tmp_path):
-    (tmp_path / "in.jsonl").touch()
-    (tmp_path / "link.jsonl").symlink_to(tmp_path / "in.jsonl")
-    for name in ("in.jsonl", "link.jsonl", "./in.jsonl"):
-        with pytest.raises(InputError, match="would be overwritten"):
-            check_apart([tmp_path / "in.jsonl"], [None, tmp_path / name])
-    with pytest.raises(InputError, match="two outputs"):
-        check_apart([], [tmp_path / "out.json", tmp_path / "." / "out.json"])
-    assert check_apart([tmp_path / "in.jsonl"], [tmp_path / "out.json", None]) is None

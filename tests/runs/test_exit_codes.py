@@ -18,6 +18,7 @@ from metajudge.errors import (
     OutputError,
     RateLimitedError,
     StoreLockedError,
+    StoreUnavailableError,
     UnprovenError,
 )
 from metajudge.judging.run import JudgeTotals
@@ -63,6 +64,7 @@ def test_the_rule(counts, options, code):
     [
         (ConfigurationError("x"), 2),
         (StoreLockedError("x"), 2),
+        (StoreUnavailableError("x"), 1),
         (BadLineError("x"), 1),
         (OutputError("x"), 1),
         (RateLimitedError("x"), 1),

@@ -1,5 +1,6 @@
 """Output files: the order of the input, nothing half-written, nothing of anyone else's touched."""
 
+import errno
 import json
 import resource
 import signal
@@ -8,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from metajudge.errors import InputError, OutputError
-from metajudge.runs.outputs import AttemptFile, OrderedFile, write_lines
+from metajudge.runs.outputs import AttemptFile, OrderedFile, let_go, write_lines, written_to
 
 
 class Attempt(BaseModel):
@@ -165,3 +166,31 @@ class TestWriteLines:
     def test_a_full_disk_names_the_file(self, tmp_path, small_disk):
         with pytest.raises(OutputError, match="out: cannot be written any further"):
             write_lines(tmp_path / "out", ({"n": "x" * 30} for _ in range(9)))
+
+
+def test_a_failed_write_names_the_file_and_the_way_on(tmp_path):
+    with (
+        pytest.raises(OutputError, match=r"out\.jsonl: cannot be written any further: No space.*run the same command"),
+        written_to(tmp_path / "out.jsonl"),
+    ):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_other_errors_and_no_error_pass(tmp_path):
+    with written_to(tmp_path / "x"):
+        pass
+    with pytest.raises(ValueError, match="other"), written_to(tmp_path / "x"):
+        raise ValueError("other")
+
+
+def test_a_file_whose_buffer_cannot_be_written_is_closed_all_the_same():
+    class Full:
+        closed = False
+
+        def close(self):
+            self.closed = True
+            raise OSError(errno.ENOSPC, "full")
+
+    file = Full()
+    let_go(file)
+    assert file.closed

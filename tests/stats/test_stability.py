@@ -4,7 +4,7 @@ import pytest
 
 from metajudge.errors import InputError
 from metajudge.stats.stability import (
-    Outcome,
+    Correctness,
     StabilityClass,
     choose_third_run,
     count_digests,
@@ -15,7 +15,13 @@ from metajudge.stats.stability import (
     winner_stability_by,
 )
 
-RIGHT, WRONG, TIE, LOST, ERROR = Outcome.RIGHT, Outcome.WRONG, Outcome.TIE, Outcome.NO_VERDICT, Outcome.ERROR
+RIGHT, WRONG, TIE, LOST, ERROR = (
+    Correctness.RIGHT,
+    Correctness.WRONG,
+    Correctness.TIE,
+    Correctness.NO_VERDICT,
+    Correctness.ERROR,
+)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from metajudge.errors import FailureKind, StoreError
-from metajudge.providers.model import CallCache, Ledger
+from metajudge.providers.model import CallCache, CallLedger
 from metajudge.store import RunRecord, Store
 from metajudge.types import Reply, Status, Usage
 
@@ -16,7 +16,7 @@ def run(name: str = "run-1", started_at: float = 10.0) -> RunRecord:
 
 async def test_store_is_a_cache_and_a_ledger(store: Store) -> None:
     cache: CallCache = store
-    ledger: Ledger = store
+    ledger: CallLedger = store
     assert await cache.find_reply("unknown") is None
     assert callable(ledger.record_call)
 

@@ -111,7 +111,6 @@ class TestThreads:
             store.record_call(records.call(n, f"reply {n}"))
         await store.close()
         store = await open_store(path)
-        monkeypatch.setattr(store._replies, "put", lambda *_: None)  # every look-up asks the database
 
         async def one(n: int) -> None:
             for i in range(n, 400, 8):
@@ -130,7 +129,6 @@ class TestThreads:
             judgment = records.judgment(n)
             store.record_call(records.call(n, f"reply {n}"))
             await store.save_assessment(f"key-{n}", judgment, records.assessment(judgment, n), "run-1")
-        monkeypatch.setattr(store._replies, "get", lambda _: None)
         stop = False
 
         async def read() -> int:
@@ -169,7 +167,6 @@ class TestThreads:
     async def test_reply_that_left_memory_before_its_commit_is_still_found(self, path, records, monkeypatch) -> None:
         store = await open_store(path)
         assert await store.find_reply("unknown") is None
-        monkeypatch.setattr(store._replies, "get", lambda _: None)
         store.record_call(records.call(1))
         assert await store.find_reply(records.key(1)) is not None
         await store.close()

@@ -3,7 +3,7 @@
 import duckdb
 import pytest
 
-from metajudge.store import lookups, open_store
+from metajudge.store import open_store
 from metajudge.store.database import ROW_GROUP_ROWS, STORAGE_VERSION
 from metajudge.store.migrating import known_migrations
 from metajudge.store.rows import assessment_row, assessment_write, call_row, item_row, judgment_row
@@ -91,11 +91,8 @@ async def test_redacted_texts_come_back_with_the_next_save_in_this_process_and_i
     assert ask(earlier, "SELECT count(*), sum(redacted::INT) FROM judgments") == [(10, 0)]
 
 
-async def test_more_keys_than_are_held_are_looked_up_by_their_hash(earlier, records, monkeypatch) -> None:
-    monkeypatch.setattr("metajudge.store.keyed_reads.MAX_KEYS", 5)
-    assert lookups.MAX_KEYS > 5
+async def test_what_this_process_adds_is_found_beside_what_was_there(earlier, records, monkeypatch) -> None:
     store = await open_store(earlier)
-    monkeypatch.setattr(store._replies, "get", lambda _: None)
     for n in (1, 12):  # stored by the earlier process, and by this one
         judgment = records.judgment(n)
         await store.save_assessment(f"new-{n}", judgment, records.assessment(judgment), "run-2")

@@ -1,12 +1,7 @@
 import numpy as np
 
 from metajudge.store import lookups
-from metajudge.store.lookups import KnownKeys, RecentAssessments, RecentReplies, key_hash
-from metajudge.types import Reply
-
-
-def reply(text: str) -> Reply:
-    return Reply(text, "stop", "small", attempts=2)
+from metajudge.store.lookups import KnownKeys, RecentAssessments, key_hash
 
 
 def stored(*rows: tuple[int, int]):
@@ -47,48 +42,16 @@ class TestKnownKeys:
         keys.load()
         assert (keys.row(5), keys.row(6)) == (3, 4)
 
-    def test_nothing_is_denied_before_loading_or_when_there_are_too_many(self) -> None:
-        keys = KnownKeys(lambda: None)
+    def test_nothing_is_denied_before_loading(self) -> None:
+        keys = KnownKeys(lambda: stored())
         assert keys.may_contain(1)
         keys.load()
-        assert keys.may_contain(1)
-        assert not keys.complete
+        assert not keys.may_contain(1)
 
     def test_empty(self) -> None:
         keys = KnownKeys(lambda: stored())
         keys.load()
         assert not keys.may_contain(1)
-
-
-class TestRecentReplies:
-    def test_reply_is_marked_as_cached(self) -> None:
-        replies = RecentReplies()
-        replies.put("a", reply("text"))
-        found = replies.get("a")
-        assert found is not None
-        assert (found.cached, found.attempts, found.text) == (True, 0, "text")
-
-    def test_least_recently_used_goes_first(self, monkeypatch) -> None:
-        monkeypatch.setattr(lookups, "MAX_REPLIES", 2)
-        replies = RecentReplies()
-        replies.put("a", reply("1"))
-        replies.put("b", reply("2"))
-        replies.get("a")
-        replies.put("c", reply("3"))
-        assert [key for key in "abc" if replies.get(key)] == ["a", "c"]
-
-    def test_characters_are_bounded_also_when_a_key_is_replaced(self, monkeypatch) -> None:
-        monkeypatch.setattr(lookups, "MAX_REPLY_CHARS", 100)
-        replies = RecentReplies()
-        for _ in range(10):
-            replies.put("a", reply("x" * 60))
-        assert replies.get("a") is not None
-        replies.put("b", reply("y" * 60))
-        assert replies.get("a") is None
-        replies.put("c", reply("z" * 101))
-        assert replies.get("c") is None
-        replies.put("d", reply("w" * 100))
-        assert replies.get("d") is not None
 
 
 class TestRecentAssessments:

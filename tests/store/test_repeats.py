@@ -130,14 +130,6 @@ class TestNothingNew:
         assert await kept(store) == (by("x", FAILED), 1)
         await store.close()
 
-    async def test_more_rows_than_are_held_in_memory_are_searched(self, tmp_path, monkeypatch) -> None:
-        store = await open_store(tmp_path / "s.duckdb")
-        await save(store, RESULT, by("x"), by("y"))
-        monkeypatch.setattr("metajudge.store.keyed_reads.MAX_KEYS", 1)
-        await save(store, by("x"), by("x"))
-        assert await kept(store) == (by("x"), 3)
-        await store.close()
-
 
 class TestComparison:
     @pytest.mark.parametrize(

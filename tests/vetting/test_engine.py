@@ -6,11 +6,16 @@ import random
 import pytest
 
 from metajudge import Engine, vet
+from metajudge.calibration.fit import fit_calibration
+from metajudge.calibration.table import build_table
 from metajudge.errors import BudgetExceeded, ConfigurationError, FailureKind, InputError, StoreLockedError
 from metajudge.panels.config import panel_config
 from metajudge.providers.scripted import ScriptedModel
+from metajudge.readers import JudgmentSource
+from metajudge.readers.reader import Found
 from metajudge.runs.loop import RunEnd, Stop
 from metajudge.types import Status
+from tests.doubles.crowds import crowd
 from tests.doubles.judgments import judgment, reply
 from tests.doubles.llm_server import MIXED_FAULTS, LLMServer, score_answer
 
@@ -284,3 +289,53 @@ class TestConfiguration:
         assert found[1].route == "math"
         assert {body.get("temperature") for body in bodies if "seed" in body} == {0.2, None}
         assert all(body["seed"] == 11 for body in bodies if "response_format" in body)
+
+
+class Counted:
+    """Judgments that say how often they were read."""
+
+    def __init__(self, judgments):
+        self.format = "list"
+        self.judgments = judgments
+        self.passes = 0
+
+    def read(self):
+        self.passes += 1
+        return (Found(one, "x", number) for number, one in enumerate(self.judgments, start=1))
+
+
+class TestPasses:
+    """Every pass parses the whole input: a million rows are read as few times as bounded memory allows."""
+
+    @pytest.mark.parametrize("calibrated", [False, True])
+    @pytest.mark.parametrize(("agents", "passes"), [([], 2), ([always(5)], 1)])
+    async def test_the_input_is_read_once_and_once_before_where_evidence_is_needed(self, agents, passes, calibrated):
+        records = crowd(20)
+        reader = Counted(records)
+        calibration = fit_calibration(build_table(records, ["order", "strength"]), repeats=1) if calibrated else None
+        async with Engine(agents, calibration=calibration) as engine:
+            summary = await engine.vet_all(JudgmentSource({"x": [reader]}))
+        assert summary.judgments == len(records)
+        assert reader.passes == max(passes, 1 + calibrated)
+        if calibrated:
+            assert summary.with_probability > 0
+
+    async def test_evidence_is_the_same_with_and_without_a_calibration_that_reads_it_too(self):
+        records = crowd(20)
+        calibration = fit_calibration(build_table(records, ["order", "strength"]), repeats=1)
+        _, plain = await run([], records)
+        _, calibrated = await run([], records, calibration=calibration)
+        assert [one.signals for one in plain] == [one.signals for one in calibrated]
+
+
+class TestBlocks:
+    async def test_what_needs_no_model_comes_in_the_order_of_the_input_although_models_are_slow(self, tmp_path):
+        """The second half is known before: it is settled block by block and not by the workers."""
+        store = tmp_path / "s.duckdb"
+        await run([always(5)], CROWD[20:], store=store)
+        order = []
+        async with Engine([always(5)], store=store, concurrency=1, policy="verdict_score") as engine:
+            summary = await engine.vet_all(CROWD, on_result=lambda index, *_: order.append(index))
+        assert sorted(order) == list(range(40))
+        assert [index for index in order if index >= 20] == list(range(20, 40))
+        assert (summary.reused, summary.calls, summary.decisions.total()) == (20, 20, 40)

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from metajudge.cli.vet import filled, words_of
+from metajudge.cli.vet_report import filled, words_of
 from metajudge.errors import FailureKind
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.runs.loop import RunEnd

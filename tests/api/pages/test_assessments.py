@@ -86,7 +86,7 @@ class TestOne:
             "by weighted average; threshold 4.5",
             "over the valid answers alone",
             "REVIEW PRIORITY by policy verdict_score: doubtful: the score is in the middle band",
-            "It rests on score 1.7, confidence 0.6",
+            "Based on score 1.7, confidence 0.6",
             "Response A is better than Response B A>B",
             "3 apart",
             "strict on accuracy: the steps are checked one by one.",

@@ -69,13 +69,13 @@ def test_a_cases_history_says_vetted_once(visitor):
 def test_rows_that_were_replaced_are_labelled_as_history(visitor):
     number = rows_of(visitor.see("/assessments"))[0][0]
     newest = visitor.see(f"/assessments/{number}")
-    assert "Other rows about this judgment by this panel" in words(newest)
-    assert "This row is history" not in words(newest)
+    assert "Other versions of this judgment by this panel" in words(newest)
+    assert "This version is history" not in words(newest)
     older = re.findall(r'<li><a href="/assessments/(\d+)">', newest)
     assert len(older) == 3  # as vetted, and by two policies before
     said = visitor.see(f"/assessments/{older[-1]}")
-    assert f'This row is history: <a href="/assessments/{number}">' in said
-    assert "newest : not kept" in words(said)
+    assert f'This version is history: <a href="/assessments/{number}">' in said
+    assert "current : not kept" in words(said)
 
 
 def test_another_panel_is_another_line(visitor):

@@ -50,7 +50,7 @@ class TestQueue:
 
     def test_a_name_is_asked_for_before_anything_is_taken(self, filled):
         visitor = filled(6, name=None)
-        assert "Under what name do you review?" in visitor.see("/reviews")
+        assert "Before you review" in visitor.see("/reviews")
         assert visitor.submit("/reviews/next").status_code == 422
         assert state_of(visitor, visitor.reviews[0])["status"] == "open"
 

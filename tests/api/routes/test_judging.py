@@ -56,6 +56,18 @@ class TestProducingVerdicts:
         assert found["item_id"] == ITEM["id"]
         assert found["seed"] == 7
 
+    def test_a_clash_says_what_is_to_be_known_of_its_panel(self, serve, models):
+        panel = panel_of(divided(models), "bc")
+        agents = tuple(one.model_copy(update={"role": "critic", "weight": 3.0}) for one in panel.agents)
+        client = serve(panels={"default": panel.model_copy(update={"agents": agents})})
+        found = client.post("/v1/clash", json={"item": ITEM}).json()
+        assert found["notices"] == [
+            *(f"agent {one.name}: role dropped: only vetting uses such settings" for one in agents),
+            *(one for one in found["notices"] if one.startswith("judge ")),
+            "2 judges tie more often than an odd number of them",
+        ]
+        assert [vote["weight"] for vote in found["votes"]] == [3.0, 3.0]
+
     def test_a_clash_the_judges_are_divided_on_is_queued_once_for_its_page(self, serve, models, tmp_path):
         client = serve(panels={"default": panel_of(divided(models))}, store=tmp_path / "s.duckdb")
         for _ in range(2):  # the second one is answered from the store

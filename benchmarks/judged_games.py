@@ -56,7 +56,7 @@ class JudgedSet:
     responses_by: str | None
 
 
-class Games:
+class JudgedGames:
     """The games of labelled pairs, judge by judge, in the order of the input."""
 
     def __init__(self) -> None:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from metajudge.errors import InputError
-from metajudge.readers.preferences import ARENA_MODELS, MIN_CHARACTERS, read_preferences
+from metajudge.readers.human_preferences import ARENA_MODELS, MIN_CHARACTERS, read_preferences
 
 LONG = "a response of quite some length, long enough"
 

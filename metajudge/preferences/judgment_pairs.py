@@ -7,7 +7,7 @@ import orjson
 
 from metajudge.errors import InputError
 from metajudge.preferences.decisions import PEOPLE, UNKNOWN
-from metajudge.preferences.funnel import Step
+from metajudge.preferences.funnel import FunnelStep
 from metajudge.preferences.request import ExportRequest, Format, Pairing, Rule
 from metajudge.preferences.workspace import only, quoted
 from metajudge.types import Item, Judgment
@@ -19,7 +19,7 @@ _GROUPS = {
 }
 
 
-def pair_judgments(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> list[Step]:
+def pair_judgments(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> list[FunnelStep]:
     """Fills ``entries`` from ``selected``.
 
     Both judgments of a pair saw the same item, in the same order, under the same labels and instruction. The margin is
@@ -31,7 +31,7 @@ def pair_judgments(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> l
     return [first, _unpaired(work) if request.format is Format.KTO else _paired(work, request)]
 
 
-def _candidates(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> Step:
+def _candidates(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> FunnelStep:
     unknown = ", ".join(map(quoted, ("no_probability", "no_guarantee", "outside_calibration_domain", *UNKNOWN)))
     good = "a.kept"
     bad = f"NOT a.kept AND a.why NOT IN ({unknown}) AND (a.status = 'assessed' OR a.why IN {PEOPLE})"
@@ -63,10 +63,10 @@ def _candidates(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> Step
     work.execute("DELETE FROM candidates WHERE lost IS NOT NULL")
     if request.by_label and not usable:
         raise InputError("no judgment has a label to tell right from wrong by: give items a label, or leave --by-label")
-    return Step("verdicts", "judgments", usable + sum(counts.values()), usable, counts)
+    return FunnelStep("verdicts", "judgments", usable + sum(counts.values()), usable, counts)
 
 
-def _paired(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> Step:
+def _paired(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> FunnelStep:
     kinds = "true" if request.quality_pairs else "g.winner <> b.winner"
     groups = _GROUPS[request.pairing]
     best = (
@@ -102,10 +102,10 @@ def _paired(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> Step:
         "SELECT count(DISTINCT prompt_key) FROM candidates WHERE judgment_no IN (SELECT chosen_ref FROM entries)",
     )
     dropped = {"nothing_kept_or_nothing_discarded": alone, "same_winner": good - paired}
-    return Step("pairing", "prompts", bad, paired, dropped)
+    return FunnelStep("pairing", "prompts", bad, paired, dropped)
 
 
-def _unpaired(work: duckdb.DuckDBPyConnection) -> Step:
+def _unpaired(work: duckdb.DuckDBPyConnection) -> FunnelStep:
     work.execute("""
         CREATE OR REPLACE TABLE entries AS
         SELECT md5('judgment' || chr(31) || judgment_id)[:16] AS entry_id, item_no, judgment_no AS chosen_ref,
@@ -115,7 +115,7 @@ def _unpaired(work: duckdb.DuckDBPyConnection) -> Step:
             [judgment_id] AS judgments, agents, kept_by, by_rule, 1 AS votes
         FROM candidates""")
     (count,) = only(work, "SELECT count(*) FROM entries")
-    return Step("unpaired", "judgments", count, count)
+    return FunnelStep("unpaired", "judgments", count, count)
 
 
 def _displays(work: duckdb.DuckDBPyConnection) -> None:

@@ -1,5 +1,5 @@
 import pytest
-from metajudge.benchmarks.games import PairGames
+from metajudge.benchmarks.judged_games import PairGames
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,14 @@
 import pytest
 
-from metajudge.readers.games import GameOrder, check_label, game_verdict, shown_order, stated_marks, turned_back
 from metajudge.readers.lines import BadLine
+from metajudge.readers.recorded_games import (
+    GameOrder,
+    check_label,
+    game_verdict,
+    shown_order,
+    stated_marks,
+    turned_back,
+)
 from metajudge.types import Item, Pairwise
 
 

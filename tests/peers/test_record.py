@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from metajudge.errors import InputError
 from metajudge.peers import Ballot, counted_ballots, read_ballots
-from metajudge.peers.ballots import to_line
+from metajudge.peers.record import to_line
 from tests.peers.elections import failed
 
 

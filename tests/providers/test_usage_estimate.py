@@ -1,6 +1,6 @@
 """Estimates err on the high side and learn."""
 
-from metajudge.providers.estimate import UsageEstimate, characters
+from metajudge.providers.usage_estimate import UsageEstimate, characters
 from metajudge.types import Usage
 from tests.doubles.model_requests import ask
 

@@ -1,0 +1,41 @@
+"""The line of progress: counts, rate, spend, what is left, from the totals as they grow."""
+
+import pytest
+
+from metajudge.errors import FailureKind
+from metajudge.providers.metering import Meter
+from metajudge.runs.progress import Progress
+from metajudge.vetting.summary import VetSummary
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Ten seconds a look."""
+    times = iter(range(0, 10_000, 10))
+    monkeypatch.setattr("metajudge.runs.progress.time.monotonic", lambda: float(next(times)))
+
+
+def test_counts_rate_calls_dollars_and_the_time_left(clock):
+    totals, meter = VetSummary(judgments=20), Meter(sent=40, cost_usd=0.5)
+    assert Progress(totals, meter, 60).line() == "20/60 judgments, 2.0/s, 40 calls, $0.5000, 0:20 left"
+
+
+def test_a_total_that_becomes_known_while_the_input_is_read(clock):
+    totals, found = VetSummary(judgments=20), [None, 60, 10]
+    progress = Progress(totals, Meter(), lambda: found.pop(0))
+    assert progress.line() == "20 judgments, 2.0/s, 0 calls, $0.0000"
+    assert progress.line().startswith("20/60 judgments")
+    assert progress.line().endswith("0:00 left")
+
+
+def test_what_is_missing_and_unpriced_is_said(clock):
+    totals, meter = VetSummary(judgments=20, unscored=2, failed=1), Meter(unpriced=1)
+    meter.failures[FailureKind.TIMEOUT] = 7
+    line = Progress(totals, meter, None).line()
+    assert line.endswith("$0.0000 + unpriced, 3 without a score, 7 failed calls")
+
+
+def test_a_plain_line_now_and_then(clock, capsys):
+    with Progress(VetSummary(), Meter(), None) as progress:
+        progress.update()
+    assert capsys.readouterr().err.startswith("0 judgments, ")

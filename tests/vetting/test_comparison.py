@@ -1,0 +1,107 @@
+"""Two runs paired by judgment."""
+
+import pytest
+
+from metajudge.errors import InputError
+from metajudge.types import Assessment
+from metajudge.vetting.comparison import Side, compare
+
+
+def assessment(name, accepted, score=None, item=None, digest="d"):
+    return Assessment.model_validate(
+        {
+            "judgment_id": name,
+            "item_id": item or name,
+            "judge": "j",
+            "status": "unscored" if accepted is None else "assessed",
+            "accepted": accepted,
+            "final_score": score,
+            "strategy": "single",
+            "threshold": 4.5,
+            "panel_digest": "p",
+            "judgment_digest": f"{digest}-{name}",
+            "metajudge_version": "0",
+        }
+    )
+
+
+def side(name, *given, correct=None):
+    return Side(name, {one.judgment_id: one for one in given}, correct or {})
+
+
+def test_what_is_gained_and_lost_and_left_out():
+    first = side(
+        "one", *(assessment(f"j{n}", n < 4) for n in range(8)), assessment("only", True), assessment("u", None)
+    )
+    second = side("two", *(assessment(f"j{n}", n < 2 or n > 5) for n in range(8)), assessment("u", True))
+    found = compare(first, second)
+    assert (found.paired, found.only_first, found.only_second, found.undecided) == (9, 1, 0, (1, 0))
+    assert (found.both_kept, found.neither_kept) == (2, 2)
+    assert (found.gained, found.lost) == (("j6", "j7"), ("j2", "j3"))
+    assert found.kept.value == 0
+    assert found.kept.p_value == 1
+
+
+def test_the_order_of_the_runs_only_turns_the_signs():
+    first = side("one", *(assessment(f"j{n}", n % 3 == 0, 1.0 + n % 4) for n in range(30)))
+    second = side("two", *(assessment(f"j{n}", n % 2 == 0, 2.0 + n % 3) for n in range(30)))
+    there, back = compare(first, second), compare(second, first)
+    assert there.kept.value == pytest.approx(-back.kept.value)
+    assert there.score.value == pytest.approx(-back.score.value)
+    assert (there.gained, there.lost) == (back.lost, back.gained)
+    assert there.kept.p_value == back.kept.p_value
+    assert there.kept.low <= there.kept.value <= there.kept.high
+
+
+def test_mcnemar_is_left_out_where_judgments_of_one_item_hang_together():
+    first = side("one", *(assessment(f"j{n}", True, item=f"i{n // 2}") for n in range(20)))
+    second = side("two", *(assessment(f"j{n}", n % 4 > 1, item=f"i{n // 2}") for n in range(20)))
+    found = compare(first, second)
+    assert found.kept.p_value is None
+    assert (found.kept.n, found.kept.items) == (20, 10)
+    assert compare(side("one", *map(_alone, first.assessments.values())), second).kept.p_value is not None
+
+
+def _alone(one):
+    return one.model_copy(update={"item_id": one.judgment_id})
+
+
+def test_precision_is_of_the_labelled_judgments_kept():
+    correct = {f"j{n}": n % 2 == 0 for n in range(10)}
+    first = side("one", *(assessment(f"j{n}", True) for n in range(12)), correct=correct)
+    second = side("two", *(assessment(f"j{n}", n % 2 == 0) for n in range(12)))
+    found = compare(first, second)
+    assert (found.precision.first, found.precision.second, found.precision.n) == (0.5, 1.0, 10)
+    assert found.right_lost == (0, 5)
+
+
+def test_absent_figures_say_why_and_are_no_zeros():
+    first = side("one", *(assessment(f"j{n}", True) for n in range(3)), correct={"j0": True})
+    second = side("two", *(assessment(f"j{n}", False) for n in range(3)))
+    found = compare(first, second)
+    assert found.score.to_json().keys() == {"n", "items", "why_absent"}
+    assert "no-early-exit" in found.score.why_absent
+    assert "the second keeps none" in found.precision.why_absent
+    assert (
+        "no label"
+        in compare(side("one", assessment("a", True)), side("two", assessment("a", True))).precision.why_absent
+    )
+
+
+def test_one_item_has_no_interval():
+    found = compare(side("one", assessment("a", True, 3.0)), side("two", assessment("a", False, 5.0)))
+    assert (found.score.value, found.score.low) == (2.0, None)
+    assert "one item" in found.score.why_absent
+
+
+def test_the_same_id_with_another_content_is_not_paired():
+    first = side("one", assessment("a", True), assessment("b", True))
+    second = side("two", assessment("a", False, digest="other"), assessment("b", True))
+    assert (compare(first, second).paired, compare(first, second).changed_content) == (1, 1)
+    with pytest.raises(InputError, match="1 share an id"):
+        compare(first, side("two", assessment("a", False, digest="other")))
+
+
+def test_nothing_in_common_is_an_error():
+    with pytest.raises(InputError, match="no judgment in common"):
+        compare(side("one", assessment("a", True)), side("two", assessment("b", True)))

@@ -1,0 +1,72 @@
+"""Sides of a comparison: files, runs in a store, and stores of one panel."""
+
+from pathlib import Path
+
+import pytest
+
+from metajudge.errors import InputError
+from metajudge.store import RunRecord, open_store
+from metajudge.types import Assessment
+from metajudge.vetting.recorded_sides import load_side
+from tests.doubles.judgments import judgment
+
+
+def assessment(name, accepted, score=None, item=None, digest="d"):
+    return Assessment.model_validate(
+        {
+            "judgment_id": name,
+            "item_id": item or name,
+            "judge": "j",
+            "status": "unscored" if accepted is None else "assessed",
+            "accepted": accepted,
+            "final_score": score,
+            "strategy": "single",
+            "threshold": 4.5,
+            "panel_digest": "p",
+            "judgment_digest": f"{digest}-{name}",
+            "metajudge_version": "0",
+        }
+    )
+
+
+async def test_two_contents_of_one_id_in_a_file_cannot_be_paired(tmp_path):
+    path = tmp_path / "out.jsonl"
+    lines = [assessment("a", True), assessment("a", True, digest="other")]
+    path.write_text("".join(f"{one.model_dump_json()}\n" for one in lines))
+    with pytest.raises(InputError, match="two different judgments"):
+        await load_side(str(path), tmp_path / "none.duckdb", {})
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("nobody", "there is no store"), (".", "is a folder"), ("x.jsonl", "no assessment")]
+)
+async def test_what_is_no_run_is_named(tmp_path, monkeypatch, name, said):
+    monkeypatch.chdir(tmp_path)
+    Path("x.jsonl").write_text('{"id": "j"}\n')
+    with pytest.raises(InputError, match=said):
+        await load_side(name, Path("none.duckdb"), {})
+
+
+async def kept(path, *runs):
+    """A store with some runs, each of which kept one assessment by a panel of its own."""
+    store = await open_store(path)
+    for number, name in enumerate(runs):
+        await store.start_run(RunRecord(name, "vet", float(number), "running", {"panel_digest": name}))
+        one = judgment(f"j{number}")
+        said = assessment(one.id, True).model_copy(update={"panel_digest": name, "judgment_digest": one.digest})
+        await store.save_assessment(f"k{number}", one, said, name)
+        await store.finish_run(name, "finished", float(number), {"judgments": 1})
+    await store.close()
+
+
+async def test_a_run_is_found_by_the_beginning_of_its_id_where_that_is_enough(tmp_path):
+    path = tmp_path / "store.duckdb"
+    await kept(path, "aa1", "aa2", "b")
+    assert list((await load_side("aa2", path, {})).assessments) == ["j1"]
+    assert (await load_side("b", path, {})).correct == {"j2": True}
+    with pytest.raises(InputError, match=r"2 runs in .* begin with 'aa'"):
+        await load_side("aa", path, {})
+    with pytest.raises(InputError, match=r"no run 'c' in .*the newest runs are: b \(vet\), aa2"):
+        await load_side("c", path, {})
+    with pytest.raises(InputError, match="by 3 panels: name a run"):
+        await load_side(str(path), path, {})
