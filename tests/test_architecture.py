@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 LAYERS = [
     "types.usage benchmarks.sample",
     "errors",
-    "types files installation concurrency stats scoring",
+    "types installation concurrency files stats scoring",
     "rubric providers evidence client voting",
     "prompts settings decision calibration readers",
     "agents reviews report runs",
@@ -34,8 +34,8 @@ LAYERS = [
 ]
 """Bottom first; names leave out ``metajudge.``, and a module goes by the longest name here that it starts with.
 
-Modules import their own unit and lower layers. ``run`` and ``estimate`` of a task stand above the session it is given; what
-the task means (its records, its arithmetic, its prompts) stands below.
+Modules import their own unit and lower layers. What runs a task or estimates its cost stands above the session; what the
+task means (its records, its arithmetic, its prompts) stands below.
 """
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names.split()}
 

@@ -3,29 +3,11 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
 
-from metajudge.cli.app import app
 from metajudge.errors import BadLineError, ConfigurationError, InputError, PolicyError, StoreError
 from tests.doubles.cases import RELEVANCE, by_stage, flood
 from tests.doubles.llm_server import LLMServer
 from tests.doubles.webhook_receiver import Receiver
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "METAJUDGE_WEBHOOK_SECRET", "METAJUDGE_STORE"):
-        monkeypatch.delenv(name, raising=False)
-
-    def invoke(*arguments):
-        done = CliRunner().invoke(app, [str(argument) for argument in arguments])
-        if done.exception is not None and not isinstance(done.exception, SystemExit):
-            raise done.exception
-        return done
-
-    return invoke
 
 
 @pytest.fixture

@@ -6,37 +6,14 @@ import time
 from pathlib import Path
 
 import pytest
-import typer
-from typer.testing import CliRunner
 
 from metajudge.clashes.record import ClashRecord, recount
-from metajudge.cli.clash import clash
-from metajudge.cli.vet import vet
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.readers import open_judgments
 from tests.doubles.llm_server import LLMServer, requested_schema, score_answer
 from tests.doubles.ranking import criteria_answer, shown_in
 
 PROMPT = "Explain entanglement to a child."
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
-    commands = typer.Typer(pretty_exceptions_enable=False)
-    commands.command("clash")(clash)
-    commands.command("vet")(vet)
-
-    def invoke(*arguments):
-        done = CliRunner().invoke(commands, [str(argument) for argument in arguments])
-        if done.exception is not None and not isinstance(done.exception, SystemExit):
-            raise done.exception
-        return done
-
-    return invoke
 
 
 def answer(body):

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 import typer
-from typer.testing import CliRunner
 
 from metajudge.cli.judge import judge
 from metajudge.cli.vet import vet
 from metajudge.errors import BadLineError, ConfigurationError, InputError
 from metajudge.prompts.judge import render_pairwise_system
 from metajudge.readers import open_judgments, write_jsonl
+from tests.doubles.jsonl import lines
 from tests.doubles.judging import item, verdict
 from tests.doubles.judgments import judgment
 from tests.doubles.llm_server import LLMServer
@@ -27,22 +27,6 @@ def app():
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
-
-    def invoke(*arguments):
-        done = CliRunner().invoke(app(), [str(argument) for argument in arguments])
-        if done.exception is not None and not isinstance(done.exception, SystemExit):
-            raise done.exception
-        return done
-
-    return invoke
-
-
-@pytest.fixture
 def items(tmp_path):
     path = tmp_path / "items.jsonl"
     given = [item(f"i{number}", label="A>B") for number in range(6)]
@@ -52,10 +36,6 @@ def items(tmp_path):
 
 def judges(server):
     return ("--judge", f"mini=openai:gpt-4o-mini@{server.url}", "--judge", f"anthropic:claude-sonnet-4-5@{server.url}")
-
-
-def lines(path):
-    return [json.loads(line) for line in Path(path).read_text().splitlines()]
 
 
 def answer(mark):

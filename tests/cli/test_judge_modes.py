@@ -7,7 +7,8 @@ import click
 import pytest
 
 from metajudge.readers import open_judgments
-from tests.cli.test_judge import answer, judges, lines, run  # noqa: F401 - a fixture
+from tests.cli.test_judge import answer, judges
+from tests.doubles.jsonl import lines
 from tests.doubles.judging import item, verdict
 from tests.doubles.llm_server import LLMServer
 
@@ -24,7 +25,7 @@ def graded(_body):
     return json.dumps({"reasoning": "Right.", "grade": 8})
 
 
-def test_every_judge_grades_every_response_alone_and_vet_reads_it(run, items):  # noqa: F811
+def test_every_judge_grades_every_response_alone_and_vet_reads_it(run, items):
     with LLMServer(answer=graded) as server:
         done = run("judge", items, *judges(server), "--grade", "--out", "out.jsonl", "--store", "s.duckdb")
         assert server.count == 12
@@ -44,7 +45,7 @@ def test_every_judge_grades_every_response_alone_and_vet_reads_it(run, items):  
     assert vetted.exit_code == 0, vetted.output
 
 
-def test_a_second_grading_run_makes_no_call_and_writes_the_same_bytes(run, items):  # noqa: F811
+def test_a_second_grading_run_makes_no_call_and_writes_the_same_bytes(run, items):
     with LLMServer(answer=graded) as server:
         run("judge", items, *judges(server), "--grade", "--out", "one.jsonl")
         run("judge", items, *judges(server), "--grade", "--out", "two.jsonl")
@@ -52,14 +53,14 @@ def test_a_second_grading_run_makes_no_call_and_writes_the_same_bytes(run, items
     assert Path("one.jsonl").read_bytes() == Path("two.jsonl").read_bytes()
 
 
-def test_judges_see_the_reference_only_when_guided_by_it(run, items):  # noqa: F811
+def test_judges_see_the_reference_only_when_guided_by_it(run, items):
     for flags, seen in (((), False), (("--with-reference",), True)):
         with LLMServer(answer=answer("A>B")) as server:
             run("judge", items, *judges(server), *flags, "--out", "out.jsonl", "--store", f"{seen}.duckdb")
             assert all(("reference" in json.dumps(body["messages"])) == seen for body in server.bodies)
 
 
-def test_both_games_are_kept_apart_and_combined_by_the_named_rule(run, items):  # noqa: F811
+def test_both_games_are_kept_apart_and_combined_by_the_named_rule(run, items):
     """A judge that always prefers what it sees first: the games differ, and agree on nothing."""
     with LLMServer(answer=answer("A>B")) as server:
         done = run("judge", items, *judges(server), "--out", "out.jsonl", "--combined", "c.jsonl", "--rule", "agree")
@@ -72,7 +73,7 @@ def test_both_games_are_kept_apart_and_combined_by_the_named_rule(run, items):  
     assert found[0].meta["rule"] == "agree"
 
 
-def test_a_lost_game_makes_no_combined_verdict(run, items):  # noqa: F811
+def test_a_lost_game_makes_no_combined_verdict(run, items):
     with LLMServer(answer=lambda _body: verdict("A=B"), faults=["400"]) as server:
         done = run("judge", items, *judges(server), "--out", "out.jsonl", "--combined", "c.jsonl", "--concurrency", "1")
     assert done.exit_code == 1
@@ -81,12 +82,12 @@ def test_a_lost_game_makes_no_combined_verdict(run, items):  # noqa: F811
 
 
 @pytest.mark.parametrize("flags", [("--grade",), ("--orders", "given")])
-def test_combining_needs_both_games(run, items, flags):  # noqa: F811
+def test_combining_needs_both_games(run, items, flags):
     done = run("judge", items, "--judge", "vllm:x", "--out", "o.jsonl", "--combined", "c.jsonl", *flags)
     assert done.exit_code == 2
     assert "both games of a pair" in click.unstyle(done.output)
 
 
-def test_a_dry_run_counts_gradings(run, items):  # noqa: F811
+def test_a_dry_run_counts_gradings(run, items):
     done = run("judge", items, "--judge", "openai:gpt-4o-mini", "--grade", "--out", "o.jsonl", "--dry-run", "--json")
     assert json.loads(done.output)["judgments"] == 6

@@ -4,29 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-import typer
-from typer.testing import CliRunner
 
-from metajudge.cli.peers import peers
 from metajudge.errors import BadLineError, ConfigurationError, InputError
 from metajudge.peers.record import to_line
 from tests.peers.elections import NAMES, ballots, failed
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    app = typer.Typer(pretty_exceptions_enable=False)
-    app.command("peers")(peers)
-
-    def invoke(*arguments):
-        done = CliRunner().invoke(app, [str(argument) for argument in arguments])
-        if done.exception is not None and not isinstance(done.exception, SystemExit):
-            raise done.exception
-        return done
-
-    return invoke
 
 
 def write(given, path="ballots.jsonl"):
@@ -41,7 +22,7 @@ QUICK = ("--resamples", "0", "--no-sweep")
 class TestRankings:
     def test_places_cautions_and_agreement_are_printed(self, run):
         write(ballots(30, phi=0.75, seed=1, selfish=("fox",)))
-        done = run("--rankings", "ballots.jsonl", "--human", f"arena: {ORDER}", "--top-k", 3, "--no-sweep")
+        done = run("peers", "--rankings", "ballots.jsonl", "--human", f"arena: {ORDER}", "--top-k", 3, "--no-sweep")
         assert done.exit_code == 0, done.output
         assert "6 models, 6 evaluators, 30 questions, 180 ballots" in done.output
         for words in ("SIE less SFE", "SE less PE", "Pearson correlation with arena", "kemeny, top 3", "fox alone"):
@@ -52,7 +33,7 @@ class TestRankings:
     def test_json_and_reports_hold_what_is_printed(self, run):
         write(ballots(12, phi=0.6, seed=1))
         files = ("--json", "o.json", "--report", "o.html", "--report", "o.md", "--report", "r.json")
-        done = run("--rankings", "ballots.jsonl", "--human", ORDER, "--resamples", "200", "--top-k", 1, *files)
+        done = run("peers", "--rankings", "ballots.jsonl", "--human", ORDER, "--resamples", "200", "--top-k", 1, *files)
         found = json.loads(Path("o.json").read_text())
         printed = done.output
         for one in found["standings"]:
@@ -67,9 +48,9 @@ class TestRankings:
 
     def test_lost_ballots_are_told_and_end_with_1_under_strict(self, run):
         write([*ballots(4, evaluators=NAMES[:5]), *(failed(f"q{n}", "fox", "refused") for n in range(4))])
-        done = run("--rankings", "ballots.jsonl", *QUICK, "--report", "o.md")
+        done = run("peers", "--rankings", "ballots.jsonl", *QUICK, "--report", "o.md")
         assert done.exit_code == 0
-        assert run("--rankings", "ballots.jsonl", *QUICK, "--strict").exit_code == 1
+        assert run("peers", "--rankings", "ballots.jsonl", *QUICK, "--strict").exit_code == 1
         assert "4 ballots lost to failures" in done.output
         assert "fox failed on every ballot (4 refused)" in done.output
         assert "Lost ballots" in Path("o.md").read_text()
@@ -78,10 +59,10 @@ class TestRankings:
         write(ballots(4))
         with Path("ballots.jsonl").open("a") as file:
             file.write('{"question_id": "q9", "evaluator": "ant", "ranking": ["bee", "bee"]}\nnonsense\n')
-        done = run("--rankings", "ballots.jsonl", *QUICK)
+        done = run("peers", "--rankings", "ballots.jsonl", *QUICK)
         assert done.exit_code == 0
         with pytest.raises(BadLineError, match="names 'bee' more than once"):
-            run("--rankings", "ballots.jsonl", *QUICK, "--strict")
+            run("peers", "--rankings", "ballots.jsonl", *QUICK, "--strict")
         assert "ballots.jsonl:5" not in done.output
         assert "ballots.jsonl:25: the ranking names 'bee' more than once" in done.output
         assert "2 lines of ballots.jsonl are no ballots" in done.output
@@ -89,32 +70,32 @@ class TestRankings:
 
     def test_limit_takes_the_first_questions(self, run):
         write(ballots(10))
-        assert "3 questions, 18 ballots" in run("--rankings", "ballots.jsonl", "--limit", 3, *QUICK).output
+        assert "3 questions, 18 ballots" in run("peers", "--rankings", "ballots.jsonl", "--limit", 3, *QUICK).output
 
     @pytest.mark.parametrize(("mode", "there", "missing"), [("yes", "SIE", "SFE  "), ("no", "SFE", "SIE  ")])
     def test_include_self_chooses_the_columns(self, run, mode, there, missing):
         write(ballots(6))
-        done = run("--rankings", "ballots.jsonl", "--include-self", mode, "--human", ORDER, *QUICK)
+        done = run("peers", "--rankings", "ballots.jsonl", "--include-self", mode, "--human", ORDER, *QUICK)
         heading = next(line for line in done.output.splitlines() if line.startswith("  Model"))
         assert there in heading
         assert missing.strip() not in heading
 
     def test_without_a_human_ranking_there_is_no_agreement_and_no_error(self, run):
         write(ballots(4))
-        done = run("--rankings", "ballots.jsonl", *QUICK)
+        done = run("peers", "--rankings", "ballots.jsonl", *QUICK)
         assert done.exit_code == 0
         assert "correlation with" not in done.output
 
     def test_a_human_ranking_of_strangers_is_told_and_the_rest_is_printed(self, run):
         write(ballots(4))
-        done = run("--rankings", "ballots.jsonl", "--human", "gnu > yak", *QUICK)
+        done = run("peers", "--rankings", "ballots.jsonl", "--human", "gnu > yak", *QUICK)
         assert done.exit_code == 0
         assert "the human ranking 'human' shares 0 models with the ballots; two are needed" in done.output
 
     def test_hostile_names_stay_text(self, run):
         names = ("<script>alert(1)</script>", "a|b", "\x1b[31mred", "normal")
         write(ballots(4, names=names, phi=0.5))
-        done = run("--rankings", "ballots.jsonl", *QUICK, "--report", "o.html", "--report", "o.md")
+        done = run("peers", "--rankings", "ballots.jsonl", *QUICK, "--report", "o.html", "--report", "o.md")
         assert done.exit_code == 0
         assert "\x1b" not in done.output
         assert "<script>" not in Path("o.html").read_text()
@@ -122,36 +103,36 @@ class TestRankings:
 
 class TestBadInput:
     def test_neither_rankings_nor_questions(self, run):
-        assert run().exit_code == 2
-        assert "give either --rankings FILE, or --questions" in run().output
+        assert run("peers").exit_code == 2
+        assert "give either --rankings FILE, or --questions" in run("peers").output
 
     def test_both(self, run):
-        assert run("--rankings", "a", "--questions", "b").exit_code == 2
+        assert run("peers", "--rankings", "a", "--questions", "b").exit_code == 2
 
     def test_models_with_rankings(self, run):
-        done = run("--rankings", "a", "--model", "vllm:x")
+        done = run("peers", "--rankings", "a", "--model", "vllm:x")
         assert done.exit_code == 2
         assert "--rankings asks no model" in done.output
 
     def test_no_such_file(self, run):
         with pytest.raises(InputError, match=r"cannot read none\.jsonl"):
-            run("--rankings", "none.jsonl")
+            run("peers", "--rankings", "none.jsonl")
 
     def test_ballots_are_never_written_over(self, run):
         Path("b.jsonl").write_text('{"question_id": "q", "evaluator": "x", "ranking": ["a", "b"]}\n')
         with pytest.raises(InputError, match="would be overwritten"):
-            run("--rankings", "b.jsonl", "--json", "b.jsonl")
+            run("peers", "--rankings", "b.jsonl", "--json", "b.jsonl")
         assert "ranking" in Path("b.jsonl").read_text()
 
     def test_unknown_rule(self, run):
         with pytest.raises(ConfigurationError, match="no voting rule 'condorcet'"):
-            run("--rankings", "ballots.jsonl", "--rule", "condorcet")
+            run("peers", "--rankings", "ballots.jsonl", "--rule", "condorcet")
 
     def test_a_report_of_unknown_format_is_refused_before_any_work(self, run):
         with pytest.raises(InputError, match="ends in"):
-            run("--rankings", "none.jsonl", "--report", "o.pdf")
+            run("peers", "--rankings", "none.jsonl", "--report", "o.pdf")
 
     def test_one_candidate(self, run):
         Path("b.jsonl").write_text('{"question_id": "q", "evaluator": "x", "ranking": ["a"]}\n')
         with pytest.raises(InputError, match="at least two candidates"):
-            run("--rankings", "b.jsonl")
+            run("peers", "--rankings", "b.jsonl")

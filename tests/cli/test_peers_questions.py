@@ -10,33 +10,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import typer
 from scipy.stats import kendalltau, pearsonr, rankdata
-from typer.testing import CliRunner
 
-from metajudge.cli.peers import peers
 from metajudge.errors import BadLineError, ConfigurationError, InputError
+from tests.doubles.jsonl import lines
 from tests.doubles.llm_server import LLMServer
 from tests.peers.elections import NAMES
 from tests.peers.fake_models import answer, is_ranking, said
 
 DOMAINS = ("math", "Creative Writing", None)
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    app = typer.Typer(pretty_exceptions_enable=False)
-    app.command("peers")(peers)
-
-    def invoke(*arguments):
-        done = CliRunner().invoke(app, [str(argument) for argument in arguments])
-        if done.exception is not None and not isinstance(done.exception, SystemExit):
-            raise done.exception
-        return done
-
-    return invoke
 
 
 def questions(count, path="questions.jsonl"):
@@ -51,10 +33,6 @@ def questions(count, path="questions.jsonl"):
 
 def models(server, names=NAMES):
     return [flag for name in names for flag in ("--model", f"{name}=openai:{name}@{server.url}")]
-
-
-def lines(path):
-    return [json.loads(line) for line in Path(path).read_text().splitlines()]
 
 
 def command(server, count=3, names=NAMES[:3], *more):
@@ -136,7 +114,7 @@ class TestSixModelsTwentyQuestions:
             files = ("--json", "o.json", "--report", "o.html", "--report", "o.md")
             human = ("--human", "arena: " + " > ".join(NAMES), "--top-k", 3)
             flags = ("--questions", questions(20), *models(server), "--out", "b.jsonl", *human, *files)
-            done = run(*flags)
+            done = run("peers", *flags)
             assert done.exit_code == 0, done.output
             assert server.count == 240
         ballots = lines("b.jsonl")
@@ -151,7 +129,7 @@ class TestSixModelsTwentyQuestions:
         assert found["ambiguity"]["share"]["value"] == np.mean([count > 1 for _, count in whole.values()])
         # The same ballots read from the file give the same findings to the last digit, intervals and sweeps included.
         human = ("--human", "arena: " + " > ".join(NAMES), "--top-k", 3)
-        second = run("--rankings", "b.jsonl", *human, "--json", "again.json")
+        second = run("peers", "--rankings", "b.jsonl", *human, "--json", "again.json")
         other = json.loads(Path("again.json").read_text())
         assert {**found, "provenance": {}} == {**other, "provenance": {}}
         assert second.stdout in done.stdout
@@ -228,9 +206,9 @@ def _cut(places):
 class TestResumption:
     def test_a_second_run_asks_nothing_and_prints_the_same(self, run):
         with LLMServer(answer=answer) as server:
-            first = run(*command(server))
+            first = run("peers", *command(server))
             before = Path("b.jsonl").read_bytes()
-            second = run(*command(server))
+            second = run("peers", *command(server))
             assert server.count == 18
         assert Path("b.jsonl").read_bytes() == before
         assert "18 from earlier runs" in second.output
@@ -238,25 +216,25 @@ class TestResumption:
 
     def test_the_files_alone_are_enough_when_the_store_is_gone(self, run):
         with LLMServer(answer=answer) as server:
-            run(*command(server, 3, NAMES[:3], "--store", "one.duckdb"))
-            run(*command(server, 3, NAMES[:3], "--store", "two.duckdb"))
+            run("peers", *command(server, 3, NAMES[:3], "--store", "one.duckdb"))
+            run("peers", *command(server, 3, NAMES[:3], "--store", "two.duckdb"))
             assert server.count == 18
 
     def test_a_torn_last_line_is_cut_off_and_asked_again_from_the_store(self, run):
         with LLMServer(answer=answer) as server:
-            run(*command(server))
+            run("peers", *command(server))
             whole = Path("b.jsonl").read_bytes()
             Path("b.jsonl").write_bytes(whole[:-40])
-            assert run(*command(server)).exit_code == 0
+            assert run("peers", *command(server)).exit_code == 0
             assert server.count == 18
         assert len(lines("b.jsonl")) == 9
 
     def test_a_last_line_that_only_lacks_its_end_is_a_record(self, run):
         with LLMServer(answer=answer) as server:
-            run(*command(server))
+            run("peers", *command(server))
             whole = Path("b.jsonl").read_bytes()
             Path("b.jsonl").write_bytes(whole.rstrip(b"\n"))
-            assert run(*command(server)).exit_code == 0
+            assert run("peers", *command(server)).exit_code == 0
         assert Path("b.jsonl").read_bytes() == whole
 
     def test_a_file_of_something_else_is_refused_and_stays_as_it_is(self, run):
@@ -264,21 +242,21 @@ class TestResumption:
             for text in ("notes without an end", "two lines\nof notes"):
                 Path("b.jsonl").write_text(text)
                 with pytest.raises(InputError, match="choose another --out"):
-                    run(*command(server))
+                    run("peers", *command(server))
                 assert Path("b.jsonl").read_text() == text
             assert server.count == 0
 
     def test_another_seed_in_the_same_file_is_refused(self, run):
         with LLMServer(answer=answer) as server:
-            run(*command(server))
+            run("peers", *command(server))
             with pytest.raises(InputError, match="asked for in another way"):
-                run(*command(server, 3, NAMES[:3], "--seed", "1"))
+                run("peers", *command(server, 3, NAMES[:3], "--seed", "1"))
             assert server.count == 18
 
     def test_more_questions_go_on_in_the_same_file(self, run):
         with LLMServer(answer=answer) as server:
-            run(*command(server, 2))
-            done = run(*command(server, 3))
+            run("peers", *command(server, 2))
+            done = run("peers", *command(server, 3))
             assert server.count == 18
         assert "3 questions, 9 ballots" in done.output
 
@@ -291,11 +269,11 @@ class TestResumption:
             )
             Path("p.toml").write_text(text)
             flags = ("--questions", questions(3), "--config", "p.toml", "--out", "b.jsonl", "--no-sweep")
-            done = run(*flags, "--concurrency", 1, "--budget-usd", "0.005")
+            done = run("peers", *flags, "--concurrency", 1, "--budget-usd", "0.005")
             assert done.exit_code == 3, done.output
             assert "The budget is spent" in done.output
             assert 0 < server.count < 18
-            again = run(*flags)
+            again = run("peers", *flags)
             assert again.exit_code == 0
             assert server.count == 18
         spent = sum(one["cost_usd"] for name in ("b.jsonl", "b.answers.jsonl") for one in lines(name))
@@ -349,7 +327,7 @@ class TestFailures:
             return "401" if request.body["model"] == "cat" and is_ranking(request.body) else None
 
         with LLMServer(answer=answer, faults=down) as server:
-            done = run(*command(server, 3, NAMES[:5], "--report", "o.md"))
+            done = run("peers", *command(server, 3, NAMES[:5], "--report", "o.md"))
         assert done.exit_code == 1
         failed = [one for one in lines("b.jsonl") if one["status"] == "failed"]
         assert [(one["evaluator"], one["failure"]["kind"], one["replied"]) for one in failed] == [
@@ -367,9 +345,9 @@ class TestFailures:
             return "400" if broken["on"] and request.body["model"] == "bee" and is_ranking(request.body) else None
 
         with LLMServer(answer=answer, faults=down) as server:
-            assert run(*command(server)).exit_code == 1
+            assert run("peers", *command(server)).exit_code == 1
             broken["on"] = False
-            assert run(*command(server)).exit_code == 0
+            assert run("peers", *command(server)).exit_code == 0
             assert server.count == 18 + 3
         attempts = [(one["attempt"], one["status"]) for one in lines("b.jsonl") if one["evaluator"] == "bee"]
         assert sorted(attempts) == [(1, "failed")] * 3 + [(2, "ok")] * 3
@@ -381,11 +359,11 @@ class TestFailures:
             return "400" if broken["on"] and request.body["model"] == "bee" and not is_ranking(request.body) else None
 
         with LLMServer(answer=answer, faults=down) as server:
-            first = run(*command(server))
+            first = run("peers", *command(server))
             assert first.exit_code == 1
             assert {len(one["candidates"]) for one in lines("b.jsonl")} == {2}
             broken["on"] = False
-            second = run(*command(server))
+            second = run("peers", *command(server))
         assert second.exit_code == 0
         ballots = lines("b.jsonl")
         assert len(ballots) == 18, "the earlier ballots stay"
@@ -394,7 +372,7 @@ class TestFailures:
 
     def test_nobody_answers(self, run):
         with LLMServer(answer=answer, faults=lambda _request: "401") as server:
-            done = run(*command(server))
+            done = run("peers", *command(server))
         assert done.exit_code == 1
         assert "there is no ballot to analyse yet" in done.output
         assert {one["failure"]["kind"] for one in lines("b.jsonl")} == {"no_evidence"}
@@ -407,9 +385,9 @@ class TestFailures:
             return answer(body)
 
         with LLMServer(answer=careless) as server:
-            done = run(*command(server))
+            done = run("peers", *command(server))
             asked = server.count
-            run(*command(server))
+            run("peers", *command(server))
             assert server.count == asked, "a reply that came stands, of use or not"
         assert done.exit_code == 1
         failed = [one for one in lines("b.jsonl") if one["status"] == "failed"]
@@ -420,9 +398,9 @@ class TestFailures:
             flags = command(server)
             with Path("questions.jsonl").open("a") as file:
                 file.write('nonsense\n{"id": "q9", "question": " "}\n')
-            done = run(*flags)
+            done = run("peers", *flags)
             with pytest.raises(BadLineError, match=r"questions\.jsonl:4"):
-                run(*flags, "--strict")
+                run("peers", *flags, "--strict")
         assert done.exit_code == 0
         assert "questions.jsonl:4" in done.output
         assert "2 lines of questions.jsonl are no questions" in done.output
@@ -431,26 +409,26 @@ class TestFailures:
 class TestBadInput:
     def test_one_model(self, run):
         with pytest.raises(ConfigurationError, match="at least two models"):
-            run("--questions", questions(1), "--model", "vllm:x", "--out", "b.jsonl")
+            run("peers", "--questions", questions(1), "--model", "vllm:x", "--out", "b.jsonl")
 
     def test_no_out(self, run):
-        done = run("--questions", questions(1), "--model", "vllm:x", "--model", "vllm:y")
+        done = run("peers", "--questions", questions(1), "--model", "vllm:x", "--model", "vllm:y")
         assert done.exit_code == 2
         assert "give --out BALLOTS.jsonl" in done.output
 
     def test_one_id_for_two_questions(self, run):
         Path("q.jsonl").write_text('{"id": "q", "question": "a"}\n{"id": "q", "question": "b"}\n')
         with pytest.raises(InputError, match=r"q\.jsonl:2: the id 'q' stands for two questions"):
-            run("--questions", "q.jsonl", "--model", "vllm:x", "--model", "vllm:y", "--out", "b.jsonl")
+            run("peers", "--questions", "q.jsonl", "--model", "vllm:x", "--model", "vllm:y", "--out", "b.jsonl")
 
     def test_no_question(self, run):
         Path("q.jsonl").write_text('{"id": "q"}\n')
         with pytest.raises(InputError, match="holds no question"):
-            run("--questions", "q.jsonl", "--model", "vllm:x", "--model", "vllm:y", "--out", "b.jsonl")
+            run("peers", "--questions", "q.jsonl", "--model", "vllm:x", "--model", "vllm:y", "--out", "b.jsonl")
 
     def test_a_dry_run_sends_nothing_and_needs_no_key(self, run):
         flags = ("--questions", questions(2), "--model", "openai:gpt-4o", "--model", "openai:gpt-4o-mini")
-        done = run(*flags, "--dry-run")
+        done = run("peers", *flags, "--dry-run")
         assert done.exit_code == 0
         assert "2 questions, 8 calls" in done.output
         assert "cost $" in done.output
@@ -460,6 +438,6 @@ class TestBadInput:
         Path("b.jsonl").write_text('{"id": "x"}\n')
         with LLMServer(answer=answer) as server:
             with pytest.raises(InputError, match=r"b\.jsonl:1 is not a ballot"):
-                run(*command(server))
+                run("peers", *command(server))
             assert server.count == 0
         assert Path("b.jsonl").read_text() == '{"id": "x"}\n'

@@ -1,9 +1,7 @@
 """--map, --map-values and --prefix-ids: the same options wherever judgments are read."""
 
 import pytest
-from typer.testing import CliRunner
 
-from metajudge.cli.app import app
 from metajudge.errors import InputError
 
 COLUMNS = "question=prompt,responses.A=x,responses.B=y"
@@ -24,20 +22,11 @@ READS = (
 )
 
 
-@pytest.fixture
-def run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(autouse=True)
+def tables(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     (tmp_path / "votes.csv").write_text("prompt,x,y,winner,grader\n" + "".join(f"{row}\n" for row in ROWS))
     (tmp_path / "items.csv").write_text("prompt,x,y\n2+2?,4,5\n3+3?,7,6\n")
-
-    def invoke(*arguments):
-        done = CliRunner().invoke(app, [str(argument) for argument in arguments])
-        if done.exception is not None and not isinstance(done.exception, SystemExit):
-            raise done.exception
-        return done
-
-    return invoke
 
 
 @pytest.mark.parametrize("command", READS)

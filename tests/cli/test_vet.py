@@ -9,6 +9,7 @@ import pytest
 
 from metajudge.readers import write_jsonl
 from metajudge.types import Assessment
+from tests.doubles.jsonl import lines
 from tests.doubles.judgments import judgment
 from tests.doubles.llm_server import LLMServer, score_answer
 
@@ -25,10 +26,6 @@ def crowd(tmp_path):
 
 def agents(server):
     return ("--agent", f"openai:gpt-4o-mini@{server.url}", "--agent", f"anthropic:claude-sonnet-4-5@{server.url}")
-
-
-def lines(path):
-    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def without_effort(assessment):

@@ -6,6 +6,7 @@ import pytest
 
 from metajudge.readers import write_jsonl
 from tests.doubles.crowds import crowd
+from tests.doubles.jsonl import lines
 
 pytestmark = pytest.mark.slow  # every test is a process of its own, or several
 
@@ -19,10 +20,6 @@ def files(metajudge):
     )
     assert done.returncode == 0, done.stderr
     return metajudge
-
-
-def lines(path):
-    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def test_every_assessment_gets_its_probability_and_the_guarantee_decides(files):

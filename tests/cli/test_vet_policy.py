@@ -3,31 +3,14 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
 
 from metajudge import Engine
-from metajudge.cli.app import app
 from metajudge.decision import Policy, decide_verdict, list_policies, load_policy
 from metajudge.errors import ConfigurationError, ModelTimeoutError, PolicyError
 from metajudge.readers import write_jsonl
+from tests.doubles.jsonl import lines
 from tests.doubles.judgments import judgment
 from tests.doubles.llm_server import LLMServer, score_answer
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "METAJUDGE_STORE"):
-        monkeypatch.delenv(name, raising=False)
-
-    def invoke(*arguments):
-        done = CliRunner().invoke(app, [str(argument) for argument in arguments])
-        if done.exception is not None and not isinstance(done.exception, SystemExit):
-            raise done.exception
-        return done
-
-    return invoke
 
 
 @pytest.fixture
@@ -35,10 +18,6 @@ def given(tmp_path):
     path = tmp_path / "judgments.jsonl"
     write_jsonl(path, [judgment(f"j{number}") for number in range(3)])
     return path
-
-
-def lines(path):
-    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def agents(server, count=2):

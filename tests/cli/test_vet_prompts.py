@@ -3,31 +3,13 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
 
-from metajudge.cli.app import app
 from metajudge.errors import ConfigurationError
 from metajudge.panels.config import load_panel_file
 from metajudge.readers import write_jsonl
 from tests.doubles.judgments import judgment
 from tests.doubles.llm_server import LLMServer, score_answer
 from tests.doubles.prompt_sets import second_set
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "METAJUDGE_STORE"):
-        monkeypatch.delenv(name, raising=False)
-
-    def invoke(*arguments):
-        done = CliRunner().invoke(app, [str(argument) for argument in arguments])
-        if done.exception is not None and not isinstance(done.exception, SystemExit):
-            raise done.exception
-        return done
-
-    return invoke
 
 
 @pytest.fixture
