@@ -66,18 +66,22 @@ def test_export_reads_a_postgresql_store(metajudge, url):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "said", "code"),
     [
-        (("store", "copy", "nowhere.duckdb", "there.duckdb"), "nowhere.duckdb: no such store to copy from"),
-        (("store", "copy", "a.duckdb", "a.duckdb"), "cannot be copied into itself"),
-        (("runs", "--store", "mysql://u:s3cret@h/db"), "not a URL with mysql://"),
-        (("runs", "--store", "postgresql://u:s3cret@127.0.0.1:1/db"), "cannot be reached"),
-        (("runs", "--store", "postgresql://u:s3cret/x@h/db"), "is not valid"),
+        (("store", "copy", "nowhere.duckdb", "there.duckdb"), "nowhere.duckdb: no such store to copy from", 2),
+        (("store", "copy", "a.duckdb", "a.duckdb"), "cannot be copied into itself", 2),
+        (("runs", "--store", "mysql://u:s3cret@h/db"), "not a URL with mysql://", 2),
+        (
+            ("runs", "--store", "postgresql://u:s3cret@127.0.0.1:1/db"),
+            "cannot be reached",
+            1,
+        ),  # the server may answer later
+        (("runs", "--store", "postgresql://u:s3cret/x@h/db"), "is not valid", 2),
     ],
 )
-def test_a_users_mistake_is_said_in_a_sentence_without_the_password(metajudge, arguments, said):
+def test_a_store_that_cannot_be_used_is_said_in_a_sentence_without_the_password(metajudge, arguments, said, code):
     done = metajudge(*arguments)
-    assert done.returncode == 2
+    assert done.returncode == code
     assert said in done.stderr
     assert "Traceback" not in done.stderr
     assert "s3cret" not in done.stdout + done.stderr
