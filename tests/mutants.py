@@ -222,12 +222,13 @@ def main() -> int:
     parser.add_argument("--at-least", type=float, default=0.85, help="Share that must be killed.")
     options = parser.parse_args()
     mutants = drawn(options.seed, options.count, options.only)
+    ends = []
     with ThreadPoolExecutor(2) as pool:
-        ends = list(pool.map(lambda mutant: is_killed(mutant, options.seconds), mutants))
-    for mutant, killed in zip(mutants, ends, strict=True):
-        if not killed:
+        for mutant, killed in zip(mutants, pool.map(lambda one: is_killed(one, options.seconds), mutants), strict=True):
+            ends.append(killed)
             _, said = planted(mutant.path.read_text("utf-8"), mutant.number)
-            print(f"survived: {mutant.module} {said}{'' if mutant.tests.exists() else ' (no mirror test)'}")
+            untested = "" if mutant.tests.exists() else " (no mirror test)"
+            print(f"{'killed' if killed else 'survived'}: {mutant.module} {said}{untested}", flush=True)
     print(f"{sum(ends)} of {len(ends)} mutants killed ({sum(ends) / len(ends):.1%}), seed {options.seed}")
     return int(sum(ends) < options.at_least * len(ends))
 

@@ -1,6 +1,8 @@
 """Bands cover every number once: gaps and overlaps are named exactly."""
 
 from metajudge.decision import parse_policy
+from metajudge.decision.bands import Band, margin
+from metajudge.decision.interval import UNIT, Interval
 from tests.decision.policy_texts import RISK, band, changed, problem, small
 
 
@@ -38,3 +40,13 @@ def test_two_bands_that_differ_by_less_than_the_rounding_do_not_leave_a_gap():
     parse_policy(small(bands=[band("APPROVE", {"at_least": 0.5 + 1e-12}), band("REJECT", {"below": 0.5})]), "x")
     text = small(bands=[band("APPROVE", {"at_least": 0.5 + 1e-8}), band("REJECT", {"below": 0.5})])
     assert "gap" in problem(text)
+
+
+def test_the_margin_is_the_smallest_change_that_leads_to_another_action():
+    high = Band(action="APPROVE", value=Interval(at_least=0.5), confidence=Interval(at_least=0.8), justification="x")
+    unsure = Band(action="REVIEW", value=Interval(at_least=0.5), confidence=Interval(below=0.8), justification="x")
+    low = Band(action="REJECT", value=Interval(below=0.5), justification="x")
+    assert margin([high, unsure, low], UNIT, 0.7, 0.95) == 0.15
+    assert margin([high, unsure, low], UNIT, 0.7, 0.5) == 0.2
+    assert margin([low, high.model_copy(update={"confidence": Interval()})], UNIT, 0.7, None) == 0.2
+    assert margin([Band(action="REVIEW", justification="x")], UNIT, 0.7, None) is None

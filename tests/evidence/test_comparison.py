@@ -1,5 +1,6 @@
-from metajudge.evidence.comparison import signed_support, stance
+from metajudge.evidence.comparison import decided_verdict, signed_support, stance
 from metajudge.types import parse_verdict
+from tests.evidence.verdicts import judged
 
 
 class TestComparison:
@@ -23,3 +24,10 @@ class TestComparison:
         assert signed_support(own, parse_verdict([["A"], ["B", "C"]])) == 1
         assert signed_support(own, parse_verdict("A>>B")) == 2
         assert signed_support(own, parse_verdict("B>C")) is None
+
+
+def test_a_verdict_that_names_a_winner_is_itself_and_others_say_why_not() -> None:
+    decided = decided_verdict(judged("A>B"))
+    assert decided == parse_verdict("A>B")
+    states = [decided_verdict(judged(verdict)) for verdict in ("A=B", None)]
+    assert [getattr(one, "state", None) for one in states] == ["own_tied", "no_verdict"]
