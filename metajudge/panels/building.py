@@ -144,11 +144,11 @@ class _Assembly:
     models: Mapping[str, Model]
 
     def vetter(self) -> Vetter:
-        load_rubric(self.config.rubric, self.config.weights)  # a wrong name is an error even where nobody uses it
+        load_rubric(self.config.rubric, self.config.weights)  # a wrong name is an error even where it is unused
+        check_version(self.config.prompt_version)
         built = {
             name: build_agent_model(agent, self.resources, self.models) for name, agent in self._named_agents().items()
         }
-        check_version(self.config.prompt_version)
         default = self._panel(None, Route(), built)
         routes = {category: self._panel(category, route, built) for category, route in self.config.routes.items()}
         return Vetter(default, routes, self.config.seed, self.resources.notices.say)

@@ -81,7 +81,7 @@ class TestList:
 
 class TestOne:
     def test_everything_is_there(self, filled):
-        said = words(filled(3).see("/assessments/2"))
+        said = words(filled(3).see("/assessments/4"))
         for part in (
             "by weighted average; threshold 4.5",
             "over the valid answers alone",
@@ -132,7 +132,7 @@ class TestOne:
         visitor = filled(2)
         portal = visitor.portal
         portal.call(visitor.app.state.service.engine.store.forget, "item-1")
-        said = words(visitor.see("/assessments/2"))
+        said = words(visitor.see("/assessments/4"))
         assert "they were forgotten" in said
         assert "A train leaves" not in said
 

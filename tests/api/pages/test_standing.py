@@ -17,6 +17,7 @@ ladder_of, standing = standing_module.ladder_of, standing_module.standing
 def fact(number, **changes):
     values = {
         "number": number,
+        "assessment_id": number,
         "created_at": 86_400.0 * number,
         "judgment_digest": f"d{number}",
         "item_digest": f"i{number // 2}",
