@@ -87,18 +87,11 @@ async def test_fitted_on_and_applied_to_draws_the_probability_reads_their_spread
     records, fresh = crowd(60), crowd(12, seed=5, prefix="new")
     config = panel_config({"rubric": "baseline", "strategy": "single"})
 
-    class Drawn(Engine):
-        """An engine whose agent is a model of the test's own."""
-
-        def __init__(self, *args, **options):
-            super().__init__(*args, **options)
-            self.models = {"m": ScriptedModel(leaning, name="m")}
-
     async def run(judgments, samples, **options):
         agents = ({"name": "m", "model": "object:m", "samples": samples},)
         found = {}
         panel = panel_config({**config.model_dump(), "agents": agents})
-        async with Drawn(panel=panel, **options) as engine:
+        async with Engine([ScriptedModel(leaning, name="m")], panel=panel, **options) as engine:
             await engine.vet_all(judgments, on_result=lambda _i, one, result: found.update({one.id: result}))
         return found
 

@@ -205,7 +205,7 @@ async def test_awaited_writes_wait_outside_a_full_queue(writer, disk, monkeypatc
     tasks = [asyncio.create_task(writer.write(n)) for n in range(50)]
     await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED, timeout=20)
     await asyncio.sleep(0.1)
-    assert 0 < sum(task.done() for task in tasks) <= 12
+    assert 0 < sum(task.done() for task in tasks) <= 22  # a group at the disk, and a full queue behind it
     disk.gate.set()
     await asyncio.gather(*tasks)
     await writer.flush()

@@ -12,7 +12,7 @@ from metajudge.errors import BudgetExceeded, ConfigurationError, FailureKind, In
 from metajudge.panels.config import panel_config
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.readers import JudgmentSource
-from metajudge.readers.reader import Found
+from metajudge.readers.reader import FoundJudgment
 from metajudge.runs.loop import RunEnd, Stop
 from metajudge.types import Status
 from tests.doubles.crowds import crowd
@@ -301,7 +301,7 @@ class Counted:
 
     def read(self):
         self.passes += 1
-        return (Found(one, "x", number) for number, one in enumerate(self.judgments, start=1))
+        return (FoundJudgment(one, "x", number) for number, one in enumerate(self.judgments, start=1))
 
 
 class TestPasses:

@@ -3,9 +3,9 @@
 import math
 
 import pytest
-from metajudge.stats.estimate import check_confidence, check_counts, normal_quantile
 
 from metajudge.errors import InputError
+from metajudge.stats.interval_estimate import check_confidence, check_counts, normal_quantile
 
 
 @pytest.mark.parametrize(("confidence", "quantile"), [(0.95, 1.959964), (0.9, 1.644854), (0.99, 2.575829)])
