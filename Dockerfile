@@ -18,5 +18,5 @@ VOLUME /data
 EXPOSE 8080
 HEALTHCHECK --interval=30s --timeout=3s --start-period=20s \
   CMD ["python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8080/healthz', timeout=2)"]
-# It listens beyond loopback and does not start without METAJUDGE_API_KEY, or keys in a service's file.
+# Listens beyond loopback, so it does not start without METAJUDGE_API_KEY or keys in a service file.
 CMD ["metajudge", "serve", "--host", "0.0.0.0", "--port", "8080"]
