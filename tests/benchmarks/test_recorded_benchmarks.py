@@ -125,8 +125,7 @@ def test_the_whole_offline_grid_takes_less_than_20_seconds_and_500_megabytes(tmp
     code = (
         "import atexit, pathlib; about = pathlib.Path('/proc/self/status'); "
         "atexit.register(lambda: pathlib.Path('status.txt').write_text(about.read_text())); "
-        "from metajudge.cli.bench import bench; import typer; app = typer.Typer(); app.command()(bench); "
-        "app(standalone_mode=False)"
+        "from metajudge.cli.bench import app; app(standalone_mode=False)"
     )
     words = ["judgebench", "--data", DATA, "--report", str(tmp_path / "r.html"), "--json", str(tmp_path / "r.json")]
     words += ["--scores", str(tmp_path / "s.jsonl")]

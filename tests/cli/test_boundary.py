@@ -70,7 +70,7 @@ class TestFullDisk:
             command = ("vet", crowd, "--agent", f"openai:gpt-4o-mini@{server.url}", "--out", "out.jsonl")
             done = metajudge(*command)
             assert done.returncode == 1
-            (line,) = [one for one in done.stderr.splitlines() if "note:" not in one]
+            (line,) = [one for one in done.stderr.splitlines() if one.startswith("metajudge: ") and "note:" not in one]
             assert line.startswith("metajudge: out.jsonl: cannot be written any further: No space left on device")
             assert (metajudge.folder / "out.jsonl").read_text() == "of an earlier run\n"
             (metajudge.folder / "out.jsonl.partial").unlink()
