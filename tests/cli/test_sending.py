@@ -77,7 +77,7 @@ class TestBatches:
             process.send_signal(signal.SIGINT)
             out, said = process.communicate(timeout=20)
             assert process.returncode == 130
-            assert "Interrupted. Give the same command again" in out
+            assert "Interrupted. Run the same command again" in out
             assert "submitted; it may take a day" in said
             done = metajudge(*command, "--batch-wait", "0")
             assert done.returncode == 4
