@@ -8,11 +8,15 @@ from types import FrameType
 
 def main() -> None:
     """Runs ``metajudge`` and exits with its code; see :mod:`metajudge.runs.exit_codes`."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _interrupt)
-    from metajudge.cli.boundary import guarded
+    try:
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, _interrupt)
+        from metajudge.cli.boundary import guarded
 
-    sys.exit(guarded(sys.argv[1:]))
+        code = guarded(sys.argv[1:])
+    except KeyboardInterrupt:  # before the boundary stands, or after it
+        os._exit(130)
+    sys.exit(code)
 
 
 def _interrupt(_number: int, frame: FrameType | None) -> None:

@@ -14,14 +14,19 @@ from tests.doubles.llm_server import LLMServer, score_answer
 pytestmark = pytest.mark.timeout(240)
 
 READY = """
-import os, signal, sys, time
+import os, signal, sys, time, traceback
 {before}
 from metajudge.cli import main
 sys.argv[0] = "metajudge"
-signal.signal(signal.SIGINT, lambda *_: os._exit(130))  # an interrupt before the command begins is not its own
+signal.signal(signal.SIGINT, lambda *_: os._exit(130))
 print("ready", flush=True)
-signal.signal(signal.SIGINT, signal.default_int_handler)
-main()
+try:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    main()
+except KeyboardInterrupt as error:
+    if "in main" in "".join(traceback.format_tb(error.__traceback__)):
+        raise
+    os._exit(130)  # it came before the command began
 """
 
 STUCK_IN_THE_LOOP = """
