@@ -1,6 +1,5 @@
 """Calibrations, plans of cascades and agents' scores as files."""
 
-import os
 from pathlib import Path
 
 import orjson
@@ -10,6 +9,7 @@ from metajudge.calibration.agent_scores import AgentScores
 from metajudge.calibration.calibration import CALIBRATION_VERSION, Calibration
 from metajudge.calibration.cascade import CascadePlan
 from metajudge.errors import InputError
+from metajudge.files.replacing import replacing
 from metajudge.types import Assessment
 
 
@@ -20,14 +20,11 @@ def save_calibration(calibration: Calibration, path: Path | str) -> None:
         InputError: the file cannot be written.
     """
     target = Path(path)
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        part.write_bytes(calibration.to_json())
-        part.replace(target)
+        with replacing(target) as part:
+            part.write_bytes(calibration.to_json())
     except OSError as error:
         raise InputError(f"cannot write {target}: {error.strerror or error}") from error
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def load_calibration(path: Path | str) -> Calibration:
