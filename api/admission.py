@@ -1,4 +1,4 @@
-"""Who is let in: a bound on work at once, a time limit, and an end with the caller who went away."""
+"""Admission control: a limit on requests in flight, a time limit, and cancellation when the caller disconnects."""
 
 import asyncio
 import contextlib
@@ -11,15 +11,15 @@ T = TypeVar("T")
 
 
 class ClientGoneError(Exception):
-    """The caller closed the connection; there is nobody to answer."""
+    """The caller closed the connection; no response is possible."""
 
 
 class TimeLimitError(Exception):
-    """Work took longer than it may."""
+    """Work exceeded its time limit."""
 
 
 class Admission:
-    """Counts the work in flight; there is no queue, so that what is let in is not slowed by what is not."""
+    """Counts requests in flight; there is no queue, so refused requests do not slow admitted ones."""
 
     def __init__(self, most: int, request_s: float) -> None:
         self.most = most
@@ -28,21 +28,23 @@ class Admission:
         self.refused = 0
 
     def check(self) -> None:
-        """Refuses where there is no place.
+        """Refuses if the limit is reached.
 
         Raises:
             HTTPException: 503.
         """
         if self.in_flight >= self.most:
             self.refused += 1
-            raise HTTPException(503, f"{self.most} requests are already in flight: try again", {"Retry-After": "1"})
+            raise HTTPException(
+                503, f"{self.most} requests are already in flight: try again later", {"Retry-After": "1"}
+            )
 
     @contextlib.contextmanager
     def place(self) -> Iterator[None]:
         """One place among the requests in flight.
 
         Raises:
-            HTTPException: 503, there is none.
+            HTTPException: 503, the limit is reached.
         """
         self.check()
         self.in_flight += 1
@@ -52,30 +54,30 @@ class Admission:
             self.in_flight -= 1
 
     async def work(self, request: Request, start: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Does work for a caller, who must not go away meanwhile.
+        """Does work for a caller; cancelled if the caller disconnects.
 
         Raises:
-            HTTPException: 503 where there is no place, 504 where it took too long.
-            ClientGoneError: the caller went away; the work is cancelled.
+            HTTPException: 503 if the limit is reached, 504 if the time limit is exceeded.
+            ClientGoneError: the caller disconnected; the work is cancelled.
         """
         with self.place():
             try:
                 return await while_connected(request, start(), self.request_s)
             except TimeLimitError:
-                detail = f"no result within {self.request_s:g} s; send it as a batch, or try again: what was paid for "
-                raise HTTPException(504, f"{detail}is kept") from None
+                detail = f"no result within {self.request_s:g} s; send it as a batch, or try again: completed replies "
+                raise HTTPException(504, f"{detail}are kept") from None
 
 
 async def while_connected(request: Request, work: Coroutine[Any, Any, T], most_s: float | None = None) -> T:
-    """Awaits work for a caller; it is cancelled where they go away, and with this task.
+    """Awaits work for a caller; it is cancelled with this task and when the caller disconnects.
 
     Args:
-        request: its body must have been read before.
-        most_s: seconds it may take.
+        request: its body must already have been read.
+        most_s: time limit in seconds; None for none.
 
     Raises:
         ClientGoneError: the caller closed the connection.
-        TimeLimitError: it took longer.
+        TimeLimitError: the time limit was exceeded.
     """
     task, gone = asyncio.ensure_future(work), asyncio.ensure_future(_disconnected(request))
     try:
@@ -84,8 +86,8 @@ async def while_connected(request: Request, work: Coroutine[Any, Any, T], most_s
             return task.result()
         raise ClientGoneError if gone.done() else TimeLimitError
     finally:
-        for one in (task, gone):
-            one.cancel()
+        for future in (task, gone):
+            future.cancel()
         await asyncio.gather(task, gone, return_exceptions=True)
 
 

@@ -40,11 +40,11 @@ from .service import Service
 
 __all__ = ["Limits", "ServiceOptions", "create_app"]
 
-DESCRIPTION = """Vets finished verdicts of LLM judges: post a judgment, get an assessment that says whether to trust it,
+DESCRIPTION = """Vets verdicts of LLM judges: post a judgment, get an assessment of whether to trust it,
 with each meta-judge's scores and explanations, cost and provenance. Errors are problem details (RFC 9457)."""
 
 LOGINS_PER_MINUTE = 20
-"""Tries to log in from one address."""
+"""Login attempts from one address."""
 UPLOADS = ("/v1/vet/batch",)
 _log = logging.getLogger("metajudge.api")
 
@@ -61,7 +61,7 @@ def create_app(
     Args:
         opened: called once everything is open, before the first request.
         closed: called once everything is closed.
-        failed: told why nothing could be opened, where that is the user's to change.
+        failed: called with the error if the service cannot be opened.
     """
     metrics = Metrics()
 
@@ -73,8 +73,8 @@ def create_app(
             except MetajudgeError as error:
                 failed(error)
                 raise
-            with contextlib.suppress(MetajudgeError):  # /readyz says what is missing
-                running.engine.connect()  # now, rather than while the first caller waits
+            with contextlib.suppress(MetajudgeError):  # /readyz reports it
+                running.engine.connect()  # now, so that the first caller does not wait for it
             opened()
             yield
         closed()
@@ -84,12 +84,12 @@ def create_app(
         version=__version__,
         description=DESCRIPTION,
         lifespan=lifespan,
-        dependencies=[Depends(authorize)],  # of every route, whatever else it asks for
+        dependencies=[Depends(authorize)],  # applies to every route
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
         separate_input_output_schemas=False,
-        docs_url=None,  # they would load scripts from elsewhere; see pages/document.py
+        docs_url=None,  # it would load external scripts; see pages/document.py
         redoc_url=None,
-        openapi_url=None,  # made where nobody waits for it; see routes/document.py
+        openapi_url=None,  # built in a thread; see routes/document.py
     )
     for router in ROUTERS:
         app.include_router(router, responses=None if router.responses else RESPONSES)
@@ -153,17 +153,17 @@ async def _opened(stack: AsyncExitStack, options: ServiceOptions, metrics: Metri
 
 
 async def _close(engine: Engine) -> None:
-    """Closes the engine; a store that is away is no reason for a trace, and its run counts as interrupted."""
+    """Closes the engine; an unavailable store is logged without a trace, and its run counts as interrupted."""
     try:
         await engine.__aexit__(None, None, None)
     except StoreError as error:
-        _log.error("the store could not be closed in order: %s", error)
+        _log.error("the store could not be closed cleanly: %s", error)
 
 
 async def _kept(
     stack: AsyncExitStack, options: ServiceOptions, engine: Engine, panels: Panels, metrics: Metrics
 ) -> tuple[Answers, JobQueue]:
-    """Answers by idempotency key and jobs: shared by all replicas where the store is a PostgreSQL database."""
+    """Answers by idempotency key and jobs: shared by all replicas if the store is a PostgreSQL database."""
     if isinstance(options.store, PostgresUrl):
         from .shared import shared_parts
 

@@ -1,4 +1,4 @@
-"""Audit records: who changed what over HTTP, and by which request."""
+"""The change log: changes over HTTP, with the caller and the request."""
 
 import logging
 import time
@@ -9,13 +9,13 @@ from typing import Any
 from metajudge.store.protocol import Store
 
 KIND = "change"
-"""What these records are called in the store's audit log; their subject is what was changed."""
+"""The kind of these records in the store's audit log; their subject is the changed object."""
 
 _log = logging.getLogger("metajudge.api.audit")
 
 
 class Action(StrEnum):
-    """What can be changed."""
+    """The kinds of changes."""
 
     RUBRIC_PUT = "rubric.put"
     POLICY_PUT = "policy.put"
@@ -35,10 +35,10 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Records of one caller's changes.
+    """Records one caller's changes.
 
     Attributes:
-        store: None where nothing is kept: then the log alone has them.
+        store: None without a store: changes are then only logged.
         by: the key's name.
     """
 
@@ -47,8 +47,8 @@ class Changes:
     request_id: str
 
     async def note(self, action: Action, subject: str, **details: Any) -> None:
-        """Keeps a record, durable when this returns; ``details`` are ids and digests, never judged text."""
-        said = {"action": action.value, "by": self.by, "request_id": self.request_id, **details}
-        _log.info("change", extra={**said, "subject": subject})
+        """Stores a record, durable on return; ``details`` are ids and digests, never judged text."""
+        record = {"action": action.value, "by": self.by, "request_id": self.request_id, **details}
+        _log.info("change", extra={**record, "subject": subject})
         if self.store is not None:
-            await self.store.audit_log.append(KIND, subject, said, now=time.time())
+            await self.store.audit_log.append(KIND, subject, record, now=time.time())

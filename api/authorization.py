@@ -1,7 +1,7 @@
-"""Who may do what: one declaration for each operation, which the HTTP interface and the pages share.
+"""Authorization: one declaration for each operation, shared by the HTTP interface and the pages.
 
-Every route of the application is named here, under the operation that it performs, so a page and its path under
-``/v1`` cannot disagree. :func:`authorize` runs before every route; a route that is not declared is refused.
+Every route of the application is declared here with its operation, so a page and its path under ``/v1`` cannot
+disagree. :func:`authorize` runs before every route; a route that is not declared is refused.
 """
 
 import re
@@ -21,22 +21,22 @@ from .service import Service
 if TYPE_CHECKING:
     from .pages.sessions import Session
 
-KEY_NEEDED = "a key is needed: send it as `Authorization: Bearer KEY` or `X-API-Key: KEY`"
+KEY_NEEDED = "an API key is required: send it as `Authorization: Bearer KEY` or `X-API-Key: KEY`"
 SCHEMES = ("HTTPBearer", "APIKeyHeader")
-"""How the OpenAPI document calls the two ways to send a key."""
+"""Names of the two security schemes in the OpenAPI document."""
 
 _VET, _READ, _REVIEW, _ADMIN = Scope.VET, Scope.READ, Scope.REVIEW, Scope.ADMIN
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """Something that callers and people do.
+    """An operation of the service.
 
     Attributes:
-        scopes: one of them is needed; none for what needs no key.
-        routes: how it is reached, as ``METHOD PATH``.
-        owned: it is about the job that the path names: only the key that sent it, or one with ``admin``, may.
-        machine: it tells what the machine said, whole: a session in blind mode may not while something waits for it.
+        scopes: one of them is required; empty if no key is required.
+        routes: its routes, as ``METHOD PATH``.
+        owned: it concerns the job in the path: only the key that sent it, or one with ``admin``, is permitted.
+        machine: it returns machine results: refused to a session in blind mode while a review waits for it.
     """
 
     scopes: frozenset[Scope]
@@ -45,7 +45,7 @@ class Operation:
     machine: bool = False
 
     def permits(self, caller: Caller) -> bool:
-        """Whether a caller has one of the scopes, or needs none."""
+        """Whether a caller has one of the scopes, or none is required."""
         return not self.scopes or not self.scopes.isdisjoint(caller.scopes)
 
 
@@ -61,7 +61,7 @@ OPERATIONS = (
     # Whatever asks models.
     _operation((_VET,), "POST /v1/vet", "POST /v1/vet/stream", "POST /v1/vet/batch"),
     _operation((_VET,), "POST /v1/judge", "POST /v1/clash", "POST /v1/cases"),
-    # Jobs: a list holds the caller's own.
+    # Jobs: a list contains the caller's own.
     _operation((_VET, _READ, _ADMIN), "GET /v1/jobs", "GET /jobs"),
     _operation(
         (_VET, _READ, _ADMIN), "GET /v1/jobs/{job_id}", "GET /v1/jobs/{job_id}/events", "GET /jobs/{job_id}", owned=True
@@ -74,7 +74,7 @@ OPERATIONS = (
         machine=True,
     ),
     _operation((_VET, _ADMIN), "DELETE /v1/jobs/{job_id}", "POST /jobs/{job_id}/cancel", owned=True),
-    # What is kept.
+    # Stored records.
     _operation((_READ, _REVIEW, _ADMIN), "GET /v1/assessments", "GET /v1/assessments/{name:path}", machine=True),
     _operation((_READ, _REVIEW, _ADMIN), "GET /assessments", "GET /assessments/{number}"),
     _operation((_READ, _REVIEW, _ADMIN), "GET /dashboard", "GET /runs", "GET /runs/{run_id}"),
@@ -91,7 +91,7 @@ OPERATIONS = (
         *(f"POST /reviews/{{review_id}}/{what}" for what in ("claim", "release", "decide")),
         *("POST /reviews/next", "POST /clash", "POST /clash/{review_id}/claim", "POST /clash/{review_id}/decide"),
     ),
-    # What is in force.
+    # Rubrics, policies and calibrations in force.
     _operation((_VET, _READ, _ADMIN), "GET /v1/rubrics", "GET /v1/rubrics/{name}"),
     _operation((_VET, _READ, _ADMIN), "GET /v1/policies", "GET /v1/policies/{name}", "GET /v1/calibrations"),
     _operation((_ADMIN,), "PUT /v1/rubrics/{name}", "PUT /v1/policies/{name}", "GET /v1/audit"),
@@ -107,24 +107,24 @@ ROUTES: Mapping[str, Operation] = {route: one for one in OPERATIONS for route in
 
 
 async def authorize(request: Request) -> None:
-    """Lets those pass whose key may do this.
+    """Refuses callers without permission for the route.
 
     Raises:
-        LoginNeededError: a page, and no session.
-        HTTPException: 401 without a key; 403 without a scope, in blind mode, or where nothing is declared; 404, a job
-            of another key, which is answered as if there were none.
+        LoginNeededError: a page without a session.
+        HTTPException: 401 without a key; 403 without a scope, in blind mode, or if the route is not declared; 404 for a
+            job of another key, as if it did not exist.
     """
     operation = ROUTES.get(f"{request.method} {request.scope['route'].path}")
     if operation is None:
-        raise HTTPException(403, "no scope is declared for this operation, so it is refused")
+        raise HTTPException(403, "this operation is refused: no scope is declared for it")
     if not operation.scopes:
         return
-    from .pages.access import session_of  # here, as pages ask this module what to show
+    from .pages.access import session_of  # here, as the pages import this module
 
     caller = await _caller(request)
     if not operation.permits(caller):
         wanted = " or ".join(scope for scope in Scope if scope in operation.scopes)
-        raise HTTPException(403, f"key {caller.name!r} has no scope {wanted}: use a key that has")
+        raise HTTPException(403, f"key {caller.name!r} lacks scope {wanted}: use a key that has it")
     if operation.owned:
         await _check_owner(request.app.state.service, caller, request.path_params["job_id"])
     if operation.machine:
@@ -134,48 +134,48 @@ async def authorize(request: Request) -> None:
 def permits(caller: Caller, address: str) -> bool:
     """Whether a caller may open the page at an address of this service."""
     path = address.partition("?")[0].partition("#")[0]
-    found = next((one for route, one in _pages() if route.fullmatch(path)), None)
-    return found is not None and found.permits(caller)
+    operation = next((declared for route, declared in _pages() if route.fullmatch(path)), None)
+    return operation is not None and operation.permits(caller)
 
 
 def owner_for(caller: Caller) -> str | None:
-    """Whose jobs a caller may see and end: those of the key's name, or all (None) with ``admin``.
+    """The owner whose jobs a caller may see and end: the key's name, or None (all jobs) with ``admin``.
 
-    A key that replaces another one under its name has that one's jobs.
+    A new key with the name of an old one keeps the old key's jobs.
     """
     return None if Scope.ADMIN in caller.scopes else caller.name
 
 
 def declare(document: dict[str, Any]) -> dict[str, Any]:
-    """Writes into an OpenAPI document which scopes each operation needs: one of those that ``security`` lists."""
+    """Adds the required scopes of each operation to an OpenAPI document: one of those listed in ``security``."""
     routes = {route.replace(":path}", "}"): one for route, one in ROUTES.items()}
     for path, operations in document["paths"].items():
-        for method, told in operations.items():
+        for method, described in operations.items():
             found = routes.get(f"{method.upper()} {path}")
             if found is None or not found.scopes:
                 continue
             scopes = [scope.value for scope in Scope if scope in found.scopes]
-            told["security"] = [{scheme: [scope]} for scheme in SCHEMES for scope in scopes]
-            said = " or ".join(f"`{scope}`" for scope in scopes)
+            described["security"] = [{scheme: [scope]} for scheme in SCHEMES for scope in scopes]
+            names = " or ".join(f"`{scope}`" for scope in scopes)
             owner = " and the key that sent the job, or `admin`" if found.owned else ""
-            needs = f"Needs scope {said}{owner}."
-            if needs not in told.get("description", ""):
-                told["description"] = f"{told.get('description', '')}\n\n{needs}".strip()
+            needs = f"Needs scope {names}{owner}."
+            if needs not in described.get("description", ""):
+                described["description"] = f"{described.get('description', '')}\n\n{needs}".strip()
     return document
 
 
 async def _caller(request: Request) -> Caller:
-    """Who asks: the gate has found out for paths under ``/v1``, the session tells on pages."""
+    """The caller: identified by the gate for paths under ``/v1``, by the session for pages."""
     from .pages.access import viewer
 
     return key_owner(request) if request.url.path.startswith("/v1/") else (await viewer(request)).caller
 
 
 def key_owner(request: Request) -> Caller:
-    """Who asks under ``/v1``, as the gate found out.
+    """The caller of a path under ``/v1``, as identified by the gate.
 
     Raises:
-        HTTPException: 401, the gate does not watch this path.
+        HTTPException: 401, the gate does not check this path.
     """
     found: Caller | None = request.scope["state"].get("who")
     if found is None:
@@ -190,10 +190,10 @@ async def _check_owner(running: Service, caller: Caller, job_id: str) -> None:
 
 
 async def _check_blind(running: Service, session: "Session", review_id: str | None) -> None:
-    """Keeps what the machine said from a person who is to decide blind, by whatever path their browser asks.
+    """Hides machine results on every path from a person who has to decide blind.
 
     Args:
-        review_id: the one review that is asked about; None where it may be about anything.
+        review_id: the requested review; None if the request is not limited to one.
     """
     store = running.engine.store
     if not session.blind or store is None:
@@ -206,12 +206,12 @@ async def _check_blind(running: Service, session: "Session", review_id: str | No
     if waiting:
         raise HTTPException(
             403,
-            "your session is in blind mode, and this shows what the machine said: decide first, or leave blind mode",
+            "your session is in blind mode, and this shows machine results: decide first, or leave blind mode",
         )
 
 
 @cache
 def _pages() -> tuple[tuple[re.Pattern[str], Operation], ...]:
-    """What may be opened in a browser, as patterns of paths; parts in braces hold anything but a slash."""
+    """Operations of the pages by path pattern; parts in braces match anything but a slash."""
     found = [(route.removeprefix("GET "), one) for route, one in ROUTES.items() if re.match("GET /(?!v1/)", route)]
     return tuple((re.compile(re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(path))), one) for path, one in found)

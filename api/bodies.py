@@ -1,4 +1,4 @@
-"""ASGI middleware: bounds on the size and the time of request bodies."""
+"""ASGI middleware: limits on the size and duration of request bodies."""
 
 import asyncio
 import re
@@ -12,21 +12,21 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from .errors import ProblemError, refuse
 
 _ODD = re.compile(rb"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]|\x00")
-"""Half of a surrogate pair, perhaps, or another encoding than UTF-8: most bodies hold neither."""
+"""Possible lone surrogates, or an encoding other than UTF-8; rare in practice."""
 LINGER_S, LINGER_BYTES = 1.0, 8_000_000
-"""How long, and for how much, a body is read and thrown away after its refusal, so that its sender can read that."""
+"""Seconds and bytes for which a refused body is read and dropped, so that its sender can read the refusal."""
 
 
 class BodyLimit:
-    """Refuses bodies over a bound with 413, by their declared length or as soon as they pass it, and slow ones (408).
+    """Refuses too large bodies (413), by their declared length or while reading, and slow ones (408).
 
-    A body is read here, so that no more than the bound is ever held; all bodies together hold no more than
-    ``held_bytes``, beyond which callers are told to come back (503).
+    Bodies are read here, so memory is bounded by the limit for each body and by ``held_bytes`` for all bodies together;
+    beyond it requests are refused with 503.
 
     Args:
-        body_s: seconds a body may take to arrive.
-        streamed: paths whose bodies may be ``upload_bytes`` long and are passed on as they come: they may stand still
-            for ``body_s`` and take ``upload_s`` in all.
+        body_s: seconds within which a body must arrive.
+        streamed: paths whose bodies may be ``upload_bytes`` long and are passed on as they arrive: they may pause for
+            ``body_s`` and take ``upload_s`` in all.
     """
 
     def __init__(
@@ -78,19 +78,19 @@ class BodyLimit:
                 await refuse(scope, send, 408, detail)
             return
         held = len(body)
-        whole = bytes(body) if complete else None
+        content = bytes(body) if complete else None
         body.clear()
         try:
-            wrong = whole and _wrong_json(scope, whole)
-            if wrong:
-                await refuse(scope, send, 422, wrong)
-            elif whole is not None:
-                await self.app(scope, _replay(whole, receive), send)
+            problem = content and _json_problem(scope, content)
+            if problem:
+                await refuse(scope, send, 422, problem)
+            elif content is not None:
+                await self.app(scope, _replay(content, receive), send)
         finally:
             self.held -= held
 
     async def _read(self, receive: Receive, body: bytearray) -> bool:
-        """Reads the body; False where the caller went away."""
+        """Reads the body; False if the caller disconnected."""
         while True:
             message = await receive()
             if message["type"] == "http.disconnect":
@@ -101,13 +101,13 @@ class BodyLimit:
             if len(body) > self.max_bytes:
                 raise ProblemError(413, _too_large(self.max_bytes))
             if self.held > self.held_bytes:
-                raise ProblemError(503, "too many large requests are in flight: try again")
+                raise ProblemError(503, "too many large requests are in flight: try again later")
             if not message.get("more_body", False):
                 return True
 
 
 class _Upload:
-    """``receive`` of an upload that is passed on as it comes."""
+    """``receive`` of an upload that is passed on as it arrives."""
 
     def __init__(self, receive: Receive, most: int, pause_s: float, deadline: float) -> None:
         self._receive, self._most, self._pause_s, self._deadline = receive, most, pause_s, deadline
@@ -121,7 +121,7 @@ class _Upload:
             async with asyncio.timeout(max(0.0, patience)):
                 message = await self._receive()
         except TimeoutError:
-            raise ProblemError(408, "the upload stood still or took too long: send it again, in parts") from None
+            raise ProblemError(408, "the upload paused or took too long: send it again in smaller parts") from None
         self._got += len(message.get("body", b""))
         if self._got > self._most:
             raise ProblemError(413, _too_large(self._most))
@@ -129,8 +129,8 @@ class _Upload:
         return message
 
 
-def _wrong_json(scope: Scope, body: bytes) -> str | None:
-    """What Python's parser would let pass: texts that are no Unicode, which nobody could store or send on."""
+def _json_problem(scope: Scope, body: bytes) -> str | None:
+    """Finds texts that are not valid Unicode, which Python's parser accepts but which cannot be stored or sent."""
     kind = next((value for name, value in scope["headers"] if name == b"content-type"), b"")
     if b"json" not in kind.lower() or not _ODD.search(body):
         return None
@@ -142,11 +142,11 @@ def _wrong_json(scope: Scope, body: bytes) -> str | None:
 
 
 def _too_large(most: int) -> str:
-    return f"the request body is larger than {most} bytes, or its length is not a number"
+    return f"the request body is larger than {most} bytes, or its Content-Length is not a number"
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """``receive`` of a body that was read, and of what comes after it."""
+    """``receive`` of a body that was read, and of the messages after it."""
     left: bytes | None = body
 
     async def replay() -> Message:
@@ -161,10 +161,10 @@ def _replay(body: bytes, receive: Receive) -> Receive:
 
 
 async def _refuse_rest(scope: Scope, receive: Receive, send: Send, status: int, detail: str) -> None:
-    """Refuses a body that is still coming.
+    """Refuses a body that is still arriving.
 
-    Closing at once would reset the connection, and a sender that is still writing might never see the answer: so a
-    little more is read, and thrown away.
+    Closing at once would reset the connection, and a sender that is still writing might not see the response. So a
+    little more is read and dropped.
     """
     await refuse(scope, send, status, detail, {"connection": "close"}, more=True)
     dropped = 0

@@ -1,4 +1,4 @@
-"""Work of processors rather than of models: in threads, so that nobody else waits, and few at once."""
+"""CPU-bound work, in a few threads, so that it does not block other requests."""
 
 import asyncio
 import logging
@@ -18,29 +18,29 @@ _log = logging.getLogger("metajudge.api")
 
 
 class Computing:
-    """A few threads and a short queue in front of them.
+    """A thread pool with a short queue.
 
     Args:
-        most: pieces of work at once, those that wait included; beyond it 503.
-        request_s: seconds a caller waits; then 504. A thread cannot be stopped, and keeps its place to its end.
+        most: tasks running and waiting, at most; beyond it 503.
+        request_s: seconds a caller waits; then 504. A thread cannot be stopped and counts until it ends.
     """
 
     def __init__(self, most: int, request_s: float) -> None:
         self.most = most
         self.request_s = request_s
-        self.at_work = 0
+        self.in_progress = 0
         self._turn = asyncio.Lock()
         self._unwatched: set[asyncio.Task[None]] = set()
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="metajudge-computing")
 
     async def work(self, task: Callable[[], T], *, held: Path | None = None) -> T:
-        """Does a piece of work in a thread.
+        """Runs a task in a thread.
 
         Args:
-            held: a folder that is removed where the work comes to nothing, once the thread no longer writes to it.
+            held: a folder that is removed if the task fails, once the thread no longer writes to it.
 
         Raises:
-            HTTPException: 503 where too much is in progress, 504 where it takes too long.
+            HTTPException: 503 if too many tasks are in progress, 504 if it takes too long.
         """
         try:
             self._check()
@@ -49,7 +49,7 @@ class Computing:
             raise
         loop = asyncio.get_running_loop()
         job = self._threads.submit(task)
-        self.at_work += 1
+        self.in_progress += 1
         job.add_done_callback(lambda _done: loop.call_soon_threadsafe(self._ended))
         try:
             async with asyncio.timeout(self.request_s) as limit:
@@ -61,16 +61,16 @@ class Computing:
             raise
 
     async def in_turn(self, task: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Awaits work that another process does, one piece after the other; what waits counts as well.
+        """Awaits work of another process, one task at a time; waiting tasks count as well.
 
         Args:
-            task: is cancelled when its time is over, and with the caller.
+            task: is cancelled at the time limit and with the caller.
 
         Raises:
             HTTPException: as for :meth:`work`.
         """
         self._check()
-        self.at_work += 1
+        self.in_progress += 1
         try:
             async with asyncio.timeout(self.request_s) as limit, self._turn:
                 return await task()
@@ -82,34 +82,34 @@ class Computing:
             self._ended()
 
     def _check(self) -> None:
-        if self.at_work >= self.most:
+        if self.in_progress >= self.most:
             raise HTTPException(503, f"{self.most} computations are in progress: try again later", {"Retry-After": "5"})
 
     def _late(self) -> HTTPException:
-        return HTTPException(504, f"no result within {self.request_s:g} s: ask for less at once")
+        return HTTPException(504, f"no result within {self.request_s:g} s: send a smaller request")
 
     async def ask(self, question: Callable[[], Coroutine[Any, Any, T]], *, held: Path | None = None) -> T:
-        """The same for a coroutine that computes between its waits: it gets an event loop of its own."""
+        """Runs a CPU-bound coroutine in a thread with its own event loop."""
         return await self.work(lambda: asyncio.run(question()), held=held)
 
     def later(self, question: Callable[[], Coroutine[Any, Any, object]], name: str) -> None:
-        """Does it soon, with nobody to tell; where it fails, or there is no room, that is logged."""
+        """Schedules a task in the background; failures and refusals are logged."""
 
         async def done() -> None:
             try:
                 await self.ask(question)
             except Exception as error:
-                _log.error("left undone: %s", name, exc_info=error)
+                _log.error("background task failed: %s", name, exc_info=error)
 
         task = asyncio.create_task(done())
         self._unwatched.add(task)
         task.add_done_callback(self._unwatched.discard)
 
     def _ended(self) -> None:
-        self.at_work -= 1
+        self.in_progress -= 1
 
     async def close(self) -> None:
-        """Waits for what is in progress; what still waits is dropped."""
+        """Waits for running tasks; waiting ones are dropped."""
         for task in self._unwatched:
             task.cancel()
         await asyncio.gather(*self._unwatched, return_exceptions=True)

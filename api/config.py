@@ -3,15 +3,15 @@
 ::
 
     [service]
-    store = "vetting.duckdb"      # or a postgresql:// URL; then `state` says where the service's own files lie
+    store = "vetting.duckdb"      # or a postgresql:// URL; then `state` is the path prefix of the service's own files
     calibration = "calibration.json"
     host = "127.0.0.1"
     port = 8080
     concurrency = 64
 
-    # allowed_hosts = ["judge.example.org"]  # names that callers may use for it, beside loopback
+    # allowed_hosts = ["judge.example.org"]  # its host names in addition to loopback
     # cors_origins = ["https://tools.example.org"]
-    # log_texts = true          # let judged text into the log where an error holds some
+    # log_texts = true          # log error messages even if they quote judged text
 
     [service.panels]            # name = panel file, relative to this one; the first is the default
     default = "panel.toml"
@@ -55,7 +55,7 @@ LimitsTable = create_model(
 
 
 class KeyTable(BaseModel):
-    """A key of the file."""
+    """A key in a service's file."""
 
     model_config = _Strict
 
@@ -69,7 +69,7 @@ class KeyTable(BaseModel):
 
 
 class ServiceFile(BaseModel):
-    """What a service's file says."""
+    """The content of a service's file."""
 
     model_config = _Strict
 
@@ -89,18 +89,18 @@ class ServiceFile(BaseModel):
 
 
 def is_service_file(path: Path) -> bool:
-    """Whether a TOML file is a service's and not a panel's."""
+    """Whether a TOML file is a service's file, not a panel file."""
     try:
         return "service" in tomllib.loads(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
-        return False  # whoever reads it as a panel says what is wrong
+        return False  # reading it as a panel file reports the error
 
 
 def load_service_file(path: Path | None) -> tuple[ServiceFile, Limits]:
     """Reads a service's file, None for the defaults; paths in it are relative to it.
 
     Raises:
-        ConfigurationError: something in it is not what it should be; says where.
+        ConfigurationError: the file is invalid; the message has the place.
     """
     if path is None:
         return ServiceFile(), Limits()
@@ -109,10 +109,12 @@ def load_service_file(path: Path | None) -> tuple[ServiceFile, Limits]:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigurationError(f"cannot read the service's file {path}: {error}") from None
     if not isinstance(data.get("service"), dict):
-        raise ConfigurationError(f"{path}: a service's file has a table [service]")
+        raise ConfigurationError(f"{path}: the table [service] is missing: a service's file needs it")
     others = sorted(set(data) - {"service"})
     if others:
-        raise ConfigurationError(f"{path}: unknown tables {', '.join(others)}; a service's file has [service] alone")
+        raise ConfigurationError(
+            f"{path}: unknown tables {', '.join(others)}; a service's file has only [service]: remove the others"
+        )
     try:
         file = ServiceFile.model_validate(data["service"])
         limits = Limits(**LimitsTable.model_validate(file.limits).model_dump())
@@ -122,7 +124,9 @@ def load_service_file(path: Path | None) -> tuple[ServiceFile, Limits]:
         raise ConfigurationError(f"{path}: service.{where}: {first['msg']}") from None
     for key in file.keys:
         if is_placeholder_hash(key.sha256):
-            raise ConfigurationError(f"{path}: key {key.name!r} is a placeholder: make one with `serve --new-key`")
+            raise ConfigurationError(
+                f"{path}: key {key.name!r} is a placeholder: create a key with `metajudge serve --new-key NAME`"
+            )
     base = path.parent
     update = {
         "store": base / file.store if isinstance(file.store, Path) else file.store,

@@ -1,6 +1,6 @@
-"""What routes ask for: the service's parts, and who asks; whether they may is :mod:`.authorization`'s business.
+"""Dependencies of routes: the service's parts and the caller; :mod:`.authorization` checks permissions.
 
-All are coroutines: plain functions would each go through a thread.
+All are coroutines: plain functions would each run in a thread.
 """
 
 from typing import Annotated
@@ -41,11 +41,11 @@ async def store(running: ServiceDep) -> Store:
     """The store.
 
     Raises:
-        StoreError: this service keeps nothing.
+        StoreError: the service has no store.
     """
     found = running.engine.store
     if found is None:
-        raise StoreError("this service keeps nothing: start it with --store")
+        raise StoreError("this service has no store: start it with --store")
     return found
 
 
@@ -54,7 +54,7 @@ async def caller(
     bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
     header: Annotated[str | None, Depends(_header)],
 ) -> Caller:
-    """Who asks, as the gate found out; the two schemes are parameters for the sake of the document."""
+    """The caller, as identified by the gate; the two schemes are parameters for the OpenAPI document."""
     return key_owner(request)
 
 
@@ -62,12 +62,12 @@ CallerDep = Annotated[Caller, Depends(caller)]
 
 
 async def changes(request: Request, running: ServiceDep, one: CallerDep) -> Changes:
-    """Keeps on record what this caller changes."""
+    """The change log for this caller's changes."""
     return Changes(running.engine.store, by=one.name, request_id=request_id_of(request.scope))
 
 
 async def sight(one: CallerDep) -> Sight:
-    """What this caller may see; a service without keys cannot tell by what name they decide."""
+    """The caller's permissions to see labels; without keys the reviewer's name is unknown."""
     return Sight(one, None if one == ANYBODY else one.name)
 
 

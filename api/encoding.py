@@ -1,4 +1,4 @@
-"""Plain data as JSON: what is no number there is null."""
+"""Plain data as JSON; NaN and infinity become null."""
 
 import json
 import math

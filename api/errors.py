@@ -33,7 +33,7 @@ STATUSES: tuple[tuple[type[MetajudgeError], int], ...] = (
     (UnprovenError, 504),
     (MetajudgeError, 500),
 )
-"""The first class that fits decides."""
+"""The first matching class decides."""
 
 _log = logging.getLogger("metajudge.api")
 
@@ -46,7 +46,7 @@ class Problem(BaseModel):
     status: int = Field(examples=[422])
     detail: str = Field(examples=["judgment.verdict: verdict names 'C', but the item's responses are A, B"])
     request_id: str = Field(examples=["6f1c2a9be0d14c7c"])
-    errors: list[str] | None = Field(default=None, description="One line a problem, where there are several.")
+    errors: list[str] | None = Field(default=None, description="One line for each problem, if there are several.")
 
 
 RESPONSES: dict[int | str, dict[str, Any]] = {
@@ -55,13 +55,13 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
 }
 """The errors every route may answer with, for the OpenAPI document."""
 RETRY_AFTER_S = {503: "5"}
-UNEXPECTED = "an unexpected error, which is in the service's log under this request id"
+UNEXPECTED = "unexpected error: see the service's log for this request id"
 GONE = 499
-"""The caller closed the connection; nobody sees this status but the log and the metrics."""
+"""The caller closed the connection; this status appears only in the log and the metrics."""
 
 
 class ProblemError(Exception):
-    """An error with a line for each problem, where there are several."""
+    """An error with a line for each problem, if there are several."""
 
     def __init__(self, status: int, detail: str, errors: list[str] | None = None) -> None:
         super().__init__(detail)
@@ -69,7 +69,7 @@ class ProblemError(Exception):
 
 
 class BrokenAnswerError(Exception):
-    """An answer broke off after its head was sent; what happened is in the log already."""
+    """A response failed after its head was sent; the error has been logged."""
 
 
 def problem_of(status: int, detail: str, request_id: str, errors: list[str] | None = None) -> dict[str, Any]:
@@ -79,39 +79,39 @@ def problem_of(status: int, detail: str, request_id: str, errors: list[str] | No
 
 
 def problem_bytes(status: int, detail: str, request_id: str) -> bytes:
-    """The same as it is sent, for those who answer below the application."""
+    """The encoded body of a problem, for middleware."""
     return json.dumps(problem_of(status, detail, request_id)).encode()
 
 
 async def refuse(
     scope: Scope, send: Send, status: int, detail: str, headers: dict[str, str] | None = None, *, more: bool = False
 ) -> None:
-    """Answers with a problem, below the application.
+    """Sends a problem as the response, from middleware.
 
     Args:
-        more: leave the answer open, to be ended by the caller.
+        more: leave the response open; the caller ends it.
     """
     content = problem_bytes(status, detail, request_id_of(scope))
-    said = {**headers_of(status), **(headers or {}), "content-type": "application/problem+json"}
-    pairs = [(name.lower().encode(), value.encode()) for name, value in said.items()]
+    fields = {**headers_of(status), **(headers or {}), "content-type": "application/problem+json"}
+    pairs = [(name.lower().encode(), value.encode()) for name, value in fields.items()]
     pairs.append((b"content-length", str(len(content)).encode()))
     await send({"type": "http.response.start", "status": status, "headers": pairs})
     await send({"type": "http.response.body", "body": content, "more_body": more})
 
 
 def request_id_of(scope: Any) -> str:
-    """The id that a request was given."""
+    """The id of a request."""
     return str(scope.get("state", {}).get("request_id", ""))
 
 
 def status_of(error: Exception) -> tuple[int, str]:
-    """The status and the words of an error."""
+    """The status and the message of an error."""
     if isinstance(error, HTTPException):
         return error.status_code, str(error.detail)
     if isinstance(error, ProblemError):
         return error.status, str(error)
     if isinstance(error, TimeoutError):
-        return 504, "no result in time; try again: what was paid for is kept"
+        return 504, "no result within the time limit; try again: completed replies are kept"
     if isinstance(error, ReviewError) and error.reason == "unknown":
         return 404, str(error)
     if isinstance(error, MetajudgeError):
@@ -127,17 +127,17 @@ def problem(request: Request, status: int, detail: str, errors: list[str] | None
 
 
 def headers_of(status: int) -> dict[str, str]:
-    """Headers that every answer of a status carries; what it was refused for may say better when to come back."""
+    """Default headers of a status; a specific error may override ``Retry-After``."""
     headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
     if status in RETRY_AFTER_S:
         headers["Retry-After"] = RETRY_AFTER_S[status]
-    if status in (408, 413):  # the rest of the body is not waited for
+    if status in (408, 413):  # the rest of the body is not read
         headers["Connection"] = "close"
     return headers
 
 
 def install_error_handlers(app: FastAPI) -> None:
-    """Answers every error, expected or not, with problem details."""
+    """Returns every error, expected or not, as problem details."""
 
     async def answer(request: Request, error: Exception) -> JSONResponse:
         response = problem(request, *status_of(error), error.errors if isinstance(error, ProblemError) else None)
@@ -149,7 +149,7 @@ def install_error_handlers(app: FastAPI) -> None:
         if any(found["input"] and not _place(found) for found in error.errors()):  # the body was not read as JSON
             kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
             if "json" not in kind:
-                given = repr(kind[:100]) if kind else "a body of no type"
+                given = repr(kind[:100]) if kind else "a body without a content type"
                 return problem(request, 415, f"send application/json, not {given}")
         lines = list(dict.fromkeys(_line(found) for found in error.errors()))
         return problem(request, 422, lines[0], lines if len(lines) > 1 else None)
@@ -164,14 +164,14 @@ def install_error_handlers(app: FastAPI) -> None:
 
 
 def _place(found: dict[str, Any]) -> list[str]:
-    """Where a problem is, in terms of the caller's fields; empty for the body as a whole."""
+    """The path of a problem in the caller's fields; empty for the whole body."""
     return [str(part) for part in found["loc"] if part not in ("body", "request", "record")]
 
 
 def _line(found: dict[str, Any]) -> str:
-    """One problem in terms of the caller's fields; the value itself may be long or secret and stays out."""
+    """One problem with the caller's field names; without the value, which may be long or secret."""
     if found["type"] == "json_invalid":
-        said = found.get("ctx", {}).get("error", "it cannot be read")
-        return f"body: not JSON: {said} (character {found['loc'][-1]})"
+        reason = found.get("ctx", {}).get("error", "it cannot be parsed")
+        return f"body: not JSON: {reason} (character {found['loc'][-1]})"
     where = ".".join(_place(found))
     return f"{where or 'body'}: {str(found['msg']).removeprefix('Value error, ')}"

@@ -1,8 +1,8 @@
-"""Exports: the store's rows are written down, another process makes the archive of them, and it is sent.
+"""Exports: a snapshot of the store's rows is written, another process builds the archive, and it is sent.
 
-Everything lies in a folder of its own beside the store (``STORE.exports/``). The archive is sent from a file whose name
-was removed, so nothing is left to remove once it is on its way. What a killed service leaves behind its export process
-removes; where that was killed too, the next start or export does.
+Each export has its own folder next to the store (in ``STORE.exports/``). The archive is sent from an unlinked file, so
+nothing remains to clean up afterwards. If the service is killed, its export process removes the folder; if that is
+killed too, the next start or export does.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ class Archive:
     """A finished export.
 
     Attributes:
-        file: open at its beginning; its name is gone.
+        file: open at its beginning; already unlinked.
         size: in bytes.
         summary: rows and counts, as plain data.
     """
@@ -58,10 +58,10 @@ class Archive:
 
 
 async def archive_of(store: Store, options: ServiceOptions, asked: ExportRequest) -> Archive:
-    """Makes an archive; where this is cancelled, the process and its folder go.
+    """Makes an archive; cancellation ends the process and removes its folder.
 
     Raises:
-        HTTPException: 507 where the disk is full or the export needs more memory than it may have.
+        HTTPException: 507 if the disk is full or the export exceeds its memory limit.
         MetajudgeError: the export is refused, or the store cannot be read.
     """
     base = options.own_file("exports")
@@ -69,7 +69,7 @@ async def archive_of(store: Store, options: ServiceOptions, asked: ExportRequest
     stack, begun = contextlib.ExitStack(), set[asyncio.Future[Any]]()
 
     async def step(work: Coroutine[Any, Any, T]) -> T:
-        """Work in a thread: it goes on when it is no longer waited for, so the folder waits for it."""
+        """Work in a thread: it continues after cancellation, so the folder is removed only after it."""
         task = asyncio.ensure_future(work)
         begun.add(task)
         return await asyncio.shield(task)
@@ -83,11 +83,11 @@ async def archive_of(store: Store, options: ServiceOptions, asked: ExportRequest
         summary = await _exported(order)
         return await step(asyncio.to_thread(_opened, folder, summary))
     except DiskFullError:
-        _log.exception("an export found the disk full")
-        detail = "the disk on which the service makes exports is full: make room there, and try again"
+        _log.exception("the disk is full: an export failed")
+        detail = "the disk for exports is full: free space there and try again"
         raise HTTPException(507, detail) from None
     except NeedsMemoryError:
-        detail = "the export needs more memory than it may have here: narrow it with `filters`"
+        detail = "the export needs more memory than its limit: narrow it with `filters`"
         raise HTTPException(507, detail) from None
     finally:
         if begun:
@@ -96,7 +96,7 @@ async def archive_of(store: Store, options: ServiceOptions, asked: ExportRequest
 
 
 def sweep(options: ServiceOptions) -> None:
-    """Removes what exports of a killed service left behind; those in progress, also of other replicas, stay."""
+    """Removes files of exports of a killed service; those in progress, also of other replicas, are kept."""
     base = options.own_file("exports")
     if base is not None and base.is_dir():
         with _locked(base / _LOCK):
@@ -112,7 +112,7 @@ def _sweep(base: Path) -> None:
 
 @contextlib.contextmanager
 def _own_folder(base: Path) -> Iterator[Path]:
-    """A new folder that is marked as in use, and removed at the end."""
+    """A new locked folder, removed at the end."""
     with contextlib.ExitStack() as stack:
         with readable_errors(base):
             base.mkdir(mode=0o700, exist_ok=True)
@@ -126,10 +126,10 @@ def _own_folder(base: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _locked(path: Path, *, wait: bool = True) -> Iterator[None]:
-    """Holds a file's lock, which a process that dies lets go of.
+    """Locks a file; the lock ends with the process.
 
     Raises:
-        BlockingIOError: another process holds it, and ``wait`` is false.
+        BlockingIOError: another process has locked it, and ``wait`` is false.
     """
     with path.open("ab") as file:
         fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
@@ -137,10 +137,10 @@ def _locked(path: Path, *, wait: bool = True) -> Iterator[None]:
 
 
 async def _exported(order: Order) -> dict[str, Any]:
-    """Runs the process that exports.
+    """Runs the export process.
 
     Raises:
-        MetajudgeError: what it says went wrong.
+        MetajudgeError: the error the process reports.
     """
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(*COMMAND, str(order.folder), stdin=pipe, stdout=pipe, stderr=pipe)
@@ -148,9 +148,9 @@ async def _exported(order: Order) -> dict[str, Any]:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
-        process.stdin.write(order.model_dump_json().encode() + b"\n")  # it stays open: its end is the process's, too
+        process.stdin.write(order.model_dump_json().encode() + b"\n")  # stays open: the process ends when it closes
         await process.stdin.drain()
-        said, complaint = await asyncio.gather(process.stdout.read(), process.stderr.read())
+        output, error_output = await asyncio.gather(process.stdout.read(), process.stderr.read())
         await process.wait()
     finally:
         if process.returncode is None:
@@ -158,13 +158,13 @@ async def _exported(order: Order) -> dict[str, Any]:
             await process.wait()
         if process.stdin is not None:
             process.stdin.close()
-    if process.returncode or not said.strip():
-        # Places alone: what the process says may quote judged text.
-        found = _PLACE.findall(complaint[-20_000:].decode("utf-8", "replace"))
+    if process.returncode or not output.strip():
+        # Only code locations are logged: the error output may quote judged text.
+        found = _PLACE.findall(error_output[-20_000:].decode("utf-8", "replace"))
         places = [f"{file.rpartition('/')[2]} {line}" for file, line in found]
-        _log.error("the export process ended with %s: %s", process.returncode, ", ".join(places[-5:]))
+        _log.error("the export process ended with exit code %s: %s", process.returncode, ", ".join(places[-5:]))
         raise RuntimeError(f"the export process ended with {process.returncode}")
-    outcome = ProcessResult.model_validate_json(said)
+    outcome = ProcessResult.model_validate_json(output)
     outcome.raise_error()
     assert outcome.summary is not None
     return outcome.summary

@@ -1,4 +1,4 @@
-"""The door: hosts, sites, keys and rates are checked before a byte of the request's body is read."""
+"""ASGI middleware: checks hosts, origins, keys and rate limits before the request's body is read."""
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -11,17 +11,17 @@ from .pages.page_route import refusal_page
 from .service import Service
 
 AT_MODELS = frozenset({"/v1/vet", "/v1/vet/stream", "/v1/judge", "/v1/clash", "/v1/cases"})
-"""Where a request needs a place among those in flight."""
+"""Paths that count as requests in flight."""
 MACHINES = ("/v1/", "/healthz", "/readyz", "/metrics", "/version", "/openapi.json")
-"""How the paths begin whose errors are problem details; elsewhere people look, and errors are pages."""
+"""Path prefixes whose errors are problem details; errors of other paths are pages."""
 ANY_HOST = "/healthz"
-"""Answers under every name, as it tells no more than that a service is there; probes often ask by address."""
+"""This path is served under every host name, as it reveals nothing and probes often use addresses."""
 
 
 class Gate:
-    """Checks the host and the origin of every request, keys and rates of everything under ``/v1``, and the room.
+    """Checks the host and origin of every request, keys and rates of paths under ``/v1``, and the number in flight.
 
-    Whoever comes in is noted in ``scope["state"]["who"]``; which scopes an operation needs is the routes' business.
+    The caller is stored in ``scope["state"]["who"]``; :mod:`.authorization` checks scopes.
     """
 
     def __init__(self, app: ASGIApp, most_open: int) -> None:
@@ -45,7 +45,7 @@ class Gate:
 
     def _check(self, scope: Scope, running: Service) -> None:
         if self.open > self.most_open:
-            raise HTTPException(503, f"{self.most_open} requests are open: try again", {"Retry-After": "1"})
+            raise HTTPException(503, f"{self.most_open} requests are open: try again later", {"Retry-After": "1"})
         path: str = scope["path"]
         if path != ANY_HOST:
             running.hosts.check(scope["method"], scope["headers"])
@@ -54,7 +54,7 @@ class Gate:
         headers = dict(scope["headers"])
         caller = self._caller(headers, running)
         scope["state"]["who"] = caller
-        running.rates.check(caller, f"key {caller.name!r} has used up its requests")
+        running.rates.check(caller, f"key {caller.name!r} has reached its rate limit")
         if path in AT_MODELS and scope["method"] == "POST":
             running.admission.check()
 
@@ -63,7 +63,7 @@ class Gate:
         if scope["path"].startswith(MACHINES):
             await refuse(scope, send, refusal.status_code, refusal.detail, dict(refusal.headers or {}))
             return
-        # Without its headers: a host that is refused is no part of any address on the page.
+        # Without its headers: the page must not contain the refused host.
         answer = refusal_page(Request({**scope, "headers": []}), refusal.status_code, refusal.detail)
         await answer(scope, receive, send)
 

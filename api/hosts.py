@@ -1,7 +1,7 @@
-"""Which host names the service answers to, and which sites may send it changes.
+"""The host names the service accepts, and the origins that may send it changes.
 
-A page of another site can make a browser ask this machine: under a name of its own that it points here (DNS
-rebinding), or across sites. The ``Host`` header tells the first, ``Origin`` the second. ``X-Forwarded-Host`` is never
+A page of another site can make a browser send requests to this machine: under a host name it controls (DNS
+rebinding), or across sites. The ``Host`` header reveals the first, ``Origin`` the second. ``X-Forwarded-Host`` is never
 read, as any caller can set it.
 """
 
@@ -22,14 +22,14 @@ _HOST = re.compile(r"(\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._-]{1,253})(?::([0-9]{1
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A host as headers name it; ``port`` is None where none is given."""
+    """A host in a header; ``port`` is None if not given."""
 
     host: str
     port: int | None
 
 
 def parse_host(text: str) -> Address | None:
-    """A ``Host`` header in one spelling: lower case, no trailing dot, IPv6 shortened; None where it is malformed."""
+    """A normalised ``Host`` header: lower case, no trailing dot, IPv6 shortened; None if malformed."""
     found = _HOST.fullmatch(text)
     if found is None:
         return None
@@ -46,13 +46,13 @@ def parse_host(text: str) -> Address | None:
 
 
 def allowed_names(given: Iterable[str], source: str) -> tuple[str, ...]:
-    """Host names as a setting gives them, in one spelling; an IPv6 address may stand with or without brackets.
+    """Normalises the host names of a setting; IPv6 addresses may have brackets.
 
     Args:
-        source: where they are set, for the error.
+        source: the setting's name, for the error.
 
     Raises:
-        ConfigurationError: one is no host name; says which.
+        ConfigurationError: a name is not a host name.
     """
     names = []
     for text in given:
@@ -60,7 +60,7 @@ def allowed_names(given: Iterable[str], source: str) -> tuple[str, ...]:
         found = parse_host(f"[{bare}]" if bare.count(":") > 1 and not bare.startswith("[") else bare)
         if found is None or found.port is not None:
             raise ConfigurationError(
-                f"{source}: {text!r} is no host name: give names such as judge.example.org or IP addresses, without "
+                f"{source}: {text!r} is not a host name: give names such as judge.example.org or IP addresses, without "
                 "a scheme, a port or a wildcard"
             )
         names.append(found.host)
@@ -69,12 +69,12 @@ def allowed_names(given: Iterable[str], source: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class HostRule:
-    """The one check of ``Host`` and ``Origin``, for the HTTP interface and the pages alike.
+    """The check of ``Host`` and ``Origin``, for the HTTP interface and the pages.
 
     Attributes:
-        names: hosts that the operator allows, as :func:`allowed_names` gives them; loopback always is.
-        keyed: whether the service has keys: without names it then answers to any host.
-        sites: origins of other sites whose pages may ask this service (CORS).
+        names: allowed hosts, from :func:`allowed_names`; loopback is always allowed.
+        keyed: whether the service has keys: it then accepts any host if ``names`` is empty.
+        sites: origins of other sites whose pages may call this service (CORS).
     """
 
     names: tuple[str, ...] = ()
@@ -82,10 +82,10 @@ class HostRule:
     sites: tuple[str, ...] = ()
 
     def check(self, method: str, headers: Iterable[tuple[bytes, bytes]]) -> None:
-        """Refuses a request under a foreign name, and a change that another site's page sends.
+        """Refuses requests with a foreign host, and changes sent by another site's page.
 
         Raises:
-            HTTPException: 400, the host is malformed or given twice; 403.
+            HTTPException: 400, the host is malformed or given twice; 403, the host or origin is not allowed.
         """
         pairs = list(headers)
         hosts = [value.decode("latin-1") for name, value in pairs if name == b"host"]
@@ -104,22 +104,22 @@ class HostRule:
         if address is not None and (is_loopback(address.host) or address.host in self.names):
             return address
         if self.keyed:
-            raise HTTPException(403, f"this service does not answer as {given[:200]!r}: allowed_hosts names its hosts")
+            raise HTTPException(403, f"host {given[:200]!r} is not allowed: add it to allowed_hosts")
         raise HTTPException(
             403,
-            f"this service has no keys and answers on this machine's own names alone, not as {given[:200]!r}: ask it "
-            "as 127.0.0.1, name the host with --allowed-host, or set a key",
+            f"host {given[:200]!r} is not allowed: a service without keys accepts only loopback names; use 127.0.0.1, "
+            "allow the host with --allowed-host, or set a key",
         )
 
     def _check_origin(self, address: Address | None, headers: Mapping[bytes, bytes]) -> None:
         origin = headers.get(b"origin", b"").decode("latin-1")
         if not origin or origin in self.sites or self._same(origin, address):
             return
-        # A browser that withholds the origin of a page of ours still says that the page is ours; pages cannot set this.
+        # If a browser withholds the origin of our own page, this header still identifies it; pages cannot set it.
         if origin == "null" and headers.get(b"sec-fetch-site") == b"same-origin":
             return
         raise HTTPException(
-            403, "this request comes from another site's page: ask directly, or allow the site in cors_origins"
+            403, "this request comes from another site's page: send it directly, or allow the site in cors_origins"
         )
 
     def _same(self, origin: str, address: Address | None) -> bool:

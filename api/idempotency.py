@@ -1,4 +1,4 @@
-"""``Idempotency-Key``: the same request again is answered as the first time, through restarts."""
+"""``Idempotency-Key``: a repeated request gets the first response again, also after restarts."""
 
 import contextlib
 import hashlib
@@ -16,13 +16,13 @@ IdempotencyKey = Annotated[
         alias="Idempotency-Key",
         max_length=255,
         min_length=1,
-        description="Makes a repetition safe: the same key with the same body is answered as before, for a day.",
+        description="Makes a repetition safe: the same key with the same body gets the same response, for a day.",
     ),
 ]
 
 
 def fingerprint(*parts: bytes) -> str:
-    """Identity of a request."""
+    """Digest of a request."""
     found = hashlib.sha256()
     for part in parts:
         found.update(len(part).to_bytes(8, "big") + part)
@@ -30,29 +30,29 @@ def fingerprint(*parts: bytes) -> str:
 
 
 class Answers(Protocol):
-    """What was answered under idempotency keys."""
+    """Stored responses by idempotency key."""
 
     async def begin(self, owner: str, key: str, fingerprint: str) -> Answer | None:
-        """Takes a key for a request; None where it was free, else what is known under it."""
+        """Takes a key for a request; None if it was free, else its entry."""
 
     async def answered(self, owner: str, key: str, status: int, body: bytes, location: str | None) -> None:
-        """Keeps what was answered."""
+        """Stores the response."""
 
     async def release(self, owner: str, key: str) -> None:
         """Releases a key whose request failed."""
 
 
 class Claim:
-    """One request under its key (or under none)."""
+    """One request and its key, if it has one."""
 
     def __init__(self, answers: Answers, caller: Caller, key: str | None, mark: str) -> None:
         self._answers, self._owner, self._key, self._mark = answers, caller.name, key, mark
 
     async def earlier(self) -> Answer | None:
-        """Takes the key; what was answered under it before, if anything was.
+        """Takes the key; returns the earlier response under it, or None.
 
         Raises:
-            HTTPException: 422 for another body under the same key, 409 where the first request is in progress.
+            HTTPException: 422 for another body under the same key, 409 if the first request is in progress.
         """
         if self._key is None:
             return None
@@ -69,7 +69,7 @@ class Claim:
 
     @contextlib.asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
-        """Releases the key where the work fails."""
+        """Releases the key if the work fails."""
         try:
             yield
         except BaseException:
@@ -78,13 +78,13 @@ class Claim:
             raise
 
     async def answered(self, status: int, body: bytes, location: str | None = None) -> None:
-        """Keeps the answer."""
+        """Stores the response."""
         if self._key is not None:
             await self._answers.answered(self._owner, self._key, status, body, location)
 
 
 def replay(answer: Answer) -> Response:
-    """An earlier answer again."""
+    """An earlier response again."""
     assert answer.status is not None
     headers = {"Idempotency-Replayed": "true"}
     if answer.location is not None:

@@ -1,7 +1,7 @@
-"""Jobs of one process: many judgments vetted in the background, through restarts, each with exactly one result.
+"""Jobs of one process: judgments vetted in the background, also across restarts, each with exactly one result.
 
-The upload lies in a file until the job ends; state and results are in the :class:`~.ledger.Ledger`. A job goes on
-after a restart with the items that have no result yet; what was asked for them before is in the store.
+The upload is a file until the job ends; state and results are in the :class:`~.ledger.Ledger`. After a restart a job
+continues with the items that have no result yet; earlier replies for them are in the store.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ class Jobs(JobQueue):
     """A :class:`~.queue.JobQueue` of one process.
 
     Args:
-        folder: where uploads lie until their jobs end.
+        folder: the folder of uploads until their jobs end.
     """
 
     def __init__(self, panels: Panels, ledger: Ledger, folder: Path, limits: Limits, metrics: Metrics) -> None:
@@ -70,7 +70,7 @@ class Jobs(JobQueue):
     async def add(self, job_id: str, owner: str, choice: Choice, items: int, key: str | None) -> tuple[bytes, str]:
         row = JobRow(job_id, owner, choice.model_dump_json(), items, JobState.QUEUED, None, time.time(), None)
         body, location = JobStatus.of(row, {}).model_dump_json().encode(), location_of(job_id)
-        with self._ledger.together():  # a kill leaves a job with its answer, or neither
+        with self._ledger.together():  # a kill leaves both job and response, or neither
             self._ledger.add_job(row)
             if key is not None:
                 await self._ledger.answered(owner, key, 202, body, location)
@@ -78,7 +78,7 @@ class Jobs(JobQueue):
         return body, location
 
     async def cancel(self, job_id: str) -> JobStatus:
-        """Cancels a job, also where the service is killed before it has ended; one that has ended is deleted."""
+        """Cancels a job, even if the service is killed meanwhile; an ended job is deleted."""
         status = await self.status(job_id)
         if status.state.ended:
             self._ledger.forget_job(job_id)
@@ -95,12 +95,12 @@ class Jobs(JobQueue):
         await asyncio.sleep(POLL_S)
 
     def _drop(self) -> None:
-        """Drops the results of deleted jobs, little by little."""
+        """Deletes the results of deleted jobs in small batches."""
         if self._dropping is None or self._dropping.done():
             self._dropping = asyncio.create_task(self._drop_all())
 
     async def _drop_all(self) -> None:
-        while self._ledger.drop_results():  # noqa: ASYNC110 - little by little, not for somebody
+        while self._ledger.drop_results():  # noqa: ASYNC110 - pauses between batches
             await asyncio.sleep(DROP_PAUSE_S)
 
     async def _work(self) -> None:
@@ -124,7 +124,7 @@ class Jobs(JobQueue):
 
     async def _run(self, row: JobRow) -> None:
         job_id = row.job_id
-        if row.state == JobState.CANCELLING:  # by a service that was killed meanwhile
+        if row.state == JobState.CANCELLING:  # cancelled before the service was killed
             self._end(job_id, JobState.CANCELLED)
             return
         self._ledger.set_job(job_id, JobState.RUNNING)

@@ -1,4 +1,4 @@
-"""API keys: kept as hashes, compared in constant time, each with its scopes."""
+"""API keys: stored as hashes, compared in constant time, each with its scopes."""
 
 import hashlib
 import hmac
@@ -10,16 +10,16 @@ from metajudge.errors import ConfigurationError
 
 
 class Scope(StrEnum):
-    """What a key may do."""
+    """A permission of a key."""
 
     VET = "vet"
-    """Whatever asks models: vet, judge, clash, cases, jobs."""
+    """Operations that ask models: vet, judge, clash, cases, jobs."""
     READ = "read"
-    """See what is kept."""
+    """Read stored records."""
     REVIEW = "review"
     """Claim and decide reviews."""
     ADMIN = "admin"
-    """Change rubrics, policies and what is in force."""
+    """Change rubrics and policies, and put proposals in force."""
 
 
 ALL_SCOPES = frozenset(Scope)
@@ -27,10 +27,10 @@ ALL_SCOPES = frozenset(Scope)
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """One key. A key is 32 random bytes, which a plain hash protects as well as a slow one would.
+    """One key of 32 random bytes; for these a plain hash is as safe as a slow one.
 
     Attributes:
-        name: who it belongs to; stands in the audit log and in logs.
+        name: its owner, as recorded in the change log and in logs.
         sha256: of the key, as hexadecimal digits.
         requests_per_minute: None for the service's own limit.
     """
@@ -43,7 +43,7 @@ class ApiKey:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks."""
+    """The caller of a request."""
 
     name: str
     scopes: frozenset[Scope]
@@ -51,16 +51,16 @@ class Caller:
 
 
 ANYBODY = Caller("anybody", ALL_SCOPES)
-"""Callers of a service without keys, which listens on this machine alone."""
+"""The caller of a service without keys, which listens only on loopback."""
 
 
 def hashed(key: str) -> str:
-    """The digest that is kept of a key."""
+    """The stored digest of a key."""
     return hashlib.sha256(key.encode()).hexdigest()
 
 
 class KeyRing:
-    """Finds out who a key belongs to; every key is compared, so that time tells nothing.
+    """Finds the caller of a key; every key is compared, so that timing reveals nothing.
 
     Raises:
         ConfigurationError: two keys have one name.
@@ -72,17 +72,17 @@ class KeyRing:
         twice = next((name for name in names if names.count(name) > 1 or name == ANYBODY.name), None)
         if twice is not None:
             raise ConfigurationError(
-                f"the name {twice!r} is another key's, or the service's own: give each key a name by which logs and "
-                "audit records can tell it"
+                f"key name {twice!r} is used twice or reserved: give each key a unique name, as logs and the change "
+                "log identify keys by name"
             )
 
     @property
     def empty(self) -> bool:
-        """Whether nobody needs a key."""
+        """Whether no key is required."""
         return not self._keys
 
     def caller(self, given: str) -> Caller | None:
-        """Whose key it is; None where it is nobody's."""
+        """The caller of a key; None if the key is unknown."""
         digest, found = hashed(given), None
         for key in self._keys:
             if hmac.compare_digest(digest, key.sha256):

@@ -1,7 +1,7 @@
-"""What the service itself must remember: answers by idempotency key, jobs and their results.
+"""The service's own records: responses by idempotency key, jobs and their results.
 
-A small SQLite file beside the store, because these are single rows that change often, which the store's columns are
-not made for. A write is safe from ``kill -9`` when the call returns. All calls come from the event loop's thread.
+A small SQLite file next to the store, because these are single rows that change often, which suits no column store.
+A write survives ``kill -9`` once the call returns. All calls come from the event loop's thread.
 """
 
 import contextlib
@@ -39,13 +39,13 @@ _DROPPED_AT_ONCE = 500
 
 
 def no_such_page(before: str) -> InputError:
-    """The error of a cursor that leads nowhere."""
-    return InputError(f"no page of jobs continues at {before!r}: that job was deleted, or never was; begin anew")
+    """The error of an unknown cursor."""
+    return InputError(f"before: there is no job {before!r}, or it was deleted; start again from the first page")
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What was answered under an idempotency key; ``status`` None while it is being worked on."""
+    """The response under an idempotency key; ``status`` is None while the request is in progress."""
 
     fingerprint: str
     status: int | None
@@ -55,7 +55,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class JobRow:
-    """A job as it is kept; times in seconds since the epoch."""
+    """A stored job; times in seconds since the epoch."""
 
     job_id: str
     owner: str
@@ -78,15 +78,15 @@ class ResultRow:
     payload: bytes
 
     def to_json(self) -> bytes:
-        """The result as HTTP gives it; the assessment is as it was kept."""
+        """The result as an HTTP body; the assessment is the stored one."""
         return b'{"item":%d,"assessment":%s}' % (self.item, self.payload)
 
 
 class Ledger:
-    """The file; None keeps all in memory.
+    """The SQLite file; None for memory.
 
     Args:
-        clock: seconds since the epoch.
+        clock: returns seconds since the epoch.
     """
 
     def __init__(self, path: Path | None, clock: Callable[[], float] = time.time) -> None:
@@ -102,7 +102,7 @@ class Ledger:
 
     @contextlib.contextmanager
     def together(self) -> Iterator[None]:
-        """What is written inside is kept as a whole, or not at all."""
+        """A transaction: all writes inside are stored, or none."""
         self._db.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -112,7 +112,7 @@ class Ledger:
         self._db.execute("COMMIT")
 
     async def begin(self, owner: str, key: str, fingerprint: str) -> Answer | None:
-        """Takes a key for a request; None where it was free, else what is known under it."""
+        """Takes a key for a request; None if it was free, else its entry."""
         self._forget_old_answers()
         row = self._db.execute(
             "INSERT INTO answers VALUES (?, ?, ?, NULL, NULL, NULL, ?) ON CONFLICT DO NOTHING RETURNING 1",
@@ -127,7 +127,7 @@ class Ledger:
         return Answer(*found)
 
     async def answered(self, owner: str, key: str, status: int, body: bytes, location: str | None) -> None:
-        """Keeps what was answered."""
+        """Stores the response."""
         self._db.execute(
             "UPDATE answers SET status = ?, body = ?, location = ? WHERE owner = ? AND key = ?",
             [status, body, location, owner, key],
@@ -151,7 +151,7 @@ class Ledger:
         )
 
     async def some(self, job_ids: Sequence[str]) -> list[JobRow]:
-        """The jobs of some ids that there are."""
+        """The existing jobs among these ids."""
         return self._jobs_in("job_id", job_ids)
 
     def jobs(self, states: Iterable[str]) -> list[JobRow]:
@@ -175,11 +175,11 @@ class Ledger:
         """A page of jobs, newest first.
 
         Args:
-            before: id of the last job of the page before; None for the first page.
-            owner: the name of the key whose jobs are wanted; None for all.
+            before: id of the last job of the previous page; None for the first page.
+            owner: only jobs of this key name; None for all.
 
         Raises:
-            InputError: there is no such job, or it is another owner's.
+            InputError: the job is unknown or has another owner.
         """
         last = None if before is None else next(iter(await self.some([before])), None)
         if before is not None and (last is None or owner not in (None, last.owner)):
@@ -198,14 +198,14 @@ class Ledger:
         )
 
     def forget_job(self, job_id: str) -> None:
-        """Drops a job; its results are nobody's from here on, and go with :meth:`drop_results`."""
+        """Deletes a job; :meth:`drop_results` deletes its results."""
         with self.together():
             self._db.execute("DELETE FROM jobs WHERE job_id = ?", [job_id])
             self._db.execute("INSERT OR IGNORE INTO dropped_jobs VALUES (?)", [job_id])
         self._counts.pop(job_id, None)
 
     def drop_results(self) -> bool:
-        """Drops some results of dropped jobs, few enough for nobody to wait; whether there are more to drop."""
+        """Deletes a small batch of results of deleted jobs; returns whether there was any such job."""
         row = self._db.execute("SELECT job_id FROM dropped_jobs LIMIT 1").fetchone()
         if row is None:
             return False
@@ -218,7 +218,7 @@ class Ledger:
         return True
 
     def add_result(self, job_id: str, item: int, judgment_id: str, status: str, payload: bytes) -> None:
-        """Keeps the result of an item, once."""
+        """Stores the result of an item, once."""
         counts = self._counted(job_id)
         added = self._db.execute(
             "INSERT INTO results (job_id, item, judgment_id, status, payload) VALUES (?, ?, ?, ?, ?) "
@@ -238,7 +238,7 @@ class Ledger:
         }
 
     def _counted(self, job_id: str) -> Counter[str]:
-        """Kept in memory: whoever watches a job asks several times a second."""
+        """Cached, as progress is polled several times a second."""
         found = self._counts.get(job_id)
         if found is None:
             rows = self._db.execute("SELECT status, count(*) FROM results WHERE job_id = ? GROUP BY status", [job_id])

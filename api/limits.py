@@ -1,4 +1,4 @@
-"""What the service takes on at once, and how often each caller may ask."""
+"""Limits on concurrent work, and rate limits by caller."""
 
 import math
 import time
@@ -12,22 +12,23 @@ from .keys import Caller
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the service takes on at once; beyond it callers are told to come back, and nothing is held for them.
+    """Limits on concurrent work; requests beyond them are refused, not queued.
 
     Attributes:
-        upload_bytes: of a batch; it is written to disk as it comes.
-        upload_s: a batch takes no longer to arrive, and stands still for no longer than ``body_s``; then 408.
-        held_bytes: of all requests' bodies together; beyond it 503.
-        batch_items: judgments a batch.
-        in_flight: vets and other work at models at once; beyond it 503.
-        computing: rankings, exports and the like at once, those that wait included; beyond it 503.
-        jobs_running: jobs worked on at once; ``jobs_queued`` wait or are being sent, beyond it 503.
+        upload_bytes: size of a batch in bytes; it is written to disk as it arrives.
+        upload_s: seconds within which a batch must arrive, with pauses of at most ``body_s``; then 408.
+        held_bytes: bytes of all request bodies in memory together; beyond it 503.
+        batch_items: judgments of one batch.
+        in_flight: concurrent requests that ask models; beyond it 503.
+        computing: running and waiting computations such as rankings and exports; beyond it 503.
+        jobs_running: concurrent jobs.
+        jobs_queued: jobs that wait or are being uploaded; beyond it 503.
         job_workers: judgments of a job in flight at once.
-        request_s: an answer takes no longer; then 504.
-        body_s: a request's body takes no longer to arrive; then 408.
-        head_s: a request's head takes no longer to arrive; then the connection is closed.
+        request_s: seconds within which a response must be ready; then 504.
+        body_s: seconds within which a request's body must arrive; then 408.
+        head_s: seconds within which a request's head must arrive; then the connection is closed.
         requests_per_minute: of each key, unless the key has its own; None for no limit.
-        connections: open at once; beyond it 503.
+        connections: open connections; beyond it 503.
     """
 
     upload_bytes: int = 512_000_000
@@ -47,11 +48,11 @@ class Limits:
 
 
 MOST_BUCKETS = 10_000
-"""Callers that are remembered before idle ones are forgotten."""
+"""Number of callers at which idle ones are dropped."""
 
 
 class RateLimit:
-    """A bucket of tokens for each caller, refilled over a minute."""
+    """A token bucket for each caller, refilled over a minute."""
 
     def __init__(self, per_minute: int | None, clock: Callable[[], float] = time.monotonic) -> None:
         self._per_minute = per_minute
@@ -62,23 +63,23 @@ class RateLimit:
         """Takes a token.
 
         Args:
-            what: what there was too much of, for the error.
+            what: the beginning of the error message.
 
         Raises:
-            HTTPException: 429, there is none; says when to try again.
+            HTTPException: 429, the bucket is empty; with the time to wait.
         """
         seconds = self.wait(caller)
         if seconds:
             raise HTTPException(429, f"{what}: try again in {seconds:.1f} s", {"Retry-After": str(math.ceil(seconds))})
 
     def wait(self, caller: Caller) -> float:
-        """Takes a token; seconds until there is one where there is none, else 0."""
+        """Takes a token; returns 0, or the seconds until one is available."""
         rate = caller.requests_per_minute or self._per_minute
         if rate is None:
             return 0.0
         now = self._clock()
         if len(self._buckets) >= MOST_BUCKETS:  # a bucket unused for a minute is full, like one that does not exist
-            self._buckets = {name: one for name, one in self._buckets.items() if now - one[1] < 60}
+            self._buckets = {name: bucket for name, bucket in self._buckets.items() if now - bucket[1] < 60}
         left, at = self._buckets.get(caller.name, (float(rate), now))
         left = min(float(rate), left + (now - at) * rate / 60)
         if left < 1:

@@ -8,14 +8,14 @@ from typing import Any
 import structlog
 
 OWN = ("metajudge", "uvicorn")
-"""Loggers whose information is wanted; of all others warnings and errors are."""
+"""Loggers that log at the given level; others log warnings and errors only."""
 
 
 def configure_logs(level: str = "INFO", *, texts: bool = False) -> None:
     """Sends every record of this process through one JSON renderer.
 
     Args:
-        texts: also write what errors say, which may quote judged text; else their kinds and places alone.
+        texts: also log error messages, which may quote judged text; else only their types and code locations.
     """
     shared: list[structlog.typing.Processor] = [
         structlog.stdlib.add_log_level,
@@ -44,17 +44,17 @@ def configure_logs(level: str = "INFO", *, texts: bool = False) -> None:
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [], True
         logger.setLevel(level)
-    logging.getLogger("uvicorn.access").disabled = True  # ours has the request id, and no query
+    logging.getLogger("uvicorn.access").disabled = True  # ours has the request id and no query
 
 
 def without_colours(_logger: Any, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    """A record without the second wording that uvicorn has for terminals."""
+    """A record without uvicorn's coloured message."""
     event.pop("color_message", None)
     return event
 
 
 def places_alone(_logger: Any, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    """An error as its kind and where it happened: its words may be a caller's."""
+    """An error as type and code location; its message may quote a caller's text."""
     given = event.pop("exc_info", None)
     error = given[1] if isinstance(given, tuple) else given
     if isinstance(error, BaseException):
@@ -63,7 +63,7 @@ def places_alone(_logger: Any, _method: str, event: structlog.typing.EventDict) 
 
 
 def _chain(error: BaseException) -> str:
-    """The error and what it came from, outermost last, without a word that any of them says."""
+    """The error and its causes, outermost last, without messages."""
     lines: list[str] = []
     seen: set[int] = set()
     current: BaseException | None = error

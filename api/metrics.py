@@ -1,4 +1,4 @@
-"""Counts for Prometheus, in its text format (version 0.0.4)."""
+"""Prometheus metrics in the text format (version 0.0.4)."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -17,7 +17,7 @@ _TOKENS = ("input", "output", "cached", "cache_write")
 
 
 class Metrics:
-    """Counts of this process since it started."""
+    """Metrics of this process since its start."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -37,7 +37,7 @@ class Metrics:
         self._decisions = counter("metajudge_decisions", "Decisions by action.", "action")
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Counts an answer; ``route`` is the path's pattern, never the path, which anybody can make up."""
+        """Counts a response; ``route`` is the path's pattern, as paths are chosen by callers."""
         self._requests.labels(method if method in METHODS else "(other)", route, status).inc()
         self._seconds.labels(route).observe(seconds)
 
@@ -48,23 +48,23 @@ class Metrics:
             self._decisions.labels(assessment.decision.action.value).inc()
 
     def text(self, meter: Meter, gauges: Mapping[str, tuple[str, float]]) -> bytes:
-        """All of it.
+        """All metrics as text.
 
         Args:
             meter: the engine's.
-            gauges: name -> what it is, and its value now.
+            gauges: name -> (help text, current value).
         """
         return generate_latest(_Families((*self._own(), *_of_meter(meter), *_gauges(gauges))))
 
     def _own(self) -> Iterator[Metric]:
-        """The families counted here, without the times at which their series began."""
+        """The families counted here, without their creation times."""
         for family in self._registry.collect():
-            family.samples = [one for one in family.samples if not one.name.endswith("_created")]
+            family.samples = [sample for sample in family.samples if not sample.name.endswith("_created")]
             yield family
 
 
 class _Families(Collector):
-    """Families that were collected already."""
+    """Families collected before."""
 
     def __init__(self, families: Iterable[Metric]) -> None:
         self._families = list(families)

@@ -1,4 +1,4 @@
-"""How to serve: panels, store and keys."""
+"""The service's options: panels, store, keys and limits."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,22 +13,22 @@ from .limits import Limits
 
 @dataclass(frozen=True, slots=True)
 class ServiceOptions:
-    """How to serve.
+    """The service's options.
 
     Attributes:
         panels: name -> panel; the first one is the default.
         store: the store's file or database, None to keep nothing.
-        state: what the names of the service's own files begin with (jobs, idempotency keys, rubrics); None for the
-            store's name, or ``metajudge-service`` where the store is a database on a server.
+        state: name prefix of the service's own files (jobs, idempotency keys, rubrics); None for the
+            store's name, or ``metajudge-service`` if the store is a database on a server.
         api_key: one key with every scope, None for none.
-        keys: further keys; without any key there is no check (loopback only).
-        concurrency: calls to models in flight at most.
+        keys: further keys; without any key requests are not authenticated (loopback only).
+        concurrency: maximum model calls in flight.
         max_body_bytes: larger requests are refused with 413.
         calibration: a file of ``metajudge calibrate fit`` that gives every assessment its probability.
-        allowed_hosts: names that callers may use for the service, beside loopback; with keys and no names, any.
-        cors_origins: sites whose pages may ask this service from a browser; none by default.
-        log_texts: let judged text into the log where an error holds some.
-        limits: what is taken on at once.
+        allowed_hosts: host names of the service in addition to loopback; with keys and no names, any host.
+        cors_origins: origins whose pages may call the service from a browser; none by default.
+        log_texts: log error messages even if they quote judged text.
+        limits: limits on concurrent work.
     """
 
     panels: Mapping[str, PanelConfig] = field(default_factory=lambda: {"default": PanelConfig()})
@@ -45,7 +45,7 @@ class ServiceOptions:
     limits: Limits = field(default_factory=Limits)
 
     def own_file(self, suffix: str) -> Path | None:
-        """One of the service's own files; None where nothing is kept."""
+        """One of the service's own files; None without a store."""
         if self.store is None:
             return None
         stem = self.state or (self.store if isinstance(self.store, Path) else Path("metajudge-service"))

@@ -20,11 +20,11 @@ from .tracing import traced
 
 
 class Choice(BaseModel):
-    """By what to vet; everything by name, never a file or an address."""
+    """How to vet; all settings are names, never files or addresses."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    panel: str | None = Field(default=None, description="A panel of this service; default: its first one.")
+    panel: str | None = Field(default=None, description="A panel of this service; default: the first one.")
     rubric: str | None = Field(
         default=None, description="A rubric in place of the panel's, by name.", examples=["short"]
     )
@@ -37,7 +37,7 @@ class Choice(BaseModel):
 
 
 class Panels:
-    """What callers may choose by name: panels as configured, and built-in rubrics (never a file)."""
+    """The panels and rubrics callers may choose by name."""
 
     def __init__(self, engine: Engine, panels: Mapping[str, PanelConfig], rubrics: Rubrics | None = None) -> None:
         self._engine = engine
@@ -50,7 +50,7 @@ class Panels:
 
     @property
     def configs(self) -> Mapping[str, PanelConfig]:
-        """The panels there are."""
+        """The configured panels."""
         return self._panels
 
     async def vet(
@@ -61,11 +61,11 @@ class Panels:
         heard: Callable[[AgentResult], None] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Assessment:
-        """Vets one judgment as chosen, in a trace of its own; ``others`` are evidence.
+        """Vets one judgment, in its own trace; ``others`` are evidence.
 
         Args:
-            heard: told what each agent said, as it comes.
-            headers: of the request that asked for it; they may name a trace to be part of.
+            heard: called with each agent's result as it completes.
+            headers: the request's headers; they may contain a parent trace.
 
         Raises:
             ConfigurationError: an unknown panel or rubric.
@@ -81,7 +81,7 @@ class Panels:
         return await traced(judgment, vetted, headers)
 
     async def check(self, choice: Choice) -> None:
-        """Refuses what there is not before any work is done.
+        """Refuses unknown names before any work is done.
 
         Raises:
             ConfigurationError: an unknown panel or rubric, a policy that is a file, or one that does not fit the panel.
@@ -97,10 +97,10 @@ class Panels:
         """Whether other judgments of the item can change the assessment."""
         vetter = self.vetter(choice)
         panels = (vetter.default, *vetter.routes.values())
-        return self._engine.calibration is not None or any(one.strategy is StrategyName.SIGNALS for one in panels)
+        return self._engine.calibration is not None or any(panel.strategy is StrategyName.SIGNALS for panel in panels)
 
     def respondents(self, panel: str | None, *, weighted: bool = False) -> list[Respondent]:
-        """The agents of a panel for tasks other than vetting; the panel's seed holds for those without their own.
+        """The agents of a panel for tasks other than vetting; the panel's seed applies to those without their own.
 
         Args:
             weighted: whether the task uses agents' weights.
@@ -110,7 +110,7 @@ class Panels:
         """
         config = self._config(panel or self._default)
         if not config.agents:
-            raise ConfigurationError("this panel asks no model: choose a panel with agents")
+            raise ConfigurationError("panel: this panel has no agents: choose one with agents")
         return self._engine.models(config, weighted=weighted)
 
     def _config(self, name: str) -> PanelConfig:
@@ -135,7 +135,7 @@ class Panels:
         found = self._built.get(key)
         if found is None:
             for old in [one for one in self._built if one[:2] == key[:2] and one[2] != version]:
-                del self._built[old]  # of a rubric that has changed since
+                del self._built[old]  # the rubric has changed
             config = base
             if rubric is not None:
                 agents = tuple(agent.model_copy(update={"rubric": None}) for agent in config.agents)
@@ -151,14 +151,14 @@ class Panels:
 
 def _refuse_files(choice: Choice) -> None:
     if choice.policy is not None and looks_like_path(choice.policy):
-        raise ConfigurationError(f"policy {choice.policy!r}: this service takes policies by name alone")
+        raise ConfigurationError(f"policy {choice.policy!r} looks like a file: give a policy's name")
 
 
 def _naming(vetter: Vetter, file: str, name: str) -> Vetter:
-    """The same, with a rubric's name in its assessments: where its file lies is nobody's business."""
+    """A vetter whose assessments contain the rubric's name instead of its file."""
 
-    def named(panel: Panel) -> Panel:
+    def renamed(panel: Panel) -> Panel:
         return replace(panel, rubric=name) if panel.rubric == file else panel
 
-    routes = {category: named(panel) for category, panel in vetter.routes.items()}
-    return replace(vetter, default=named(vetter.default), routes=routes)
+    routes = {category: renamed(panel) for category, panel in vetter.routes.items()}
+    return replace(vetter, default=renamed(vetter.default), routes=routes)

@@ -1,4 +1,4 @@
-"""uvicorn's HTTP protocol with bounds on what comes before a request: time, bytes and connections."""
+"""uvicorn's HTTP protocol with limits before a request: time, bytes and connections."""
 
 import asyncio
 from http import HTTPStatus
@@ -12,16 +12,16 @@ HEAD_BYTES = 64_000
 
 
 def bounded_protocol(head_s: float, connections: int) -> type[asyncio.Protocol]:
-    """The protocol class to give to uvicorn.
+    """The protocol class for uvicorn.
 
     Args:
-        head_s: a connection that is this old, or as long in the middle of a head, without a request is closed (408).
-        connections: open at once; further ones are refused (503).
+        head_s: seconds within which a request's head must arrive; then the connection is closed (408).
+        connections: open connections; further ones are refused (503).
     """
     base: Any = AutoHTTPProtocol
 
     class Bounded(base):  # type: ignore[misc]
-        """Answers with problems what never becomes a request."""
+        """Sends problem details for input that does not become a request."""
 
         _timer: asyncio.TimerHandle | None = None
         _head_bytes = 0
@@ -29,7 +29,7 @@ def bounded_protocol(head_s: float, connections: int) -> type[asyncio.Protocol]:
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
             if len(self.connections) > connections:
-                self._refuse(503, f"{connections} connections are open: try again", "retry-after: 1\r\n")
+                self._refuse(503, f"{connections} connections are open: try again later", "retry-after: 1\r\n")
                 return
             self._arm()
 
@@ -50,7 +50,7 @@ def bounded_protocol(head_s: float, connections: int) -> type[asyncio.Protocol]:
             super().connection_lost(exc)
 
         def send_400_response(self, msg: str) -> None:
-            self._refuse(400, "this is no HTTP request")
+            self._refuse(400, "not a valid HTTP request")
 
         def _arm(self) -> None:
             if self._timer is None:

@@ -1,4 +1,4 @@
-"""The queue of jobs: what one process and replicas of the service on one database do alike.
+"""The queue of jobs: the base of the queues of one process and of replicas.
 
 :class:`~.jobs.Jobs` is the queue of one process, :class:`~.shared_jobs.SharedJobs` the one of replicas.
 """
@@ -26,14 +26,14 @@ from .panels import Choice, Panels
 from .uploads import Numbered
 
 FIRST_CURSOR: Final = 2**40
-"""Where cursors of results begin. Those of earlier versions were places in the upload, which are smaller: they are
-refused rather than taken for something else."""
+"""The smallest cursor of results. Cursors of earlier versions were positions in the upload, which are smaller and are
+refused."""
 BUDGET_SPENT: Final = "the budget of the service is spent; the results so far are kept"
-UNEXPECTED: Final = "an unexpected error, which is in the service's log"
+UNEXPECTED: Final = "unexpected error: see the service's log"
 
 
 class JobState(StrEnum):
-    """How far a job has come."""
+    """The state of a job."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -48,12 +48,12 @@ class JobState(StrEnum):
 
 
 class JobStatus(BaseModel):
-    """A job and how far it has come."""
+    """A job and its progress."""
 
     job_id: str
     owner: str = Field(description="The name of the key that sent it.")
     state: JobState
-    detail: str | None = Field(default=None, description="Why it failed.")
+    detail: str | None = Field(default=None, description="The reason if it failed.")
     items: int
     done: int
     by_status: dict[str, int] = Field(description="Results so far by status: assessed, unscored, failed.")
@@ -77,13 +77,13 @@ class JobStatus(BaseModel):
 
 
 class JobRecords(Protocol):
-    """Where jobs and their results are kept."""
+    """Storage of jobs and their results."""
 
     async def some(self, job_ids: Sequence[str]) -> list[JobRow]:
-        """The jobs of some ids that there are."""
+        """The existing jobs among these ids."""
 
     async def newest(self, before: str | None, limit: int, owner: str | None = None) -> list[JobRow]:
-        """A page of jobs (of one key), newest first; ``before`` is the last id of the page before."""
+        """A page of jobs (of one key), newest first; ``before`` is the last id of the previous page."""
 
     async def count(self, state: str) -> int:
         """How many jobs are in a state."""
@@ -96,11 +96,11 @@ class JobRecords(Protocol):
 
 
 class JobQueue(ABC):
-    """Jobs, their results, and who works on them.
+    """Jobs, their results and their workers.
 
     Args:
-        records: where jobs are kept.
-        folder: where uploads lie.
+        records: storage of jobs.
+        folder: the folder of uploads.
     """
 
     def __init__(self, panels: Panels, records: JobRecords, folder: Path, limits: Limits, metrics: Metrics) -> None:
@@ -114,49 +114,49 @@ class JobQueue(ABC):
     @property
     @abstractmethod
     def running(self) -> int:
-        """Jobs that this process works on."""
+        """Number of jobs in progress in this process."""
 
     @abstractmethod
     async def start(self) -> None:
-        """Goes on with what earlier processes left, and starts to work."""
+        """Resumes unfinished jobs and starts the workers."""
 
     @abstractmethod
     async def stop(self) -> None:
-        """Stops working; what is unfinished goes on elsewhere or with the next start."""
+        """Stops the workers; unfinished jobs continue on other replicas or after the next start."""
 
     @abstractmethod
     async def add(self, job_id: str, owner: str, choice: Choice, items: int, key: str | None) -> tuple[bytes, str]:
-        """Accepts a job whose upload is complete, with its answer under an idempotency key: both, or neither.
+        """Stores a job whose upload is complete, together with its response under an idempotency key, atomically.
 
         Returns:
-            The answer's body and location.
+            The response's body and location.
         """
 
     @abstractmethod
     async def cancel(self, job_id: str) -> JobStatus:
-        """Cancels a job; one that has ended is deleted."""
+        """Cancels a job; an ended job is deleted."""
 
     @abstractmethod
     async def changed(self, job_id: str) -> None:
-        """Returns when there may be something new about a job, at the latest after a while."""
+        """Waits until a job may have changed, or for a short time."""
 
     async def waiting(self) -> int:
-        """Jobs that nobody works on yet."""
+        """Number of jobs not started yet."""
         return await self._records.count(JobState.QUEUED)
 
     @contextlib.asynccontextmanager
     async def upload(self) -> AsyncIterator[tuple[str, Path]]:
-        """A new job's id, and the file to write its judgments to, one a line.
+        """A new job's id, and the file for its judgments, one on each line.
 
         Raises:
-            HTTPException: 503, too many jobs wait or are being sent.
+            HTTPException: 503, too many jobs wait or are being uploaded.
         """
         job_id = uuid.uuid4().hex
         self._uploads += 1
         try:
             others = await self.waiting() + self._uploads - 1
             if others >= self._limits.jobs_queued:
-                detail = f"{others} jobs wait or are being sent already: try again later"
+                detail = f"{others} jobs already wait or are being uploaded: try again later"
                 raise HTTPException(503, detail, {"Retry-After": "30"})
             yield job_id, self._upload_of(job_id)
         finally:
@@ -170,7 +170,7 @@ class JobQueue(ABC):
         return self._folder / f"{job_id}.jsonl"
 
     async def page(self, before: str | None, limit: int, owner: str | None = None) -> list[JobStatus]:
-        """A page of jobs, newest first; those of one key's name where ``owner`` gives it."""
+        """A page of jobs, newest first; only those of ``owner`` if given."""
         rows = await self._records.newest(before, limit, owner)
         counts = await self._records.counts([row.job_id for row in rows])
         return [JobStatus.of(row, counts[row.job_id]) for row in rows]
@@ -190,17 +190,17 @@ class JobQueue(ABC):
         return JobStatus.of(row, (await self._records.counts([job_id]))[job_id])
 
     async def owner(self, job_id: str) -> str | None:
-        """The name of the key that sent a job, None where there is no such job."""
+        """The name of the key that sent a job, None if the job is unknown."""
         row = await self._job(job_id)
         return None if row is None else row.owner
 
     async def state(self, job_id: str) -> JobState | None:
-        """How far a job has come, None where there is none."""
+        """The state of a job, None if the job is unknown."""
         row = await self._job(job_id)
         return None if row is None else JobState(row.state)
 
     async def asked(self, job_ids: Sequence[str]) -> dict[str, Choice]:
-        """By what jobs are vetted, for those that there are."""
+        """How jobs are vetted, for the existing ones among these ids."""
         return {row.job_id: Choice.model_validate_json(row.request) for row in await self._records.some(job_ids)}
 
     async def results(self, job_id: str, after_item: int, limit: int) -> list[ResultRow]:
@@ -223,7 +223,7 @@ class JobQueue(ABC):
 
         Args:
             others: the other judgments of an item, by its id; they are evidence.
-            keep: keeps a result; False where the job has ended meanwhile.
+            keep: stores a result; returns False if the job has ended.
         """
 
         async def work(job: Job[Numbered, Assessment]) -> Assessment:
@@ -254,13 +254,13 @@ async def all_results(jobs: JobQueue, job_id: str) -> AsyncIterator[ResultRow]:
 
 @dataclass(frozen=True, slots=True)
 class ResultsPage:
-    """Results in order of completion; ``next_cursor`` is None once the job has ended and nothing follows."""
+    """Results in order of completion; ``next_cursor`` is None if the job has ended and no result follows."""
 
     rows: list[ResultRow]
     next_cursor: int | None
 
     def to_json(self) -> bytes:
-        """The page as HTTP gives it; assessments are as they were kept."""
+        """The page as an HTTP body; assessments are the stored ones."""
         cursor = b"null" if self.next_cursor is None else b"%d" % self.next_cursor
         return b'{"results":[%s],"next_cursor":%s}' % (b",".join(row.to_json() for row in self.rows), cursor)
 
@@ -269,21 +269,21 @@ async def results_page(jobs: JobQueue, job_id: str, cursor: int, limit: int) -> 
     """A page of results in order of completion, so that following the cursors finds each result once.
 
     Args:
-        cursor: of the page before; negative for the first page.
+        cursor: of the previous page; negative for the first page.
 
     Raises:
         InputError: the cursor is one of an earlier version.
     """
     seq = seq_of(cursor)
-    state = await jobs.state(job_id)  # before the rows are: a result that comes in between is on the next page
+    state = await jobs.state(job_id)  # read before the rows: a result in between is on the next page
     rows = await jobs.results_since(job_id, seq, limit + 1)
-    whole = (state is None or state.ended) and len(rows) <= limit
+    complete = (state is None or state.ended) and len(rows) <= limit
     rows = rows[:limit]
-    return ResultsPage(rows, None if whole else cursor_of(rows[-1].seq if rows else seq))
+    return ResultsPage(rows, None if complete else cursor_of(rows[-1].seq if rows else seq))
 
 
 def cursor_of(seq: int) -> int:
-    """The cursor that leads on after the result with this number, which is also its event's id."""
+    """The cursor after the result with this number, which is also its event's id."""
     return FIRST_CURSOR + seq
 
 
@@ -296,13 +296,10 @@ def seq_of(cursor: int) -> int:
     if cursor < 0:
         return 0
     if cursor < FIRST_CURSOR:
-        raise InputError(
-            f"after: {cursor} is no cursor of this version, whose pages follow the order of completion: "
-            "begin again without `after`"
-        )
+        raise InputError(f"after: {cursor} is a cursor of an earlier version: start again without `after`")
     return cursor - FIRST_CURSOR
 
 
 def location_of(job_id: str) -> str:
-    """Where a job is found."""
+    """The path of a job."""
     return f"/v1/jobs/{job_id}"

@@ -18,8 +18,8 @@ SAFE_HEADERS = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"
 class RequestId:
     """Gives every request an id, in ``scope["state"]`` and the ``x-request-id`` header; counts it and logs it.
 
-    The log holds method, route, status, time and the key's name: never a body, a query or a key. An error that
-    nobody handled becomes a problem here, so that it is counted and has its id like any other.
+    The log contains method, route, status, time and the key's name: never a body, a query or a key. An
+    unhandled error becomes a problem here, so that it is counted and has an id.
     """
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
@@ -50,9 +50,9 @@ class RequestId:
                 raise BrokenAnswerError from None
             await refuse(scope, with_id, 500, UNEXPECTED)
         finally:
-            self._told(scope, request_id, status, time.perf_counter() - start)
+            self._record(scope, request_id, status, time.perf_counter() - start)
 
-    def _told(self, scope: Scope, request_id: str, status: int, seconds: float) -> None:
+    def _record(self, scope: Scope, request_id: str, status: int, seconds: float) -> None:
         route = getattr(scope.get("route"), "path", "(none)")
         self.metrics.request(scope["method"], route, status, seconds)
         caller = scope["state"].get("who")

@@ -1,4 +1,4 @@
-"""Rubrics by name: built in, or put here by an administrator as files beside the store."""
+"""Rubrics by name: built-in ones, and files next to the store added by an administrator."""
 
 import time
 from collections.abc import Mapping
@@ -17,14 +17,14 @@ Name = Annotated[str, Path(pattern=NAME, examples=["short"])]
 
 
 class Rubrics:
-    """Rubrics in a folder, one file each; None for none."""
+    """Rubrics in a folder, one file each; None for built-in ones alone."""
 
     def __init__(self, folder: FilePath | None) -> None:
         self._folder = folder
         self._taken: dict[str, str] = {}
 
     def names(self) -> list[str]:
-        """What callers may name."""
+        """The names callers may use."""
         own = [] if self._folder is None else sorted(path.stem for path in self._folder.glob("*.json"))
         return [*BUILTIN_RUBRICS, *own]
 
@@ -38,14 +38,14 @@ class Rubrics:
             HTTPException: 404.
         """
         if name not in self.names():
-            raise HTTPException(404, f"there is no rubric {name!r}; there are {', '.join(self.names())}")
+            raise HTTPException(404, f"unknown rubric {name!r}; this service has {', '.join(self.names())}")
         return load_rubric(self.source(name))
 
     def source(self, name: str) -> str:
-        """What a panel's configuration calls it: a built-in name, or a file.
+        """The rubric as a panel's configuration names it: a built-in name, or a file.
 
         Raises:
-            RubricError: there is none of that name.
+            RubricError: no rubric has this name.
         """
         if name in BUILTIN_RUBRICS:
             return name
@@ -55,17 +55,18 @@ class Rubrics:
         return str(self._folder / f"{name}.json")
 
     async def keep(self, name: str, rubric: Rubric, store: Store, *, by: str) -> Rubric:
-        """Keeps a rubric, and in the audit log its content and who put it there.
+        """Stores a rubric, and its content and author in the audit log.
 
         Raises:
-            HTTPException: 409 for a built-in name, 422 for another one than the rubric's own.
+            HTTPException: 409 for a built-in name, 422 for a name other than the rubric's.
+            StoreError: the service has no store.
         """
         if name in BUILTIN_RUBRICS + CASE_RUBRICS:
             raise HTTPException(409, f"{name!r} is built in: choose another name")
         if self._folder is None:
-            raise StoreError("this service keeps nothing: start it with --store")
+            raise StoreError("this service has no store: start it with --store")
         if rubric.name != name:
-            raise HTTPException(422, f"the rubric is called {rubric.name!r}, and the path says {name!r}: make them one")
+            raise HTTPException(422, f"name: the rubric is named {rubric.name!r}, but the path has {name!r}")
         text = rubric.model_dump_json()
         record = {"digest": rubric.digest, "by": by, "rubric": rubric.model_dump(mode="json")}
         await store.audit_log.append("rubric", name, record, now=time.time())
@@ -73,7 +74,7 @@ class Rubrics:
         return rubric
 
     def take(self, known: Mapping[str, Any]) -> None:
-        """Takes over what other replicas were given, by name."""
+        """Adds the rubrics given to other replicas, by name."""
         for name, rubric in known.items():
             text = Rubric.model_validate(rubric).model_dump_json()
             if self._taken.get(name) != text:

@@ -1,4 +1,4 @@
-"""Bodies of requests and answers that are not the library's own records."""
+"""Request and response bodies other than the library's records."""
 
 from typing import Annotated, Any
 
@@ -24,18 +24,18 @@ EXAMPLE_JUDGMENT: dict[str, Any] = {
 
 
 class VetRequest(Choice):
-    """A judgment, and by what to vet it."""
+    """A judgment, and how to vet it."""
 
     judgment: Judgment = Field(examples=[EXAMPLE_JUDGMENT])
     others: list[Judgment] = Field(
         default=[],
         max_length=500,
-        description="Judgments that are evidence, such as the other order or other judges of the item; not vetted.",
+        description="Judgments used as evidence, such as the other order or other judges of the item; not vetted.",
     )
 
     @property
     def choice(self) -> Choice:
-        """By what to vet it."""
+        """How to vet it."""
         return Choice(panel=self.panel, rubric=self.rubric, strategy=self.strategy, policy=self.policy)
 
 
@@ -44,7 +44,7 @@ def _kind(body: Any) -> str:
 
 
 VetBody = Annotated[Annotated[VetRequest, Tag("request")] | Annotated[Judgment, Tag("record")], Discriminator(_kind)]
-"""A judgment record as it is, or a request that holds one: told apart by the field ``judgment``."""
+"""A plain judgment record, or a request that contains one: distinguished by the field ``judgment``."""
 
 
 class Health(BaseModel):
@@ -54,14 +54,14 @@ class Health(BaseModel):
 
 
 class Version(BaseModel):
-    """What is running."""
+    """Name and version of the service."""
 
     name: str = "metajudge"
     version: str
 
 
 class Readiness(BaseModel):
-    """Whether requests can be served; ``checks`` says ``ok`` or why not."""
+    """Whether requests can be served; each of ``checks`` is ``ok`` or the reason."""
 
     ready: bool
     checks: dict[str, str]

@@ -1,4 +1,4 @@
-"""Starts the service: what may be served where, and uvicorn."""
+"""Starts the service: checks its options and runs uvicorn."""
 
 import contextlib
 import gc
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 SHORTEST_KEY = 16
-ANYWHERE = "0.0.0.0"  # noqa: S104 - an address that needs a key
+ANYWHERE = "0.0.0.0"  # noqa: S104 - an address that requires a key
 
 
 def run(
@@ -47,16 +47,16 @@ def run(
     workers: int = 1,
     allowed_hosts: Sequence[str] = (),
 ) -> None:
-    """Serves until it is told to stop (SIGINT or SIGTERM); what is given wins over a service's file.
+    """Serves until SIGINT or SIGTERM; arguments override the service's file.
 
     Args:
         files: panel files, and at most one service's file.
-        panel_of: reads a panel file (None for none); with True the flags apply to it.
-        allowed_hosts: names that callers may use for the service, beside loopback.
+        panel_of: reads a panel file (None: the default panel); with True the command's options apply to it.
+        allowed_hosts: host names of the service in addition to loopback.
 
     Raises:
-        ConfigurationError: extra ``api`` is missing, no usable key for an address other than loopback, or several
-            workers on a store that is a file.
+        ConfigurationError: extra ``api`` is missing, the key for a non-loopback address is missing or unsafe, or
+            several workers are to share a store file.
     """
     try:
         import uvicorn
@@ -70,7 +70,7 @@ def run(
 
     services = [path for path in files if is_service_file(path)]
     if len(services) > 1:
-        raise ConfigurationError("give one service's file (with a table [service]), not several")
+        raise ConfigurationError("several service's files (with a table [service]) are given: give one")
     settings = Settings.load()
     file, limits = load_service_file(services[0] if services else None)
     panel_files = {**file.panels, **{path.stem: path for path in files if path not in services}}
@@ -92,7 +92,7 @@ def run(
     configure_logs(texts=options.log_texts)
     _allow_connections(limits.connections)
     refusals: list[MetajudgeError] = []
-    logging.getLogger("uvicorn.error").addFilter(lambda _record: not refusals)  # they are said once, without a trace
+    logging.getLogger("uvicorn.error").addFilter(lambda _record: not refusals)  # reported once, without a trace
     at_opening: list[Callable[[], None]] = [_settle_garbage]
     file_store = options.store if isinstance(options.store, Path) else None
 
@@ -100,8 +100,8 @@ def run(
         at_opening.append(lambda: announce(file_store, _url(address, chosen)))
 
     def opened() -> None:
-        for one in at_opening:
-            one()
+        for callback in at_opening:
+            callback()
 
     def closed() -> None:
         if file_store is not None:
@@ -113,7 +113,7 @@ def run(
     def serve(*sockets: socket.socket) -> None:
         server = uvicorn.Server(config)
         earlier = os.umask(0o077)  # only this user may read the store and the service's own files
-        with contextlib.suppress(SystemExit, KeyboardInterrupt):  # why it did not start is in its log
+        with contextlib.suppress(SystemExit, KeyboardInterrupt):  # its log has the reason
             try:
                 server.run(list(sockets) or None)
             finally:
@@ -121,7 +121,7 @@ def run(
         if refusals:
             raise ConfigurationError(str(refusals.pop())) from None
         if not server.started:
-            raise ConfigurationError(f"cannot serve on {address}:{chosen}: the log above says why; try another --port")
+            raise ConfigurationError(f"cannot serve on {address}:{chosen}: see the log above; try another --port")
 
     if workers == 1:
         serve()
@@ -136,11 +136,11 @@ def run(
 
         supervise(work, workers)
         return
-    raise ConfigurationError(f"cannot serve on {address}:{chosen}: the log above says why; try another --port")
+    raise ConfigurationError(f"cannot serve on {address}:{chosen}: see the log above; try another --port")
 
 
 def server_config(app: "FastAPI", options: "ServiceOptions", host: str, port: int) -> "uvicorn.Config":
-    """How uvicorn is to serve an application of ours."""
+    """The application's configuration of uvicorn."""
     import uvicorn
 
     from .protocol import bounded_protocol
@@ -162,8 +162,8 @@ def server_config(app: "FastAPI", options: "ServiceOptions", host: str, port: in
 def app() -> "FastAPI":
     """The application for other ASGI servers: ``uvicorn --factory metajudge.api.server:app``.
 
-    Panels, keys and limits come from the service's file that METAJUDGE_CONFIG names, the rest from the environment.
-    Whether it is open to the network is not known here, so a key is always demanded.
+    Panels, keys and limits come from the service's file in METAJUDGE_CONFIG, the rest from the environment. The address
+    is not known here, so a key is always required.
 
     Raises:
         ConfigurationError: as for :func:`run`.
@@ -188,10 +188,10 @@ def app() -> "FastAPI":
 def _options(
     file: "ServiceFile", limits: "Limits", settings: Settings, panels: Mapping[str, PanelConfig]
 ) -> "ServiceOptions":
-    """What a service's file says, else the environment.
+    """Options from the service's file, else from the environment.
 
     Raises:
-        ConfigurationError: no usable key for an address other than loopback.
+        ConfigurationError: the key for a non-loopback address is missing or unsafe.
     """
     from .hosts import allowed_names
     from .options import ServiceOptions
@@ -213,10 +213,10 @@ def _options(
 
 
 def _allow_connections(count: int) -> None:
-    """Raises the limit on open files as far as it goes, where it is too low for so many connections."""
+    """Raises the limit on open files, as far as permitted, if it is too low for ``count`` connections."""
     try:
         import resource
-    except ImportError:  # on Windows there is none
+    except ImportError:  # not available on Windows
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = count + 500
@@ -226,33 +226,32 @@ def _allow_connections(count: int) -> None:
 
 
 def _url(address: str, port: int) -> str:
-    """Where the service answers on this machine."""
+    """The service's URL on this machine."""
     host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(address, f"[{address}]" if ":" in address else address)  # noqa: S104
     return f"http://{host}:{port}"
 
 
 def _settle_garbage() -> None:
-    """Leaves what was imported out of every later collection, which would walk it while callers wait."""
+    """Excludes imported objects from later garbage collections, which would delay requests."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS, 20, 100)
 
 
 def check_workers(workers: int, store: StoreLocation | None) -> None:
-    """Refuses several processes on one store's file.
+    """Refuses several processes on one store file.
 
     Raises:
-        ConfigurationError: more than one, and the store is no PostgreSQL database.
+        ConfigurationError: several workers, and the store is not a PostgreSQL database.
     """
     if workers > 1 and not isinstance(store, PostgresUrl):
         raise ConfigurationError(
-            f"{workers} workers would share one store's file, which one process owns: serve with one worker, or name a "
-            "PostgreSQL database with --store, which several share"
+            f"{workers} workers cannot share a store file: use one worker, or a PostgreSQL database with --store"
         )
 
 
 def _workers_asked() -> int:
-    """The processes that another ASGI server was told to start, by its own option or by the environment."""
+    """The number of workers of another ASGI server, from its option or the environment."""
     given = os.environ.get("WEB_CONCURRENCY", "")
     for at, word in enumerate(sys.argv):
         name, _, value = word.partition("=")
@@ -262,13 +261,13 @@ def _workers_asked() -> int:
 
 
 def checked_key(key: str | None, host: str, others: bool = False) -> str | None:
-    """The key to demand of callers.
+    """The key callers must send.
 
     Args:
-        others: whether a service's file has keys.
+        others: whether the service's file has keys.
 
     Raises:
-        ConfigurationError: no key away from loopback, or one that anybody could guess.
+        ConfigurationError: the key for a non-loopback address is missing, or the key is easily guessed.
     """
     from .hosts import is_loopback
     from .placeholders import is_placeholder
@@ -281,22 +280,22 @@ def checked_key(key: str | None, host: str, others: bool = False) -> str | None:
         return None
     if is_placeholder(key) or len(key) < SHORTEST_KEY:
         raise ConfigurationError(
-            f"METAJUDGE_API_KEY is a placeholder or shorter than {SHORTEST_KEY} characters: make one with "
+            f"METAJUDGE_API_KEY is a placeholder or shorter than {SHORTEST_KEY} characters: create one with "
             "`python -c 'import secrets; print(secrets.token_urlsafe(32))'`"
         )
     return key
 
 
 def check_provider_keys(panels: Iterable[PanelConfig], settings: Settings) -> None:
-    """Refuses providers' keys, and the secret of webhooks, that nobody has filled in.
+    """Refuses placeholders as providers' keys and as the webhook secret.
 
     Raises:
-        ConfigurationError: says whose.
+        ConfigurationError: a key or the secret is a placeholder.
     """
     from .placeholders import is_placeholder
 
     if settings.webhook_secret is not None and is_placeholder(settings.webhook_secret):
-        raise ConfigurationError("METAJUDGE_WEBHOOK_SECRET is a placeholder: put the real secret there")
+        raise ConfigurationError("METAJUDGE_WEBHOOK_SECRET is a placeholder: set the real secret")
     for panel in panels:
         key_for = AgentKeys(panel, settings)
         for agent in panel.agents:
@@ -304,13 +303,13 @@ def check_provider_keys(panels: Iterable[PanelConfig], settings: Settings) -> No
             try:
                 key = None if spec.is_local else key_for(spec)
             except ConfigurationError:
-                continue  # /readyz says that it is missing
+                continue  # /readyz reports it
             if key is not None and is_placeholder(key):
-                raise ConfigurationError(f"the key of agent {spec.name!r} is a placeholder: put the real one there")
+                raise ConfigurationError(f"the key of agent {spec.name!r} is a placeholder: set the real key")
 
 
 def new_key_lines(name: str, scopes: Sequence[str]) -> tuple[str, str]:
-    """A fresh key, and the lines for the service's file that let it in.
+    """A new key, and the lines for the service's file that accept it.
 
     Raises:
         ConfigurationError: an unknown scope.

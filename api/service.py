@@ -1,4 +1,4 @@
-"""The running service: the one engine and what stands around it."""
+"""The running service: the engine and the parts shared by requests."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ from .queue import JobQueue
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """What a request finds; opens and closes with the application."""
+    """The parts shared by requests; opened and closed with the application."""
 
     options: ServiceOptions
     engine: Engine

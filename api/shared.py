@@ -1,4 +1,4 @@
-"""What a replica of the service shares with the others on its PostgreSQL database."""
+"""The parts that replicas of the service share on one PostgreSQL database."""
 
 import asyncio
 import contextlib
@@ -22,7 +22,7 @@ REFRESH_S = 2.0
 async def shared_parts(
     stack: AsyncExitStack, options: ServiceOptions, engine: Engine, panels: Panels, metrics: Metrics
 ) -> tuple[Answers, JobQueue]:
-    """Answers and jobs in the store's database; rubrics of other replicas become known, too.
+    """Responses and jobs in the store's database; also follows the rubrics of other replicas.
 
     Raises:
         ConfigurationError: extra ``postgres`` is missing.
@@ -47,10 +47,10 @@ async def shared_parts(
 async def _keep_fresh(rubrics: Rubrics, store: Store) -> None:
     while True:
         await asyncio.sleep(REFRESH_S)
-        with contextlib.suppress(MetajudgeError):  # the server is away: there is a next time
+        with contextlib.suppress(MetajudgeError):  # the server is unavailable: retried next time
             await _refresh(rubrics, store)
 
 
 async def _refresh(rubrics: Rubrics, store: Store) -> None:
-    """Puts the rubrics of the audit log beside this replica's own."""
+    """Adds the rubrics in the audit log to this replica's own."""
     rubrics.take({entry.subject: entry.payload["rubric"] for entry in await store.audit_log.entries("rubric")})

@@ -1,4 +1,4 @@
-"""Answers by idempotency key in the PostgreSQL database that replicas of the service share."""
+"""Responses by idempotency key in the PostgreSQL database shared by replicas."""
 
 import time
 from typing import Any
@@ -9,8 +9,8 @@ from metajudge.store.sql import Connection
 from .ledger import KEEP_ANSWERS_S, Answer
 
 TAKEN_OVER_AFTER_S = 5.0
-"""A key whose replica is gone is free again this long after it was taken: a replica whose connection broke for a
-moment, and which is still at work, has come back by then."""
+"""Seconds after which the key of a lost replica is free again; a running replica whose connection was interrupted has
+reconnected by then."""
 _CLEAR_EVERY_S = 300.0
 
 _TAKE = """
@@ -24,7 +24,7 @@ _TAKE = """
 
 
 class SharedAnswers:
-    """Answers of all replicas; a key is one replica's until it answers, gives it back or is killed."""
+    """Responses of all replicas; a key belongs to one replica until it responds, releases it or is killed."""
 
     def __init__(self, store: PostgresStore) -> None:
         self._store = store
@@ -32,7 +32,7 @@ class SharedAnswers:
         self._cleared_at = float("-inf")
 
     async def begin(self, owner: str, key: str, fingerprint: str) -> Answer | None:
-        """Takes a key for a request; None where it was free, else what is known under it."""
+        """Takes a key for a request; None if it was free, else its entry."""
         now = time.time()
         await self._forget_old(now)
         values = [owner, key, fingerprint, now, self._store.writer_id, now - KEEP_ANSWERS_S, now - TAKEN_OVER_AFTER_S]
@@ -45,13 +45,13 @@ class SharedAnswers:
                 "WHERE owner = $1 AND key = $2",
                 [owner, key],
             ).fetchall()
-            return rows[0] if rows else (fingerprint, None, b"", None)  # given back in between: ask again
+            return rows[0] if rows else (fingerprint, None, b"", None)  # released meanwhile: the caller retries
 
         found = await self._store.change(take)
         return None if found is None else Answer(*found)
 
     async def answered(self, owner: str, key: str, status: int, body: bytes, location: str | None) -> None:
-        """Keeps what was answered."""
+        """Stores the response."""
         await self._store.change_again(
             lambda connection: keep_answer(connection, self._store.writer_id, owner, key, status, body, location)
         )
@@ -78,7 +78,7 @@ class SharedAnswers:
 def keep_answer(
     connection: Connection, writer_id: int, owner: str, key: str, status: int, body: bytes, location: str | None
 ) -> None:
-    """Keeps an answer, unless the key has become another replica's."""
+    """Stores a response, unless another replica has taken the key."""
     connection.execute(
         "UPDATE service_answers SET status = $4, body = $5, location = $6 "
         "WHERE owner = $1 AND key = $2 AND writer_id = $3 AND status IS NULL",

@@ -1,8 +1,8 @@
-"""Jobs that all replicas of the service on one PostgreSQL database work on together.
+"""Jobs shared by all replicas of the service on one PostgreSQL database.
 
-A job's items lie in the database until it ends, a result a row, each at most once. :mod:`.shared_lanes` says who works
-on what: a replica takes a lane, vets its next items without a result, and puts it back. What a killed replica worked on
-goes to another one once its lease has run out; what was asked for it before is in the store.
+A job's items are in the database until it ends; each result is one row. :mod:`.shared_lanes` distributes the work: a
+replica takes a lane, vets its next items without a result, and puts it back. The lanes of a killed replica go to
+another one after their lease expires; earlier replies are in the store.
 """
 
 import asyncio
@@ -33,9 +33,9 @@ from .shared_rows import JobRows, listening
 from .uploads import Numbered
 
 LOOK_EVERY_S = 2.0
-"""A lane that was not announced is found after this long."""
+"""Seconds after which a lane without a notification is found."""
 LEAVE_S = 5.0
-"""Seconds that a replica which leaves has to give back what it works on."""
+"""Seconds that a stopping replica has to put back its lanes."""
 CHANGED_S = 2.0
 
 _log = logging.getLogger("metajudge.api")
@@ -45,7 +45,7 @@ class SharedJobs(JobQueue):
     """A :class:`~.queue.JobQueue` over the store's database.
 
     Args:
-        lease_s: seconds after which a replica that does not renew its lease is taken for dead.
+        lease_s: seconds after which a replica that does not renew its lease is considered dead.
         lane_items: items of a lane that are vetted before other jobs' lanes have their turn.
     """
 
@@ -88,17 +88,17 @@ class SharedJobs(JobQueue):
         self._workers = [asyncio.create_task(self._kept_going(self._work)) for _ in range(self._limits.jobs_running)]
         self._tasks = [
             asyncio.create_task(self._kept_going(self._renew)),
-            asyncio.create_task(self._kept_going(lambda: listening(self._store, self._rows.channel, self._heard))),
+            asyncio.create_task(self._kept_going(lambda: listening(self._store, self._rows.channel, self._notified))),
         ]
 
     async def stop(self) -> None:
-        """Leaves within ``LEAVE_S``; what is unfinished is the others', or waits for the next start."""
+        """Stops within ``LEAVE_S``; other replicas or the next start continue unfinished jobs."""
         self._leaving = True
         self._store.hurry()
         self._wake.set()
         for stops in self._stops.values():
-            for one in stops:
-                one.ask(RunEnd.INTERRUPTED)
+            for stop in stops:
+                stop.ask(RunEnd.INTERRUPTED)
         await asyncio.wait(self._workers, timeout=LEAVE_S)
         tasks = [*self._workers, *self._tasks]
         for task in tasks:
@@ -107,21 +107,21 @@ class SharedJobs(JobQueue):
         self._scratch.cleanup()
 
     async def add(self, job_id: str, owner: str, choice: Choice, items: int, key: str | None) -> tuple[bytes, str]:
-        """Accepts a job with its items, its lanes and its answer: all of it or nothing.
+        """Stores a job with its items, its lanes and its response atomically.
 
         Raises:
             HTTPException: 503, too many jobs wait.
         """
         waiting = await self.waiting()
         if waiting >= self._limits.jobs_queued:
-            raise HTTPException(503, f"{waiting} jobs wait already: try again later", {"Retry-After": "30"})
+            raise HTTPException(503, f"{waiting} jobs already wait: try again later", {"Retry-After": "30"})
         row = JobRow(job_id, owner, choice.model_dump_json(), items, JobState.QUEUED.value, None, time.time(), None)
         body, location = JobStatus.of(row, {}).model_dump_json().encode(), location_of(job_id)
         await self._rows.add(row, self._upload_of(job_id), key, body, location)
         return body, location
 
     async def cancel(self, job_id: str) -> JobStatus:
-        """Cancels a job on all replicas; one that has ended is deleted."""
+        """Cancels a job on all replicas; an ended job is deleted."""
         status = await self.status(job_id)
         if status.state.ended:
             await self._rows.forget(job_id)
@@ -130,14 +130,14 @@ class SharedJobs(JobQueue):
         return await self.status(job_id)
 
     async def changed(self, job_id: str) -> None:
-        """Returns when a replica told of something new about a job, at the latest after ``CHANGED_S``."""
+        """Waits for a replica's notification about a job, at most ``CHANGED_S`` seconds."""
         event = self._waiting.setdefault(job_id, asyncio.Event())
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(event.wait(), CHANGED_S)
         if self._waiting.get(job_id) is event:
             del self._waiting[job_id]
 
-    async def _heard(self, job_id: str) -> None:
+    async def _notified(self, job_id: str) -> None:
         if job_id == FREE:
             self._wake.set()
             return
@@ -151,24 +151,24 @@ class SharedJobs(JobQueue):
                     stop.ask(RunEnd.INTERRUPTED)
 
     async def _kept_going(self, work: Callable[[], Awaitable[Any]]) -> None:
-        """Begins again what a server that was away for a while has ended, until this replica leaves."""
+        """Restarts a task after errors, such as a lost server, until this replica stops."""
         while not self._leaving:
             try:
                 await work()
             except (psycopg.Error, MetajudgeError) as error:
-                _log.warning("the queue of jobs is out of reach, trying again: %s", error)
+                _log.warning("the queue of jobs is unavailable, retrying: %s", error)
             except Exception as error:
-                _log.error("the queue of jobs failed, trying again", exc_info=error)
+                _log.error("the queue of jobs failed, retrying", exc_info=error)
             await asyncio.sleep(0.0 if self._leaving else LOOK_EVERY_S)
 
     async def _pause(self) -> None:
-        """Returns when a lane may wait or this replica leaves, at the latest after ``LOOK_EVERY_S``."""
+        """Waits for a free lane or the stop of this replica, at most ``LOOK_EVERY_S`` seconds."""
         if not self._leaving:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._wake.wait(), LOOK_EVERY_S)
 
     async def _work(self) -> None:
-        """Takes lanes, one after the other."""
+        """Works on lanes, one at a time."""
         while not self._leaving:
             self._wake.clear()
             lane = await self._lanes.take()
@@ -188,7 +188,7 @@ class SharedJobs(JobQueue):
                 await self._lanes.renew(self._held)
 
     async def _work_lane(self, lane: Lane) -> None:
-        """Vets the next items of a lane, and puts it back where there may be more to do."""
+        """Vets the next items of a lane, and puts it back if there may be more."""
         try:
             more = await self._vet_lane(lane)
         except StoreUnavailableError:
@@ -205,7 +205,7 @@ class SharedJobs(JobQueue):
             await self._lanes.put_back(lane)
 
     async def _vet_lane(self, lane: Lane) -> bool:
-        """Whether there may be more to do."""
+        """Vets the next items of a lane; returns whether there may be more."""
         job_id = lane.job_id
         row = await self._rows.begin(job_id)
         items = await self._rows.next_items(lane, self._lane_items) if row is not None else []
@@ -237,7 +237,7 @@ class SharedJobs(JobQueue):
             kept = await self._rows.keep_results(row.job_id, [done[key] for key in keys])
             return dict.fromkeys(keys, kept)
 
-        results = GatheredReads(keep_all)  # results that come while others are being committed are committed together
+        results = GatheredReads(keep_all)  # batches results that arrive during a commit
 
         async def keep(item: int, found: Assessment) -> bool:
             key = str(item)

@@ -1,8 +1,8 @@
 """The queue of jobs on PostgreSQL: lanes of items, each leased to one replica at a time.
 
-Every step of a lane's life is one transaction: it is inserted with its job, taken, put back or finished. A replica
-that is killed between any two of them leaves a lane whose lease runs out, and nothing else to repair. The invariant:
-a job that has not ended has a lane for every item without a result.
+Every change of a lane is one transaction: it is inserted with its job, taken, put back or finished. A replica killed
+between two of them leaves a lane whose lease expires; nothing else needs repair. The invariant: a job that has not
+ended has a lane for every item without a result.
 """
 
 from collections.abc import Collection
@@ -19,9 +19,9 @@ LANES: Final = 8
 LANE_ITEMS: Final = 32
 """Items of a lane that are vetted before other jobs' lanes have their turn."""
 LEASE_S: Final = 8.0
-"""A replica that has not renewed its lease for this long is taken for dead."""
+"""Seconds after which a replica that has not renewed its lease is considered dead."""
 FREE: Final = ""
-"""What is told on the channel when a lane waits; everything else is the id of a job that changed."""
+"""The notification for a free lane; other notifications are ids of changed jobs."""
 
 _INSERT: Final = """
     INSERT INTO service_lanes (job_id, lane, lanes)
@@ -62,8 +62,8 @@ class Lanes:
     """The lanes of all jobs.
 
     Args:
-        channel: where replicas are told that a lane waits.
-        lease_s: seconds that a lane stays with a replica that does not renew it.
+        channel: the notification channel of the replicas.
+        lease_s: seconds until the lease of a lane expires.
     """
 
     def __init__(self, store: PostgresStore, channel: str, lease_s: float = LEASE_S) -> None:
@@ -72,11 +72,11 @@ class Lanes:
         self._lease_s = lease_s
 
     async def supply(self) -> None:
-        """Gives lanes to jobs at work that have none: an earlier version queued them elsewhere."""
+        """Inserts lanes for unfinished jobs without any, queued by an earlier version."""
         await self._store.change_again(lambda connection: insert_lanes(connection, self._channel))
 
     async def take(self) -> Lane | None:
-        """Leases the lane whose turn it is; None where none waits."""
+        """Leases the next free lane; None if none is free."""
         values = [self._store.writer_id, self._lease_s]
         rows = await self._store.change_again(lambda connection: connection.execute(_TAKE, values).fetchall())
         return Lane(*rows[0]) if rows else None
@@ -84,30 +84,30 @@ class Lanes:
     async def renew(self, held: Collection[Lane]) -> None:
         """Extends the leases of the lanes that this replica works on.
 
-        One that it holds by the database but does not work on, such as one whose return could not be committed, is
-        not among them: its lease runs out.
+        A lane it no longer works on but still has in the database, for example after a failed put-back, must not be
+        among them: its lease expires.
         """
         names = [[one.job_id for one in held], [one.number for one in held]]
         values = [self._store.writer_id, self._lease_s, *names]
         await self._store.change_again(lambda connection: connection.execute(_RENEW, values))
 
     async def put_back(self, lane: Lane) -> None:
-        """Ends this replica's turn; the lane waits behind all others."""
+        """Puts a lane at the end of the queue."""
         values = [self._store.writer_id, lane.job_id, lane.number]
 
         def put_back(connection: Connection) -> None:
             if connection.execute(_PUT_BACK, values).fetchall():
-                tell(connection, self._channel, FREE)
+                notify(connection, self._channel, FREE)
 
         await self._store.change_again(put_back)
 
 
 def insert_lanes(connection: Connection, channel: str) -> None:
-    """Gives lanes to jobs at work that have none, in the caller's transaction."""
+    """Inserts lanes for unfinished jobs without any, in the caller's transaction."""
     if connection.execute(_INSERT, [list(AT_WORK), LANES]).fetchall():
-        tell(connection, channel, FREE)
+        notify(connection, channel, FREE)
 
 
-def tell(connection: Connection, channel: str, what: str) -> None:
+def notify(connection: Connection, channel: str, what: str) -> None:
     """Notifies all replicas once the transaction is committed."""
     connection.execute("SELECT pg_notify($1, $2)", [channel, what])

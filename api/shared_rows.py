@@ -1,4 +1,4 @@
-"""Jobs, their items and results as rows of the PostgreSQL database that replicas share."""
+"""Jobs, their items and results in the PostgreSQL database shared by replicas."""
 
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,21 +16,21 @@ from metajudge.types import Judgment
 from .ledger import JobRow, ResultRow, no_such_page
 from .queue import JobState
 from .shared_answers import keep_answer
-from .shared_lanes import AT_WORK, Lane, insert_lanes, tell
+from .shared_lanes import AT_WORK, Lane, insert_lanes, notify
 from .uploads import Numbered
 
 _JOB: Final = "job_id, owner, request, items, state, detail, created_at, ended_at"
 
 
 class JobRows:
-    """What :class:`~.shared_jobs.SharedJobs` keeps; ``channel`` is where changes of a job are told by its id."""
+    """Storage of :class:`~.shared_jobs.SharedJobs`; ``channel`` is the channel that notifies of a job's changes."""
 
     def __init__(self, store: PostgresStore) -> None:
         self._store = store
         self.channel = f"metajudge {store.connections.schema}"
 
     async def add(self, job: JobRow, upload: Path, key: str | None, body: bytes, location: str) -> None:
-        """Keeps a job with its items, its lanes and its answer under an idempotency key: all of it or nothing."""
+        """Stores a job with its items, lanes and response under an idempotency key, atomically."""
 
         def add(connection: Connection) -> None:
             connection.execute(
@@ -45,15 +45,15 @@ class JobRows:
         await self._store.change(add)
 
     async def some(self, job_ids: Sequence[str]) -> list[JobRow]:
-        """The jobs of some ids that there are."""
+        """The existing jobs among these ids."""
         query = f"SELECT {_JOB} FROM service_jobs WHERE job_id = ANY($1::VARCHAR[])"  # noqa: S608 - our own names
         return [JobRow(*row) for row in await self._read(query, [list(job_ids)])]
 
     async def newest(self, before: str | None, limit: int, owner: str | None = None) -> list[JobRow]:
-        """A page of jobs (of one key), newest first; ``before`` is the last id of the page before.
+        """A page of jobs (of one key), newest first; ``before`` is the last id of the previous page.
 
         Raises:
-            InputError: there is no such job, or it is another owner's.
+            InputError: the job is unknown or has another owner.
         """
         last = None if before is None else next(iter(await self.some([before])), None)
         if before is not None and (last is None or owner not in (None, last.owner)):
@@ -83,7 +83,7 @@ class JobRows:
         return found
 
     async def begin(self, job_id: str) -> JobRow | None:
-        """A job that is to be worked on, as one at work; None where it has ended or is gone."""
+        """Marks a job as running and returns it; None if it has ended or was deleted."""
 
         def begin(connection: Connection) -> list[Any]:
             return connection.execute(
@@ -95,7 +95,7 @@ class JobRows:
         return JobRow(*rows[0]) if rows else None
 
     async def next_items(self, lane: Lane, most: int) -> list[Numbered]:
-        """The first items of a lane that have no result yet."""
+        """The first items of a lane without a result."""
         rows = await self._read(
             "SELECT item, payload FROM service_items i WHERE job_id = $1 AND item % $3 = $2 AND NOT EXISTS "
             "(SELECT 1 FROM service_results r WHERE r.job_id = i.job_id AND r.item = i.item) ORDER BY item LIMIT $4",
@@ -116,13 +116,13 @@ class JobRows:
         return found
 
     async def keep_results(self, job_id: str, results: Sequence[tuple[int, str, str, bytes]]) -> bool:
-        """Keeps item, judgment id, status and assessment, each item's once; False where the job has ended meanwhile."""
+        """Stores (item, judgment id, status, assessment), once for each item; False if the job has ended."""
         columns = [list(column) for column in zip(*sorted(results), strict=True)]
 
         def keep(connection: Connection) -> bool:
-            # The job's row is held, so that results are numbered in the order in which they are committed.
-            held = "SELECT state = ANY($2) FROM service_jobs WHERE job_id = $1 FOR NO KEY UPDATE"
-            if connection.execute(held, [job_id, list(AT_WORK)]).fetchall() != [(True,)]:
+            # The job's row is locked, so that results are numbered in the order of their commits.
+            lock = "SELECT state = ANY($2) FROM service_jobs WHERE job_id = $1 FOR NO KEY UPDATE"
+            if connection.execute(lock, [job_id, list(AT_WORK)]).fetchall() != [(True,)]:
                 return False
             connection.execute(
                 """INSERT INTO service_results (job_id, item, seq, judgment_id, status, payload)
@@ -133,25 +133,25 @@ class JobRows:
                 WHERE NOT EXISTS (SELECT 1 FROM service_results r WHERE r.job_id = $1 AND r.item = n.item)""",
                 [job_id, *columns],
             )
-            tell(connection, self.channel, job_id)
+            notify(connection, self.channel, job_id)
             return True
 
         return await self._store.change_again(keep)
 
     async def end(self, job_id: str, state: JobState, detail: str | None = None) -> None:
-        """Ends a job that has not ended, and drops its upload and its lanes."""
+        """Ends a job that has not ended, and deletes its upload and its lanes."""
 
         def end(connection: Connection) -> None:
-            _hold(connection, job_id)
+            _lock_job(connection, job_id)
             self._end(connection, job_id, state, detail)
 
         await self._store.change_again(end)
 
     async def finish_lane(self, lane: Lane) -> None:
-        """Drops a lane all of whose items have results, and ends the job where no other item lacks one."""
+        """Deletes a lane whose items all have results, and ends the job if all its items have results."""
 
         def finish(connection: Connection) -> None:
-            _hold(connection, lane.job_id)
+            _lock_job(connection, lane.job_id)
             connection.execute(
                 "DELETE FROM service_lanes WHERE job_id = $1 AND lane = $2 AND writer_id = $3",
                 [lane.job_id, lane.number, self._store.writer_id],
@@ -171,14 +171,14 @@ class JobRows:
         if ended:
             connection.execute("DELETE FROM service_items WHERE job_id = $1", [job_id])
             connection.execute("DELETE FROM service_lanes WHERE job_id = $1", [job_id])
-            tell(connection, self.channel, job_id)
+            notify(connection, self.channel, job_id)
 
     async def forget(self, job_id: str) -> None:
-        """Drops a job and its results."""
+        """Deletes a job and its results."""
 
         def forget(connection: Connection) -> None:
             connection.execute("DELETE FROM service_jobs WHERE job_id = $1", [job_id])
-            tell(connection, self.channel, job_id)
+            notify(connection, self.channel, job_id)
 
         await self._store.change_again(forget)
 
@@ -195,18 +195,18 @@ class JobRows:
         return await self._store.read(lambda connection: connection.execute(query, values).fetchall())
 
 
-def _hold(connection: Connection, job_id: str) -> None:
-    """Holds a job's row until the end of the transaction: its results, lanes and state change one after the other."""
+def _lock_job(connection: Connection, job_id: str) -> None:
+    """Locks a job's row until the end of the transaction, so that changes of a job are serialised."""
     connection.execute("SELECT 1 FROM service_jobs WHERE job_id = $1 FOR NO KEY UPDATE", [job_id])
 
 
-async def listening(store: PostgresStore, channel: str, heard: Callable[[str], Awaitable[None]]) -> None:
-    """Hands on what is told on a channel, for as long as the connection lives."""
+async def listening(store: PostgresStore, channel: str, on_notification: Callable[[str], Awaitable[None]]) -> None:
+    """Passes on the notifications of a channel until the connection ends."""
     connection = await psycopg.AsyncConnection.connect("", autocommit=True, **store.connections.options)
     async with connection:
         await connection.execute(psycopg.sql.SQL("LISTEN {}").format(psycopg.sql.Identifier(channel)))
-        async for one in connection.notifies():
-            await heard(one.payload)
+        async for notification in connection.notifies():
+            await on_notification(notification.payload)
 
 
 def _copy_items(connection: PgConnection, job_id: str, upload: Path) -> None:

@@ -1,7 +1,7 @@
-"""Who may see labels: the one rule for the HTTP interface and the pages.
+"""Who may see labels: the rule for the HTTP interface and the pages.
 
-An item's label, and whatever follows from it, is not shown to a reviewer who is to find out what is right. A key that
-may review and not read never sees one. A key that may do both sees none of an item with a review that waits for it.
+An item's label, and anything derived from it, is hidden from reviewers who have to decide what is correct. A key with
+``review`` and without ``read`` never sees labels. A key with both does not see those of items that wait for its review.
 """
 
 from collections.abc import Callable
@@ -15,10 +15,10 @@ from .keys import Caller, Scope
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What a caller may see.
+    """A caller's permissions to see labels.
 
     Attributes:
-        reviewer: the name that their decisions carry; None while it is unknown.
+        reviewer: the name recorded with their decisions; None while unknown.
     """
 
     caller: Caller
@@ -35,11 +35,11 @@ class Sight:
         return not self.reviews or not self.caller.scopes.isdisjoint({Scope.READ, Scope.ADMIN})
 
     async def undecided(self, store: Store) -> Undecided:
-        """What waits for the caller's decision."""
+        """The subjects and items that wait for the caller's decision."""
         return await store.ask(lambda connection: undecided_by(connection, self.reviewer))
 
     async def withheld(self, store: Store) -> Callable[[str], bool]:
-        """Tells of an item, by its id, whether its label must not be shown."""
+        """A function from an item's id to whether its label must be hidden."""
         if not self.labels:
             return lambda _item: True
         if not self.reviews:

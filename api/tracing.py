@@ -1,7 +1,7 @@
-"""One trace a vet, where OpenTelemetry (extra ``otel``) is installed; nothing otherwise.
+"""One trace for each vet, if OpenTelemetry (extra ``otel``) is installed.
 
-Spans and events carry the names of the semantic conventions for generative AI; never a judged text. A caller's own
-trace goes on: the header ``traceparent`` is read. Each request to a model is a span below the vet's (see
+Spans and events follow the semantic conventions for generative AI and contain no judged text. A caller's trace is
+continued: the header ``traceparent`` is read. Each request to a model is a span below the vet's (see
 :mod:`metajudge.providers.tracing`).
 """
 
@@ -24,10 +24,10 @@ async def traced(
     work: Callable[[], Coroutine[Any, Any, Assessment]],
     headers: Mapping[str, str] | None = None,
 ) -> Assessment:
-    """Does a vet under a span with one event ``gen_ai.evaluation.result`` for each agent and one for the whole.
+    """Runs a vet in a span with one event ``gen_ai.evaluation.result`` for each agent and one for the assessment.
 
     Args:
-        headers: of the request that asked for it; they may name a trace to be part of.
+        headers: the request's headers; they may contain a parent trace.
     """
     tracer = tracing.tracer()
     if tracer is None or propagate is None:
@@ -35,7 +35,7 @@ async def traced(
     parent = propagate.extract(headers) if headers else None
     with tracer.start_as_current_span(
         "metajudge.vet", context=parent, record_exception=False, set_status_on_exception=False
-    ) as span:  # errors may quote what was judged: what went wrong is in the log
+    ) as span:  # errors may quote judged text: they are only logged
         span.set_attribute("metajudge.judgment.id", judgment.id)
         found = await work()
         if span.is_recording():
@@ -43,12 +43,12 @@ async def traced(
                 span.set_attribute(name, value)
             for agent in found.agents:
                 span.add_event("gen_ai.evaluation.result", _of_agent(agent))
-            span.add_event("gen_ai.evaluation.result", _of_whole(found))
+            span.add_event("gen_ai.evaluation.result", _of_assessment(found))
         return found
 
 
 def _attributes(found: Assessment) -> dict[str, Any]:
-    told = {
+    attributes = {
         "metajudge.status": found.status.value,
         "metajudge.strategy": found.strategy,
         "metajudge.accepted": found.accepted,
@@ -58,7 +58,7 @@ def _attributes(found: Assessment) -> dict[str, Any]:
         "gen_ai.usage.input_tokens": found.usage.input_tokens,
         "gen_ai.usage.output_tokens": found.usage.output_tokens,
     }
-    return _present(told)
+    return _present(attributes)
 
 
 def _of_agent(agent: AgentResult) -> dict[str, Any]:
@@ -72,7 +72,7 @@ def _of_agent(agent: AgentResult) -> dict[str, Any]:
     )
 
 
-def _of_whole(found: Assessment) -> dict[str, Any]:
+def _of_assessment(found: Assessment) -> dict[str, Any]:
     label = None if found.accepted is None else ("accepted" if found.accepted else "not accepted")
     return _present(
         {
@@ -84,5 +84,5 @@ def _of_whole(found: Assessment) -> dict[str, Any]:
     )
 
 
-def _present(told: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in told.items() if value is not None}
+def _present(attributes: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in attributes.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Batches of judgments as they are sent: written to a file line by line, checked, and read again by their job."""
+"""Uploaded batches of judgments: validated, written to a file line by line, and read by their job."""
 
 import asyncio
 import hashlib
@@ -18,7 +18,7 @@ from .errors import ProblemError
 
 MOST_PROBLEMS = 20
 AT_ONCE = 100
-"""Records of a JSON array that are checked before others get their turn."""
+"""Records of a JSON array that are validated before other requests get a turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,25 +30,25 @@ class Numbered:
 
 
 class Upload:
-    """Judgments in a file, one a line."""
+    """Judgments in a file, one on each line."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     async def receive(self, request: Request, longest: int, most: int) -> tuple[int, bytes]:
-        """Writes a request's judgments: a JSON array, or JSONL that is written as it comes.
+        """Writes a request's judgments: a JSON array, or JSONL that is written as it arrives.
 
         Args:
-            longest: bytes of a line, or of the whole array.
-            most: judgments.
+            longest: most bytes of a line, or of the whole array.
+            most: most judgments.
 
         Returns:
-            How many judgments there are, and the digest of what was kept of them.
+            The number of judgments, and the digest of the stored ones.
 
         Raises:
-            HTTPException: 413, too long or too many; 415, another type; 422, no judgments.
-            ProblemError: 422, lines that are no judgments.
-            ClientGoneError: the caller went away.
+            HTTPException: 413, too long or too many; 415, wrong content type; 422, no judgments.
+            ProblemError: 422, invalid judgments.
+            ClientGoneError: the caller disconnected.
         """
         problems: list[str] = []
         items, seen = 0, hashlib.sha256()
@@ -72,18 +72,18 @@ class Upload:
         if problems:
             raise ProblemError(422, problems[0], problems)
         if not items:
-            raise HTTPException(422, "the upload holds no judgment")
+            raise HTTPException(422, "the upload is empty: send at least one judgment")
         return items, seen.digest()
 
     def without(self, done: Collection[int]) -> Iterator[Numbered]:
-        """All but those at these places."""
+        """The judgments whose positions are not in ``done``."""
         with self.path.open("rb") as file:
             for item, line in enumerate(file):
                 if item not in done:
                     yield Numbered(item, Judgment.model_validate_json(line))
 
     def places(self) -> dict[str, list[int]]:
-        """Item id -> where the lines about it begin."""
+        """Item id -> byte offsets of its lines."""
         found: dict[str, list[int]] = {}
         at = 0
         with self.path.open("rb") as file:
@@ -93,7 +93,7 @@ class Upload:
         return found
 
     def read(self, places: Sequence[int]) -> list[Judgment]:
-        """The judgments whose lines begin there."""
+        """The judgments at these byte offsets."""
         if not places:
             return []
         found = []
@@ -105,7 +105,7 @@ class Upload:
 
 
 def _first(error: ValidationError) -> str:
-    """The first problem of a judgment; the value itself may be long or secret and stays out."""
+    """The first problem of a judgment, without the value, which may be long or secret."""
     found = error.errors(include_url=False, include_input=False)[0]
     where = ".".join(map(str, found["loc"]))
     return f"{where or 'record'}: {found['msg'].removeprefix('Value error, ')}"
@@ -121,7 +121,7 @@ def _lines(request: Request, longest: int) -> AsyncIterator[bytes]:
 
 
 async def receive_lines(stream: AsyncIterator[bytes], longest: int) -> AsyncIterator[bytes]:
-    """The lines of a body as it comes; empty ones are left out.
+    """The lines of a body as it arrives, without empty ones.
 
     Raises:
         HTTPException: 413, a line longer than ``longest`` bytes.
@@ -150,7 +150,7 @@ async def _array(request: Request, longest: int) -> AsyncIterator[bytes]:
     except orjson.JSONDecodeError as error:
         raise HTTPException(422, f"body: not JSON: {error}") from None
     if not isinstance(records, list):
-        raise HTTPException(422, "body: a list of judgments is needed; send one judgment to /v1/vet")
+        raise HTTPException(422, "body: not a list of judgments; send a single judgment to /v1/vet")
     for number, record in enumerate(records):
         if number % AT_ONCE == 0:
             await asyncio.sleep(0)

@@ -1,9 +1,9 @@
-"""Several processes that serve one address, on a store that they can share.
+"""Several worker processes that serve one address on a shared store.
 
-uvicorn's own supervisor (``uvicorn.supervisors.Multiprocess``, as of 0.54) is not enough here. It starts a worker that
-ended anew at once and for ever, where the pauses here double. One worker that cannot start, because the database is
-away for a moment, ends all others; one that dies while it starts is started again for ever. It waits without limit for
-a worker that does not end. And its workers import everything anew, where a fork shares the memory of what was imported.
+uvicorn's own supervisor (``uvicorn.supervisors.Multiprocess``, as of 0.54) is not sufficient. It restarts a worker at
+once and forever, without increasing pauses. One worker that cannot start, because the database is briefly unavailable,
+ends all others; one that dies at its start is restarted forever. It waits without limit for a worker to end. And its
+workers import everything again, while forked workers share the memory of imports.
 """
 
 import os
@@ -21,27 +21,27 @@ from metajudge.errors import ConfigurationError, MetajudgeError
 
 FIRST_PAUSE_S: Final = 0.5
 LONGEST_PAUSE_S: Final = 30.0
-"""Pauses before a worker that ended soon is started again: they double from the first to the longest."""
+"""Pauses before the restart of a worker that ended early; they double from the first to the longest."""
 STEADY_S: Final = 10.0
-"""A worker that served this long before it ended is started again at once."""
+"""A worker that served at least this long is restarted at once."""
 FAILED_STARTS: Final = 3
-"""Starts in a row that may fail while no worker serves; then the service ends."""
+"""Consecutive failed starts without a serving worker after which the service ends."""
 STOP_S: Final = 30.0
-"""Seconds that workers have to end once they are told to; then they are killed."""
+"""Seconds that workers have to end after the stop signal; then they are killed."""
 _STOPPED_BY: Final = (signal.SIGINT, signal.SIGTERM)
 
 Serve = Callable[[Callable[[], None]], None]
 
 
 def supervise(serve: Serve, workers: int) -> None:
-    """Runs so many processes until this one is told to stop; one that ends is started again.
+    """Runs worker processes until this process is stopped; ended workers are restarted.
 
     Args:
-        serve: serves until the process is told to stop, in a process of its own each; calls what it is given once it
-            can answer requests.
+        serve: serves until its process is stopped; calls its argument once it can answer requests. Each worker runs
+            it in its own process.
 
     Raises:
-        ConfigurationError: no worker can start; the workers have said why.
+        ConfigurationError: no worker can start; the workers have printed the reason.
     """
     failure = _Supervisor(serve, workers).run()
     if failure is not None:
@@ -50,9 +50,9 @@ def supervise(serve: Serve, workers: int) -> None:
 
 @dataclass(slots=True)
 class _Worker:
-    """A process, or the pause before it is started again (``pid`` None, from ``due`` on it can be started).
+    """A worker process, or the pause before its restart (``pid`` is None until after ``due``).
 
-    ``pipe`` gets a byte once the worker serves, and is closed when its process has ended, however that came about.
+    ``pipe`` receives a byte once the worker serves, and is closed when its process ends for any reason.
     """
 
     due: float = 0.0
@@ -69,12 +69,12 @@ class _Supervisor:
         self._failed_starts = 0
         self._failure: str | None = None
         self._stop_by: float | None = None
-        self._told = False
+        self._stop_requested = False
         self._wake, self._waker = os.pipe()
 
     def run(self) -> str | None:
-        """Returns when all workers have ended: None where this process was told to stop, else why none can start."""
-        before = {one: signal.signal(one, self._tell) for one in _STOPPED_BY}
+        """Returns when all workers have ended: None if this process was stopped, else why no worker can start."""
+        before = {one: signal.signal(one, self._request_stop) for one in _STOPPED_BY}
         try:
             while self._stop_by is None or any(one.pid for one in self._workers):
                 self._step()
@@ -85,12 +85,12 @@ class _Supervisor:
             os.close(self._waker)
         return self._failure
 
-    def _tell(self, _number: int, _frame: FrameType | None) -> None:
-        self._told = True
+    def _request_stop(self, _number: int, _frame: FrameType | None) -> None:
+        self._stop_requested = True
         os.write(self._waker, b".")
 
     def _step(self) -> None:
-        if self._told and self._stop_by is None:
+        if self._stop_requested and self._stop_by is None:
             self._stop()
         now = time.monotonic()
         if self._stop_by is None:
@@ -100,8 +100,8 @@ class _Supervisor:
         elif now >= self._stop_by:
             self._signal(signal.SIGKILL)
         pipes = {one.pipe: one for one in self._workers if one.pid is not None}
-        heard, _, _ = select.select([self._wake, *pipes], [], [], self._patience(now))
-        for pipe in heard:
+        readable, _, _ = select.select([self._wake, *pipes], [], [], self._timeout(now))
+        for pipe in readable:
             if pipe == self._wake:
                 os.read(pipe, 100)
             elif os.read(pipe, 1):
@@ -110,8 +110,8 @@ class _Supervisor:
             else:
                 self._ended(pipes[pipe])
 
-    def _patience(self, now: float) -> float | None:
-        """Seconds until there is something to do even if nothing happens."""
+    def _timeout(self, now: float) -> float | None:
+        """Seconds until the next scheduled action; None for none."""
         if self._stop_by is not None:
             return max(0.1, self._stop_by - now)
         due = [one.due for one in self._workers if one.pid is None]
@@ -149,8 +149,7 @@ class _Supervisor:
             return
         how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
         self._failure = (
-            f"no worker could start, {self._failed_starts} times in a row; the last one {how}: "
-            "what it said above tells why"
+            f"no worker could start, {self._failed_starts} times in a row; the last one {how}: see its output above"
         )
         self._stop()
 
@@ -165,7 +164,7 @@ class _Supervisor:
 
 
 def _run(serve: Serve, alive: int) -> None:
-    """The life of a worker's process, which ends here."""
+    """Runs a worker's process and exits."""
     code = 0
     try:
         for one in _STOPPED_BY:
@@ -183,4 +182,4 @@ def _run(serve: Serve, alive: int) -> None:
         traceback.print_exc()
         code = 1
     finally:
-        os._exit(code)  # never back into what the parent was doing
+        os._exit(code)  # never return into the parent's code

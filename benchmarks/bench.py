@@ -171,7 +171,7 @@ class Bench:
     def findings(
         self, plan: Plan, results: "Sequence[RowResult]" = (), calibrated: "Calibrated | None" = None
     ) -> BenchFindings:
-        """Everything that can be said about the judgments reported."""
+        """All statistics of the reported judgments."""
         accuracy = self._reported_accuracy()
         games = self._games.by_judge()
         judges = self.observations.judges
@@ -182,8 +182,8 @@ class Bench:
         for judge in judges:
             mine = self.observations.only({judge})
             if mine.rows:
-                said = [result for result in results if result.row.judge == judge]
-                found.append(self._judge(judge, mine, games, said, plan, calibrated, by_category=by_category))
+                judged = [result for result in results if result.row.judge == judge]
+                found.append(self._judge(judge, mine, games, judged, plan, calibrated, by_category=by_category))
         notes = [*plan.notes, *(notice for result in results for notice in result.notices)]
         if not by_category:
             notes.append(f"{len(judges)} judges: each has one line; choose some with --judge for tables of their own")

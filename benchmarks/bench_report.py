@@ -70,7 +70,7 @@ def report_of(findings: BenchFindings) -> Report:
 
 
 def precision_table(judge: JudgeFindings, findings: BenchFindings) -> Table:
-    """Precision by category, in the shape of the paper's tables; beside published cells stands how they differ."""
+    """Precision by category, in the shape of the paper's tables; published cells are shown with the difference."""
     there = [name for name in (*findings.categories, OVERALL) if name in judge.rows[0].cells]
     columns = [Column(title="Selection"), *(Column(title=name, kind="percent") for name in there)]
     rows: list[tuple[Cell, ...]] = []

@@ -19,7 +19,7 @@ class Card:
     Attributes:
         name: as on the command line, and of the folder looked for in a parent folder.
         categories: in the order of the published tables; others follow in alphabetical order.
-        upstream: the folder of the upstream repository that holds the judgments.
+        upstream: the folder of the upstream repository that contains the judgments.
         repository: the public source, ``commit`` the state its files are checked against.
         formats: what the readers call this benchmark's files.
         label_rule: how the labels came about.
@@ -57,7 +57,7 @@ def find_folder(card: Card, given: Path) -> Path:
     """The folder (or file) of judgments: the one given, the upstream repository's, or a subfolder of the given one.
 
     Raises:
-        InputError: there is none, with what was looked for.
+        InputError: none was found; the message lists what was searched.
     """
     if given.is_file():
         return given
@@ -85,7 +85,7 @@ def open_recorded(card: Card, folder: Path) -> JudgmentSource:
     foreign = [name for found in source.formats.values() for name in found.split(" and ") if _is_foreign(name, card)]
     if foreign:
         other = foreign[0].split()[0].lower()
-        raise InputError(f"{folder} holds {foreign[0]} data, not {card.title}: use `metajudge bench {other}`")
+        raise InputError(f"{folder} contains {foreign[0]} data, not {card.title}: use `metajudge bench {other}`")
     return source
 
 

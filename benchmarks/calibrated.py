@@ -70,5 +70,5 @@ def load_calibrated(
 def _agent_scores(results: "Sequence[RowResult]", path: Path | None) -> AgentScores | None:
     if path is not None:
         return read_agent_scores(path)
-    said = [assessment for result in results for assessment in result.assessments.values()]
-    return AgentScores.from_assessments(said) if said else None
+    assessments = [assessment for result in results for assessment in result.assessments.values()]
+    return AgentScores.from_assessments(assessments) if assessments else None

@@ -41,7 +41,7 @@ class Calibrated:
         }
 
     def score(self, observations: Observations) -> Score:
-        """[n] probabilities of some observations; None where there is none."""
+        """[n] probabilities of some observations; None if missing."""
         values = [self.probabilities.get(row.judgment_id) for row in observations.rows]
         return Score(SCORE_NAME, values, probability=True)
 
@@ -60,26 +60,28 @@ class Calibrated:
     def notes(self, observations: Observations) -> tuple[str, ...]:
         """How far the probabilities can be trusted, and what a guarantee means."""
         counts = Counter(mark for row in observations.rows for mark in self.marks.get(row.judgment_id, ()))
-        said = [f"{count} of {len(observations)} judgments {MEANINGS[mark]}." for mark, count in sorted(counts.items())]
+        notes = [
+            f"{count} of {len(observations)} judgments {MEANINGS[mark]}." for mark, count in sorted(counts.items())
+        ]
         without = sum(row.judgment_id not in self.probabilities for row in observations.rows)
         if without:
-            said.append(f"{without} of {len(observations)} judgments have no calibrated probability.")
+            notes.append(f"{without} of {len(observations)} judgments have no calibrated probability.")
         if without == len(observations):
-            return tuple(said)
+            return tuple(notes)
         promised = [self.calibration.promise_for(judge, ()) is not None for judge in observations.judges]
         if any(promised):
             outside = sum(bool(outside_domain(self.marks.get(row.judgment_id, ()))) for row in observations.rows)
-            said += [
+            notes += [
                 f"No guarantee covers {outside} of {len(observations)} judgments, which lie outside its domain."
             ] * (outside > 0)
-            said += self._meanings(observations)
-        return tuple(said)
+            notes += self._meanings(observations)
+        return tuple(notes)
 
     def _meanings(self, observations: Observations) -> list[str]:
         """The guarantees that cover some of these judges, in words."""
         judges = set(observations.judges)
-        told = zip(self.calibration.promises, self.calibration.meanings, strict=True)
-        return [meaning for promise, meaning in told if judges & set(promise.decides)]
+        promises = zip(self.calibration.promises, self.calibration.meanings, strict=True)
+        return [meaning for promise, meaning in promises if judges & set(promise.decides)]
 
     def _guaranteed(self, observations: Observations, score: Score) -> Selection | None:
         """The judgments that a guarantee covers, against its threshold; None where it covers none."""

@@ -2,7 +2,7 @@
 
     python benchmarks/calibration_study.py DATA_DIR [--seeds 5] [--held-out 20] [--json OUT]
 
-DATA_DIR holds the folders ``judgebench`` and ``llmbar`` (either may be missing). Printed for each judge and pooled:
+DATA_DIR contains the folders ``judgebench`` and ``llmbar`` (either may be missing). Printed for each judge and pooled:
 precision of the best 80, 60 and 40 %, with the mean over seeds of 95 % intervals from resampled questions, area under
 the curve and log loss, as mean and standard deviation over seeds of the folds; then the same as Markdown. The model is
 chosen anew inside every fold (nested), as ``metajudge calibrate fit`` does it.
@@ -240,7 +240,7 @@ def main(
     if (data / "llmbar").is_dir():
         found["llmbar"] = llmbar(data / "llmbar")
     if not found:
-        raise SystemExit(f"{data} holds neither a folder judgebench nor a folder llmbar")
+        raise SystemExit(f"{data} contains neither a folder judgebench nor a folder llmbar")
     for name, tables in found.items():
         for title, rows in tables.items():
             if isinstance(rows, dict):

@@ -3,11 +3,11 @@
     python benchmarks/cascade.py DATA_DIR [--repeats 10] [--resamples 1000] [--cut .5,.7] [--given-up 0]
                                  [--json OUT]
 
-DATA_DIR holds ``judgebench/`` and ``llmbar/``. Nothing is asked: **the stages are replayed**. A stage is a model that
+DATA_DIR has ``judgebench/`` and ``llmbar/``. Nothing is asked: **the stages are replayed**. A stage is a model that
 judges the item blind in both orders, as strategy ``rejudge`` has it do; its score is the support of its two recorded
 verdicts for the judgment that is vetted. What is real: verdicts, labels, the fitting and choosing of curves and band.
 What is simulated: that these verdicts were asked for as meta-judgments, and dollars: list prices
-(PaLM2's and Mercury's, which no list holds, are assumed) over tokens estimated as a quarter of the characters of
+(PaLM2's and Mercury's, in no price list, are assumed) over tokens estimated as a quarter of the characters of
 question and responses (twice, once an order) and of the recorded text, in which a model's hidden reasoning is missing.
 
 Curves and band are chosen on four fifths of the questions (the band on out-of-fold probabilities within them) and
@@ -116,35 +116,35 @@ class Finding:
 def load(study: Study, folder: Path) -> tuple[StagedScores, int]:
     """The vetted judgments that have a score by both stages, and how many do not."""
     wanted = {study.vetted, *(stage.judge for stage in study.stages)}
-    said: dict[tuple[str, str], list[Judgment]] = defaultdict(list)
+    judgments: dict[tuple[str, str], list[Judgment]] = defaultdict(list)
     vetted: list[Judgment] = []
     for judgment in open_judgments([str(folder / study.folder)]):
         if judgment.judge not in wanted:
             continue
         if judgment.judge == study.vetted and judgment.correct is not None:
             vetted.append(judgment)
-        said[judgment.judge, judgment.item.id].append(judgment)
-    rows = [(one, scores) for one in vetted if (scores := _scores(study, one, said)) is not None]
+        judgments[judgment.judge, judgment.item.id].append(judgment)
+    rows = [(one, scores) for one in vetted if (scores := _scores(study, one, judgments)) is not None]
     data = StagedScores(
         scores=np.array([scores for _, scores in rows]),
         correct=np.array([one.correct is True for one, _ in rows]),
         questions=tuple(text_digest(one.item.question) for one, _ in rows),
-        costs=np.array([_costs(study, one, said) for one, _ in rows]),
+        costs=np.array([_costs(study, one, judgments) for one, _ in rows]),
     )
     return data, len(vetted) - len(rows)
 
 
-def _games(judge: str, judgment: Judgment, said: dict[tuple[str, str], list[Judgment]]) -> list[Judgment]:
+def _games(judge: str, judgment: Judgment, judgments: dict[tuple[str, str], list[Judgment]]) -> list[Judgment]:
     """A judge's two games on an item, one an order; nothing where one is missing or has no verdict."""
-    by_order = {one.order: one for one in said[judge, judgment.item.id] if isinstance(one.verdict, Pairwise)}
+    by_order = {one.order: one for one in judgments[judge, judgment.item.id] if isinstance(one.verdict, Pairwise)}
     return list(by_order.values()) if len(by_order) == 2 else []
 
 
-def _scores(study: Study, judgment: Judgment, said: dict[tuple[str, str], list[Judgment]]) -> list[float] | None:
+def _scores(study: Study, judgment: Judgment, judgments: dict[tuple[str, str], list[Judgment]]) -> list[float] | None:
     found = []
     assert judgment.verdict is not None
     for stage in study.stages:
-        games = _games(stage.judge, judgment, said)
+        games = _games(stage.judge, judgment, judgments)
         if not games:
             return None
         found.append(
@@ -153,11 +153,11 @@ def _scores(study: Study, judgment: Judgment, said: dict[tuple[str, str], list[J
     return found
 
 
-def _costs(study: Study, judgment: Judgment, said: dict[tuple[str, str], list[Judgment]]) -> list[float]:
+def _costs(study: Study, judgment: Judgment, judgments: dict[tuple[str, str], list[Judgment]]) -> list[float]:
     shown = len(judgment.item.question) + sum(map(len, judgment.item.responses.values()))
     costs = []
     for stage in study.stages:
-        written = sum(len(one.rationale or "") for one in _games(stage.judge, judgment, said))
+        written = sum(len(one.rationale or "") for one in _games(stage.judge, judgment, judgments))
         costs.append((2 * shown / 4 * stage.price[0] + written / 4 * stage.price[1]) / 1e6)
     return costs
 

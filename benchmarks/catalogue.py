@@ -50,7 +50,7 @@ def benchmark_named(name: str) -> Benchmark:
     """Finds a benchmark.
 
     Raises:
-        InputError: there is none of that name, with those there are.
+        InputError: the name is unknown; the message lists the known ones.
     """
     if name not in BENCHMARKS:
         raise InputError(f"no benchmark is named {name!r}; there are: {', '.join([*BENCHMARKS, *STUDIES])}")

@@ -199,10 +199,17 @@ def _benchmark(folder: Path) -> list[str]:
         texts = {"question": f"What is {number} + {number}?", "response_a": str(2 * number), "response_b": "none"}
         pairs.append({**shared, **texts, "subset": "made", "category": "Math", "response_model": "writer"})
         for order, decision in (("AB", "A>B"), ("BA", "B>A")):
-            said = {"decision": decision, "verdict": decision, "judgment_text": f"About {number}: [[{decision}]]"}
+            outcome = {"decision": decision, "verdict": decision, "judgment_text": f"About {number}: [[{decision}]]"}
             label = "A>B" if order == "AB" else "B>A"
             games.append(
-                {**shared, **said, "label": label, "judge_model": "owl", "judge_prompt": "arena_hard", "order": order}
+                {
+                    **shared,
+                    **outcome,
+                    "label": label,
+                    "judge_model": "owl",
+                    "judge_prompt": "arena_hard",
+                    "order": order,
+                }
             )
     _write(data / "pairs.jsonl", pairs)
     _write(data / "judgments.jsonl", games)

@@ -28,11 +28,11 @@ from .fault_operations import (
 
 CLOCK = """
 import sys, time
-real, told = time.time, 0
+real, calls = time.time, 0
 def jumping():
-    global told
-    told += 1
-    return real() + (0 if told < 40 else 86400 if told % 2 else -86400)
+    global calls
+    calls += 1
+    return real() + (0 if calls < 40 else 86400 if calls % 2 else -86400)
 time.time = jumping
 from metajudge.cli import main
 sys.argv[0] = "metajudge"
@@ -121,7 +121,7 @@ def interrupt_twice(arguments: Callable[[str], list[str]], after: int) -> Callab
 
 
 def lock_store(arguments: Callable[[str], list[str]]) -> Callable[[Path, str, Any], int]:
-    """Runs a command while another process holds the store."""
+    """Runs a command while another process has the store open."""
 
     def disturb(folder: Path, url: str, server: Any) -> int:
         hold = "import duckdb, sys; c = duckdb.connect('store.duckdb'); print('held', flush=True); sys.stdin.read()"

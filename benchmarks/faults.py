@@ -42,7 +42,7 @@ CURED = ("429", "429-no-header", "500", "503", "529", "drop", "slow", "truncated
 """Faults that a second attempt cures: results have to be equal to the undisturbed run."""
 
 CONTENT = ("truncated_content", "malformed_content", "wrong_schema", "duplicate_criteria", "html")
-"""Faults in what is said: cured by one repair, or a typed failure."""
+"""Faults in a reply's content: fixed by one repair, or a typed failure."""
 
 TYPED = ("refusal", "401", "400-context")
 """Faults that asking again does not cure."""
@@ -240,12 +240,10 @@ class Campaign:
 
 
 def _traces(folder: Path) -> int:
-    """Traces in what the commands said; the service's own log is none of a user's terminal."""
-    said = folder / "log.txt"
-    serves = (
-        any("Uvicorn" in line for line in said.read_text("utf-8", "replace").splitlines()) if said.exists() else True
-    )
-    return 0 if serves else said.read_text("utf-8", "replace").count("Traceback (most recent call last)")
+    """Tracebacks in the commands' output; the service's own log is not shown to a user."""
+    log = folder / "log.txt"
+    serves = any("Uvicorn" in line for line in log.read_text("utf-8", "replace").splitlines()) if log.exists() else True
+    return 0 if serves else log.read_text("utf-8", "replace").count("Traceback (most recent call last)")
 
 
 def _kept_twice(store: Path) -> int:

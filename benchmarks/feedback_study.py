@@ -67,7 +67,7 @@ def cases_of(table: SignalTable, probabilities: Sequence[float]) -> list[Decided
     return replayed(START, found)
 
 
-def said(case: DecidedCase, right: bool) -> DecidedCase:
+def decided(case: DecidedCase, right: bool) -> DecidedCase:
     """The case as a person decided it."""
     outcome = Outcome.APPROVE if right else Outcome.REJECT
     decision = HumanDecision(review_id=case.case_id, reviewer="simulated", outcome=outcome, decided_at=0.0)
@@ -83,7 +83,8 @@ def one_repeat(cases: Sequence[DecidedCase], decisions: int, noise: float, seed:
     fresh = [case for case in cases if case.question not in seen]
     drawn = [mine[row] for row in sorted(rng.permutation(len(mine))[:decisions].tolist())]
     labelled = [
-        said(case, bool(rng.random() < 0.5) if noise >= 1 else case.right != (rng.random() < noise)) for case in drawn
+        decided(case, bool(rng.random() < 0.5) if noise >= 1 else case.right != (rng.random() < noise))
+        for case in drawn
     ]
     tries = [(kind, way) for kind in KINDS for way in (Direction.TOO_LENIENT, Direction.TOO_STRICT)]
     fitted = [(kind, way, new) for kind, way in tries if (new := FITS[kind](START, labelled, way)) is not None]

@@ -31,7 +31,7 @@ def fetch(card: Card, out: Path, *, source: str | None = None, timeout_s: float 
         The number of files.
 
     Raises:
-        InputError: ``out`` holds something, git is missing, the source cannot be reached, or it lacks the commit.
+        InputError: ``out`` is not empty, git is missing, the source cannot be reached, or it lacks the commit.
     """
     if out.is_file() or (out.is_dir() and any(out.iterdir())):
         raise InputError(f"{out} is not empty: name a new folder, or remove it first")

@@ -21,7 +21,7 @@ class Figure(Finite):
         n: observations behind it.
         interval: 95 %, in the unit of the value.
         definition: rows, statistic and unit.
-        paper: a published figure, in the same unit; None where there is none.
+        paper: a published figure, in the same unit; None if missing.
         why: where a published figure comes from when it differs, why there is no value, or what a reader must know.
     """
 
@@ -33,7 +33,7 @@ class Figure(Finite):
     why: str | None = None
 
     def entry(self) -> dict[str, Any]:
-        """For JSON: ``value`` always there, null with a reason; the optional fields where they hold something."""
+        """For JSON: ``value`` is always present, null with a reason; optional fields are present if set."""
         optional = {"interval": self.interval, "paper": self.paper, "why": self.why}
         there = {name: value for name, value in optional.items() if value is not None}
         return {"value": self.value, "n": self.n, "definition": self.definition, **there}

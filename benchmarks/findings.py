@@ -73,7 +73,7 @@ class Outcomes:
         self.questions.append(question)
 
     def share(self, where_none: str) -> Proportion | Absent:
-        """The share of right ones, or why there is none."""
+        """The share of right ones, or the reason why it is missing."""
         return Proportion.of(self.right, self.questions) if self.right else Absent(absent=where_none)
 
 
@@ -167,7 +167,7 @@ class PrecisionRow(Finite):
 
 
 class SwapCounts(Finite):
-    """Pairs by what the judge said in the two orders; only pairs asked in both."""
+    """Pairs by the judge's verdicts in the two orders; only pairs asked in both."""
 
     both_right: int = 0
     both_wrong: int = 0

@@ -51,7 +51,7 @@ LITERALS = (
 
 @dataclass(slots=True)
 class ReplyCounts:
-    """What came of the replies to one parser."""
+    """The outcomes of the replies to one parser."""
 
     read: int = 0
     refused: int = 0

@@ -63,7 +63,7 @@ class Grid(Frozen):
     source: str = ""
     threshold: float = 4.5
     differences: str = ""
-    """How the experiment of the published cells differs from ours; said wherever they are printed."""
+    """How the experiment of the published cells differs from ours; printed with them."""
     notes: tuple[str, ...] = ()
     agents: dict[str, AgentConfig]
     judges: tuple[GridJudge, ...] = Field(min_length=1)
@@ -196,7 +196,7 @@ def plan_grid(grid: Grid, there: Collection[str], chosen: Collection[str] | None
             notes.append(f"{name} is none of the grid's judges: the configurations for {first.name} are run on it")
     if not rows:
         raise ConfigurationError(
-            f"the data hold no judgments by the grid's judges ({', '.join(judge.name for judge in grid.judges)}); "
+            f"the data contain no judgments by the grid's judges ({', '.join(judge.name for judge in grid.judges)}); "
             f"judges here: {', '.join(sorted(there)[:20])}. Make them with `metajudge judge`, put them into the data "
             "folder, or choose another judge with --judge"
         )

@@ -31,7 +31,7 @@ EngineFactory = Callable[[PanelConfig, float | None], AbstractAsyncContextManage
 
 @dataclass(frozen=True, slots=True)
 class RowResult:
-    """What one configuration said: judgment id -> assessment, and how the run ended."""
+    """The results of one configuration: judgment id -> assessment, and how the run ended."""
 
     row: PlannedRow
     assessments: dict[str, Assessment]
@@ -51,7 +51,7 @@ async def run_grid(
 ) -> list[RowResult]:
     """Vets judgments by one configuration after the other.
 
-    Every engine goes on where an earlier run stopped, as far as its store remembers. The budget is shared: once it is
+    Every engine resumes an earlier run, as far as its store has the results. The budget is shared: once it is
     spent, or the run interrupted, the rows left are not begun.
 
     Args:
@@ -60,7 +60,7 @@ async def run_grid(
         engine_factory: see :data:`EngineFactory`; tests give engines with scripted models.
         budget_usd: dollars for all rows together.
         stop: lets the caller stop the run.
-        progress: told each assessment as it comes.
+        progress: called with each assessment as it arrives.
     """
     results: list[RowResult] = []
     left = budget_usd
@@ -155,7 +155,7 @@ def _collector(
 
 def selection_of(result: RowResult, observations: Observations) -> Selection:
     """What a configuration kept among the observations of its judge; what it has no decision on is not kept."""
-    said = [result.assessments.get(row.judgment_id) for row in observations.rows]
+    assessments = [result.assessments.get(row.judgment_id) for row in observations.rows]
     spent = list(result.assessments.values())
     costs = [assessment.cost_usd for assessment in spent]
     unknown = Absent(absent="a price or the usage is unknown")
@@ -163,8 +163,8 @@ def selection_of(result: RowResult, observations: Observations) -> Selection:
     return Selection(
         name=result.row.name,
         kind="baseline" if result.row.baseline else "configuration",
-        kept=np.array([one is not None and one.accepted is True for one in said], dtype=bool),
-        scored=np.array([one is not None and one.accepted is not None for one in said], dtype=bool),
+        kept=np.array([one is not None and one.accepted is True for one in assessments], dtype=bool),
+        scored=np.array([one is not None and one.accepted is not None for one in assessments], dtype=bool),
         threshold=Threshold(value=result.row.panel.threshold, origin="fixed beforehand"),
         cost_usd=unknown if None in costs else sum(cost for cost in costs if cost is not None),
         calls=sum(assessment.calls for assessment in spent),
@@ -175,5 +175,5 @@ def selection_of(result: RowResult, observations: Observations) -> Selection:
 
 def score_of(result: RowResult, observations: Observations) -> Score:
     """A configuration's final scores; None where it gave none."""
-    said = [result.assessments.get(row.judgment_id) for row in observations.rows]
-    return Score(result.row.name, [None if one is None else one.final_score for one in said])
+    assessments = [result.assessments.get(row.judgment_id) for row in observations.rows]
+    return Score(result.row.name, [None if one is None else one.final_score for one in assessments])

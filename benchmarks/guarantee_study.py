@@ -3,7 +3,7 @@
     python benchmarks/guarantee_study.py DATA_DIR [--splits 200] [--protocol split|cross] [--shares .3,.5,.2]
                                          [--procedure NAME] [--json OUT]
 
-DATA_DIR holds JudgeBench's recorded judgments. With ``split`` the questions are divided into three parts: a calibration
+DATA_DIR has JudgeBench's recorded judgments. With ``split`` the questions are divided into three parts: a calibration
 is chosen by cross-validated log loss and fitted on the first, the threshold is sought on the second with one seeded
 judgment a question, and its precision and coverage are measured on the third, likewise. With ``cross`` probabilities
 are cross-fitted, the threshold is sought on all questions, and coverage and precision are those of the same questions:

@@ -4,7 +4,7 @@ Tan, Zhuang, Montgomery, Tang, Cuadron, Wang, Popa, Stoica: "JudgeBench: A Bench
 ICLR 2025 (arXiv 2410.12784). 350 pairs written by GPT-4o and 270 by Claude 3.5 Sonnet over knowledge (MMLU-Pro),
 reasoning and mathematics (LiveBench) and coding (LiveCodeBench).
 
-Label rule: a pair holds one response whose final answer is verified right and one whose is verified wrong.
+Label rule: a pair contains one response whose final answer is verified right and one whose is verified wrong.
 
 Games: every judge is asked in both orders. A game counts +1 when it names the label, -1 when it names the other
 response, 0 for a tie or no verdict; a pair is correct when the sum is positive. Reward models score each response
@@ -43,7 +43,7 @@ Kind = Literal["pairwise", "reward model", "pointwise"]
 
 
 class JudgeBench:
-    """JudgeBench, as its folder layout and its own repository hold it."""
+    """JudgeBench, as its folder layout and its own repository contain it."""
 
     card = CARD
 
@@ -95,7 +95,7 @@ def _scored_games(folder: Path, questions: Mapping[str, str]) -> Iterator[tuple[
         pairs = found[kind, JudgedSet(_scorer(data), data.get("response_model"))]
         name, question = data["item_id"], questions.get(data["item_id"], data["item_id"])
         pair = pairs.setdefault(name, PairGames(data.get("category") or "", _winner(data, "label"), question))
-        # Scores of a reward model do not depend on the order: the one row stands for both games.
+        # Scores of a reward model do not depend on the order: one row covers both games.
         pair.games += _reward_games(data) if kind == "reward model" else [_decision(data)]
     for (kind, judged), pairs in found.items():
         yield kind, judged, list(pairs.values())

@@ -58,7 +58,7 @@ MEASURES = (FIRST, SWAPPED, BOTH, AGREE, UNREAD)
 
 
 class LLMBar:
-    """LLMBar, as its folder layout and its own repository hold it."""
+    """LLMBar, as its folder layout and its own repository contain it."""
 
     card = CARD
 
@@ -84,7 +84,7 @@ class _Pair:
     label: str
     question: str
     games: dict[str, str | None] = field(default_factory=dict)
-    """Order shown -> what the judge said (see :func:`~.judged_games.game_of`)."""
+    """Order shown -> the judge's verdict (see :func:`~.judged_games.game_of`)."""
     pointwise: bool = False
 
     def add(self, judgment: Judgment) -> None:

@@ -1,10 +1,10 @@
-"""Whether vetting holds more memory the longer it runs.
+"""Whether vetting uses more memory the longer it runs.
 
     python -m metajudge.benchmarks.memory BASE_URL [--judgments 100000] [--json OUT]
 
 BASE_URL is a server that speaks OpenAI's chat completions. One ``metajudge vet`` over so many judgments, store and
 output file included, whose resident memory is read four times a second. Given are median and highest reading of each
-tenth of the judgments; memory that is kept shows in the medians, and the peaks hold passing work such as a checkpoint.
+tenth of the judgments; retained memory shows in the medians; the peaks include temporary work such as a checkpoint.
 """
 
 import json

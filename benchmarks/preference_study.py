@@ -3,7 +3,7 @@
     python benchmarks/preference_study.py DATA_DIR [--judges /CoT --judges /Vanilla] [--signals order,strength,peers]
         [--target 0.9] [--delta 0.1] [--min-probability 0.8] [--seed 0] [--json OUT]
 
-DATA_DIR holds LLMBar's recorded judgments (items with labels). For every judge whose name ends in one of ``--judges``
+DATA_DIR has LLMBar's recorded judgments (items with labels). For every judge whose name ends in one of ``--judges``
 the export itself is run over that judge's judgments, both orders reconciled by the rule ``unanimous``, under four
 selections:
 
@@ -129,24 +129,24 @@ async def vet_by_evidence(folder: Path, judges: set[str]) -> dict[str, Assessmen
     found: dict[str, Assessment] = {}
     async with Engine() as engine:
         source = open_judgments([folder], judges=judges)
-        await engine.vet_all(source, on_result=lambda _, said, vetted: found.update({said.id: vetted}))
+        await engine.vet_all(source, on_result=lambda _, judgment, vetted: found.update({judgment.id: vetted}))
     return found
 
 
 def wrong_share(
-    judge: str, name: str, selection: Selection, said: Sequence[Judgment], vetted: Sequence[Assessment], work: Path
+    judge: str, name: str, selection: Selection, judgments: Sequence[Judgment], vetted: Sequence[Assessment], work: Path
 ) -> WrongShare:
     """Exports one judge's pairs under one selection and counts the wrong ones."""
     out = work / "pairs"
     shutil.rmtree(out, ignore_errors=True)
     request = ExportRequest(selection=selection, format="jsonl", truncation="keep")
     try:
-        export(out, request, judgments=said, assessments=vetted)
+        export(out, request, judgments=judgments, assessments=vetted)
     except InputError as error:
         if not any(words in str(error) for words in ("nothing is left", "no stored guarantee")):
             raise
         return WrongShare(judge, name, 0, 0, None, None)
-    better = {one.item.id: one.item.label.winner for one in said if one.item.label is not None}
+    better = {one.item.id: one.item.label.winner for one in judgments if one.item.label is not None}
     rows = [json.loads(line) for path in sorted((out / "data").iterdir()) for line in path.open("rb")]
     wrong = sum(row["chosen_id"] != better[row["item_id"]] for row in rows)
     interval = wilson(wrong, len(rows))
@@ -164,8 +164,8 @@ def study(folder: Path, endings: Sequence[str], given: SimpleNamespace, work: Pa
     assessments = asyncio.run(vet_by_evidence(folder, {one.judge for one in judgments}))
     found: list[WrongShare] = []
     for judge in sorted({one.judge for one in judgments}):
-        said = [one for one in judgments if one.judge == judge]
-        vetted = [assessments[one.id] for one in said]
+        judged = [one for one in judgments if one.judge == judge]
+        vetted = [assessments[one.id] for one in judged]
         by_probability = [with_probability(one, free.get(one.judgment_id)) for one in vetted]
         by_guarantee = [
             with_probability(
@@ -186,7 +186,7 @@ def study(folder: Path, endings: Sequence[str], given: SimpleNamespace, work: Pa
             ("guarantee", Selection(rule="guarantee", target=given.target, delta=given.delta), by_guarantee),
         )
         for name, selection, given_with in ways:
-            share = wrong_share(judge, name, selection, said, given_with, work)
+            share = wrong_share(judge, name, selection, judged, given_with, work)
             if name == "guarantee":
                 share = replace(share, abstained=bars.abstained(judge))
             found.append(share)

@@ -65,7 +65,7 @@ def make_input(folder: Path, rows: int) -> None:
                 THEN 'A' ELSE 'B' END AS winner,
             {text(300, "rationale", "i.i, g.n")} AS rationale, hash(i.i, g.n, 'accepted') % 10 < 8 AS accepted
         FROM items i, range(2) g(n), vocabulary""")
-    said = """{'version': 1, 'id': judgment_id, 'item': {'id': id, 'question': question, 'responses': responses,
+    judgment = """{'version': 1, 'id': judgment_id, 'item': {'id': id, 'question': question, 'responses': responses,
         'category': category}, 'judge': 'judge', 'verdict': CASE winner WHEN 'A' THEN 'A>B' ELSE 'B>A' END,
         'rationale': rationale, 'order': shown}"""
     vetted = """{'version': 1, 'judgment_id': judgment_id, 'item_id': id, 'judge': 'judge', 'status': 'assessed',
@@ -73,7 +73,7 @@ def make_input(folder: Path, rows: int) -> None:
         'threshold': 4.5, 'panel_digest': 'p', 'judgment_digest': 'd' || i || '-' || n, 'metajudge_version': '0.1.0',
         'agents': [{'agent': 'owl', 'model': 'owl-1', 'weight': 1.0,
             'score': CASE WHEN accepted THEN 4.6 ELSE 3.0 END}]}"""
-    for name, record in (("judgments", said), ("assessments", vetted)):
+    for name, record in (("judgments", judgment), ("assessments", vetted)):
         work.execute(f"COPY (SELECT unnest({record}) FROM judgments) TO '{folder / name}.jsonl' (FORMAT json)")
     work.close()
     _make_store(folder, vetted)

@@ -2,9 +2,9 @@
 
     python -m metajudge.benchmarks.regenerate [NAME ...] [--data DIR] [--postgres URL] [--out benchmarks/results]
 
-DATA_DIR holds the recorded judgments (``judgebench/``, ``llmbar/``, ``agent_clash/``); figures that need it, or a
+DATA_DIR contains the recorded judgments (``judgebench/``, ``llmbar/``, ``agent_clash/``); figures that need it, or a
 PostgreSQL database, or a checkout, are named and left as they are where it is not given. Each figure is one script of
-this folder in a process of its own, against servers started here; its file holds the command, the machine, versions,
+this folder in a process of its own, against servers started here; its file contains the command, the machine, versions,
 date and seconds beside what was measured. The plots (``index.html``) are drawn from the files that are there, so a
 single figure can be made again. All of them take an hour or two on two cores; a machine in other use spoils the times.
 """

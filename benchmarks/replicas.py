@@ -61,7 +61,7 @@ def judgment(name: str) -> dict[str, Any]:
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
+    """A free port."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return int(one.getsockname()[1])
@@ -185,12 +185,12 @@ class Load:
             self.seconds.append(time.perf_counter() - began)
 
     async def client(self) -> None:
-        """Vets until told to stop."""
+        """Vets until stopped."""
         while not self.stopped:
             await self.vet(next(self._next))
 
     async def person(self, name: str, number: int) -> None:
-        """Claims and decides reviews until told to stop."""
+        """Claims and decides reviews until stopped."""
         while not self.stopped:
             found = await self.ask("GET", f"/v1/reviews?status=open&limit={10 * PEOPLE}", number)
             open_ones = json.loads(found[1])["reviews"] if found and found[0] == 200 else []
@@ -199,14 +199,14 @@ class Load:
             await asyncio.sleep(0.2)
 
     async def decide(self, name: str, number: int, review: str) -> None:
-        """Claims one review and decides it; somebody else may be faster."""
+        """Claims one review and decides it; another reviewer may be faster."""
         url = f"{self.replicas[number % len(self.replicas)].url}/v1/reviews/{review}"
         with contextlib.suppress(aiohttp.ClientError):
             async with self.session.post(f"{url}/claim", json={"reviewer": name}) as answer:
                 if answer.status != 200:
                     return
-            said = {"reviewer": name, "outcome": "approve"}
-            found = await self.ask("POST", f"/v1/reviews/{review}/decide", number, json=said)
+            decision = {"reviewer": name, "outcome": "approve"}
+            found = await self.ask("POST", f"/v1/reviews/{review}/decide", number, json=decision)
             if found is not None and found[0] == 200:
                 self.decided[review] = name
 

@@ -26,7 +26,7 @@ def charts(name: str, figures: Any) -> Iterator[Block]:
 
 
 def bars(title: str, description: str, unit: str, groups: Sequence[str], series: Values) -> BarChart:
-    """A chart of bars; plain numbers have no interval, None is said to be absent."""
+    """A chart of bars; plain numbers have no interval, None is labelled as missing."""
     return BarChart(
         title=title,
         description=description,

@@ -47,10 +47,10 @@ def _line(row: Observation, result: "RowResult | None", threshold: float) -> dic
         "signals": signal_data(row),
     }
     if result is not None:
-        said = result.assessments.get(row.judgment_id)
+        assessment = result.assessments.get(row.judgment_id)
         data["configuration"] = result.row.name
-        data["final_score"] = None if said is None else said.final_score
-        data["accepted"] = None if said is None else said.accepted
+        data["final_score"] = None if assessment is None else assessment.final_score
+        data["accepted"] = None if assessment is None else assessment.accepted
     return data
 
 

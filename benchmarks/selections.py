@@ -48,7 +48,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A number for each observation by which the better ones can be kept; None where there is none."""
+    """A number for each observation by which the better ones can be kept; None if missing."""
 
     name: str
     values: Sequence[float | None]

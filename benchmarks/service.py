@@ -2,10 +2,10 @@
 
     python benchmarks/service.py [--upstream URL] [--latency-ms 200] [--requests 2000] [--json OUT]
 
-``--upstream`` is a server that speaks OpenAI's chat completions, answers schemas and holds every answer back for the
+``--upstream`` is a server that speaks OpenAI's chat completions, answers schemas and delays every answer by the
 latency; without it one is started (benchmarks/upstream.py). Starts ``metajudge serve`` with a panel of two agents and a
 store in a temporary folder, and sends vets from this process: both take their share of the same processors, so CPU
-seconds of the service are told beside the times. Prints
+seconds of the service are printed beside the times. Prints
 
 - open loop: vets sent at fixed times (``--rate`` a second), each a different judgment; what is added to the
   latency, from the time a request was due, as median and 99th percentile; CPU milliseconds a vet;
@@ -81,7 +81,7 @@ def record(name: str) -> bytes:
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
+    """A free port."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return int(one.getsockname()[1])

@@ -2,7 +2,7 @@
 
     python benchmarks/upstream.py --port 8901 [--latency-ms 200]
 
-Answers an instance of the requested JSON Schema, the same for every request. It is a timer and not a task that holds
+Answers an instance of the requested JSON Schema, the same for every request. A timer, not a task, delays
 an answer back, so that thousands can wait at once and the measured side gets the processors. ``GET /stats`` tells how
 many requests came, ``POST /reset`` sets that to 0.
 """

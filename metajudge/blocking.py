@@ -8,26 +8,13 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, overload
 
-from metajudge.cases.case import Case
-from metajudge.cases.result import CaseResult
-from metajudge.cases.run import CaseLike, Reviewing, judge_cases
-from metajudge.clashes.run import ClashResult
-from metajudge.clashes.run import clash as run_clash
-from metajudge.clashes.setup import ClashSettings, ItemOrQuestion
 from metajudge.decision import DEFAULT_CASE_POLICY, Policy
 from metajudge.errors import BatchPendingError, BudgetExceeded
-from metajudge.judging.combining import Rule
-from metajudge.judging.pairwise import Orders
-from metajudge.judging.run import Judged, grade_items, judge_items
 from metajudge.panels.config import PanelConfig
-from metajudge.peers.run import PeersResult
-from metajudge.peers.run import run_peers as run_peers_in
-from metajudge.providers.batch_queue import BatchSettings
 from metajudge.providers.budget import Budget
 from metajudge.readers.in_memory import ItemLike, JudgmentLike
-from metajudge.readers.questions import Question
 from metajudge.rubric import Rubric
 from metajudge.runs.loop import RunEnd
 from metajudge.runs.totals import RunTotals
@@ -36,7 +23,19 @@ from metajudge.settings import Settings
 from metajudge.store.protocol import Store
 from metajudge.types import Assessment, Item, Judgment
 from metajudge.types.location import StoreLocation
-from metajudge.vetting.engine import Engine
+
+if TYPE_CHECKING:  # a task's own modules are imported when its function is called
+    from metajudge.cases.result import CaseResult
+    from metajudge.cases.run import CaseLike, Reviewing
+    from metajudge.clashes.run import ClashResult
+    from metajudge.clashes.setup import ClashSettings, ItemOrQuestion
+    from metajudge.judging.combining import Rule
+    from metajudge.judging.pairwise import Orders
+    from metajudge.judging.run import Judged
+    from metajudge.peers.run import PeersResult
+    from metajudge.providers.batch_queue import BatchSettings
+    from metajudge.readers.questions import Question
+    from metajudge.vetting.engine import Engine
 
 T = TypeVar("T")
 S = TypeVar("S", bound=Session)
@@ -50,7 +49,7 @@ class SessionOptions(TypedDict, total=False):
     concurrency: int
     budget_usd: float | None
     budget: Budget | None
-    batch: BatchSettings | None
+    batch: "BatchSettings | None"
     settings: Settings | None
     notify: Callable[[str], None] | None
     command: str
@@ -75,11 +74,13 @@ def vet(
         InputError: data that is no judgment; the message names its place and the fields at fault.
         MetajudgeError: see :mod:`metajudge.errors`.
     """
+    from metajudge.vetting.engine import Engine
+
     one = isinstance(judgments, Judgment | Mapping)
     records = [judgments] if isinstance(judgments, Judgment | Mapping) else list(judgments)
     results: dict[int, Assessment] = {}
 
-    async def work(engine: Engine) -> list[Assessment]:
+    async def work(engine: "Engine") -> list[Assessment]:
         summary = await engine.vet_all(records, on_result=lambda index, _, result: results.update({index: result}))
         return _all(results, len(records), summary, "judgments")
 
@@ -91,12 +92,12 @@ def judge(
     items: ItemLike | Iterable[ItemLike],
     agents: Agents = (),
     *,
-    orders: Orders = "both",
+    orders: "Orders" = "both",
     with_reference: bool = False,
-    rule: Rule | None = None,
+    rule: "Rule | None" = None,
     seed: int | None = None,
     **session: Unpack[SessionOptions],
-) -> Judged:
+) -> "Judged":
     """Has every judge compare the two responses of each item; see :func:`~metajudge.judging.run.judge_items`.
 
     Args:
@@ -106,6 +107,8 @@ def judge(
     Returns:
         Games and records of all items; ``totals.end`` says whether the budget ended the run.
     """
+    from metajudge.judging.run import judge_items
+
     given = _items(items)
     return _in(
         Session(agents, seed=seed, **session),
@@ -120,8 +123,10 @@ def grade(
     with_reference: bool = False,
     seed: int | None = None,
     **session: Unpack[SessionOptions],
-) -> Judged:
+) -> "Judged":
     """Has every judge grade each response alone, from 1 to 10; see :func:`judge`."""
+    from metajudge.judging.run import grade_items
+
     given = _items(items)
     return _in(
         Session(agents, seed=seed, **session),
@@ -130,13 +135,13 @@ def grade(
 
 
 def clash(
-    items: ItemOrQuestion | Iterable[ItemOrQuestion],
+    items: "ItemOrQuestion | Iterable[ItemOrQuestion]",
     agents: Agents = (),
-    settings: ClashSettings | None = None,
+    settings: "ClashSettings | None" = None,
     *,
     out: Path | None = None,
     **options: Any,
-) -> ClashResult:
+) -> "ClashResult":
     """Has a blind panel rank the answers to each item; see :func:`metajudge.clashes.run.clash`.
 
     Args:
@@ -148,6 +153,9 @@ def clash(
     Returns:
         The records of all items; ``totals.end`` says whether the budget ended the run.
     """
+    from metajudge.clashes.run import clash as run_clash
+    from metajudge.readers.questions import Question
+
     given = [items] if isinstance(items, Item | Question | Mapping | str) else list(items)
     session = {name: options.pop(name) for name in SessionOptions.__annotations__ if name in options}
     return _in(Session(agents, **session), lambda opened: run_clash(opened, given, settings, out=out, **options))
@@ -155,36 +163,36 @@ def clash(
 
 @overload
 def judge_case(
-    cases: CaseLike,
+    cases: "CaseLike",
     agents: Agents = (),
     *,
     policy: str | Path | Policy = ...,
     rubric: Rubric | None = ...,
-    reviewing: Reviewing | None = ...,
+    reviewing: "Reviewing | None" = ...,
     seed: int | None = ...,
     **session: Unpack[SessionOptions],
-) -> CaseResult: ...
+) -> "CaseResult": ...
 @overload
 def judge_case(
-    cases: Iterable[CaseLike],
+    cases: "Iterable[CaseLike]",
     agents: Agents = (),
     *,
     policy: str | Path | Policy = ...,
     rubric: Rubric | None = ...,
-    reviewing: Reviewing | None = ...,
+    reviewing: "Reviewing | None" = ...,
     seed: int | None = ...,
     **session: Unpack[SessionOptions],
-) -> list[CaseResult]: ...
+) -> "list[CaseResult]": ...
 def judge_case(
-    cases: CaseLike | Iterable[CaseLike],
+    cases: "CaseLike | Iterable[CaseLike]",
     agents: Agents = (),
     *,
     policy: str | Path | Policy = DEFAULT_CASE_POLICY,
     rubric: Rubric | None = None,
-    reviewing: Reviewing | None = None,
+    reviewing: "Reviewing | None" = None,
     seed: int | None = None,
     **session: Unpack[SessionOptions],
-) -> CaseResult | list[CaseResult]:
+) -> "CaseResult | list[CaseResult]":
     """Judges and decides one case, or several; see :func:`metajudge.cases.run.judge_cases`.
 
     Args:
@@ -199,11 +207,14 @@ def judge_case(
         InputError: not a case, or one that the policy cannot judge.
         PolicyError: no such policy, or one for verdicts.
     """
+    from metajudge.cases.case import Case
+    from metajudge.cases.run import Reviewing, judge_cases
+
     one = isinstance(cases, Case | Mapping)
     given = [cases] if isinstance(cases, Case | Mapping) else list(cases)
     results: dict[int, CaseResult] = {}
 
-    async def work(opened: Session) -> list[CaseResult]:
+    async def work(opened: Session) -> "list[CaseResult]":
         totals = await judge_cases(
             opened,
             given,
@@ -219,13 +230,13 @@ def judge_case(
 
 
 def run_peers(
-    questions: Sequence[Question | Mapping[str, Any] | str],
+    questions: "Sequence[Question | Mapping[str, Any] | str]",
     agents: Agents = (),
     *,
     out: Path | None = None,
     seed: int = 0,
     **session: Unpack[SessionOptions],
-) -> PeersResult:
+) -> "PeersResult":
     """Has models answer questions and rank each other's answers; see :func:`metajudge.peers.run.run_peers`.
 
     Args:
@@ -236,6 +247,8 @@ def run_peers(
     Returns:
         The ballots, for :func:`metajudge.peers.analyse`; ``totals.end`` says whether the budget ended the run.
     """
+    from metajudge.peers.run import run_peers as run_peers_in
+
     return _in(Session(agents, seed=seed, **session), lambda opened: run_peers_in(opened, questions, out=out))
 
 

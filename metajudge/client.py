@@ -61,11 +61,11 @@ class ServiceUnreachableError(ServiceError):
 
 
 class UnfinishedJobError(MetajudgeError):
-    """``missing`` items of a job have no result; ``job`` is its status as it was last seen."""
+    """``missing`` items of a job have no result; ``job`` is its status at the last check."""
 
     def __init__(self, job: JobData, missing: int, why: str = "") -> None:
-        said = f"{why or job['state']}{': ' + job['detail'] if job.get('detail') else ''}"
-        super().__init__(f"job {job['job_id']} is {said}: {missing} of its {job['items']} items have no result")
+        state = f"{why or job['state']}{': ' + job['detail'] if job.get('detail') else ''}"
+        super().__init__(f"job {job['job_id']} is {state}: {missing} of its {job['items']} items have no result")
         self.job, self.missing = job, missing
 
 
@@ -121,14 +121,14 @@ def _answers(url: httpx2.URL) -> Iterator[None]:
     try:
         yield
     except (httpx2.UnsupportedProtocol, httpx2.InvalidURL) as error:
-        raise ConfigurationError(f"{str(url)!r} is no URL of a service: it begins with http:// or https://") from error
+        raise ConfigurationError(f"{str(url)!r} is not a service URL: it needs http:// or https://") from error
     except httpx2.HTTPError as error:
         sent = not isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout)
-        said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        what, hint = ("cannot be reached", "see that it runs there")
+        reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        what, hint = ("cannot be reached", "check the URL and that it is running")
         if sent:
-            what, hint = ("did not answer", "whether it did what was asked is not known")
-        raise ServiceUnreachableError(f"the service at {url} {what} ({said}): {hint}", sent) from error
+            what, hint = ("did not answer", "it may or may not have handled the request")
+        raise ServiceUnreachableError(f"the service at {url} {what} ({reason}): {hint}", sent) from error
 
 
 class _Patience:

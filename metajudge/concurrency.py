@@ -9,15 +9,15 @@ T = TypeVar("T")
 # Imported SDKs are half a million objects that never die; the default has them walked over many times a second.
 # What vetting itself allocates is freed by reference counts.
 YOUNG_OBJECTS = 5_000
-"""What a command or service has the collector wait for before it looks at young objects."""
+"""Threshold of the garbage collector for young objects in commands and the service."""
 
 
 LONG_TEXT = 20_000
-"""From how many characters on work on a text is done in a thread: it takes a millisecond or more."""
+"""Texts of at least this many characters are processed in a thread: they take a millisecond or more."""
 
 
 async def off_the_loop(work: Callable[[], T], characters: int) -> T:
-    """Does work on untrusted text; long texts in a thread, so that the event loop goes on answering.
+    """Does work on untrusted text; long texts in a thread, so that the event loop is not blocked.
 
     Args:
         work: pure computation, with patterns whose time grows linearly with the text.

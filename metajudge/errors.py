@@ -163,7 +163,7 @@ class ProviderError(MetajudgeError):
         status: HTTP status of the answer, None where there was none.
         retry_after: seconds the provider asked us to wait, None where it did not.
         sent: False where the request certainly never left (it is then not counted as a call).
-        usage: tokens of an answer that was billed although it is of no use, None where none were reported.
+        usage: tokens of an unusable answer that was billed, None where none were reported.
 
     Attributes:
         attempts: HTTP requests sent for this call before it was given up; set by the retry layer, which also adds

@@ -15,7 +15,7 @@ def install_command(extra: str = "") -> str:
     """The command that installs metajudge, with an extra, from where this copy came from.
 
     metajudge is on no package index: only a checkout or a git URL can be installed. Which of them this copy was
-    installed from stands in its ``direct_url.json`` (PEP 610).
+    installed from is recorded in its ``direct_url.json`` (PEP 610).
 
     Example:
         >>> install_command("api")  # doctest: +SKIP
@@ -32,7 +32,7 @@ def install_command(extra: str = "") -> str:
 
 
 def namesake() -> str | None:
-    """The version of the other project that is installed beside this one, None where there is none."""
+    """The version of the other project that is installed beside this one, None if missing."""
     from importlib import metadata
 
     try:
@@ -42,23 +42,23 @@ def namesake() -> str | None:
 
 
 def _origin() -> tuple[str, bool | None] | None:
-    """URL of this copy's source, and whether it is editable; the latter is None for what is no folder."""
+    """URL of this copy's source, and whether it is editable; the latter is None if it is not a folder."""
     from importlib import metadata
 
     try:
-        said = json.loads(metadata.distribution(PACKAGE).read_text("direct_url.json") or "null")
+        source = json.loads(metadata.distribution(PACKAGE).read_text("direct_url.json") or "null")
     except (metadata.PackageNotFoundError, ValueError):
         return None
-    if not isinstance(said, dict) or not isinstance(said.get("url"), str):
+    if not isinstance(source, dict) or not isinstance(source.get("url"), str):
         return None
-    url = said["url"]
-    if "vcs_info" in said:
-        version = said["vcs_info"].get("requested_revision") or said["vcs_info"].get("commit_id")
-        return f"{said['vcs_info'].get('vcs', 'git')}+{url}" + (f"@{version}" if version else ""), None
-    if "dir_info" in said:
+    url = source["url"]
+    if "vcs_info" in source:
+        version = source["vcs_info"].get("requested_revision") or source["vcs_info"].get("commit_id")
+        return f"{source['vcs_info'].get('vcs', 'git')}+{url}" + (f"@{version}" if version else ""), None
+    if "dir_info" in source:
         if not Path(_path(url)).is_dir():  # moved or removed since
             return None
-        return url, bool(said["dir_info"].get("editable"))
+        return url, bool(source["dir_info"].get("editable"))
     return url, None
 
 

@@ -56,7 +56,7 @@ class Respondent:
 
     @property
     def notice(self) -> str | None:
-        """What the user is told about dropped settings; None where none were dropped."""
+        """The notice about dropped settings; None where none were dropped."""
         if not self.dropped:
             return None
         return f"agent {self.name}: {', '.join(self.dropped)} dropped: only vetting uses such settings"
@@ -384,7 +384,7 @@ def _by_name(agents: Iterable[str | Model]) -> dict[str, Model]:
 
 
 def _with_objects(config: PanelConfig, objects: Mapping[str, Model]) -> PanelConfig:
-    """The configuration with an agent for each model object that stands in for none of its own."""
+    """The configuration with an agent for each model object that does not replace one of its own."""
     there = {agent_name(agent, objects) for agent in config.all_agents}
     added = tuple(AgentConfig(name=name, model=f"object:{name}") for name in objects if name not in there)
     return config.model_copy(update={"agents": (*config.agents, *added)}) if added else config

@@ -69,7 +69,7 @@ class Settings:
         path = named or _default_file(env)
         found = path.is_file()
         if named is not None and not found:
-            raise ConfigurationError(f"no settings file at {path}: create it, or do not name it")
+            raise ConfigurationError(f"no settings file at {path}: create it, or omit the option")
         data = _read(path) if found else {}
         keys = _keys_of(data, path)
         for name, provider in PROVIDERS.items():
@@ -91,12 +91,12 @@ class Settings:
         )
 
     def key_for(self, spec: AgentSpec) -> str | None:
-        """The key for an agent's provider; None where there is none and none is needed.
+        """The key for an agent's provider; None if missing and not needed.
 
         A key is optional on this machine (a loopback URL) and for servers that usually run without one.
 
         Raises:
-            ConfigurationError: a key is missing; the message names the variable and the file that may hold it.
+            ConfigurationError: a key is missing; the message names the variable and the settings file.
         """
         key = self._keys.get(spec.provider)
         if key is not None or spec.is_local or not PROVIDERS[spec.provider].key_required:
@@ -118,7 +118,7 @@ class Settings:
         """
         key = self._environ.get(variable, "").strip()
         if not key:
-            raise ConfigurationError(f"agent {spec.name!r} takes its key from {variable}, which is not set")
+            raise ConfigurationError(f"agent {spec.name!r} needs its key in {variable}: set that variable")
         return key
 
 
@@ -158,7 +158,7 @@ def _keys_of(data: Mapping[str, Any], path: Path) -> dict[str, str]:
     for name, value in keys.items():
         check_provider(name, f"[keys] in {path}")
         if not isinstance(value, str) or not value.strip():
-            raise ConfigurationError(f"the settings file {path}: the key of {name} must be a text that is not empty")
+            raise ConfigurationError(f"the settings file {path}: the key of {name} must be a non-empty text")
     return {name: value.strip() for name, value in keys.items()}
 
 

@@ -458,7 +458,7 @@ class TestPatience:
             client.job("j")
         assert (caught.value.status, caught.value.sent) == (None, False)
         began = time.monotonic()
-        with Client("localhost:8080") as client, pytest.raises(ConfigurationError, match="is no URL of a service"):
+        with Client("localhost:8080") as client, pytest.raises(ConfigurationError, match="is not a service URL"):
             client.job("j")
         assert time.monotonic() - began < 5, "it was tried again"
 

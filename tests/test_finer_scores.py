@@ -271,7 +271,7 @@ def test_finer_scores_are_another_panel(finer):
 
 def test_one_model_twice_is_one_answer_however_finely_it_scores():
     agents = [{"name": "a", "model": "openai:m"}, {"name": "b", "model": "openai:m", "samples": 3}]
-    with pytest.raises(ConfigurationError, match="one answer counted twice"):
+    with pytest.raises(ConfigurationError, match="one answer would count twice"):
         build(panel_config({"agents": agents}))
 
 

@@ -76,8 +76,8 @@ def test_a_file_that_others_can_read_is_warned_about(home, tmp_path, mode, warne
         ("[key]\nopenai = 'x'\n", "unknown settings: key"),
         ("keys = 3\n", "must be a table"),
         ("[keys]\nopnai = 'x'\n", "did you mean 'openai'"),
-        ("[keys]\nopenai = 3\n", "key of openai must be a text"),
-        ("[keys]\nopenai = ''\n", "key of openai must be a text"),
+        ("[keys]\nopenai = 3\n", "key of openai must be a non-empty text"),
+        ("[keys]\nopenai = ''\n", "key of openai must be a non-empty text"),
         ("store = 3\n", "store must be a text"),
     ],
 )
@@ -105,5 +105,5 @@ def test_a_key_may_stand_in_a_variable_of_the_panel_files_choice(home):
     settings = Settings.load(environ={**home, "TEAM_KEY": f" {KEY}\n"})
     assert settings.key_in("TEAM_KEY", spec) == KEY
     for missing in ("OTHER_KEY", "EMPTY"):
-        with pytest.raises(ConfigurationError, match=f"agent 'critic' takes its key from {missing}, which is not set"):
+        with pytest.raises(ConfigurationError, match=f"agent 'critic' needs its key in {missing}: set that variable"):
             settings.key_in(missing, spec)

@@ -1,4 +1,4 @@
-"""Pages for people: rendered on the server, with a little script, and without it for all that matters."""
+"""Pages for people, rendered on the server; scripts are optional."""
 
 from fastapi import FastAPI
 
@@ -11,5 +11,5 @@ PAGES = (login, review_queue, review_case, clash, assessments, dashboard, jobs, 
 def install_pages(app: FastAPI) -> None:
     """Adds the pages to an application."""
     app.state.sessions = Sessions()
-    for one in PAGES:
-        app.include_router(one.router)
+    for module in PAGES:
+        app.include_router(module.router)

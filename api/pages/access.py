@@ -1,4 +1,4 @@
-"""Who looks at a page, and what they may do there."""
+"""The viewer of a page and their permissions."""
 
 import time
 from collections.abc import Collection
@@ -19,17 +19,17 @@ from .sessions import Session, Sessions
 
 
 class LoginNeededError(Exception):
-    """No one is logged in, and the service has keys."""
+    """The service has keys and the request has no login."""
 
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """Who looks.
+    """The person who views a page.
 
     Attributes:
-        caller: the key's name and scopes; of a service without keys whoever sits at this machine.
-        needs_key: whether the service has keys, so that there is somebody to log out.
-        token: what every form has to carry.
+        caller: the key's name and scopes; without keys, the local user with every scope.
+        needs_key: whether the service has keys, so that logging out is possible.
+        token: the CSRF token every form has to carry.
     """
 
     caller: Caller
@@ -39,7 +39,7 @@ class Viewer:
 
     @property
     def reviewer(self) -> str | None:
-        """The name that stands beside decisions; None where the person has not said it yet."""
+        """The name recorded with decisions; None until the person has given one."""
         if self.session.reviewer is not None:
             return self.session.reviewer
         return self.caller.name if self.needs_key else None
@@ -51,7 +51,7 @@ class Viewer:
 
     @property
     def person(self) -> Onlooker:
-        """The person, for the record of what they were shown."""
+        """The person, as recorded with what they have been shown."""
         return Onlooker(self.reviewer, self.session.mark)
 
     def may(self, *scopes: str) -> bool:
@@ -66,13 +66,13 @@ def sessions_of(request: Request) -> Sessions:
 
 
 def cookie_name(request: Request) -> str:
-    """The session cookie's name; cookies know no ports, and two services may run on one machine."""
+    """The session cookie's name; cookies ignore ports, and two services may run on one machine."""
     port = request.url.port
     return "metajudge" if port is None else f"metajudge-{port}"
 
 
 def session_of(request: Request) -> Session:
-    """The session of a request; a new one, which the response will set, where it has none."""
+    """The session of a request; a new one, set by the response, if it has none."""
     if not hasattr(request.state, "session"):
         found = sessions_of(request).decode(request.cookies.get(cookie_name(request), ""))
         request.state.session = sessions_of(request).new() if found is None else found
@@ -82,26 +82,26 @@ def session_of(request: Request) -> Session:
 
 
 def change_session(request: Request, session: Session) -> None:
-    """Has the response set a session."""
+    """Sets a session with the response."""
     request.state.session, request.state.session_is_new = session, True
 
 
 async def show_machine(store: Store, one: Viewer, subject_ids: Collection[str]) -> None:
-    """Keeps on record that a person is shown what the machine said: no later decision of theirs on it is blind."""
+    """Records that a person has seen machine results: later decisions on these subjects are not blind."""
     await remember_seen(store.audit_log, subject_ids, one.person, now=time.time())
 
 
 async def decides_blind(store: Store, one: Viewer, subject_id: str) -> bool:
-    """Whether a person has never been shown what the machine said of a judgment, a case or a clash."""
+    """Whether a person has not seen the machine results of a judgment, a case or a clash."""
     return not await has_seen(store.audit_log, subject_id, one.person)
 
 
 async def viewer(request: Request) -> Viewer:
-    """Who looks; the same for all that ask during one request.
+    """The viewer; the same object for the whole request.
 
     Raises:
-        LoginNeededError: nobody is logged in.
-        HTTPException: 429, too often.
+        LoginNeededError: the request has no login.
+        HTTPException: 429, the rate limit is exceeded.
     """
     if not hasattr(request.state, "viewer"):
         request.state.viewer = _viewer(request)
@@ -119,7 +119,7 @@ def _viewer(request: Request) -> Viewer:
         raise LoginNeededError
     caller = Caller(session.caller, session.scopes, session.requests_per_minute)
     request.state.who = caller  # for the log, as the gate notes it
-    running.rates.check(caller, f"key {caller.name!r} has used up its requests")
+    running.rates.check(caller, f"key {caller.name!r} has reached its rate limit")
     return Viewer(caller, session, needs_key=True, token=token)
 
 
@@ -127,7 +127,7 @@ ViewerDep = Annotated[Viewer, Depends(viewer)]
 
 
 async def changes(request: Request, one: ViewerDep) -> Changes:
-    """Keeps on record what this person changes."""
+    """The change log for this person's changes."""
     running: Service = request.app.state.service
     return Changes(running.engine.store, by=one.caller.name, request_id=request_id_of(request.scope))
 

@@ -1,4 +1,4 @@
-"""Assessments: a list with filters, and one with everything that is known about it."""
+"""Assessments: a list with filters, and a page with all details of one."""
 
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
@@ -33,7 +33,7 @@ Name = Annotated[str, Field(max_length=200)]
 
 
 class Wish(BaseModel):
-    """Which assessments somebody wants to see."""
+    """The filters of the list of assessments."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -51,12 +51,12 @@ class Wish(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _left_empty(cls, given: Any) -> Any:
-        """A field that was left empty is sent all the same."""
+        """Drops empty fields, which browsers send as well."""
         return {name: value for name, value in given.items() if value != ""} if isinstance(given, dict) else given
 
     @property
     def filter(self) -> AssessmentFilter:
-        """The same for the store; days are UTC, the last one is included."""
+        """The filter for the store; days are UTC, the last one is included."""
         return AssessmentFilter(
             judge=self.judge.strip() or None,
             outcome=self.outcome or None,
@@ -72,12 +72,12 @@ class Wish(BaseModel):
 
     @property
     def given(self) -> dict[str, str]:
-        """What is wished for, as in an address."""
+        """The filters that are set, as query parameters."""
         chosen = self.model_dump(mode="json", exclude_defaults=True)
         return {name: str(value) for name, value in chosen.items() if value not in ("", None)}
 
     def address(self, **more: int) -> str:
-        """Where the list with these wishes is."""
+        """The address of the list with these filters."""
         given = {**self.given, **more}
         return "/assessments?" + urlencode(given) if given else "/assessments"
 
@@ -121,7 +121,7 @@ async def assessments(
 
 
 def _promise(one: Assessment) -> str | None:
-    """What is promised of an assessment; earlier versions stamped judgments that no guarantee covers, too."""
+    """The guarantee of an assessment; earlier versions also stamped judgments outside the guarantee's domain."""
     if one.guarantee is None or outside_domain(one.probability_marks):
         return None
     return Promise.of_stamp(one.guarantee).sentence()
@@ -165,7 +165,7 @@ async def assessment(
 
 
 async def _refuse_blind(store: Store, viewer: Viewer, judgment_id: str) -> None:
-    """Keeps every version of a judgment, by whichever policy or panel, from a reviewer who is to decide on it blind.
+    """Hides every version of a judgment, by any policy or panel, from a reviewer who has to decide it blind.
 
     Raises:
         HTTPException: 403.
@@ -173,13 +173,13 @@ async def _refuse_blind(store: Store, viewer: Viewer, judgment_id: str) -> None:
     if viewer.session.blind and judgment_id in (await viewer.sight.undecided(store)).subjects:
         raise HTTPException(
             403,
-            "this judgment waits for your decision, and you are in blind mode: what the machine said of it is shown "
-            "once you have decided, or outside blind mode",
+            "this judgment waits for your decision and your session is in blind mode: decide it or leave blind mode to "
+            "see the machine results",
         )
 
 
 def _sides(judgment: Judgment) -> tuple[Side, ...]:
-    """The responses in the order in which the judge saw them, under the names it knew them by."""
+    """The responses in the order and under the labels the judge saw."""
     labels = dict(zip(judgment.order, judgment.shown_labels, strict=True))
     winner = None if judgment.verdict is None else judgment.verdict.winner
     shown = [*judgment.order, *(name for name in judgment.item.responses if name not in labels)]
@@ -190,7 +190,7 @@ def _sides(judgment: Judgment) -> tuple[Side, ...]:
 
 
 async def _policy(store: Store, decision: Decision) -> str | None:
-    """The content of the policy version that decided, where it is on record."""
+    """The content of the policy version that decided, if it is stored."""
     entries = await store.audit_log.entries("policy", decision.policy)
     digest = decision.policy_digest
     return next((_indented(entry.payload) for entry in entries if entry.payload.get("digest") == digest), None)

@@ -1,4 +1,4 @@
-"""Style, scripts and other files that ship with the pages, under addresses that change with their content."""
+"""Static files of the pages, under addresses that contain a digest of their content."""
 
 import hashlib
 import mimetypes
@@ -26,7 +26,7 @@ class Asset:
 
     @property
     def address(self) -> str:
-        """Its address, which names its content: it may be kept forever."""
+        """Its address with the content digest: it may be cached forever."""
         stem, dot, suffix = self.name.partition(".")
         return f"/static/{stem}.{self.digest}{dot}{suffix}"
 
@@ -45,15 +45,15 @@ def asset(name: str) -> str:
     """The address of a file of ``static/``.
 
     Raises:
-        KeyError: there is none of that name.
+        KeyError: no file has this name.
     """
     return _assets()[name].address
 
 
 @router.get("/static/{name}")
 async def static(request: Request, name: str) -> Response:
-    """A file, by the address of its content or by its plain name."""
-    found = next((one for one in _assets().values() if one.address == request.url.path), None)
+    """A file by its digest address or its plain name."""
+    found = next((file for file in _assets().values() if file.address == request.url.path), None)
     headers: dict[str, Any] = {"Cache-Control": FOREVER}
     if found is None:
         found = _assets().get(name)

@@ -1,4 +1,4 @@
-"""What a review's page shows: responses in the reviewer's own order, scores side by side, signals, history. Pure."""
+"""The content of a review's page: responses in the reviewer's order, scores, signals, history. Pure."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -18,12 +18,12 @@ APART = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One response, where this reviewer sees it.
+    """One response, in this reviewer's order.
 
     Attributes:
-        title: what the page calls it: Left, Right, Response 1.
-        seen_as: what the judge called it; None where it was not shown to the judge.
-        picked: whether the judge's verdict puts it first, alone.
+        title: its name on the page: Left, Right, Response 1.
+        seen_as: its label for the judge; None if it was not shown to the judge.
+        picked: whether the judge's verdict ranks it alone in first place.
     """
 
     response: str
@@ -35,7 +35,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """What one agent said of one criterion; ``score`` is None where ``note`` says why."""
+    """One agent's score of one criterion; if ``score`` is None, ``note`` gives the reason."""
 
     score: float | None
     explanation: str = ""
@@ -58,7 +58,7 @@ class CriterionRow:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """What the meta-judges of one assessment said."""
+    """The results of the meta-judges of one assessment."""
 
     assessment: Assessment
     agents: tuple[AgentResult, ...]
@@ -68,7 +68,7 @@ class Panel:
     @property
     def split(self) -> bool:
         """Whether agents' scores lie on both sides of the threshold."""
-        over = {one.score > self.assessment.threshold for one in self.agents if one.score is not None}
+        over = {agent.score > self.assessment.threshold for agent in self.agents if agent.score is not None}
         return len(over) > 1
 
 
@@ -94,9 +94,9 @@ class Event:
 
 
 def seeded_order(names: Sequence[str], review_id: str, reviewer: str | None) -> list[str]:
-    """The order in which a reviewer sees the responses of a case: drawn once, the same every time.
+    """The order in which a reviewer sees the responses of a case: random, but the same every time.
 
-    It depends on the case, the reviewer and the names alone, never on the order they came in or the judge saw.
+    It depends only on the case, the reviewer and the names, not on the input order or the order the judge saw.
     """
     found = sorted(names)
     random.Random(int(digest(["sides", review_id, reviewer or ""]), 16)).shuffle(found)
@@ -104,7 +104,7 @@ def seeded_order(names: Sequence[str], review_id: str, reviewer: str | None) -> 
 
 
 def titles_of(count: int) -> list[str]:
-    """What a page calls its responses, which says nothing about who wrote them."""
+    """The page's names of responses, which do not reveal their authors."""
     if count == 1:
         return ["Response"]
     return ["Left", "Right"] if count == 2 else [f"Response {place}" for place in range(1, count + 1)]
@@ -134,19 +134,19 @@ def panel_of(assessment: Assessment) -> Panel:
 
 
 def _opinion(agent: AgentResult, name: str) -> Opinion:
-    said = (agent.criteria or {}).get(name)
-    if said is not None:
-        note = "" if said.score is not None else "does not apply"
-        return Opinion(said.score, said.explanation, note)
+    result = (agent.criteria or {}).get(name)
+    if result is not None:
+        note = "" if result.score is not None else "does not apply"
+        return Opinion(result.score, result.explanation, note)
     if agent.failure is not None:
         return Opinion(None, note="failed")
     return Opinion(None, note="not asked" if agent.skipped else "not scored")
 
 
 def verdict_choices(sides: Sequence[Side], verdict: AnyVerdict | None) -> list[VerdictChoice]:
-    """The verdicts a reviewer may give on what is shown, of the kind the judge gave; none for grades.
+    """The verdicts a reviewer may give, of the same kind as the judge's; none for grades.
 
-    Their values tell nothing of the responses' ids, and do not depend on who sits where.
+    Their values do not reveal the responses' ids and do not depend on the display order.
     """
     if len(sides) < 2 or isinstance(verdict, Grade):
         return []
@@ -166,10 +166,10 @@ def verdict_choices(sides: Sequence[Side], verdict: AnyVerdict | None) -> list[V
 
 
 def ranking_choices(names: Mapping[str, str]) -> list[VerdictChoice]:
-    """Each response as the best, and none better than the others, in the order given.
+    """Each response as the best, and a tie of all, in the order given.
 
     Args:
-        names: response -> what the page calls it.
+        names: response -> its name on the page.
     """
     ids = sorted(names)
     if len(ids) < 2:
@@ -198,7 +198,7 @@ def _choice_words(verdict: AnyVerdict, names: Mapping[str, str]) -> str:
 
 
 def case_texts(review: Review) -> list[tuple[str, list[tuple[str, str]]]]:
-    """A case's stages, each with its texts by title; a text that was forgotten says so itself."""
+    """A case's stages, each with its texts by title; deleted texts contain a note."""
     found = []
     for stage, content in (review.content or {}).items():
         parts: Mapping[str, Any] = content if isinstance(content, dict) else {"output": content}
@@ -208,7 +208,7 @@ def case_texts(review: Review) -> list[tuple[str, list[tuple[str, str]]]]:
 
 
 def may_see_decisions(state: ReviewState, reviewer: str | None) -> bool:
-    """Whether what others decided is shown: not to somebody who is still to decide independently of them."""
+    """Whether others' decisions are shown: not to a person who still has to decide independently."""
     return state.status == "decided" or has_decided(state, reviewer)
 
 
@@ -227,15 +227,16 @@ def history(
     machine: bool,
     people: bool,
 ) -> list[Event]:
-    """What happened to a review, oldest first.
+    """The events of a review, oldest first.
 
     Args:
         assessments: when, and the result of vetting.
-        names: response -> what the page calls it.
-        changes: who took it and gave it back over HTTP, from the audit log.
-        machine: whether to tell what the machine said; ``people``, what others than ``reviewer`` did.
+        names: response -> its name on the page.
+        changes: claims and releases over HTTP, from the change log.
+        machine: whether to include machine results.
+        people: whether to include the actions of others than ``reviewer``.
     """
-    events = [Event(state.review.opened_at, "Put into the queue")]
+    events = [Event(state.review.opened_at, "Added to the queue")]
     if machine:
         events += [_vetted(at, found) for at, found in assessments]
     events += [one for one in _claims(state, changes) if people or one.who == reviewer]
@@ -243,7 +244,7 @@ def history(
         if people:
             events.append(_decided(one, names))
         else:
-            events.append(Event(one.decided_at, "Decided; shown after your own decision"))
+            events.append(Event(one.decided_at, "Decided; visible after your own decision"))
     return sorted(events, key=lambda event: event.at or 0.0)
 
 
@@ -253,18 +254,18 @@ def _vetted(at: float, found: Assessment) -> Event:
 
 
 def _claims(state: ReviewState, changes: Sequence[AuditEntry]) -> list[Event]:
-    """Who took it and gave it back; those in force are told by the review itself, however they came about."""
-    words = {"review.claim": "Taken", "review.release": "Given back"}
+    """Claims and releases; claims in force are read from the review, whatever their origin."""
+    words = {"review.claim": "Claimed", "review.release": "Released"}
     events = [
         Event(one.recorded_at, words[one.payload["action"]], str(one.payload.get("reviewer", "")))
         for one in changes
         if one.payload.get("action") in words
     ]
-    told = [(one.who, one.at or 0.0) for one in events]
+    logged = [(one.who, one.at or 0.0) for one in events]
     return events + [
-        Event(claim.claimed_at, "Taken", claim.reviewer)
+        Event(claim.claimed_at, "Claimed", claim.reviewer)
         for claim in state.claims
-        if not any(who == claim.reviewer and abs(at - claim.claimed_at) < 1 for who, at in told)
+        if not any(who == claim.reviewer and abs(at - claim.claimed_at) < 1 for who, at in logged)
     ]
 
 

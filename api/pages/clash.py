@@ -1,4 +1,4 @@
-"""Clashes side by side: answers without their makers' names, a person's final call, then what the panel said."""
+"""Clashes: anonymous answers side by side, a person's final decision, then the panel's result."""
 
 import asyncio
 import time
@@ -54,7 +54,7 @@ async def add(
     changes: ChangesDep,
     file: Annotated[UploadFile, File()],
 ) -> Response:
-    """Puts the evaluations of a file into the store, each once; goes to the first one."""
+    """Adds the evaluations of a file to the store, each once; redirects to the clash or the list."""
     try:
         records = read_clashes(await file.read(), file.filename or "the file")
         reviews = [review_of_clash(record, now=time.time()) for record in records]
@@ -90,7 +90,7 @@ async def decide(
     reason: Annotated[str, Form(max_length=10_000)] = "",
     blind: Annotated[bool, Form()] = False,
 ) -> Response:
-    """The final call: a verdict of the person's own, compared with the panel's."""
+    """The final decision: the person's own verdict, compared with the panel's."""
     state = await _existing(store, review_id)
     try:
         unseen = blind and await decides_blind(store, viewer, subject_of(state.review))
@@ -119,14 +119,14 @@ async def decide(
 def _decision(
     state: ReviewState, seats: tuple[Seat, ...], reviewer: str, chosen: str, reason: str, blind: bool
 ) -> HumanDecision:
-    """The decision a form holds.
+    """The decision in a form.
 
     Raises:
-        InputError: nothing was chosen, or something that is not on the page.
+        InputError: no choice, or a choice that is not on the page.
     """
     record = clash_of(state.review)
     if record is None:
-        raise InputError("its texts were forgotten: there is nothing to decide on")
+        raise InputError("the texts of this clash were deleted: it cannot be decided")
     own: AnyVerdict | None = None
     outcome = Outcome.CANNOT_TELL
     if chosen != Outcome.CANNOT_TELL:
@@ -142,7 +142,7 @@ def _decision(
 
 
 async def _seats(state: ReviewState, reviewer: str | None) -> tuple[Seat, ...]:
-    """The answers in a person's order; none where they were forgotten. Names are looked for in a thread."""
+    """The answers in a person's order; none if they were deleted. Names are searched for in a thread."""
     record = clash_of(state.review)
     return () if record is None else await asyncio.to_thread(seats_of, record, state.review.review_id, reviewer)
 

@@ -1,4 +1,4 @@
-"""What the page of a clash shows: answers under neutral names, and the panel's votes once they may be seen. Pure."""
+"""The content of a clash's page: answers under neutral names, and the panel's votes once visible. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from .case_view import seeded_order, titles_of
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """One answer, where this person sees it; ``text`` is without the names that tell who wrote it."""
+    """One answer, in this person's order; ``text`` has the names that reveal its author removed."""
 
     title: str
     text: str
@@ -24,7 +24,7 @@ class Seat:
 
 @dataclass(frozen=True, slots=True)
 class VoteLine:
-    """One judge's ranking, by the names answers have on the page; None with a failure."""
+    """One judge's ranking with the page's names of the answers; None with a failure."""
 
     vote: JudgeVote
     ranking: str | None
@@ -32,7 +32,7 @@ class VoteLine:
 
     @property
     def counted(self) -> bool:
-        """Whether the vote was part of the verdict: observers are shown beside it."""
+        """Whether the vote counts for the verdict: observers do not count."""
         return self.vote.role != "observer"
 
 
@@ -57,7 +57,7 @@ class ScoreRow:
 
 
 def seats_of(record: ClashRecord, review_id: str, reviewer: str | None) -> tuple[Seat, ...]:
-    """The answers that there are, in this person's order."""
+    """The available answers, in this person's order."""
     texts = blind_texts(record)
     order = seeded_order(list(texts), review_id, reviewer)
     answers = {one.name: one for one in record.candidates}
@@ -76,22 +76,22 @@ def seats_of(record: ClashRecord, review_id: str, reviewer: str | None) -> tuple
 
 
 def vote_lines(record: ClashRecord, seats: Sequence[Seat]) -> list[VoteLine]:
-    """Everybody's ranking, counted votes first."""
+    """Every judge's ranking, counted votes first."""
     names = {seat.answer.name: seat.title for seat in seats}
     lines = [VoteLine(vote, _ranking(vote, names), vote.failure) for vote in record.votes]
     return sorted(lines, key=lambda line: not line.counted)
 
 
 def score_rows(record: ClashRecord, seats: Sequence[Seat]) -> list[ScoreRow]:
-    """Scores by criterion, of the judges that count."""
+    """Scores by criterion, of the counted judges."""
     rows = []
     for criterion in () if record.criteria is None else record.criteria.criteria:
         given = tuple(
             tuple(
-                Given(vote.judge, said.score, said.reason)
+                Given(vote.judge, result.score, result.reason)
                 for vote in record.votes
                 if vote.role != "observer"
-                and (said := vote.scores.get(seat.answer.name, {}).get(criterion.key)) is not None
+                and (result := vote.scores.get(seat.answer.name, {}).get(criterion.key)) is not None
             )
             for seat in seats
         )

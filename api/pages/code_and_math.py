@@ -1,4 +1,4 @@
-"""Where a plain text holds code and mathematics: found by line, and never changed."""
+"""Finds code and mathematics in plain text, line by line; the text is not changed."""
 
 import re
 from collections.abc import Iterator
@@ -8,9 +8,9 @@ from typing import Literal
 Kind = Literal["text", "fence", "code", "math"]
 
 LONGEST_FORMULA_LINES = 60
-"""A displayed formula that is still open after so many lines is none."""
+"""Most lines of a displayed formula; a longer one is treated as text."""
 _LINE = 300
-"""Characters of a line that are looked at."""
+"""Characters of a line that are inspected."""
 
 _FENCE = re.compile(r"[ \t>]{0,40}(`{3,40}|~{3,40})")
 _FORMULA_ENDS = {"$$": "$$", "\\[": "\\]", "\\begin{": "\\end{"}
@@ -34,7 +34,7 @@ _INLINE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A stretch of a text; the stretches of a text, joined, are the text.
+    """A part of a text; the parts of a text, joined, are the text.
 
     Attributes:
         kind: ``fence`` is code between Markdown's fences, ``code`` is code without.
@@ -45,7 +45,7 @@ class Part:
 
 
 def parts(text: str) -> list[Part]:
-    """The blocks of a text: prose, fenced code, code that stands in the text as it is, displayed formulas."""
+    """The blocks of a text: prose, fenced code, unfenced code, displayed formulas."""
     lines = text.splitlines(keepends=True)
     found: list[Part] = []
     at = 0
@@ -109,7 +109,7 @@ def _formula_end(lines: list[str], at: int) -> int | None:
 
 
 def _code_end(lines: list[str], at: int) -> int:
-    """Where code that begins at a line ends; the line itself where none begins."""
+    """The end of the code that begins at a line; the line itself if none begins there."""
     end, last, statements, indented = at, at, 0, 0
     while end < len(lines):
         line = lines[end].rstrip("\r\n")[:_LINE]

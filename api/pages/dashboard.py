@@ -1,4 +1,4 @@
-"""The dashboard: what is decided, how precise that is at any threshold, who agrees with whom, and what it costs."""
+"""The dashboard: outcomes, precision at any threshold, agreement between agents and judges, and cost."""
 
 import asyncio
 from collections import Counter
@@ -25,7 +25,7 @@ from .standing import STEPS, Basis, Ladder, curve, ladder_of, standing, thinned,
 router = APIRouter(prefix="/dashboard", include_in_schema=False, route_class=PageRoute)
 PERIODS = {7: "7 days", 30: "30 days", 90: "90 days", 0: "all time"}
 LABELS: dict[LabelSource, str] = {
-    "all": "people, else the item's label",
+    "all": "people, else items' labels",
     "people": "people's decisions",
     "truth": "items' labels",
 }
@@ -33,7 +33,7 @@ PROBABLE = 80
 
 
 class Wish(BaseModel):
-    """What somebody wants to see."""
+    """The settings of the dashboard."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -52,7 +52,7 @@ class Wish(BaseModel):
         return days
 
     def but(self, **changes: object) -> str:
-        """An address with some of it changed; thresholds go where the basis does."""
+        """An address with some settings changed; a new basis drops the thresholds."""
         given = self.model_dump(exclude_defaults=True, exclude_none=True) | changes
         if "basis" in changes:
             given = {name: value for name, value in given.items() if name not in ("keep", "discard")}
@@ -67,18 +67,18 @@ async def dashboard(
     wish = wish if wish.labels in sources else wish.model_copy(update={"labels": "people"})
     found = await _reader(request, store).read(running, wish.days, wish.panel)
     found = found if viewer.sight.labels else _without_truth(found)
-    shown = await asyncio.to_thread(_shown, wish, found)  # of many assessments it takes a while
+    shown = await asyncio.to_thread(_shown, wish, found)  # slow with many assessments
     return page(request, "dashboard.html", viewer, wish=wish, periods=PERIODS, label_sources=sources, **shown)
 
 
 def _without_truth(found: Readings) -> Readings:
-    """For those who see no labels: people's decisions alone say what was right."""
+    """The readings for viewers who may not see labels: correctness by people's decisions alone."""
     feedback = [replace(one, metrics=tuple(m for m in one.metrics if m.name != GROUND_TRUTH)) for one in found.feedback]
     return replace(found, feedback=feedback)
 
 
 def _shown(wish: Wish, found: Readings) -> dict[str, Any]:
-    """What the page shows."""
+    """The template's variables."""
     right = view.known(found.facts, found.people, wish.labels)
     bins = view.calibration_bins(found.facts, right)
     cost = view.model_rows(found.totals.spent)
@@ -87,7 +87,7 @@ def _shown(wish: Wish, found: Readings) -> dict[str, Any]:
         "labelled": len(right),
         **_precision(wish, found.facts, right),
         "outcomes": view.over_time("outcomes", "Outcomes per day", found.totals.outcomes, view.OUTCOMES),
-        "actions": view.over_time("actions", "Policies' decisions per day", found.actions, view.ACTIONS),
+        "actions": view.over_time("actions", "Policy decisions per day", found.actions, view.ACTIONS),
         "bins": bins,
         "calibration": view.calibration_chart(bins) if bins else None,
         "agents": view.heat_map(found.agents),
@@ -101,7 +101,7 @@ def _shown(wish: Wish, found: Readings) -> dict[str, Any]:
 
 
 def _reader(request: Request, store: Store) -> Reader:
-    """The reader of this store, which remembers."""
+    """The reader of this store, with its cache."""
     known: Reader | None = getattr(request.app.state, "dashboard_reader", None)
     if known is None or known.store is not store:
         known = request.app.state.dashboard_reader = Reader(store)
@@ -109,7 +109,7 @@ def _reader(request: Request, store: Store) -> Reader:
 
 
 def _precision(wish: Wish, facts: list[Fact], right: dict[int, bool]) -> dict[str, Any]:
-    """The part with thresholds."""
+    """The section with thresholds."""
     ladder = ladder_of(facts, wish.basis, right)
     keep = _within(ladder, wish.keep, _usual(facts) if wish.basis == "score" else PROBABLE)
     discard = min(keep, _within(ladder, wish.discard, keep))
@@ -135,19 +135,19 @@ def _precision(wish: Wish, facts: list[Fact], right: dict[int, bool]) -> dict[st
 
 
 def _within(ladder: Ladder, wanted: float | None, otherwise: int) -> int:
-    """A threshold in hundredths on the ladder."""
+    """A threshold in hundredths, limited to the ladder's range."""
     value = otherwise if wanted is None else round(wanted * STEPS)
     return max(ladder.low, min(ladder.high, value))
 
 
 def _usual(facts: list[Fact]) -> int:
-    """The threshold most assessments were made with; of several the most selective."""
+    """The threshold of most assessments; of several the most selective."""
     counts = Counter(round(fact.threshold * STEPS) for fact in facts)
     return max(counts, key=lambda value: (counts[value], value)) if counts else 450
 
 
 def _counts(found: Readings) -> dict[str, int]:
-    """Assessments of the period by outcome, by what it is called."""
+    """Assessments of the period by the outcome's name on the page."""
     counts: Counter[str] = Counter()
     for one in found.totals.outcomes:
         counts[one.kind] += one.n

@@ -1,4 +1,4 @@
-"""What the dashboard reads: totals of a period from the database, and each assessment without its texts."""
+"""Reads for the dashboard: totals of a period from the database, and each assessment without its texts."""
 
 import asyncio
 import time
@@ -19,7 +19,7 @@ from metajudge.store.sql import Connection
 from ..service import Service
 
 WINDOW = 100_000
-"""The newest versions, whose texts are read: once each, as they never change."""
+"""The newest versions, whose payloads are read once each, as they never change."""
 
 PAGE = 2_000
 POLICIES = 4
@@ -38,7 +38,7 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """A policy against people's decisions; ``problem`` says why there are no metrics."""
+    """A policy compared with people's decisions; ``problem`` is the reason if there are no metrics."""
 
     policy: str
     metrics: tuple[Metric, ...]
@@ -48,14 +48,16 @@ class Feedback:
 
 @dataclass(frozen=True, slots=True)
 class Readings:
-    """All that the dashboard is made from.
+    """The data of the dashboard.
 
     Attributes:
-        panel: the one that ``facts`` are of; ``total``, how many assessments it made in the period.
-        actions: what policies decided on them, by day.
-        facts: of the newest of them, at most :data:`WINDOW`, oldest first.
-        labels: people's decisions; None where nobody has decided anything.
-        at: when all this was read; ``took`` seconds.
+        panel: the panel of ``facts``.
+        total: the number of its assessments in the period.
+        actions: policy decisions on them, by day.
+        facts: the newest of them, at most :data:`WINDOW`, oldest first.
+        labels: people's decisions; None if there are none.
+        at: time of reading, in seconds since the epoch.
+        took: duration of reading, in seconds.
     """
 
     totals: Totals
@@ -75,10 +77,10 @@ class Readings:
 
 
 class Reader:
-    """Reads for dashboards, and remembers what never changes.
+    """Reads for dashboards, and caches what never changes.
 
-    What took long to read is shown again for as long as it took a few times over, so that many who look, or one who
-    tries thresholds, do not read it all anew.
+    Slow readings are reused for 20 times their duration, so that several viewers, or one who tries thresholds, do not
+    read everything again.
     """
 
     def __init__(self, store: Store) -> None:
@@ -89,7 +91,7 @@ class Reader:
 
     async def read(self, running: Service, days: int, panel: str) -> Readings:
         """Everything for one period (all time: 0 days) and one panel (the busiest: empty)."""
-        async with self._reading:  # whoever comes meanwhile gets the same
+        async with self._reading:  # concurrent requests share the reading
             last = self._last.get((days, panel))
             now = time.time()
             if last is not None and now - last.at < 20 * last.took and last.took > 0.5:
@@ -126,7 +128,7 @@ class Reader:
         )
 
     async def _known(self, numbers: list[int]) -> list[Fact]:
-        """Facts by number, oldest first; only what is not remembered is read."""
+        """Facts by number, oldest first; only those not cached are read."""
         missing = sorted(number for number in numbers if number not in self._facts)
         if len(self._facts) > 2 * WINDOW:
             self._facts = {number: self._facts[number] for number in numbers if number in self._facts}

@@ -1,4 +1,4 @@
-"""What the dashboard shows, made from counts: rows, heat maps and charts. Pure."""
+"""Builds the dashboard's rows, heat maps and charts from counts. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,7 +29,7 @@ _MODELS = 6
 @dataclass(frozen=True, slots=True)
 class OverTime:
     """A chart over time and the table of the same figures; ``rows`` are (span, one value a part),
-    ``series`` says how each part is coloured.
+    ``series`` are the colour indices of the parts.
     """
 
     svg: Markup
@@ -41,7 +41,7 @@ class OverTime:
 
 @dataclass(frozen=True, slots=True)
 class HeatCell:
-    """How often two agree; ``level`` from 0 (never) to :data:`LEVELS`; None where they share nothing."""
+    """Agreement of two; ``level`` from 0 (never) to :data:`LEVELS`; ``share`` is None without shared judgments."""
 
     share: Estimate | None
     level: int
@@ -49,7 +49,7 @@ class HeatCell:
 
 @dataclass(frozen=True, slots=True)
 class HeatMap:
-    """Agreement of each with each; the diagonal and pairs that share nothing are None. ``left_out`` are too many."""
+    """Pairwise agreement; the diagonal and pairs without overlap are None. ``left_out`` names do not fit."""
 
     names: tuple[str, ...]
     rows: tuple[tuple[HeatCell | None, ...], ...]
@@ -58,7 +58,7 @@ class HeatMap:
 
 @dataclass(frozen=True, slots=True)
 class JudgeRow:
-    """A judge; precisions are over judgments with a label, None where none has one."""
+    """A judge; precisions are over labelled judgments, None without any."""
 
     count: JudgeCount
     raw: Estimate | None
@@ -67,7 +67,7 @@ class JudgeRow:
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
-    """What one model cost."""
+    """The cost of one model."""
 
     model: str
     attempts: int
@@ -79,19 +79,19 @@ class ModelRow:
 
 
 def known(facts: Iterable[Fact], people: Mapping[str, bool], source: LabelSource) -> dict[int, bool]:
-    """Which assessments' judgments are right, by number, where it is known.
+    """Whether judgments are correct, by the assessment's number, for labelled ones.
 
     Args:
-        people: judgment digest -> what people hold.
-        source: whose word counts; ``all``: people's, and the item's label where nobody has decided.
+        people: judgment digest -> people's decision.
+        source: the source of labels; ``all``: people's decisions, else the item's label.
     """
     found: dict[int, bool] = {}
     for fact in facts:
-        said = None if source == "truth" else people.get(fact.judgment_digest)
-        if said is None and source != "people":
-            said = fact.right
-        if said is not None:
-            found[fact.number] = said
+        label = None if source == "truth" else people.get(fact.judgment_digest)
+        if label is None and source != "people":
+            label = fact.right
+        if label is not None:
+            found[fact.number] = label
     return found
 
 
@@ -99,14 +99,14 @@ def over_time(name: str, title: str, counts: Sequence[DayCount], kinds: Mapping[
     """Counts by day as columns; None without any.
 
     Args:
-        kinds: kind -> what it is called; others are left out.
+        kinds: kind -> its name on the page; other kinds are left out.
     """
     values = {(count.day, count.kind): float(count.n) for count in counts}
     return _over_time(name, title, values, kinds, "Assessments")
 
 
 def cost_over_time(spent: Sequence[Spending]) -> OverTime | None:
-    """US dollars by day and model; the dearest models by name, the others together."""
+    """US dollars by day and model; the most expensive models by name, the others together."""
     cost: Counter[str] = Counter()
     for one in spent:
         cost[one.model] += one.cost_usd  # type: ignore[assignment]
@@ -162,7 +162,7 @@ def _span(start: int, width: int) -> str:
 
 
 def heat_map(pairs: Sequence[PairCount]) -> HeatMap | None:
-    """Agreement of each with each, the ones with most in common first; None without pairs."""
+    """Pairwise agreement of those with the most shared judgments; None without pairs."""
     shared: Counter[str] = Counter()
     for pair in pairs:
         shared[pair.first] += pair.n
@@ -183,19 +183,19 @@ def _cell(share: Estimate | None) -> HeatCell:
 def judge_pairs(facts: Iterable[Fact]) -> list[PairCount]:
     """How often two judges name the same winner, over items that both judged.
 
-    A judge that names several winners of one item (in several orders, say) names none.
+    A judge that names several winners of one item (for example in different orders) counts as a tie.
     """
-    said: dict[str, dict[str, str]] = {}
+    winners: dict[str, dict[str, str]] = {}
     seen: set[str] = set()
     for fact in facts:
         if fact.item_digest is None or fact.winner is None or fact.judgment_digest in seen:
             continue
         seen.add(fact.judgment_digest)  # several panels may have vetted it
-        judges = said.setdefault(fact.item_digest, {})
+        judges = winners.setdefault(fact.item_digest, {})
         judges[fact.judge] = fact.winner if judges.get(fact.judge, fact.winner) == fact.winner else TIE
     n: Counter[tuple[str, str]] = Counter()
     same: Counter[tuple[str, str]] = Counter()
-    for judges in said.values():
+    for judges in winners.values():
         names = sorted(judges)
         for place, first in enumerate(names):
             for second in names[place + 1 :]:
@@ -205,24 +205,24 @@ def judge_pairs(facts: Iterable[Fact]) -> list[PairCount]:
 
 
 def judge_rows(counts: Iterable[JudgeCount], facts: Iterable[Fact], right: Mapping[int, bool]) -> list[JudgeRow]:
-    """The judges' table; precision over the assessments of the window whose truth is known."""
-    said: dict[tuple[str, bool], list[bool]] = {}
+    """The table of judges; precision over the labelled assessments of the window."""
+    labels: dict[tuple[str, bool], list[bool]] = {}
     for fact in facts:
         if fact.number in right:
-            said.setdefault((fact.judge, bool(fact.accepted)), []).append(right[fact.number])
+            labels.setdefault((fact.judge, bool(fact.accepted)), []).append(right[fact.number])
     rows = []
     for count in counts:
-        kept, other = said.get((count.judge, True), []), said.get((count.judge, False), [])
+        kept, other = labels.get((count.judge, True), []), labels.get((count.judge, False), [])
         rows.append(JudgeRow(count, _share(kept + other), _share(kept)))
     return rows
 
 
-def _share(said: Sequence[bool]) -> Estimate | None:
-    return wilson(sum(said), len(said)) if said else None
+def _share(labels: Sequence[bool]) -> Estimate | None:
+    return wilson(sum(labels), len(labels)) if labels else None
 
 
 def calibration_bins(facts: Iterable[Fact], right: Mapping[int, bool]) -> list[Bin]:
-    """Stated probability against what was true, by tenths; empty without labelled probabilities."""
+    """Predicted probability against the observed share correct, by tenths; empty without labelled probabilities."""
     import numpy as np
 
     from metajudge.calibration.quality import reliability_bins
@@ -232,7 +232,7 @@ def calibration_bins(facts: Iterable[Fact], right: Mapping[int, bool]) -> list[B
     ]
     if not pairs:
         return []
-    probabilities, correct = np.array([p for p, _ in pairs]), np.array([said for _, said in pairs])
+    probabilities, correct = np.array([p for p, _ in pairs]), np.array([label for _, label in pairs])
     return [
         Bin(predicted=one.probability, observed=one.right, low=one.right_low, high=one.right_high, n=one.n)
         for one in reliability_bins(probabilities, correct)
@@ -243,15 +243,15 @@ def calibration_chart(bins: Sequence[Bin]) -> Markup:
     """The reliability diagram."""
     n = sum(one.n for one in bins)
     description = (
-        f"Mean stated probability of tenths to the right, share that was right upwards with Wilson's 95 % interval, "
-        f"{n} labelled judgments; on the dashed diagonal both agree."
+        f"Horizontal: mean predicted probability by tenths. Vertical: share correct with Wilson's 95 % interval, "
+        f"{n} labelled judgments; the dashed diagonal is perfect calibration."
     )
     series = ReliabilitySeries(name=f"this panel, n={n}", bins=tuple(bins))
     return reliability("calibration", ReliabilityChart(title="Calibration", description=description, series=(series,)))
 
 
 def model_rows(spent: Iterable[Spending]) -> list[ModelRow]:
-    """Cost, attempts and tokens by model, the dearest first."""
+    """Cost, attempts and tokens by model, the most expensive first."""
     rows: dict[str, list[float]] = {}
     for one in spent:
         row = rows.setdefault(one.model, [0.0] * 6)

@@ -1,4 +1,4 @@
-"""``/docs``: every operation, its parameters and its answers on one page; no script, nothing from elsewhere."""
+"""``/docs``: every operation, its parameters and responses on one page; no scripts, no external files."""
 
 import json
 from typing import Any
@@ -15,12 +15,12 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/docs")
 async def document(request: Request) -> HTMLResponse:
-    """The same as ``/openapi.json``, to be read."""
+    """``/openapi.json`` as a page."""
     return HTMLResponse(page(await schema_of(request)), headers=HEADERS)
 
 
 def page(schema: dict[str, Any]) -> str:
-    """A document of OpenAPI as HTML."""
+    """An OpenAPI document as HTML."""
     groups: dict[str, list[tuple[str, str, dict[str, Any]]]] = {}
     for path, operations in schema["paths"].items():
         for method, operation in operations.items():
@@ -33,7 +33,7 @@ def page(schema: dict[str, Any]) -> str:
 
 
 def example(schema: dict[str, Any], content: dict[str, Any]) -> str | None:
-    """The first example there is of a body, as indented JSON; None where there is none."""
+    """The first example of a body, as indented JSON; None without examples."""
     name = content.get("schema", {}).get("$ref", "").rpartition("/")[2]
     fields = schema.get("components", {}).get("schemas", {}).get(name, {}).get("properties", {})
     value = {field: one["examples"][0] for field, one in fields.items() if one.get("examples")} or None

@@ -1,4 +1,4 @@
-"""Charts of the dashboard as SVG: coloured by class alone, told apart by more than colour where series meet. Pure."""
+"""Charts of the dashboard as SVG: colours come from classes, adjacent series also differ in pattern. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ LEFT, RIGHT, TOP, BOTTOM = 52.0, 16.0, 28.0, 46.0
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A series of a column chart: one value a column, none below 0."""
+    """A series of a column chart: one value for each column, at least 0."""
 
     name: str
     series: int
@@ -26,12 +26,12 @@ class Part:
 
 
 def as_svg(root: ET.Element) -> Markup:
-    """The element as text; whatever stands in it was escaped by the writer."""
+    """The element as text, escaped by ElementTree."""
     return Markup(ET.tostring(root, encoding="unicode"))  # noqa: S704 - escaped by ElementTree
 
 
 def columns(name: str, title: str, description: str, days: Sequence[str], parts: Sequence[Part], unit: str) -> Markup:
-    """Stacked columns, one a day (or another span), with a few of the days named."""
+    """Stacked columns, one for each day (or another span), with labels on some of them."""
     canvas = Canvas(WIDTH, 240, name, title, description)
     canvas.patterns(max((part.series for part in parts), default=0) + 1)
     totals = [sum(part.values[place] for part in parts) for place in range(len(days))]
@@ -60,7 +60,7 @@ def columns(name: str, title: str, description: str, days: Sequence[str], parts:
 
 
 def round_above(value: float) -> float:
-    """A round number not below a value, above 0, that four steps divide well."""
+    """The axis maximum: a round positive number, at least ``value``, that divides into four steps."""
     if value <= 0:
         return 4.0
     unit = 1.0
@@ -73,7 +73,7 @@ def round_above(value: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Plane:
-    """The axes of the chart of precision against coverage, for whoever moves a mark on it."""
+    """The axes of the chart of precision against coverage, for the script that moves its mark."""
 
     left: float
     right: float
@@ -87,21 +87,21 @@ class Plane:
 
 
 def plane_of(ladder: Ladder) -> Plane:
-    """The axes that a ladder's curve needs."""
+    """The axes of a ladder's curve."""
     y = share_axis([point.precision.low for point in thinned(curve(ladder))], HEIGHT - BOTTOM, TOP)
     return Plane(LEFT, WIDTH - RIGHT, TOP, HEIGHT - BOTTOM, y.low)
 
 
 def precision_coverage(name: str, ladder: Ladder, coverage: float, precision: float) -> Markup:
-    """The curve with its band, and a mark that stands at the chosen threshold."""
+    """The curve with its band, and a mark at the chosen threshold."""
     points, plane = thinned(curve(ladder)), plane_of(ladder)
     description = (
-        "Precision of the kept judgments with a label upwards, with a band of 95 % (Wilson), against the share of all "
-        "judgments that is kept. The line marks the chosen threshold; the figures beside it say where it stands."
+        "Vertical: precision of the kept judgments with a label, with Wilson's 95 % band. Horizontal: share of all "
+        "judgments that is kept. The line marks the chosen threshold; the figures next to it give its values."
     )
     canvas = Canvas(WIDTH, HEIGHT, name, "Precision against coverage", description)
     x, y = Axis(0, 1, plane.left, plane.right), Axis(plane.lowest, 1, plane.bottom, plane.top)
-    frame(canvas, x, y, "Coverage: share of judgments kept, %", "Precision of the kept, %")
+    frame(canvas, x, y, "Coverage: share of judgments kept, %", "Precision of kept judgments, %")
     upper = [plane.at(point.coverage, point.precision.high) for point in points]
     lower = [plane.at(point.coverage, point.precision.low) for point in reversed(points)]
     canvas.path(upper + lower, "band s0", closed=True)
@@ -117,5 +117,5 @@ def precision_coverage(name: str, ladder: Ladder, coverage: float, precision: fl
 
 
 def reliability(name: str, chart: ReliabilityChart) -> Markup:
-    """Stated probability against what was true."""
+    """The reliability diagram."""
     return as_svg(draw_reliability(chart, name))

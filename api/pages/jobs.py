@@ -1,4 +1,4 @@
-"""Jobs and runs: how far they have come, what they cost, what failed; a job can be cancelled."""
+"""Jobs and runs: progress, cost and failures; a job can be cancelled."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ RUN_TONES = {"finished": "good", "running": "accent", "interrupted": "warn", "bu
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a job has come; ``share`` in [0, 1]."""
+    """The progress of a job; ``share`` in [0, 1]."""
 
     status: JobStatus
     share: float
@@ -52,19 +52,21 @@ class Progress:
 
 @router.get("/jobs")
 async def jobs(request: Request, viewer: ViewerDep, running: ServiceDep, before: Name = None) -> Response:
-    found = await running.jobs.page(before, ROWS + 1, owner_for(viewer.caller))  # one more says if there is more
+    found = await running.jobs.page(
+        before, ROWS + 1, owner_for(viewer.caller)
+    )  # one extra row shows whether there are more
     older = found[ROWS - 1].job_id if len(found) > ROWS else None
     found = found[:ROWS]
-    asked = await running.jobs.asked([one.job_id for one in found])
+    choices = await running.jobs.asked([status.job_id for status in found])
     return page(
         request,
         "jobs.html",
         viewer,
         part="list",
-        jobs=[_progress(one, asked) for one in found],
+        jobs=[_progress(status, choices) for status in found],
         older=older,
         newest=before is None,
-        moving=any(not one.state.ended for one in found),
+        moving=any(not status.state.ended for status in found),
         tones=STATE_TONES,
     )
 
@@ -99,7 +101,7 @@ async def job(
 
 
 async def _shown(running: Service, viewer: Viewer, results: Sequence[tuple[int, Assessment]]) -> None:
-    """Keeps on record which judgments that wait for this person they see here."""
+    """Records which judgments that wait for this person's decision are shown here."""
     store = running.engine.store
     if store is not None and results:
         waiting = (await viewer.sight.undecided(store)).subjects
@@ -108,7 +110,7 @@ async def _shown(running: Service, viewer: Viewer, results: Sequence[tuple[int, 
 
 @router.get("/jobs/{job_id}/results.jsonl")
 async def results(viewer: ViewerDep, running: ServiceDep, job_id: str) -> Response:
-    """All results as a file; the HTTP interface's own address asks for a key."""
+    """All results as a file, for the session; the path under ``/v1`` needs a key."""
     from ..routes.jobs import results as all_results
 
     response = await all_results(running, job_id, "application/x-ndjson")
@@ -118,7 +120,7 @@ async def results(viewer: ViewerDep, running: ServiceDep, job_id: str) -> Respon
 
 @router.post("/jobs/{job_id}/cancel")
 async def cancel(viewer: ViewerDep, running: ServiceDep, changes: ChangesDep, job_id: str) -> Response:
-    """Items in flight end within a second or two; results so far stay. A job that has ended stays as it is."""
+    """Items in flight stop within two seconds; results so far are kept. A job that has ended is not changed."""
     status = await running.jobs.status(job_id)
     if not status.state.ended:
         status = await running.jobs.cancel(job_id)

@@ -1,8 +1,7 @@
-"""Judged text for a page: as it was written, or formatted Markdown without anything that acts, loads or styles.
+"""Judged text for a page: as written, or formatted Markdown without scripts, external content or styles.
 
-Whatever judges, models and providers wrote is hostile input. Raw HTML in it is shown as text, not read as HTML; what
-the Markdown becomes passes an allow-list besides; and the page's content security policy lets no script run that is
-not the service's own file.
+Text of judges, models and providers is untrusted input. Raw HTML in it is shown as text; the rendered Markdown is
+filtered by an allow-list; and the page's content security policy runs only the service's own scripts.
 """
 
 import re
@@ -27,22 +26,22 @@ MATH_TAGS = frozenset(
 _MATH_ATTRIBUTES = {"math": {"display"}, "mo": {"stretchy", "fence"}, "mtable": {"columnalign"}}
 _HEADING, _HEADING_END = re.compile(r"<h[1-6]>"), re.compile(r"</h[1-6]>")
 LONGEST = 20_000
-"""Longer texts are shown as written: formatting them would keep others waiting."""
+"""Longer texts are shown as written: formatting them would block other requests."""
 LONGEST_MARKED = 100_000
 """Longer texts are shown as written without marking code and formulas in them."""
 LONGEST_FORMULA = 2_000
 
 
 def judged(text: str | None, *, as_written: bool = True) -> Markup:
-    """A judged text; an empty or absent one says so."""
+    """A judged text; a note if it is empty or missing."""
     if text is None or not text.strip():
-        said = "(empty)" if text is not None else "(not there)"
-        return Markup('<p class="quiet">%s</p>') % said
+        note = "(empty)" if text is not None else "(missing)"
+        return Markup('<p class="quiet">%s</p>') % note
     return written(text) if as_written or len(text) > LONGEST else formatted(text)
 
 
 def written(text: str) -> Markup:
-    """Every character as it was written; code and formulas are set in a fixed width, and nothing is changed."""
+    """The unchanged text; code and formulas are set in a fixed width."""
     marked = escape(text) if len(text) > LONGEST_MARKED else Markup("").join(map(_marked, parts(text)))
     return Markup('<div class="text">%s</div>') % marked
 
@@ -60,12 +59,12 @@ def _span(part: Part) -> Markup:
 
 
 def formatted(text: str) -> Markup:
-    """Markdown as safe HTML: no raw HTML, no pictures, links only to the web and without a referrer.
+    """Markdown as safe HTML: no raw HTML, no images, links only to the web and without a referrer.
 
-    Line breaks are kept, code without fences is set as code, and LaTeX becomes MathML.
+    Line breaks are kept, unfenced code is set as code, and LaTeX becomes MathML.
     """
     made = _markdown().render("".join(_as_markdown(part) for part in parts(text)))
-    made = _HEADING.sub("<p><strong>", made)  # the page's outline is the page's own
+    made = _HEADING.sub("<p><strong>", made)  # keep judged headings out of the page's outline
     made = _HEADING_END.sub("</strong></p>", made)
     clean = nh3.clean(
         made,
@@ -79,7 +78,7 @@ def formatted(text: str) -> Markup:
 
 
 def _as_markdown(part: Part) -> str:
-    """A block in Markdown's own terms: code between fences, displayed formulas between dollars."""
+    """A block as Markdown: code between fences, displayed formulas between dollars."""
     block = part.text.strip()
     if part.kind == "code" and "```" not in block:
         return f"\n```\n{part.text.rstrip()}\n```\n"
@@ -115,10 +114,10 @@ def _block_formula(_renderer: Any, tokens: Any, at: int, *_rest: Any) -> str:
 
 
 def _formula(source: str, display: str) -> str:
-    """LaTeX as MathML, or as it was written where it is not understood."""
+    """LaTeX as MathML; the source as code if it cannot be converted."""
     if len(source) <= LONGEST_FORMULA:
         try:
             return convert(source.strip(), display=display)
-        except Exception:  # noqa: S110 - hostile text in a parser that raises what it likes
+        except Exception:  # noqa: S110 - the parser raises arbitrary errors on untrusted text
             pass
     return f"<code>{escape(source)}</code>"

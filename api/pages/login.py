@@ -1,4 +1,4 @@
-"""Logging in with a key, out again, and how somebody wants to see the pages."""
+"""Log-in with a key, log-out, and preferences for the pages."""
 
 from typing import Annotated
 
@@ -18,18 +18,18 @@ Name = Annotated[str, Form(max_length=200)]
 
 
 def own_path(wanted: str) -> str:
-    """An address to go on to: a path of this service, never another site."""
+    """A redirect target: a path of this service, never another site."""
     plain = wanted.isprintable() and "\\" not in wanted
     return wanted if plain and wanted.startswith("/") and not wanted.startswith("//") else HOME
 
 
 def landing(caller: Caller, wanted: str = HOME) -> str:
-    """Where a login leads: the page that was asked for, else the first one that the scopes open."""
+    """The page after a login: the requested one, else the first one the scopes permit."""
     return next(one for one in (own_path(wanted), *(address for _, address in NAVIGATION)) if permits(caller, one))
 
 
 def go_to(path: str) -> Response:
-    """Sends the browser on after a form."""
+    """Redirects the browser after a form."""
     return RedirectResponse(own_path(path), 303)
 
 
@@ -56,7 +56,7 @@ async def log_in(
 ) -> Response:
     running: Service = request.app.state.service
     address = Caller(request.client.host if request.client else "", frozenset())
-    running.logins.check(address, "too many tries to log in from here")
+    running.logins.check(address, "too many login attempts from this address")
     caller = running.keys.caller(key.strip())
     sessions = sessions_of(request)
     if caller is None:
@@ -88,11 +88,11 @@ async def preferences(
     plain: Annotated[bool | None, Form()] = None,
     next: Annotated[str, Form()] = HOME,
 ) -> Response:
-    """Changes what is given of the session: the name to review under, blind mode, plain text."""
+    """Changes the given settings of the session: reviewer's name, blind mode, plain text."""
     update: dict[str, object] = {}
     if reviewer is not None:
         if not reviewer.strip():
-            raise HTTPException(422, "give a name to review under")
+            raise HTTPException(422, "reviewer: enter your name")
         update["reviewer"] = reviewer.strip()
     if blind is not None:
         update["blind"] = blind

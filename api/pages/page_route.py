@@ -1,4 +1,4 @@
-"""What every page has: security headers, form tokens, the session cookie, and errors for people."""
+"""What all pages share: security headers, form tokens, the session cookie, and error pages."""
 
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -25,7 +25,7 @@ HEADERS = {  # beside those of every response (api/request_log.py)
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-GO_ON = '<!doctype html><html lang="en"><title>metajudge</title><a href="">Go on</a></html>'
+RELOAD = '<!doctype html><html lang="en"><title>metajudge</title><a href="">Continue</a></html>'
 TOKEN_FIELD, TOKEN_HEADER = "csrf", "x-csrf-token"
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -39,7 +39,7 @@ class PageRoute(APIRoute):
 
         async def handler(request: Request) -> Response:
             if _came_from_elsewhere(request):
-                return HTMLResponse(GO_ON, headers={**HEADERS, "Refresh": "0"})
+                return HTMLResponse(RELOAD, headers={**HEADERS, "Refresh": "0"})
             try:
                 session_of(request)
                 if request.method not in ("GET", "HEAD"):
@@ -60,9 +60,9 @@ class PageRoute(APIRoute):
 
 
 def _came_from_elsewhere(request: Request) -> bool:
-    """Whether another site's link led here, in which case browsers keep the session's cookie to themselves.
+    """Whether a link of another site led here: browsers then withhold the session's cookie.
 
-    The page then loads itself again, this time from here. To go on without would log people out by a link.
+    The page then reloads itself, as a same-site request. Without the reload, following a link would log people out.
     """
     return (
         request.method == "GET"
@@ -73,19 +73,19 @@ def _came_from_elsewhere(request: Request) -> bool:
 
 
 async def _check_form(request: Request) -> None:
-    """Refuses what another site made the browser send.
+    """Refuses forms sent by other sites.
 
     Raises:
         HTTPException: 403.
     """
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        raise HTTPException(403, "this form was sent by another site: nothing was done")
+        raise HTTPException(403, "this form was sent by another site and was refused")
     given = request.headers.get(TOKEN_HEADER)
     if given is None:
         given = (await request.form()).get(TOKEN_FIELD)  # type: ignore[assignment]
     if not isinstance(given, str) or not sessions_of(request).is_token(session_of(request), given):
         raise HTTPException(
-            403, "this page is out of date (the service was restarted, or you logged in anew): load it again"
+            403, "this page is out of date (the service was restarted, or you logged in again): reload it"
         )
 
 
@@ -101,7 +101,7 @@ async def _error(request: Request, error: Exception) -> Response:
 
 
 def refusal_page(request: Request, status: int, detail: str) -> Response:
-    """An error of a request that no route was asked about: without a session, and without any of its form tokens."""
+    """An error page for a request that reached no route: without session and form tokens."""
     response = error_page(request, None, status, detail, [])
     response.headers.update(HEADERS)
     return response

@@ -1,4 +1,4 @@
-"""Templates, and the page or part of a page they make."""
+"""Renders templates as pages or parts of pages."""
 
 from datetime import UTC, datetime
 from functools import cache
@@ -32,17 +32,17 @@ NAVIGATION = (
 
 @cache
 def environment() -> Environment:
-    """Escapes everything, and refuses names that are not given."""
-    made = Environment(
+    """Escapes everything and refuses undefined names."""
+    built = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals |= {"asset": asset, "version": __version__, "tones": TONES}
-    made.filters |= {"when": when, "number": number, "judged": judged, "percent": percent}
-    return made
+    built.globals |= {"asset": asset, "version": __version__, "tones": TONES}
+    built.filters |= {"when": when, "number": number, "judged": judged, "percent": percent}
+    return built
 
 
 def page(
@@ -57,27 +57,27 @@ def page(
     """Renders a template.
 
     Args:
-        viewer: who looks; None on pages for nobody in particular (login, errors).
-        part: a block of the template, rendered alone where htmx asked for a part of the page.
+        viewer: the person logged in; None on pages without a login (login, errors).
+        part: a block of the template, rendered alone if htmx requests a part of the page.
         given: the template's variables.
     """
-    found = environment().get_template(template)
+    loaded = environment().get_template(template)
     context = {"viewer": viewer, "navigation": _navigation(viewer), "path": request.url.path, **given}
     if part is not None and wants_part(request):
-        made = found.new_context(context)
-        text = "".join(found.blocks[part](made))
+        block_context = loaded.new_context(context)
+        text = "".join(loaded.blocks[part](block_context))
     else:
-        text = found.render(context)
+        text = loaded.render(context)
     return HTMLResponse(text, http_status, headers={"Vary": "HX-Request"})
 
 
 def _navigation(viewer: Viewer | None) -> list[tuple[str, str]]:
-    """The pages that a caller may open."""
+    """The pages the caller may open."""
     return [] if viewer is None else [(name, path) for name, path in NAVIGATION if permits(viewer.caller, path)]
 
 
 def error_page(request: Request, viewer: Viewer | None, status: int, detail: str, errors: list[str]) -> Response:
-    """An error, in words; a part of a page where htmx asked."""
+    """An error page; a part of a page if htmx requests it."""
     given = {
         "title": HTTPStatus(status).phrase,
         "status": status,
@@ -89,7 +89,7 @@ def error_page(request: Request, viewer: Viewer | None, status: int, detail: str
 
 
 def wants_part(request: Request) -> bool:
-    """Whether htmx asked, which puts the answer into the page that is there."""
+    """Whether htmx sent the request: it inserts the response into the current page."""
     return request.headers.get("hx-request") == "true"
 
 
@@ -102,10 +102,10 @@ def when(at: float | None) -> Markup:
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """A number to so many significant digits, at most; a word where there is none."""
+    """A number with at most ``digits`` significant digits; "none" if missing."""
     return "none" if value is None else f"{value:.{digits}g}"
 
 
 def percent(value: float | None) -> str:
-    """A share as per cent; a word where there is none."""
+    """A share as per cent; "none" if missing."""
     return "none" if value is None else f"{100 * value:.0f} %"

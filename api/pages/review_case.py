@@ -1,4 +1,4 @@
-"""One review: everything there is to see, and a person's decision on it."""
+"""One review: all its details, and the form for a person's decision."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -30,12 +30,12 @@ from .wording import OUTCOMES, verdict_words, why_here, why_here_blind
 
 router = APIRouter(prefix="/reviews", include_in_schema=False, route_class=PageRoute)
 PAGE, PAGES_BACK = 200, 5
-"""How far into the queue the case before this one is looked for."""
+"""How far the queue is searched for the previous case."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What somebody filled in and could not be recorded."""
+    """Form input that could not be recorded."""
 
     outcome: str = ""
     verdict: str = ""
@@ -46,11 +46,11 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A review and what it is about.
+    """A review and its subject.
 
     Attributes:
-        assessments: when, and the result of vetting: one for each panel, the newest.
-        earlier: what these replaced, oldest first.
+        assessments: (time, assessment), the newest of each panel.
+        earlier: the versions these replaced, oldest first.
     """
 
     state: ReviewState
@@ -89,7 +89,7 @@ async def decide(
     reason: Annotated[str, Form(max_length=10_000)] = "",
     blind: Annotated[bool, Form()] = False,
 ) -> Response:
-    """By the library's own rules; what they refuse is shown again as it was filled in."""
+    """Applies the library's rules; refused input is shown again."""
     form = await request.form()
     scores = {
         name.removeprefix("score."): str(value).strip() for name, value in form.items() if name.startswith("score.")
@@ -116,10 +116,10 @@ async def decide(
 
 
 def _decision(found: Found, reviewer: str, draft: Draft, blind: bool) -> HumanDecision:
-    """The decision a form holds; a verdict without an outcome is the person's own, and is compared.
+    """The decision in a form; a verdict without an outcome is compared with the judge's.
 
     Raises:
-        InputError: nothing was chosen, or what was chosen cannot be recorded.
+        InputError: no choice, or a choice that cannot be recorded.
     """
     review, judgment = found.state.review, found.judgment
     outcome = draft.outcome or None
@@ -144,7 +144,7 @@ def _decision(found: Found, reviewer: str, draft: Draft, blind: bool) -> HumanDe
 
 
 def _chosen(judgment: Judgment | None, review_id: str, reviewer: str, draft: Draft) -> AnyVerdict | None:
-    """The verdict a form holds."""
+    """The verdict in a form."""
     if judgment is None:
         return None
     if draft.grade.strip():
@@ -153,14 +153,14 @@ def _chosen(judgment: Judgment | None, review_id: str, reviewer: str, draft: Dra
         except ValueError:
             value = float("nan")
         if value != value or value in (float("inf"), float("-inf")):
-            raise InputError(f"{draft.grade!r} is no grade: write a number")
+            raise InputError(f"grade {draft.grade!r} is not a number: enter a finite number")
         return Grade(value)
     if not draft.verdict:
         return None
     choices = verdict_choices(sides_of(judgment, review_id, reviewer), judgment.verdict)
     chosen = next((one.verdict for one in choices if one.value == draft.verdict), None)
     if chosen is None:
-        raise InputError("this verdict is none of those on the page: load it again")
+        raise InputError("this verdict is not one of those on the page: reload it and choose again")
     return chosen
 
 
@@ -184,7 +184,7 @@ async def _found(store: Store, review_id: str) -> Found:
 
 
 def _newest(found: Found) -> Assessment | None:
-    """The newest assessment that the review's policy decided, else the newest."""
+    """The newest assessment decided by the review's policy, else the newest."""
     policy = found.state.review.policy
     decided = [
         one
@@ -255,7 +255,7 @@ async def _case_page(
 
 
 async def _neighbours(store: Store, wanted: ReviewFilter, review_id: str) -> tuple[str | None, str | None]:
-    """The reviews before and after one in the queue; None where there is none, or none near."""
+    """The reviews before and after one in the queue; None if missing or too far away."""
     now = time.time()
     cursor, before = None, None
     for _ in range(PAGES_BACK):

@@ -1,4 +1,4 @@
-"""The review queue: what waits for a person, why, and who has it."""
+"""The review queue: open reviews, the reasons, and who has claimed them."""
 
 import time
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ SHOWN = 160
 
 
 class Wish(BaseModel):
-    """Which reviews somebody wants to see; it goes along from case to case."""
+    """The filters of the queue; they are kept from case to case."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -40,7 +40,7 @@ class Wish(BaseModel):
     mine: bool = False
 
     def filter(self, viewer: Viewer) -> ReviewFilter:
-        """The same for the queue; in blind mode nobody asks by judge."""
+        """The filter for the queue; blind mode ignores the judge."""
         return ReviewFilter(
             status=None if self.status == "all" else ReviewStatus(self.status),
             judge=None if viewer.session.blind else self.judge.strip() or None,
@@ -50,7 +50,7 @@ class Wish(BaseModel):
 
     @property
     def query(self) -> str:
-        """As a query that ends an address, with its question mark; empty where nothing is wished for."""
+        """The query string with its question mark; empty without filters."""
         given = {
             name: value for name, value in self.model_dump(exclude_defaults=True).items() if value not in ("", False)
         }
@@ -120,10 +120,10 @@ async def release(viewer: ViewerDep, store: StoreDep, changes: ChangesDep, wish:
 
 
 async def take(store: Store, viewer: Viewer, changes: Changes, review_id: str) -> None:
-    """Takes a review, or prolongs the time one has it.
+    """Claims a review, or extends the claim.
 
     Raises:
-        ReviewError: it is in other hands, or decided.
+        ReviewError: it is claimed by another person, or decided.
     """
     await existing(store, review_id)
     await store.reviews.claim(named(viewer), now=time.time(), review_id=review_id)
@@ -131,7 +131,7 @@ async def take(store: Store, viewer: Viewer, changes: Changes, review_id: str) -
 
 
 async def to_next(store: Store, viewer: Viewer, changes: Changes, wish: Wish, done: str | None = None) -> Response:
-    """Takes the next review and goes there; to the queue where there is none."""
+    """Claims the next review and redirects to it; to the queue if there is none."""
     state = await store.reviews.claim(named(viewer), now=time.time(), wanted=wish.filter(viewer))
     if state is not None:
         await changes.note(Action.REVIEW_CLAIM, state.review.review_id, reviewer=named(viewer), lease_s=LEASE_S)
@@ -145,41 +145,41 @@ def named(viewer: Viewer) -> str:
     """The name a person reviews under.
 
     Raises:
-        HTTPException: 422, there is none yet.
+        HTTPException: 422, no name was given yet.
     """
     if viewer.reviewer is None:
-        raise HTTPException(422, "give your name on the page of reviews: it stands beside your decisions")
+        raise HTTPException(422, "reviewer: enter your name on the page /reviews first")
     return viewer.reviewer
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a person has just decided; ``told`` says whether the judge's verdict may be shown with it."""
+    """The decision a person has just made; ``show_verdict``: whether to show the judge's verdict with it."""
 
     review: Review
     decision: HumanDecision
-    told: bool
+    show_verdict: bool
 
 
 async def decided_just_now(store: Store, viewer: Viewer, review_id: str | None) -> Done | None:
-    """What a person has just decided, to say so; None for a review they have not decided."""
+    """The decision a person has just made; None for a review they have not decided."""
     state = None if review_id is None else await store.reviews.get(review_id, now=time.time())
     own = [] if state is None else [one for one in state.decisions if one.reviewer == viewer.reviewer]
     if state is None or not own:
         return None
-    told = own[0].blind and await is_settled(store, viewer, state)
-    if told:
+    show_verdict = own[0].blind and await is_settled(store, viewer, state)
+    if show_verdict:
         await show_machine(store, viewer, [subject_of(state.review)])
-    return Done(state.review, own[0], told)
+    return Done(state.review, own[0], show_verdict)
 
 
 def subject_of(review: Review) -> str:
-    """What a review is about, for the record of who has seen what: every review of a judgment is about that one."""
+    """The subject of a review in the record of what was seen; the same for every review of a judgment."""
     return review.subject_id if review.subject == "judgment" else review.subject_digest
 
 
 async def is_settled(store: Store, viewer: Viewer, state: ReviewState) -> bool:
-    """Whether nothing about a review's subject is left for a person to decide, so that blind mode hides it no longer.
+    """Whether the person has decided every review of the subject, so that blind mode no longer hides it.
 
     Another policy may have sent the same judgment to review once more.
     """
@@ -198,7 +198,7 @@ async def _row(store: Store, viewer: Viewer, state: ReviewState) -> Row:
     record = clash_of(review) if is_clash(review) else None
     named = (
         review.subject_id if reveal or review.subject == "case" else review.review_id
-    )  # a judgment's may name its judge
+    )  # a judgment's id may contain its judge's name
     about = named if judgment is None else judgment.item.question
     about = about if record is None else record.question
     return Row(

@@ -1,8 +1,8 @@
-"""Sessions of people in a browser: a signed cookie, and the token that every form has to carry.
+"""Sessions of people in a browser: a signed cookie, and the CSRF token of every form.
 
-The server keeps nothing but which sessions were ended. The signing key is made anew by every process, so a restart ends
-all sessions, and nobody who reads the service's file or its store can make one. A session says itself when it expires:
-its cookie is signed anew whenever somebody changes how they see the pages, which does not prolong it.
+The server keeps only the sessions that were ended. Every process makes a new signing key, so a restart ends all
+sessions, and the service's file and store do not allow forging one. A session contains its expiry time; signing its
+cookie again after a change of preferences does not extend it.
 """
 
 import hashlib
@@ -19,19 +19,19 @@ from metajudge.types.frozen import Frozen
 from ..keys import Scope
 
 SESSION_S = 12 * 3600.0
-"""How long a session lasts."""
+"""Lifetime of a session in seconds."""
 SIGNER: dict[str, Any] = {"digest_method": hashlib.sha256, "key_derivation": "hmac"}
 
 
 class Session(Frozen):
-    """Who looks at the pages, and how they want to see them.
+    """The person who views the pages, and their preferences.
 
     Attributes:
-        nonce: what makes this session's form token its own.
-        caller: name of the key somebody logged in with; None before that, and where the service has no keys.
-        reviewer: the name that stands beside this person's decisions; None until it is known.
+        nonce: random value that makes this session's form token unique.
+        caller: name of the key used to log in; None before that, and if the service has no keys.
+        reviewer: the name recorded with this person's decisions; None until it is known.
         blind: cases are shown without judge, verdict and scores until they are decided.
-        plain: judged texts are shown as they are written, not as formatted Markdown; the default.
+        plain: judged texts are shown as written, not as formatted Markdown; the default.
     """
 
     nonce: str
@@ -45,7 +45,7 @@ class Session(Frozen):
 
     @property
     def mark(self) -> str:
-        """What tells this session from others on record; no form token or cookie can be made of it."""
+        """Identifies the session in stored records; form tokens and cookies cannot be derived from it."""
         return hashlib.sha256(self.nonce.encode()).hexdigest()[:16]
 
 
@@ -54,8 +54,8 @@ class Sessions:
     """Makes, reads and signs sessions.
 
     Args:
-        secret: what cookies and tokens are signed with.
-        clock: seconds since the epoch.
+        secret: the key that signs cookies and tokens.
+        clock: returns seconds since the epoch.
     """
 
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
@@ -63,7 +63,7 @@ class Sessions:
     _ended: dict[str, float] = field(default_factory=dict, repr=False)
 
     def new(self) -> Session:
-        """A session of nobody in particular."""
+        """A session without a login."""
         return Session(nonce=secrets.token_urlsafe(16), expires_at=self.clock() + SESSION_S)
 
     def encode(self, session: Session) -> str:
@@ -72,7 +72,7 @@ class Sessions:
         return value if isinstance(value, str) else value.decode()
 
     def decode(self, cookie: str) -> Session | None:
-        """The session of a cookie; None where it was not signed here, was changed or ended, or has expired."""
+        """The session of a cookie; None if the signature is invalid or the session has ended or expired."""
         try:
             session = Session.model_validate(self._cookies.loads(cookie))
         except (BadData, ValueError):
@@ -82,14 +82,14 @@ class Sessions:
         return session if session.expires_at > self.clock() else None
 
     def end(self, session: Session) -> None:
-        """Ends a session for every copy of its cookie; remembered until it would have expired anyway."""
+        """Ends a session for every copy of its cookie; remembered until its expiry time."""
         now = self.clock()
         for nonce in [nonce for nonce, expires_at in self._ended.items() if expires_at <= now]:
             del self._ended[nonce]
         self._ended[session.nonce] = session.expires_at
 
     def token(self, session: Session) -> str:
-        """What forms of a session carry, which no other site can know."""
+        """The CSRF token of a session's forms, unknown to other sites."""
         return self._forms.get_signature(session.nonce).decode()
 
     def is_token(self, session: Session, given: str) -> bool:

@@ -1,7 +1,7 @@
-"""What a threshold would keep, ask about and discard, and how precise that would be. Pure.
+"""The judgments that a threshold keeps, sends to review and discards, and the resulting precision. Pure.
 
 Scores and probabilities are counted in steps of one hundredth, so that any threshold of whole hundredths divides them
-exactly. A score has to be above its threshold, a probability may equal it.
+exactly. A score must exceed its threshold; a probability must reach it.
 """
 
 import math
@@ -33,9 +33,9 @@ class Ladder:
     """All judgments by score or probability.
 
     Attributes:
-        steps: ascending; without empty ones.
-        without: judgments that have no such number: a person has to look.
-        questions: how many different questions the labelled ones are about.
+        steps: ascending, without empty steps.
+        without: judgments without this number; they are sent to review.
+        questions: number of distinct questions of the labelled judgments.
     """
 
     basis: Basis
@@ -53,14 +53,14 @@ class Ladder:
 
     @property
     def low(self) -> int:
-        """Where thresholds begin: 0, or the whole score below the lowest, which keeps all."""
+        """The lowest threshold: 0, or the whole score below the lowest one, which keeps all."""
         if self.basis == "probability" or not self.steps:
             return 0
         return STEPS * ((self.steps[0].value - 1) // STEPS)
 
     @property
     def high(self) -> int:
-        """Where thresholds end."""
+        """The highest threshold."""
         if self.basis == "probability" or not self.steps:
             return STEPS
         return max(STEPS * math.ceil(self.steps[-1].value / STEPS), self.low + STEPS)
@@ -76,11 +76,11 @@ class Ladder:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What two thresholds do.
+    """The effect of two thresholds.
 
     Attributes:
-        asked: judgments between them, and those without a number.
-        precision: right ones among the kept with a label, with Wilson's interval; None where none has one.
+        asked: judgments sent to review: those between the thresholds, and those without a number.
+        precision: share correct of the kept with a label, with Wilson's interval; None without labels.
     """
 
     kept: int
@@ -90,7 +90,7 @@ class Standing:
 
     @property
     def coverage(self) -> float | None:
-        """Share kept of all; None where there is nothing."""
+        """Share kept of all; None without judgments."""
         total = self.kept + self.asked + self.discarded
         return self.kept / total if total else None
 
@@ -99,8 +99,8 @@ def standing(ladder: Ladder, keep: int, discard: int) -> Standing:
     """Applies two thresholds in hundredths.
 
     Args:
-        keep: a score above it, or a probability from it on, is kept.
-        discard: what is not above this one (or below it, a probability) is discarded; at most ``keep``.
+        keep: scores above it, or probabilities of at least it, are kept.
+        discard: scores up to it, or probabilities below it, are discarded; at most ``keep``.
     """
     above = [step for step in ladder.steps if ladder.keeps(step.value, keep)]
     kept = sum(step.n for step in above)
@@ -115,15 +115,15 @@ def tenths(share: float) -> str:
 
 
 def words_of(now: Standing) -> dict[str, str]:
-    """What the page writes, by the name of the place; its script writes the same."""
+    """The page's texts by the id of their place; its script writes the same."""
     total = now.kept + now.asked + now.discarded
-    said = now.precision
+    precision = now.precision
     return {
-        "precision": "none" if said is None else tenths(said.estimate),
+        "precision": "none" if precision is None else tenths(precision.estimate),
         "interval": (
             "no kept judgment has a label"
-            if said is None
-            else f"{tenths(said.low)} to {tenths(said.high)}, {said.n} labelled"
+            if precision is None
+            else f"{tenths(precision.low)} to {tenths(precision.high)}, {precision.n} labelled"
         ),
         "coverage": tenths(now.kept / total) if total else "none",
         "kept": str(now.kept),
@@ -136,7 +136,7 @@ def ladder_of(facts: Iterable[Fact], basis: Basis, right: Mapping[int, bool]) ->
     """Counts judgments by score or probability.
 
     Args:
-        right: by the assessment's number, where it is known.
+        right: assessment number -> whether it is correct, for labelled ones.
     """
     counts: dict[int, list[int]] = {}
     without = 0
@@ -185,7 +185,7 @@ def curve(ladder: Ladder) -> list[CurvePoint]:
 
 
 def thinned(points: Sequence[CurvePoint], most: int = 200) -> list[CurvePoint]:
-    """At most so many points, the ends among them."""
+    """At most ``most`` points, including both ends."""
     if len(points) <= most:
         return list(points)
     places = {round(place * (len(points) - 1) / (most - 1)) for place in range(most)}

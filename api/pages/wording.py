@@ -1,4 +1,4 @@
-"""Plain words for what the machine recorded."""
+"""Sentences for recorded results."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,13 +8,13 @@ from metajudge.reviews import Review, ReviewOrigin
 from metajudge.types import AnyVerdict, Grade, Pairwise, Ranking, SignalValue
 
 Tone = Literal["good", "bad", "warn", ""]
-"""How a mark is coloured; its words say the same."""
+"""The colour of a mark; its text carries the same meaning."""
 
 OUTCOMES = {
     "approve": ("Approve", "the verdict is right"),
     "modify": ("Modify", "another verdict, or other scores, would have been right"),
     "reject": ("Reject", "the verdict is wrong"),
-    "cannot_tell": ("Cannot tell", "nothing can be said; this is no label"),
+    "cannot_tell": ("Cannot tell", "not decidable; not used as a label"),
 }
 TONES: Mapping[str, Tone] = {
     "APPROVE": "good",
@@ -33,23 +33,26 @@ ACTIONS = {
 }
 
 _SIGNALS: Mapping[tuple[str, str], tuple[str, Tone]] = {
-    ("order", "agree"): ("With the responses the other way round the judge chose the same winner.", "good"),
-    ("order", "disagree"): ("With the responses the other way round the judge chose another winner.", "bad"),
-    ("order", "other_tied"): ("With the responses the other way round the judge saw a tie.", "warn"),
+    ("order", "agree"): ("In the other order the judge chose the same winner.", "good"),
+    ("order", "disagree"): ("In the other order the judge chose another winner.", "bad"),
+    ("order", "other_tied"): ("In the other order the judge called a tie.", "warn"),
     ("strength", "strong"): ("The judge called its winner much better.", ""),
     ("strength", "plain"): ("The judge called its winner better, not much better.", ""),
     ("strength", "tied"): ("The judge called it a tie.", "warn"),
     ("peers", "unanimous_for"): ("All other judges of this item chose the same winner.", "good"),
-    ("peers", "for"): ("More of the other judges of this item are for this winner than against it.", "good"),
+    ("peers", "for"): ("Most of the other judges of this item chose this winner.", "good"),
     ("peers", "balanced"): ("The other judges of this item are divided.", "warn"),
-    ("peers", "against"): ("More of the other judges of this item are against this winner than for it.", "bad"),
-    ("peers", "unanimous_against"): ("All other judges of this item are against this winner.", "bad"),
-    ("rationale", "agree"): ("The rationale ends with the verdict that was recorded.", "good"),
-    ("rationale", "contradict"): ("The rationale ends with another verdict than was recorded.", "bad"),
+    ("peers", "against"): ("Most of the other judges of this item did not choose this winner.", "bad"),
+    ("peers", "unanimous_against"): ("None of the other judges of this item chose this winner.", "bad"),
+    ("rationale", "agree"): ("The rationale ends with the recorded verdict.", "good"),
+    ("rationale", "contradict"): ("The rationale ends with another verdict than the recorded one.", "bad"),
     ("has_explanation", "explained"): ("The judge explained its verdict.", ""),
     ("has_explanation", "brief"): ("The judge hardly explained its verdict.", "warn"),
     ("rationale_words", "counted"): ("Length of the rationale.", ""),
-    ("length_ratio", "longer"): ("The preferred response is the longer one, which judges are known to favour.", "warn"),
+    ("length_ratio", "longer"): (
+        "The preferred response is the longer one; judges tend to favour length.",
+        "warn",
+    ),
     ("length_ratio", "shorter"): ("The preferred response is the shorter one.", ""),
     ("length_ratio", "equal"): ("The responses are of equal length.", ""),
 }
@@ -59,14 +62,14 @@ _TITLES = {
     "peers": "Other judges",
     "rationale": "Rationale and verdict",
     "has_explanation": "Explanation",
-    "rationale_words": "Rationale's length",
-    "length_ratio": "Length of responses",
+    "rationale_words": "Rationale length",
+    "length_ratio": "Response length",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class SignalLine:
-    """A signal for people; ``present`` is False where there is none, and ``words`` say why."""
+    """A signal as a sentence; ``present`` is False if it is missing, and ``words`` give the reason."""
 
     title: str
     words: str
@@ -76,7 +79,7 @@ class SignalLine:
 
 
 def signal_lines(signals: Mapping[str, SignalValue] | None) -> list[SignalLine]:
-    """Every signal in a sentence."""
+    """Every signal as a sentence."""
     return [_signal_line(name, value) for name, value in (signals or {}).items()]
 
 
@@ -89,24 +92,24 @@ def _signal_line(name: str, value: SignalValue) -> SignalLine:
 
 
 def why_here(review: Review) -> str:
-    """Why a review is in the queue, in a sentence."""
+    """Why a review is in the queue, as a sentence."""
     policy = "" if review.policy is None else f"policy {review.policy.name} "
     action = ACTIONS.get(review.action, review.action)
     match review.origin:
         case ReviewOrigin.POLICY:
             first = (policy and f"{policy}sent it here") or "sent here"
-            soon = ", to be looked at first" if review.action == "REVIEW_PRIORITY" else ""
+            soon = ", with priority" if review.action == "REVIEW_PRIORITY" else ""
             return f"{first[0].upper()}{first[1:]}{soon}{_closeness(review.margin)}."
         case ReviewOrigin.AUDIT:
-            share = f"{100 * review.inclusion:.3g} % of what is {action}"
-            return f"Drawn at random: {policy}{action} it, and {share} is looked at."
+            share = f"{100 * review.inclusion:.3g} % of decisions like this"
+            return f"Review sample: {policy}{action} it, and {share} are checked by a person."
         case _:
-            return "A person asked for it."
+            return "Requested by a person."
 
 
 def why_here_blind(review: Review) -> str:
-    """The same without what the machine said."""
-    return "A person asked for it." if review.origin is ReviewOrigin.REQUEST else "For a person to decide."
+    """The same without machine results."""
+    return "Requested by a person." if review.origin is ReviewOrigin.REQUEST else "Waits for a decision."
 
 
 def _closeness(margin: float | None) -> str:
@@ -117,7 +120,7 @@ def _closeness(margin: float | None) -> str:
 
 
 def verdict_words(verdict: AnyVerdict | None, names: Mapping[str, str]) -> str:
-    """A verdict by the names responses have on the page, such as ``Left is much better than Right``."""
+    """A verdict with the page's names of the responses, such as ``Left is much better than Right``."""
     match verdict:
         case None:
             return "no verdict"
@@ -131,6 +134,6 @@ def verdict_words(verdict: AnyVerdict | None, names: Mapping[str, str]) -> str:
         case Ranking(groups=((best,), (_, *_))):
             return f"{names[best]} is best"
         case Ranking(groups=(_,)):
-            return "none is better than the others"
+            return "all are equally good"
         case Ranking():
             return ", then ".join(" and ".join(names[one] for one in group) for group in verdict.groups)

@@ -1,4 +1,4 @@
-"""One noun a file."""
+"""The routes under ``/v1``, one module for each noun."""
 
 from . import (
     assessments,
@@ -22,4 +22,4 @@ NOUNS = (
     *(rubrics, policies, calibrations, export, audit, health, document),
 )
 ROUTERS = tuple(noun.router for noun in NOUNS)
-"""In the order of the document."""
+"""In the order of the OpenAPI document."""

@@ -1,4 +1,4 @@
-"""What is kept: the current assessment of every judgment by every panel."""
+"""Stored assessments: the current one of every judgment by every panel."""
 
 from typing import Annotated, Any
 
@@ -16,7 +16,7 @@ router = APIRouter(prefix="/v1/assessments", tags=["assessments"])
 
 
 class Filters(BaseModel):
-    """Which assessments; absent ones filter nothing."""
+    """Filters of assessments; missing ones select all."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -27,20 +27,20 @@ class Filters(BaseModel):
     status: Status | None = None
     accepted: bool | None = None
     decision: Annotated[str | None, Field(description="The policy's action, such as REVIEW.")] = None
-    after: int = Field(default=0, ge=0, le=2**62, description="The cursor of the page before.")
+    after: int = Field(default=0, ge=0, le=2**62, description="`next_cursor` of the previous page.")
     limit: int = Field(default=50, ge=1, le=500)
 
     @property
     def filter(self) -> NewestFilter:
-        """The same for the store."""
+        """The filter for the store."""
         return NewestFilter(**self.model_dump(exclude={"after", "limit"}))
 
 
 class AssessmentPage(BaseModel):
-    """A page, oldest first; full unless nothing more fits."""
+    """A page, oldest first; shorter than `limit` only at the end."""
 
     assessments: list[Assessment]
-    next_cursor: int | None = Field(default=None, description="`after` of the next page; null where nothing follows.")
+    next_cursor: int | None = Field(default=None, description="`after` of the next page; null at the end.")
 
 
 @router.get("", summary="Assessments by filters")
@@ -54,12 +54,12 @@ async def assessments(store: StoreDep, wanted: Annotated[Filters, Query()]) -> A
 async def provenance(store: StoreDep, sight: SightDep, name: str) -> Response:
     """Records, assessments, every call with its cost, reviews, policies: by judgment, item or run id.
 
-    `assessments` holds the current version of each judgment and panel, `history` the other versions of it. Labels are
-    kept from keys that may review and not read, and from all that may review while the item waits for them:
+    `assessments` has the current version of each judgment and panel, `history` the other versions of it. Labels are
+    withheld from keys with `review` and without `read`, and from all reviewers while the item waits for their decision:
     `labels_withheld` then lists the items.
     """
     found = await store.show(name)
     if found is None:
-        raise HTTPException(404, f"nothing is kept under {name!r}")
+        raise HTTPException(404, f"nothing is stored under {name!r}: give the id of a judgment, an item or a run")
     found = without_labels(found, await sight.withheld(store))
     return Response(orjson.dumps(found), media_type="application/json")

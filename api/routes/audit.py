@@ -1,4 +1,4 @@
-"""What was changed over HTTP, by whose key and by which request."""
+"""The change log: changes over HTTP, with key and request."""
 
 from typing import Annotated, Any
 
@@ -26,7 +26,7 @@ async def audit(
     subject: Annotated[str | None, Query(max_length=300)] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> list[ChangeRecord]:
-    """The newest ones, oldest first; of one subject where it is named."""
+    """The newest entries of the change log, oldest first; of one subject if given."""
     found = await store.audit_log.entries(KIND, subject, limit)
     return [
         ChangeRecord(entry_id=one.entry_id, subject=one.subject, recorded_at=one.recorded_at, change=dict(one.payload))

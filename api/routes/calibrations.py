@@ -11,19 +11,19 @@ router = APIRouter(prefix="/v1/calibrations", tags=["calibrations"])
 
 
 class CalibrationInUse(BaseModel):
-    """What gives assessments their probability."""
+    """The calibration that gives assessments their probability."""
 
     digest: str
     identity: dict[str, Any]
-    """Whose judgments, by which agents, rubrics and prompts."""
+    """The judges, agents, rubrics and prompts it was fitted for."""
     labels: int
-    """Labelled judgments it was fitted on."""
+    """Number of labelled judgments in the fit."""
     guarantees: list[str]
 
 
 @router.get("", summary="The calibration in use")
 async def calibrations(running: ServiceDep) -> list[CalibrationInUse]:
-    """The one in use; none where the service has none."""
+    """The calibration in use; an empty list without one."""
     found = running.engine.calibration
     if found is None:
         return []

@@ -1,4 +1,4 @@
-"""``/openapi.json``: what the service can do."""
+"""``/openapi.json``: the OpenAPI document."""
 
 import asyncio
 from typing import Any
@@ -13,14 +13,14 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/openapi.json")
 async def openapi(request: Request) -> Response:
-    """What the service can do, as OpenAPI."""
+    """The OpenAPI document of the service."""
     schema = await schema_of(request)
     prefix = request.scope.get("root_path", "").rstrip("/")
-    if prefix:  # a proxy serves it below a path of its own
+    if prefix:  # a proxy serves the service under a path prefix
         schema = {"servers": [{"url": prefix}], **schema}
     return Response(orjson.dumps(schema), media_type="application/json")
 
 
 async def schema_of(request: Request) -> dict[str, Any]:
-    """The document; making it takes most of a second, which nobody who is being vetted for should have to wait."""
+    """The document; building it takes most of a second, so it is built in a thread."""
     return declare(await asyncio.to_thread(request.app.openapi))

@@ -1,4 +1,4 @@
-"""Preference data from what was kept."""
+"""Preference data from stored assessments."""
 
 import json
 from typing import Annotated, Any
@@ -17,11 +17,11 @@ from ..exporting import archive_of
 EXAMPLES: Any = {
     "accepted": {"summary": "Pairs of responses from accepted judgments", "value": {"format": "trl-conversational"}},
     "probable": {
-        "summary": "From judgments that are probably right, split by question",
+        "summary": "From judgments that are probably correct, split by question",
         "value": {"selection": {"rule": "min_probability", "min_probability": 0.9}, "split": [0.9, 0.1]},
     },
     "filtered": {
-        "summary": "From what one judge said and was vetted since a day",
+        "summary": "From judgments of one judge, vetted since a given day",
         "value": {"filters": {"judges": ["gpt-4o"], "since": "2026-11-01"}},
     },
 }
@@ -53,8 +53,8 @@ async def preferences(
     """The folder of `metajudge export preferences`: data, dataset card, statistics, manifest.
 
     Decisions of people come first, then the newest action of a policy, then the selection. Of several assessments of a
-    judgment the newest counts, and of several judgments with one id the one vetted last. An item id that stands for two
-    contents is left out and named. The header `X-Export-Summary` counts what was kept, by whom, and what was dropped.
+    judgment the newest counts, and of several judgments with one id the one vetted last. An item id with two different
+    contents is left out and reported. The header `X-Export-Summary` counts kept rows by source, and dropped ones.
     """
     archive = await running.computing.in_turn(
         lambda: while_connected(request, archive_of(store, running.options, body))

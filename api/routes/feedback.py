@@ -22,18 +22,18 @@ PolicyName = Annotated[str, Query(pattern=NAME, examples=["verdict"])]
 
 
 class ActivateRequest(BaseModel):
-    """Why it is put in force; who does is the key's name."""
+    """The reason for an activation; the person is the key's name."""
 
     model_config = ConfigDict(extra="forbid")
 
     reason: str = Field(default="", max_length=10_000, examples=["Fewer wrong approvals on 240 decided cases."])
 
 
-@router.get("", summary="A policy against people's decisions", response_model=dict[str, Any])
+@router.get("", summary="A policy compared with people's decisions", response_model=dict[str, Any])
 async def feedback(running: ServiceDep, store: StoreDep, sight: SightDep, policy: PolicyName = "verdict") -> Response:
-    """Accuracy, false approvals and rejections, review efficiency, each with n and interval; patterns.
+    """Accuracy, false approvals and rejections, review efficiency, each with n and interval; patterns of disagreement.
 
-    Keys that may review and not read do not get what is based on the items' labels.
+    Keys with `review` and without `read` do not get figures based on the items' labels.
     """
     loop = FeedbackLoop(store, clock=time.time)
     try:
@@ -45,7 +45,7 @@ async def feedback(running: ServiceDep, store: StoreDep, sight: SightDep, policy
 
 @router.get("/proposals", summary="Proposals")
 async def proposals(store: StoreDep, policy: Annotated[str | None, Query(pattern=NAME)] = None) -> list[Proposal]:
-    """All of them, oldest first, each with its backtest; refused ones included."""
+    """All proposals, oldest first, each with its backtest; including refused ones."""
     return await FeedbackLoop(store, clock=time.time).proposals(policy)
 
 
@@ -53,22 +53,22 @@ async def proposals(store: StoreDep, policy: Annotated[str | None, Query(pattern
 async def propose(
     running: ServiceDep, store: StoreDep, changes: ChangesDep, policy: PolicyName = "verdict"
 ) -> list[Proposal]:
-    """Fits every change that fits the policy and tests each; the loop does so itself every ten disagreements."""
+    """Fits every applicable change of the policy and tests each; also done automatically every ten disagreements."""
     loop = FeedbackLoop(store, clock=time.time)
     found = await running.computing.ask(lambda: loop.propose(policy))
     await changes.note(Action.FEEDBACK_PROPOSE, policy, proposals=[one.proposal_id for one in found])
     return found
 
 
-@router.get("/activations", summary="What was put in force")
+@router.get("/activations", summary="Activations")
 async def activations(store: StoreDep) -> list[Activation]:
-    """By whom, when, why and with which backtest; oldest first."""
+    """Activated proposals with person, time, reason and backtest; oldest first."""
     return await FeedbackLoop(store, clock=time.time).activations()
 
 
-@router.post("/proposals/{proposal_id}/backtest", summary="Test a proposal anew")
+@router.post("/proposals/{proposal_id}/backtest", summary="Test a proposal again")
 async def backtest(running: ServiceDep, store: StoreDep, changes: ChangesDep, proposal_id: str) -> Backtest:
-    """On all cases decided by now, against the version in force."""
+    """Compares it with the version in force on all cases decided so far."""
     loop, proposal = await _loop(store, proposal_id)
     found = await running.computing.ask(lambda: loop.backtest(proposal_id))
     await changes.note(Action.FEEDBACK_BACKTEST, proposal_id, policy=proposal.name, better=found.better)
@@ -79,7 +79,7 @@ async def backtest(running: ServiceDep, store: StoreDep, changes: ChangesDep, pr
 async def activate(
     store: StoreDep, changes: ChangesDep, caller: CallerDep, proposal_id: str, body: ActivateRequest
 ) -> Activation:
-    """From now on; assessments keep the version they were decided with. The change is in the audit log."""
+    """Applies from now on; assessments keep the version they were decided with. The change log records it."""
     loop, proposal = await _loop(store, proposal_id)
     found = await loop.activate(proposal_id, by=caller.name, reason=body.reason)
     await changes.note(

@@ -1,4 +1,4 @@
-"""Is it there, is it ready, what is it, and what has it done?"""
+"""Liveness, readiness, version and metrics."""
 
 import asyncio
 
@@ -24,9 +24,9 @@ async def healthz() -> Health:
 
 @router.get("/readyz", summary="Readiness", responses={503: {"model": Readiness}})
 async def readyz(running: ServiceDep, response: Response) -> Readiness:
-    """Whether the store answers and the providers' clients can be opened; 503 where not. No model is asked."""
+    """Whether the store answers and the providers' clients can be opened; 503 if not. No model is asked."""
     checks = {"store": await _store(running), "providers": await _providers(running)}
-    ready = all(said == "ok" for said in checks.values())
+    ready = all(result == "ok" for result in checks.values())
     response.status_code = 200 if ready else 503
     return Readiness(ready=ready, checks=checks)
 
@@ -56,9 +56,9 @@ async def metrics(running: ServiceDep) -> PlainTextResponse:
     admission, jobs = running.admission, running.jobs
     gauges = {
         "metajudge_in_flight": ("Requests in flight that ask models.", admission.in_flight),
-        "metajudge_in_flight_limit": ("More are refused.", admission.most),
+        "metajudge_in_flight_limit": ("Limit of requests in flight that ask models.", admission.most),
         "metajudge_jobs_running": ("Jobs in progress.", jobs.running),
-        "metajudge_queue_depth": ("Jobs that wait.", await jobs.waiting()),
+        "metajudge_queue_depth": ("Jobs that wait to be started.", await jobs.waiting()),
     }
     text = running.metrics.text(running.engine.meter, gauges)
     return PlainTextResponse(text, media_type=CONTENT_TYPE_PLAIN_0_0_4)

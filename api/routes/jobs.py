@@ -39,7 +39,7 @@ UPLOAD: dict[str, Any] = {
 class JobResult(BaseModel):
     """The result of one item."""
 
-    item: int = Field(description="Its place in the upload, from 0.")
+    item: int = Field(description="Position in the upload, from 0.")
     assessment: Assessment
 
 
@@ -49,7 +49,7 @@ class ResultPage(BaseModel):
     results: list[JobResult]
     next_cursor: int | None = Field(
         default=None,
-        description="`after` of the next page, which may have to be filled yet; null once the job has ended and no "
+        description="`after` of the next page, which may still be empty; null once the job has ended and no "
         "result follows.",
     )
 
@@ -69,9 +69,9 @@ async def vet_batch(
     choice: Annotated[Choice, Query()],
     key: IdempotencyKey = None,
 ) -> Response:
-    """Accepts judgments as a JSON array, or as JSONL (`application/x-ndjson`), which is written to disk as it comes.
+    """Accepts judgments as a JSON array, or as JSONL (`application/x-ndjson`), which is written to disk as it arrives.
 
-    One bad line refuses the whole upload and names it. Other judgments of an item in the same upload are evidence.
+    One invalid line rejects the whole upload; the error names it. Other judgments of an item are evidence.
     """
     await running.panels.check(choice)
     async with running.jobs.upload() as (job_id, path):
@@ -98,23 +98,23 @@ class JobPage(BaseModel):
 async def all_jobs(
     running: ServiceDep,
     caller: CallerDep,
-    before: Annotated[str | None, Query(max_length=100, description="The cursor of the page before.")] = None,
+    before: Annotated[str | None, Query(max_length=100, description="`next_cursor` of the previous page.")] = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
 ) -> JobPage:
-    """Those that this key sent; a key with `admin` sees all. Each says whose it is."""
+    """The jobs this key sent; a key with `admin` sees all. `owner` is the key's name."""
     page = await running.jobs.page(before, limit, owner_for(caller))
     return JobPage(jobs=page, next_cursor=page[-1].job_id if len(page) == limit else None)
 
 
-@router.get("/jobs/{job_id}", summary="How far a job has come")
+@router.get("/jobs/{job_id}", summary="A job's state and progress")
 async def job(running: ServiceDep, job_id: str) -> JobStatus:
-    """Its state, and how many results there are of each status."""
+    """Its state, and the number of results by status."""
     return await running.jobs.status(job_id)
 
 
 @router.delete("/jobs/{job_id}", summary="Cancel a job, or delete one that has ended")
 async def cancel(running: ServiceDep, changes: ChangesDep, job_id: str) -> JobStatus:
-    """Items in flight end within a second or two; results so far stay. An ended job is deleted with its results."""
+    """Items in flight stop within two seconds; results so far are kept. An ended job is deleted with its results."""
     ended = (await running.jobs.status(job_id)).state.ended
     status = await running.jobs.cancel(job_id)
     await changes.note(Action.JOB_DELETE if ended else Action.JOB_CANCEL, job_id, done=status.done, items=status.items)
@@ -131,12 +131,12 @@ async def results(
     running: ServiceDep,
     job_id: str,
     accept: Annotated[str, Header()] = "application/json",
-    after: Annotated[int, Query(ge=-1, le=2**62, description="`next_cursor` of the page before.")] = -1,
+    after: Annotated[int, Query(ge=-1, le=2**62, description="`next_cursor` of the previous page.")] = -1,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> Response:
     """A page in order of completion, so that following `next_cursor` finds every result of a running job once.
 
-    Where nothing has come since the page before, the answer waits a moment. `Accept: application/x-ndjson` gives all
+    If there is no new result yet, the response waits up to a few seconds. `Accept: application/x-ndjson` gives all
     results so far as JSONL, in input order.
     """
     await running.jobs.status(job_id)
@@ -169,12 +169,12 @@ async def events(
     running: ServiceDep,
     job_id: str,
     last_event_id: Annotated[
-        str | None, Header(description="The id of the last event seen, to go on after it.", max_length=40)
+        str | None, Header(description="The id of the last event seen; the stream resumes after it.", max_length=40)
     ] = None,
 ) -> AsyncIterator[ServerSentEvent]:
-    """Server-sent events: `result` for each item as it comes, and `end` with the job's status.
+    """Server-sent events: `result` for each completed item, and `end` with the job's status.
 
-    An event's id is also the cursor of the pages of results that leads on after it.
+    An event's id is also the results cursor that continues after it.
     """
     seen = _seen(last_event_id)
     while True:
@@ -183,8 +183,8 @@ async def events(
         page = await running.jobs.results_since(job_id, seen, 200)
         for result in page:
             seen = result.seq
-            told = {"item": result.item, "judgment_id": result.judgment_id, "status": result.status}
-            yield ServerSentEvent(event="result", id=str(cursor_of(seen)), data=told)
+            data = {"item": result.item, "judgment_id": result.judgment_id, "status": result.status}
+            yield ServerSentEvent(event="result", id=str(cursor_of(seen)), data=data)
         if ended and not page:
             break
         if not page:
@@ -194,7 +194,7 @@ async def events(
 
 
 def _seen(last_event_id: str | None) -> int:
-    """The number of the last result seen; 0 for what is no id. Ids of earlier versions were the numbers themselves."""
+    """The number of the last result seen; 0 for an invalid id. Earlier versions used the numbers as ids."""
     if last_event_id is None or not (last_event_id.isascii() and last_event_id.isdecimal()):
         return 0
     given = min(int(last_event_id), 2**62)

@@ -27,7 +27,7 @@ from ..schemas import EXAMPLE_JUDGMENT
 
 router = APIRouter(prefix="/v1", tags=["judging"], responses=RESPONSES)
 MOST_RESPONSES = 50
-"""Each may be a call to every judge: what one request can spend is bounded."""
+"""Limits the calls of one request: each response may cost one call to every judge."""
 
 EXAMPLE_CASE = {
     "id": "case-1",
@@ -47,7 +47,9 @@ class _Asked(BaseModel):
 
 def _few_responses(item: Item) -> Item:
     if len(item.responses) > MOST_RESPONSES:
-        raise ValueError(f"{len(item.responses)} responses; {MOST_RESPONSES} at most are judged in one request")
+        raise ValueError(
+            f"{len(item.responses)} responses; at most {MOST_RESPONSES} are judged in one request: send fewer"
+        )
     return item
 
 
@@ -64,7 +66,7 @@ class JudgeRequest(_Asked):
 
 
 class GameFailure(BaseModel):
-    """A judge who could not be asked."""
+    """A game without a judgment, with the reason."""
 
     judge: str
     order: list[str]
@@ -72,7 +74,7 @@ class GameFailure(BaseModel):
 
 
 class JudgeAnswer(BaseModel):
-    """A judgment for every game that was played, and why for the others."""
+    """A judgment for every completed game, and a failure for the others."""
 
     judgments: list[Judgment]
     failed: list[GameFailure]
@@ -104,7 +106,7 @@ class CaseAnswer(CaseResult):
 
 @router.post("/judge", summary="Have judges compare or grade")
 async def judge(request: Request, running: ServiceDep, body: JudgeRequest) -> JudgeAnswer:
-    """Every agent of a panel judges the item: a pair in each order, the games kept apart."""
+    """Every agent of a panel judges the item: a pair in each order, as separate games."""
     judges = running.panels.respondents(body.panel)
     asked = partial(grade_item, with_reference=body.with_reference, judges=judges)
     if not body.grade:
@@ -119,9 +121,9 @@ async def judge(request: Request, running: ServiceDep, body: JudgeRequest) -> Ju
 
 @router.post("/clash", summary="Rank responses blind")
 async def clash(request: Request, running: ServiceDep, changes: ChangesDep, body: ClashRequest) -> ClashRecord:
-    """Every judge ranks all responses under seeded labels; the record holds ballots, tally, ties, triage and notices.
+    """Every judge ranks all responses under seeded labels; the record has ballots, tally, ties, triage and notices.
 
-    What the judges were divided on is queued for people, side by side on the clash page; the same record once.
+    Divided verdicts are queued for review on the clash page, each record once.
     """
     settings = ClashSettings(
         judges=running.panels.respondents(body.panel, weighted=True),
@@ -140,7 +142,7 @@ async def clash(request: Request, running: ServiceDep, changes: ChangesDep, body
 
 @router.post("/cases", summary="Judge and decide a case")
 async def cases(request: Request, running: ServiceDep, changes: ChangesDep, body: CaseRequest) -> CaseAnswer:
-    """Every stage is judged and decided by a policy; what it sends to people is queued for review."""
+    """Every stage is judged and decided by a policy; cases it sends to people are queued for review."""
     judges = running.panels.respondents(body.panel)
     result = await running.admission.work(
         request, lambda: judge_case(running.engine, body.case, policy=body.policy, judges=judges)

@@ -34,7 +34,7 @@ class PolicyInForce(BaseModel):
 
 @router.get("", summary="The policies in force")
 async def policies(store: StoreDep) -> list[PolicyInForce]:
-    """Those that are built in, then those that have decided something or were put here."""
+    """Built-in policies, then those that have decided judgments or were added here."""
     kept = {entry.subject for entry in await store.audit_log.entries(POLICY)}
     names = [*BUILTIN_POLICIES, *sorted(kept - set(BUILTIN_POLICIES))]
     return [await _in_force(store, name) for name in names]
@@ -42,7 +42,7 @@ async def policies(store: StoreDep) -> list[PolicyInForce]:
 
 @router.get("/{name}", summary="The version of a policy in force")
 async def policy(store: StoreDep, name: Name) -> PolicyInForce:
-    """The one activated last, else the one put here last, else the built-in one."""
+    """The version activated last, else the version added here last, else the built-in one."""
     return await _in_force(store, name)
 
 
@@ -54,13 +54,17 @@ async def put_policy(
     name: Name,
     body: Annotated[Policy, Body(openapi_examples=EXAMPLES)],
 ) -> PolicyInForce:
-    """A policy of your own; built-in ones change by proposals alone. The change is in the audit log."""
+    """Adds or replaces a policy of your own; built-in ones change only by proposals. The change log records it."""
     if body.name != name:
-        raise HTTPException(422, f"the policy is called {body.name!r}, and the path says {name!r}: make them the same")
+        raise HTTPException(
+            422, f"name: the policy is named {body.name!r}, but the path has {name!r}: use the same name"
+        )
     if name in BUILTIN_POLICIES or await store.audit_log.entries(ACTIVATION, name, limit=1):
-        raise HTTPException(409, f"policy {name!r} changes by activating a proposal: see /v1/feedback/proposals")
+        raise HTTPException(409, f"policy {name!r} changes only by activating a proposal: see /v1/feedback/proposals")
     if body.cases is not None:
-        raise HTTPException(422, "policies with a section `cases` are kept as files: give theirs to `metajudge case`")
+        raise HTTPException(
+            422, "cases: policies with this section are not stored: pass the policy file to `metajudge case`"
+        )
     record = {"digest": body.digest, "policy": body.model_dump(mode="json"), "by": caller.name}
     await store.audit_log.append(POLICY, name, record, now=time.time())
     await changes.note(Action.POLICY_PUT, name, digest=body.digest)

@@ -1,4 +1,4 @@
-"""One order from many: voting rules and peer evaluation over given rankings; no model is asked."""
+"""Rank aggregation by voting rules, and peer evaluation of given rankings; no model is asked."""
 
 from typing import Annotated, Any
 
@@ -35,7 +35,7 @@ class RankRequest(BaseModel):
 
 
 class PeersRequest(BaseModel):
-    """Rankings of anonymised answers, one a question and evaluator."""
+    """Rankings of anonymised answers, one for each question and evaluator."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -49,9 +49,9 @@ class PeersRequest(BaseModel):
     seed: int = Field(default=0, ge=0, le=2**31)
 
 
-@router.post("/rank", summary="One order by a voting rule", response_model=dict[str, Any])
+@router.post("/rank", summary="Aggregate rankings by a voting rule", response_model=dict[str, Any])
 async def rank(running: ServiceDep, body: RankRequest) -> Response:
-    """Ties are results: every optimum of a Kemeny ranking is counted, none is chosen by name."""
+    """Ties are kept: all optimal Kemeny rankings are counted, and none is chosen by candidate name."""
     return plain_json(await running.computing.work(lambda: _ranked(body)))
 
 

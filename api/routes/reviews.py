@@ -1,4 +1,4 @@
-"""The review queue: claim, decide, give back. Who decides is who the key belongs to, unless it says for whom."""
+"""The review queue: claim, decide, release. The reviewer is the key's name unless the request gives another."""
 
 import time
 from typing import Annotated, Any
@@ -43,7 +43,7 @@ class ReviewPage(BaseModel):
 
 
 class ClaimRequest(BaseModel):
-    """Who takes it, and for how long."""
+    """The reviewer and the duration of the claim."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -52,7 +52,7 @@ class ClaimRequest(BaseModel):
 
 
 class ReleaseRequest(BaseModel):
-    """Who gives it back."""
+    """The reviewer who releases it."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -60,7 +60,7 @@ class ReleaseRequest(BaseModel):
 
 
 class DecisionRequest(BaseModel):
-    """What a person decided; a verdict without an outcome is a blind one and is compared."""
+    """A person's decision; a verdict without an outcome is blind and is compared with the judge's."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -73,13 +73,12 @@ class DecisionRequest(BaseModel):
 
 
 class ReviewCase(BaseModel):
-    """A review with what it is about."""
+    """A review and its judgment."""
 
     state: dict[str, Any]
     judgment: Judgment | None = Field(
         default=None,
-        description="Without the ground truth, should there be any. Null for a case, and where the texts were "
-        "forgotten.",
+        description="Without the label. Null for a case, and if the texts were deleted.",
     )
 
 
@@ -93,7 +92,7 @@ async def reviews(
     cursor: Annotated[str | None, Query(max_length=200)] = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
 ) -> ReviewPage:
-    """In its order: priority, then the smallest margin, then age. `reviewer`: what a person has taken or decided."""
+    """By priority, then smallest margin, then age. `reviewer`: reviews a person has claimed or decided."""
     wanted = ReviewFilter(status, judge, category, reviewer=reviewer)
     page = await store.reviews.page(wanted, now=time.time(), limit=limit, cursor=cursor)
     return ReviewPage(reviews=[shown(one) for one in page.reviews], next_cursor=page.next_cursor)
@@ -101,29 +100,31 @@ async def reviews(
 
 @router.get("/{review_id}", summary="One review with its judgment")
 async def review(store: StoreDep, review_id: str) -> ReviewCase:
-    """With all that happened to it so far."""
+    """With its claims and decisions so far."""
     return await _case(store, await existing(store, review_id))
 
 
-@router.post("/{review_id}/claim", summary="Take a review")
+@router.post("/{review_id}/claim", summary="Claim a review")
 async def claim(
     store: StoreDep, caller: CallerDep, changes: ChangesDep, review_id: str, body: ClaimRequest
 ) -> ReviewCase:
-    """For a time; taking it again prolongs it. 409 where it is in other hands or decided."""
+    """For `lease_s` seconds; claiming it again extends the claim. 409 if it is claimed by others or decided."""
     person = reviewer_of(caller, body.reviewer)
     await existing(store, review_id)
     state = await store.reviews.claim(person, now=time.time(), lease_s=body.lease_s, review_id=review_id)
     if state is None:
-        raise HTTPException(409, f"review {review_id} cannot be taken: it is decided, or another person has it")
+        raise HTTPException(
+            409, f"review {review_id} cannot be claimed: it is decided, or another person has claimed it"
+        )
     await changes.note(Action.REVIEW_CLAIM, review_id, reviewer=person, lease_s=body.lease_s)
     return await _case(store, state)
 
 
-@router.post("/{review_id}/release", summary="Give a review back")
+@router.post("/{review_id}/release", summary="Release a review")
 async def release(
     store: StoreDep, caller: CallerDep, changes: ChangesDep, review_id: str, body: ReleaseRequest
 ) -> ReviewCase:
-    """Before it is decided. 409 for somebody who does not have it."""
+    """Ends a claim before a decision. 409 if the reviewer has no claim."""
     person = reviewer_of(caller, body.reviewer)
     await existing(store, review_id)
     await store.reviews.release(review_id, person, now=time.time())
@@ -140,7 +141,7 @@ async def decide(
     review_id: str,
     body: DecisionRequest,
 ) -> ReviewCase:
-    """By somebody who has claimed it. The same decision again changes nothing."""
+    """Needs a claim of the reviewer. Repeating the same decision changes nothing."""
     person = reviewer_of(caller, body.reviewer)
     state = await existing(store, review_id)
     judgment = await judgment_of(store, state)
@@ -155,7 +156,7 @@ async def decide(
         decided_at=time.time(),
         blind=body.blind,
     )
-    if made.blind:  # whatever the caller says: who was shown the machine's opinion on a page does not decide blind
+    if made.blind:  # a person who has seen machine results on a page does not decide blind
         subject = state.review.subject_id if judgment is not None else state.review.subject_digest
         seen = await has_seen(store.audit_log, subject, Onlooker(person))
         made = made.model_copy(update={"blind": not seen})
@@ -168,26 +169,26 @@ async def decide(
 
 
 def reviewer_of(caller: Caller, named: str | None) -> str:
-    """Who reviews.
+    """The reviewer's name.
 
     Raises:
-        HTTPException: 422, nobody is named and there is no key to go by.
+        HTTPException: 422, no name is given and the service has no keys.
     """
     if named is not None:
         return named
     if caller == ANYBODY:
-        raise HTTPException(422, "reviewer: say who reviews, as this service has no keys to tell by")
+        raise HTTPException(422, "reviewer: give the reviewer's name; this service has no keys to take it from")
     return caller.name
 
 
 def look_for_patterns(running: Service, store: Store, policy: str) -> None:
-    """Has the feedback loop look whether it is time for proposals; the decision stands either way."""
+    """Schedules the feedback loop's check for due proposals; the decision is kept either way."""
     loop = FeedbackLoop(store, clock=time.time)
     running.computing.later(lambda: loop.look_if_due([policy]), f"proposals for policy {policy}")
 
 
 def shown(state: ReviewState) -> dict[str, Any]:
-    """A review as reviewers may see it: without the label."""
+    """A review without the label, as reviewers see it."""
     return state.model_dump(mode="json", exclude=HIDDEN)
 
 
@@ -208,7 +209,7 @@ async def existing(store: Store, review_id: str) -> ReviewState:
 
 
 async def judgment_of(store: Store, state: ReviewState) -> Judgment | None:
-    """The judgment a review is about, without its label."""
+    """The judgment of a review, without its label."""
     if state.review.subject != "judgment":
         return None
     found = await store.find_judgment(state.review.subject_digest)

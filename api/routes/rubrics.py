@@ -1,4 +1,4 @@
-"""Rubrics: those that are built in, and those kept here."""
+"""Rubrics: built-in and stored ones."""
 
 from typing import Annotated, Any
 
@@ -21,7 +21,7 @@ router = APIRouter(prefix="/v1/rubrics", tags=["rubrics"])
 
 @router.get("", summary="All rubrics")
 async def rubrics(running: ServiceDep) -> list[Rubric]:
-    """Those that are built in, then those put here."""
+    """Built-in rubrics, then those added here."""
     return running.panels.rubrics.all()
 
 
@@ -31,7 +31,7 @@ async def rubric(running: ServiceDep, name: Name) -> Rubric:
     return running.panels.rubrics.load(name)
 
 
-@router.put("/{name}", summary="Keep a rubric under a name")
+@router.put("/{name}", summary="Store a rubric under a name")
 async def put_rubric(
     running: ServiceDep,
     store: StoreDep,
@@ -40,7 +40,7 @@ async def put_rubric(
     name: Name,
     body: Annotated[Rubric, Body(openapi_examples=EXAMPLES)],
 ) -> Rubric:
-    """Vets may name it from now on; built-in ones cannot be replaced. The change is in the audit log."""
+    """Adds or replaces a rubric for vetting by name; built-in ones cannot be replaced. The change log records it."""
     kept = await running.panels.rubrics.keep(name, body, store, by=caller.name)
     await changes.note(Action.RUBRIC_PUT, name, digest=kept.digest)
     return kept

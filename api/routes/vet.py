@@ -19,7 +19,7 @@ from ..service import Service
 router = APIRouter(prefix="/v1", tags=["vet"])
 
 EXAMPLES: Any = {
-    "judgment": {"summary": "A judgment record as it is", "value": EXAMPLE_JUDGMENT},
+    "judgment": {"summary": "A plain judgment record", "value": EXAMPLE_JUDGMENT},
     "with choices": {
         "summary": "With panel and rubric by name",
         "value": {"judgment": EXAMPLE_JUDGMENT, "rubric": "short"},
@@ -36,10 +36,10 @@ def _asked(body: VetBody) -> VetRequest:
 async def vet(
     request: Request, running: ServiceDep, caller: CallerDep, body: Given, key: IdempotencyKey = None
 ) -> Response:
-    """Assesses one judgment: a record as it is, or one with a panel and a rubric chosen by name.
+    """Vets one judgment: a plain record, or a request that also names panel and rubric.
 
-    A judgment whose models could not be asked, or did not answer usably, is answered with 200 and status
-    `failed` or `unscored` with typed reasons. One that was assessed before under the same panel is not asked again.
+    If models could not be asked or gave no usable answer, the response is 200 with status
+    `failed` or `unscored` and typed reasons. A stored assessment by the same panel is returned without asking again.
     """
     asked = _asked(body)
     mark = "" if key is None else fingerprint(b"vet", asked.model_dump_json().encode())
@@ -57,75 +57,75 @@ async def vet(
     return Response(content, media_type="application/json")
 
 
-class Hearing:
-    """One vet whose agents are heard as they answer; it has a place among those in flight until it ends."""
+class VetStream:
+    """One vet that streams the agents' results; it counts as in flight until it ends."""
 
     def __init__(self, request: Request, running: Service, asked: VetRequest) -> None:
-        self._heard: asyncio.Queue[AgentResult | None] = asyncio.Queue()
+        self._results: asyncio.Queue[AgentResult | None] = asyncio.Queue()
         self._deadline = asyncio.get_running_loop().time() + running.admission.request_s
         self._place = contextlib.ExitStack()
         self._place.enter_context(running.admission.place())
         work = running.panels.vet(
-            asked.judgment, asked.choice, asked.others, self._heard.put_nowait, headers=request.headers
+            asked.judgment, asked.choice, asked.others, self._results.put_nowait, headers=request.headers
         )
         self._task = asyncio.ensure_future(work)
         self._task.add_done_callback(self._ended)
 
     def _ended(self, task: "asyncio.Task[Assessment]") -> None:
         self._place.close()
-        self._heard.put_nowait(None)
+        self._results.put_nowait(None)
         if not task.cancelled():
-            task.exception()  # is asked for here, as the caller may have gone away
+            task.exception()  # retrieved here, as the caller may be gone
 
     async def agents(self) -> AsyncIterator[AgentResult]:
-        """What each agent said, as it comes.
+        """The agents' results as they complete.
 
         Raises:
-            TimeoutError: they took too long.
+            TimeoutError: the time limit was exceeded.
         """
         while True:
             async with asyncio.timeout_at(self._deadline):
-                said = await self._heard.get()
-            if said is None:
+                result = await self._results.get()
+            if result is None:
                 return
-            yield said
+            yield result
 
     async def found(self) -> Assessment:
         return await self._task
 
     def stop(self) -> None:
-        """Ends the work where it is still being done."""
+        """Cancels the work if it has not ended."""
         self._task.cancel()
 
 
-async def hearing(request: Request, running: ServiceDep, body: Given) -> AsyncIterator[Hearing]:
-    """The vet, refused before a stream begins where it names what there is not or there is no place for it."""
+async def open_stream(request: Request, running: ServiceDep, body: Given) -> AsyncIterator[VetStream]:
+    """The vet; an unknown choice or a full service is refused before the stream begins."""
     asked = _asked(body)
     await running.panels.check(asked.choice)
-    one = Hearing(request, running, asked)
+    stream = VetStream(request, running, asked)
     try:
-        yield one
+        yield stream
     finally:
-        one.stop()  # the caller may have gone away
+        stream.stop()  # the caller may be gone
 
 
 @router.post("/vet/stream", summary="Vet one judgment, as a stream", response_class=EventSourceResponse)
 async def vet_stream(
-    request: Request, running: ServiceDep, one: Annotated[Hearing, Depends(hearing)]
+    request: Request, running: ServiceDep, stream: Annotated[VetStream, Depends(open_stream)]
 ) -> AsyncIterator[ServerSentEvent]:
-    """Server-sent events: `agent` with each agent's result as it comes, then `assessment`, or `error` with a problem.
+    """Server-sent events: `agent` for each agent's result, then `assessment`, or `error` with a problem.
 
-    One that was assessed before under the same panel is answered with its assessment alone.
+    A stored assessment by the same panel is sent at once, without `agent` events.
     """
     try:
-        async for said in one.agents():
-            yield ServerSentEvent(event="agent", raw_data=said.model_dump_json())
-        found = await one.found()
+        async for result in stream.agents():
+            yield ServerSentEvent(event="agent", raw_data=result.model_dump_json())
+        found = await stream.found()
     except Exception as error:
         status, detail = status_of(error)
         yield ServerSentEvent(event="error", data=problem_of(status, detail, request_id_of(request.scope)))
         return
     finally:
-        one.stop()
+        stream.stop()
     running.metrics.assessed(found)
     yield ServerSentEvent(event="assessment", raw_data=found.model_dump_json())

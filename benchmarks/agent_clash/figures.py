@@ -49,7 +49,7 @@ class Explanation(BaseModel):
 def beside(name: str, ours: Figure, explanation: Explanation | None = None, remark: str = "") -> Figure:
     """Puts the paper's figure beside ours.
 
-    Where they differ beyond the paper's rounding, the explanation is checked: it holds where its value is the paper's.
+    Where they differ beyond the paper's rounding, the explanation is checked: it is right if its value is the paper's.
 
     Args:
         name: the figure's id, under which the paper's is transcribed.
@@ -77,7 +77,7 @@ def compare(
 ) -> Figure:
     """A figure of any kind, with the paper's :func:`beside` it; absent where no row carries it.
 
-    A list holds what was found among the rows: an empty one is a finding.
+    A list contains the matching rows; an empty list is a result too.
     """
     if not n and not isinstance(value, list):
         return absent(name, definition)

@@ -98,7 +98,7 @@ def _simple_interval(sides: list[tuple[str, str]]) -> Explanation:
     spread = sqrt(found.observed * (1 - found.observed) / found.n) / (1 - found.expected)
     centre = found.estimate or 0.0
     return Explanation(
-        how=f"an interval around kappa {centre:.3f} of rows with a verdict, not around the .760 it stands beside, with "
+        how=f"an interval around kappa {centre:.3f} of rows with a verdict, not around the .760 quoted with it, with "
         "Cohen's simple standard error of 1960",
         value=[centre - 1.959964 * spread, centre + 1.959964 * spread],
     )
@@ -236,7 +236,7 @@ def _tiers(judged: list[LoggedEvaluation]) -> Figures:
     names = ("t2.chi2", "t2.chi2_yates", "t2.odds_ratio", "t2.risk_ratio")
     if not judged:
         return found | {name: absent(name, shape, NO_ROWS) for name in names}
-    yes, no = ({tier: matches.count(said) for tier, matches in hits.items()} for said in (True, False))
+    yes, no = ({tier: matches.count(match) for tier, matches in hits.items()} for match in (True, False))
     if not any((*yes.values(), *no.values())):
         return found | {name: absent(name, shape, NO_ROWS) for name in names}
     table = Table2x2(yes["strong"], no["strong"], yes["weak"], no["weak"])
@@ -267,12 +267,12 @@ def _direction(judged: list[LoggedEvaluation]) -> Figures:
     missed = [row for row in judged if not row.match]
     rank = {model: place for place, model in enumerate(STRONGEST_FIRST)}
     placed = [row for row in missed if row.ai_winner in rank and row.human_winner in rank]
-    # Positive where the panel's winner stands above the human's.
+    # Positive where the panel's winner ranks above the human's.
     steps = [rank[row.human_winner or ""] - rank[row.ai_winner or ""] for row in placed]
     stronger, weaker = sum(step > 0 for step in steps), sum(step < 0 for step in steps)
     value = {"stronger": stronger, "weaker": weaker, "share_stronger": 100 * stronger / max(1, stronger + weaker)}
     order = "GPT-4, Claude-v1, GPT-3.5-turbo, Vicuna-13B, Alpaca-13B, LLaMA-13B"
-    text = f"mtbench disagreements by whether the panel chose the model that stands higher in the order {order}"
+    text = f"mtbench disagreements by whether the panel chose the model that ranks higher in the order {order}"
     p_text = f"two-sided exact sign test of exp1.direction ({order})"
     ids = sorted((row.eval_id for row in missed), key=lambda one: (isinstance(one, str), one))
     found: Figures = {

@@ -43,14 +43,14 @@ def last_attempts(study: Study) -> list[LoggedEvaluation]:
 def hits(judge: str, rows: Sequence[LoggedEvaluation]) -> tuple[int, int]:
     """How often a panel judge chose the human winner, and how often it chose at all."""
     choices = [(row.supreme_choices.get(judge), row.human_winner) for row in rows]
-    said = [choice == human for choice, human in choices if choice is not None]
-    return sum(said), len(said)
+    matches = [choice == human for choice, human in choices if choice is not None]
+    return sum(matches), len(matches)
 
 
 def panel_hits(rows: Sequence[LoggedEvaluation]) -> tuple[int, int]:
     """The same for the majority of the three panel judges."""
-    said = [row.panel_choice == row.human_winner for row in rows if row.panel_choice is not None]
-    return sum(said), len(said)
+    matches = [row.panel_choice == row.human_winner for row in rows if row.panel_choice is not None]
+    return sum(matches), len(matches)
 
 
 def rate(counted: tuple[int, int]) -> float | None:

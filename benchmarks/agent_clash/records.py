@@ -58,7 +58,7 @@ class EndToEnd(_Frozen):
 
 
 class LogSource(_Frozen):
-    """Where in the source's log the evaluation stands."""
+    """The evaluation's position in the source's log."""
 
     matrix_group: str | None = None
 
@@ -91,14 +91,14 @@ class LoggedEvaluation(_Frozen):
     @field_validator("human_winner", "ai_winner", mode="before")
     @classmethod
     def _no_winner(cls, value: Any) -> Any:
-        """The source writes "none" or nothing, the data sets "tie", where nobody won."""
+        """The source writes "none" or nothing, the data sets "tie", where neither model won."""
         return None if value in NOBODY else value
 
     @model_validator(mode="after")
     def _check(self) -> "LoggedEvaluation":
         models = {self.model_a, self.model_b}
         if len(models) == 1:
-            raise ValueError(f"model_a and model_b are both {self.model_a}: two verdicts could not be told apart")
+            raise ValueError(f"model_a and model_b are both {self.model_a}: the verdicts cannot be distinguished")
         for field, model in (("human_winner", self.human_winner), ("ai_winner", self.ai_winner)):
             if model is not None and model not in models:
                 raise ValueError(f"{field} is {model!r}, which is neither model_a nor model_b (null where none won)")
@@ -108,7 +108,7 @@ class LoggedEvaluation(_Frozen):
                 f"a judge appears twice: {', '.join(sorted(n for n, c in Counter(names).items() if c > 1))}"
             )
         if self.judges and self.label_map is None:
-            raise ValueError("there are judges but no label_map, so nobody knows what they chose")
+            raise ValueError("there are judges but no label_map, so their choices are unknown")
         mapped = self.label_map
         if mapped is not None and (set(mapped.values()) != models or len(mapped) != len(models)):
             raise ValueError("label_map must give each of model_a and model_b one label")
@@ -219,7 +219,7 @@ class Study:
         return [row for row in self.of(experiment, run) if row.valid]
 
     def judged(self, experiment: str, run: int | None = None) -> list[LoggedEvaluation]:
-        """Published rows with a verdict and a human's choice to hold it against."""
+        """Published rows with a verdict and a human's choice to compare it with."""
         return [row for row in self.valid(experiment, run) if row.labelled]
 
     @property
@@ -242,7 +242,7 @@ def find_file(given: Path) -> Path:
     """The file of evaluations: the one given, or in the folder given, or in its subfolder ``agent_clash``.
 
     Raises:
-        InputError: there is none, with what was looked for.
+        InputError: none was found; the message lists what was searched.
     """
     if given.is_file():
         return given
@@ -275,13 +275,13 @@ def load_study(given: Path) -> Study:
             raise InputError(f"{path}:{line.number}: {reason_of(error)}; repair or remove the line") from None
         if row.row_id in rows and rows[row.row_id][1] != row:
             raise InputError(
-                f"{path}:{line.number}: row_id {row.row_id} stands at line {rows[row.row_id][0]} with other contents; "
+                f"{path}:{line.number}: row_id {row.row_id} is at line {rows[row.row_id][0]} with other contents: "
                 "remove one of the two"
             )
         identical += row.row_id in rows
         rows.setdefault(row.row_id, (line.number, row))
     if not rows:
-        raise InputError(f"{path} holds no evaluations")
+        raise InputError(f"{path} contains no evaluations")
     ordered = sorted(rows.values(), key=lambda found: _place(found[1]))
     published, repeated = _once(ordered, path)
     return Study(
@@ -295,7 +295,7 @@ def load_study(given: Path) -> Study:
 
 
 def _place(row: LoggedEvaluation) -> tuple[int, str, int, str, str]:
-    """Where a row stands among all: sums of doubles, and what is quoted first, must not depend on the file's order."""
+    """A row's sort key: sums of doubles, and the rows quoted first, must not depend on the file's order."""
     known = EXPERIMENTS.index(row.experiment) if row.experiment in EXPERIMENTS else len(EXPERIMENTS)
     return known, row.experiment, row.run, str(row.eval_id).zfill(6), row.row_id
 

@@ -92,8 +92,8 @@ def _of_model(name: str, votes: list[SelfVote], which: str) -> Figure:
         return absent(name, definition, "This model judged no comparison of its own in these data.")
     n = len(votes)
     first, expected, misread = (
-        100 * sum(said) / n
-        for said in ([v.first for v in votes], [v.expected for v in votes], [v.misread for v in votes])
+        100 * sum(readings) / n
+        for readings in ([v.first for v in votes], [v.expected for v in votes], [v.misread for v in votes])
     )
     value = {"first": first, "expected": expected, "difference": first - expected, "n": n}
     explained = Explanation(

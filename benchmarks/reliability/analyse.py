@@ -49,10 +49,10 @@ def analyse_records(
     unlabelled = cycle_figures(records) | self_figures(records)
     if not recorded.evaluations and not unlabelled:
         left = ", ".join(f"{n} {why}" for why, n in recorded.left_out.most_common()) or "no records"
-        raise InputError(f"nothing to hold against a human: {left}; concordance needs pairs whose label names a winner")
+        raise InputError(f"nothing to compare with a human: {left}; concordance needs pairs whose label names a winner")
     repeats = protocol.runs if protocol is not None else _full_runs([one.run for one in recorded.evaluations])
     figures: Figures = {}
-    if recorded.evaluations:  # answers made anew need no human to tell whether their winner stays
+    if recorded.evaluations:  # answers made anew need no human label to see whether the winner stays
         figures = analyse(
             recorded.evaluations, recorded.panel, repeats=repeats, third=third, independent=recorded.independent
         )

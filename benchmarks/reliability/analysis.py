@@ -80,7 +80,7 @@ def _concordance(run: int, rows: list[Evaluation]) -> Figures:
         f"{name}.status": Figure(
             value={status: statuses[status] for status in ("ok", "tie", "no_verdict", "error")},
             n=len(rows),
-            definition=f"evaluations of run {run} by what came of them: a winner, a tie, answers without a verdict, "
+            definition=f"evaluations of run {run} by result: a winner, a tie, answers without a verdict, "
             "judges that could not be asked; counts",
         ),
         f"{name}.concordance": share(

@@ -37,9 +37,9 @@ def judge_figures(rows: Sequence[Evaluation], judges: Sequence[str], independent
 
 
 def _one_judge(rows: Sequence[Evaluation], judge: str) -> Figures:
-    said = [(one, choice) for one in rows if (choice := one.votes.get(judge)) is not None]
-    lost = len(rows) - len(said)
-    firsts = [choice == one.shown_first[judge] for one, choice in said if judge in one.shown_first]
+    votes = [(one, choice) for one in rows if (choice := one.votes.get(judge)) is not None]
+    lost = len(rows) - len(votes)
+    firsts = [choice == one.shown_first[judge] for one, choice in votes if judge in one.shown_first]
     place = f"first choices of {judge} that were shown first; without a preference for a place half"
     position = share(sum(firsts), len(firsts), place)
     if firsts:
@@ -47,17 +47,17 @@ def _one_judge(rows: Sequence[Evaluation], judge: str) -> Figures:
         position = position.model_copy(update={"definition": f"{position.definition}; binomial p = {test.p_value:.2g}"})
     return {
         f"judge.{judge}": share(
-            sum(choice == one.human for one, choice in said),
-            len(said),
+            sum(choice == one.human for one, choice in votes),
+            len(votes),
             f"evaluations of run 1 in which {judge} ranked the human's choice first",
             f"{lost} evaluations have no first choice of this judge." if lost else "",
         ),
         f"position.{judge}": position,
-        f"family.{judge}": _family(said, judge),
+        f"family.{judge}": _family(votes, judge),
     }
 
 
-def _family(said: Sequence[tuple[Evaluation, str]], judge: str) -> Figure:
+def _family(votes: Sequence[tuple[Evaluation, str]], judge: str) -> Figure:
     """Self-preference, as far as kinship can be read off names."""
     mine = family_of(judge)
     text = (
@@ -65,7 +65,7 @@ def _family(said: Sequence[tuple[Evaluation, str]], judge: str) -> Figure:
         "which the human, chose that response; difference in points, exact McNemar p"
     )
     chose: list[tuple[bool, bool]] = []
-    for one, choice in said:
+    for one, choice in votes:
         kin = [side for side in one.sides if side in one.models and family_of(one.models[side]) == mine]
         if len(kin) == 1 and set(one.sides) <= set(one.models):
             chose.append((choice == kin[0], one.human == kin[0]))
@@ -173,9 +173,11 @@ def _unanimity(rows: Sequence[Evaluation], judges: Sequence[str], independent: i
 
 def _agreement(rows: Sequence[Evaluation], judges: Sequence[str]) -> Figures:
     votes = [[one.votes.get(judge) for judge in judges] for one in rows]
-    sides = [[None if vote is None else one.side(vote) for vote in said] for one, said in zip(rows, votes, strict=True)]
-    complete = [said for said in sides if None not in said]
-    pairable = [said for said in sides if sum(vote is not None for vote in said) > 1]
+    sides = [
+        [None if vote is None else one.side(vote) for vote in given] for one, given in zip(rows, votes, strict=True)
+    ]
+    complete = [row for row in sides if None not in row]
+    pairable = [row for row in sides if sum(vote is not None for vote in row) > 1]
     fleiss = "judges' first choices as side A or B, evaluations of run 1 with a complete panel"
     alpha = "judges' first choices as side A or B, all evaluations of run 1 with two at least"
     return {
@@ -211,7 +213,7 @@ def _direction(rows: Sequence[Evaluation]) -> Figures:
     for one in placed:
         if not one.decided or one.right:
             continue
-        # The comparison itself must not tell which of its models is the stronger.
+        # The comparison itself must not reveal which of its models is the stronger.
         same = [other for other in placed if other.cluster == one.cluster]
         rates = {}
         for side in one.sides:

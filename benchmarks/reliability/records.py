@@ -1,4 +1,4 @@
-"""One evaluation of one run: what the panel said of a labelled pair."""
+"""One evaluation of one run: the panel's result for a labelled pair."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -24,7 +24,7 @@ class Evaluation:
         cluster: what makes evaluations dependent: the same question with the same responses, whatever they are called.
         sides: both response ids, in the order of the item.
         human: the response the human preferred.
-        status: what came of it; only ``ok`` has a winner.
+        status: the result; only ``ok`` has a winner.
         winner: the response the panel preferred.
         reason: why there is no winner, else empty.
         votes: panel judge -> the response it ranked first; None for a tie of its own or a failure.

@@ -15,7 +15,7 @@ from .analysis import third_run
 from .clash_records import evaluations_of
 
 THIRD_SHARE = 0.6
-"""Of the items, unless told otherwise: sixty of a hundred, as in the study the protocol comes from."""
+"""Share of the items by default: sixty of a hundred, as in the study the protocol comes from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Protocol:
 
     Attributes:
         runs: full runs, each with labels, criteria and replies of its own.
-        targeted: whether a further run takes the items that tell most.
+        targeted: whether a further run takes the most informative items.
         third_size: how many those are; None for :data:`THIRD_SHARE` of the items.
 
     Raises:
@@ -116,7 +116,7 @@ async def run_panel(
 
 
 def hiding(clash: Clash, item: Item) -> Clash:
-    """The panel, with the ids of this item's models among the names hidden; the key of an evaluation holds them."""
+    """The panel, with the ids of this item's models among the names hidden; the key of an evaluation contains them."""
     names = {*clash.hide_names, *(item.models or {}).values()}
     return replace(clash, hide_names=tuple(sorted(names)))
 
@@ -127,6 +127,6 @@ def _require_same(records: Iterable[ClashRecord], items: Sequence[Item], clash: 
         item = wanted.get(record.item_id)
         if item is None or record.key != protocol.place(record.repeat).key(item, hiding(clash, item)):
             raise InputError(
-                f"the file of records holds item {record.item_id} judged by another panel, with another seed, or an "
+                f"the file of records contains item {record.item_id} judged by another panel, with another seed, or an "
                 "item that is not asked for: choose another --records, or the settings of before"
             )

@@ -100,7 +100,7 @@ class Study:
             update: called after each record.
 
         Raises:
-            InputError: ``records`` holds those of another panel, seed or text.
+            InputError: ``records`` contains those of another panel, seed or text.
         """
         totals.prompts = len(self.pairs.items)
         settings = ClashSettings(

@@ -54,7 +54,7 @@ def vetted(
     """Wraps a model-graded scorer: its grade counts where meta-judges keep it.
 
     A grade that is discarded, or on which nothing could be decided, leaves the sample unscored (Inspect leaves it out
-    of metrics and counts it) or, with ``keep``, stands as it is. Either way the score's metadata holds, under
+    of metrics and counts it) or, with ``keep``, is kept as it is. Either way the score's metadata holds, under
     ``metajudge``, the grade as it was and what was decided, by whom.
 
     Args:
@@ -112,7 +112,7 @@ def judgment_of(state: TaskState, target: Target, given: Score, judge: str) -> J
 
 
 def _grade(given: Score) -> tuple[float | None, str | None]:
-    """The grade as a number in [0, 1] or on the grader's own scale; or why there is none."""
+    """The grade as a number in [0, 1] or on the grader's own scale; or the reason why it is missing."""
     value = given.value
     if isinstance(value, str):
         letter = value.strip().upper()
@@ -131,8 +131,8 @@ def vetted_score(
 ) -> Score:
     """The score with what was decided about it."""
     reason = reason_of(assessment)
-    said = {**summary_of(assessment), "grade": _plain(given.value), "reason": reason}
-    metadata = {**(given.metadata or {}), "metajudge": said}
+    summary = {**summary_of(assessment), "grade": _plain(given.value), "reason": reason}
+    metadata = {**(given.metadata or {}), "metajudge": summary}
     explanation = f"{given.explanation or ''}\n\n{reason}".strip()
     undecided = assessment.accepted is None
     keep = assessment.accepted or (when_undecided if undecided else when_discarded) == "keep"

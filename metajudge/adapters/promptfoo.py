@@ -1,13 +1,13 @@
 """promptfoo: an assertion and a provider that vet a judge's verdict.
 
-As an assertion on a judge's output, where the test's variables hold what it judged::
+As an assertion on a judge's output, where the test's variables contain what it judged::
 
     assert:
       - type: python
         value: file://vet.py          # one line: from metajudge.adapters.promptfoo import get_assert
         config:
           agents: [openai:gpt-4o-mini]
-          responses: {A: answer_a, B: answer_b}   # response id -> the variable that holds it
+          responses: {A: answer_a, B: answer_b}   # response id -> the variable that contains it
 
 As a provider (``file://vet.py:call_api``) it takes a judgment as JSON for its prompt and answers with the assessment.
 What can go wrong comes back as a failed assertion or the provider's ``error``, with the reason.
@@ -35,7 +35,7 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
 
     Args:
         output: the judge's text, or an object with ``verdict`` and ``rationale`` (``reason``, ``explanation``).
-        context: promptfoo's: ``vars`` hold question and responses, ``config`` says which they are.
+        context: promptfoo's: ``vars`` contain question and responses, ``config`` says which they are.
 
     Returns:
         promptfoo's grading result: ``pass``, ``score`` in [0, 1] (the final score's place on its scale of 1 to 5, or
@@ -54,11 +54,11 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
     if passed is None:
         passed = bool(config.get("undecided_passes", False))
     result: dict[str, Any] = {"pass": passed, "score": _score(assessment, passed), "reason": reason_of(assessment)}
-    said = summary_of(assessment)
+    summary = summary_of(assessment)
     if vetting.notice is not None:
         result["reason"] += f" ({vetting.notice})"
-        said["notice"] = vetting.notice
-    return {**result, "metadata": {"metajudge": said}}
+        summary["notice"] = vetting.notice
+    return {**result, "metadata": {"metajudge": summary}}
 
 
 def call_api(prompt: str, options: Mapping[str, Any], _context: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -137,7 +137,7 @@ def _verdict(output: Any, ids: tuple[str, ...]) -> tuple[Any, str]:
     if not isinstance(read, TextVerdict) or len(ids) != 2:
         detail = "" if isinstance(read, TextVerdict) else f": {read.detail}"
         raise InputError(
-            f"the judge's output holds no verdict that can be read{detail}. Have it answer with JSON such as "
+            f"the judge's output contains no verdict that can be read{detail}. Have it answer with JSON such as "
             '{"verdict": "A>B", "rationale": "..."} or end with [[A>B]]'
         )
     if read.winner is None:

@@ -44,7 +44,7 @@ class _Shared:
 class Vetting:
     """Vets judgments one by one, as an evaluation tool hands them over.
 
-    Such tools tell nobody when they are done, so the engine is open while a judgment is being vetted and closed with
+    Such tools do not signal when they are done, so the engine is open while a judgment is being vetted and closed with
     the last one under way: connections are shared, and a store is not held longer than it is used.
 
     Tools run several processes, and one process at a time can have a store's file: a vetting waits for it. Where it
@@ -94,7 +94,7 @@ class Vetting:
         """Vets one judgment.
 
         Raises:
-            StoreLockedError: the store stays in use, and the policy in force stands in it.
+            StoreLockedError: the store stays in use, and the policy in force is stored in it.
             MetajudgeError: see :mod:`metajudge.errors`; a service's problem is a ``ServiceError``.
         """
         if self._service is not None:
@@ -160,7 +160,7 @@ class Vetting:
     def _go_without_store(self, error: StoreLockedError) -> None:
         policy = self._options.get("policy")
         if isinstance(policy, str) and not looks_like_path(policy):
-            raise error  # which version is in force stands in the store
+            raise error  # the version in force is recorded in the store
         self.notice = f"not stored: {error}"
 
 

@@ -30,7 +30,7 @@ class Agent:
             returns them, in place of the reported point (:mod:`metajudge.agents.expected`).
         samples: how often the agent is asked about each judgment; the draws' mean is its score
             (:func:`metajudge.agents.finer.mean_of_draws`).
-        prompt_version: of the prompt set that everything this agent is told is taken from.
+        prompt_version: of the prompt set that this agent's prompts are taken from.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Agent:
 
         Args:
             judgment: must have a verdict.
-            earlier: what other agents have said about it.
+            earlier: other agents' outputs on it.
             summarise: speak as the one who sums up the others instead of as one of them.
             retry: an earlier vetting of this judgment failed: a stored reply that cannot be used is asked for anew.
 

@@ -1,4 +1,4 @@
-"""One question to a model: ask, read the answer, ask for one repair, else say why there is none."""
+"""One question to a model: ask, read the answer, ask for one repair, else say why there is no answer."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -45,7 +45,7 @@ class Answer(Generic[T]):
     """How an exchange ended: with a value, or with a failure.
 
     Attributes:
-        replied: whether the model gave an answer of its own, be it a refusal or of no use; False where it could
+        replied: whether the model answered, even with a refusal or an unusable text; False where it could
             not be asked, so that asking again later may help.
         replies: how many replies were needed or tried: 2 where the first one had to be repaired.
         cost_usd: what those replies cost when they were first given; None where unknown. Unlike ``spent``,
@@ -126,7 +126,7 @@ class _Exchange(Generic[T]):
     answer: Answer[T]
 
     async def attempt(self, request: ModelRequest) -> T:
-        """One reply read; where a stored one is of no use and this is a retry, a fresh one."""
+        """Reads one reply; asks for a fresh one if the stored one is unusable and this is a retry."""
         try:
             return await self._reply(request)
         except (ReplyProblemsError, _Refusal):

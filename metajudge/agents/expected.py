@@ -6,7 +6,7 @@ words are points like any other.
 
 A point may take several tokens (``1`` and ``0``), and one token may begin several points (``1`` begins ``10``). Along
 the tokens the model wrote, probabilities multiply, so that both points get their exact share. Where the model did
-not go on after such a token, what would have followed is unknown: that probability is given to no point, and too much
+not continue after such a token, what would have followed is unknown: that probability goes to no point, and too much
 of it means that there is no expected score. One thing is taken for granted: a tokeniser that has written a number of
 ``d`` digits as one token anywhere in the reply does so for all numbers of up to ``d`` digits.
 """
@@ -61,7 +61,7 @@ def literals_of(rubric: Rubric) -> dict[str, float]:
 def expected_score(
     text: str, span: TextSpan, tokens: Sequence[TokenChoice], points: Mapping[str, float], longest_number: int = 1
 ) -> Expected:
-    """The expected value of what stands in a span of a reply.
+    """The expected value of the value in a span of a reply.
 
     Args:
         text: the reply.
@@ -105,25 +105,25 @@ class _Walk:
     mass: dict[float, float] = field(default_factory=lambda: defaultdict(float))
     ambiguous: float = 0.0
     reached: float = 1.0
-    said: str = ""
+    prefix: str = ""
 
     def step(self, token: TokenChoice, lead: str) -> bool:
-        """Takes one token of the reply; ``lead`` is what stands in it before the score. True at the score's end."""
+        """Takes one token of the reply; ``lead`` is its text before the score. True at the score's end."""
         ways = [(token.text, token.logprob), *token.alternatives]
         if math.fsum(math.exp(logprob) for _, logprob in ways) > _MAX_TOTAL:
             raise NoExpectedScoreError("the probabilities of a token's alternatives add up to more than one")
         for text, logprob in token.alternatives:
             rest = self._rest(lead, text)
             if rest:
-                self._leave(self.said + rest, self.reached * math.exp(logprob))
-        self.said += self._rest(lead, token.text) or ""
+                self._leave(self.prefix + rest, self.reached * math.exp(logprob))
+        self.prefix += self._rest(lead, token.text) or ""
         self.reached *= math.exp(token.logprob)
-        point, open_end = self._read(self.said)
+        point, open_end = self._read(self.prefix)
         if point is not None and not open_end:
             self.mass[point] += self.reached
             return True
-        if not open_end and self.said:
-            raise NoExpectedScoreError(f"{self.said[:20]!r} is no point of the scale as it is usually written")
+        if not open_end and self.prefix:
+            raise NoExpectedScoreError(f"{self.prefix[:20]!r} is not a usual spelling of a point of the scale")
         return False
 
     def result(self) -> Expected:
@@ -143,19 +143,19 @@ class _Walk:
         return Expected(round(min(max(score, low), high), 9), round(min(total, 1.0), 9))
 
     def _rest(self, lead: str, text: str) -> str | None:
-        """What a token adds to what was said of the value."""
-        return text if self.said else _after(lead, text, self.word)
+        """The part of the value that a token adds."""
+        return text if self.prefix else _after(lead, text, self.word)
 
-    def _leave(self, said: str, mass: float) -> None:
-        point, open_end = self._read(said)
-        if open_end and not self._is_whole(said, point):
+    def _leave(self, prefix: str, mass: float) -> None:
+        point, open_end = self._read(prefix)
+        if open_end and not self._is_whole(prefix, point):
             self.ambiguous += mass
         elif point is not None:
             self.mass[point] += mass
 
-    def _read(self, said: str) -> tuple[float | None, bool]:
+    def _read(self, prefix: str) -> tuple[float | None, bool]:
         """The point that was written, if any, and whether what follows could still make another one of it."""
-        value, ended = self._value(said)
+        value, ended = self._value(prefix)
         if ended:
             return self._point(value), False
         begun = [point for literal, point in self.points.items() if literal.startswith(value)]
@@ -166,14 +166,14 @@ class _Walk:
         point = self._point(value)
         return point, any(other != point for other in begun)
 
-    def _value(self, said: str) -> tuple[str, bool]:
-        """What is said of the value, and whether it ends within it."""
+    def _value(self, prefix: str) -> tuple[str, bool]:
+        """The value's text so far, and whether the value ends within it."""
         if self.word:
-            value, quote, _ = said.partition('"')
+            value, quote, _ = prefix.partition('"')
             return value, bool(quote)
-        found = _NUMBER.match(said)
+        found = _NUMBER.match(prefix)
         value = "" if found is None else found[0]
-        return value, len(value) < len(said)
+        return value, len(value) < len(prefix)
 
     def _point(self, value: str) -> float | None:
         if self.word or value in self.points:
@@ -184,16 +184,16 @@ class _Walk:
             return None
         return next((point for point in self.points.values() if point == round(number, 9)), None)
 
-    def _is_whole(self, said: str, point: float | None) -> bool:
+    def _is_whole(self, prefix: str, point: float | None) -> bool:
         """Whether a number that others begin with is known to be no beginning: they would be one token."""
-        if point is None or self.word or not said.isdigit():
+        if point is None or self.word or not prefix.isdigit():
             return False
-        longer = [literal for literal in self.points if literal.startswith(said) and literal != said]
+        longer = [literal for literal in self.points if literal.startswith(prefix) and literal != prefix]
         return all(literal.isdigit() and len(literal) <= self.longest_number for literal in longer)
 
 
 def _after(lead: str, text: str, word: bool) -> str | None:
-    """What a token says of the value, once what stands before the value is taken off; None where that differs.
+    """A token's part of the value, without the text before the value; None where that text differs.
 
     White space between JSON's signs may differ from what was written.
     """

@@ -34,7 +34,7 @@ def score_of(criteria: Mapping[str, CriterionScore], rubric: Rubric) -> float:
 def with_expected_scores(
     criteria: Mapping[str, CriterionScore], reply: Reply, rubric: Rubric
 ) -> dict[str, CriterionScore]:
-    """Expected scores in place of the reported ones; where there is none, the reported one stays, with the reason.
+    """Expected scores in place of the reported ones; where one is missing, the reported score stays, with the reason.
 
     What an agent marked as not applicable stays so.
     """
@@ -174,11 +174,11 @@ def _total(draws: Sequence[AgentResult]) -> AgentResult:
 
 
 def _too_few(draws: Sequence[AgentResult], valid: int, why: str = "which is no majority") -> Failure:
-    """The commonest failure's kind (of several such, the first drawn), and what was said."""
+    """The commonest failure's kind (of several such, the first drawn), and all messages."""
     failures = [draw.failure for draw in draws if draw.failure is not None]
     ((kind, _),) = Counter(failure.kind for failure in failures).most_common(1)
-    said = "; ".join(dict.fromkeys(f"{failure.kind.value}: {failure.message}" for failure in failures))
-    return Failure(kind=kind, message=f"{valid} of {len(draws)} draws gave a score, {why} ({said})")
+    messages = "; ".join(dict.fromkeys(f"{failure.kind.value}: {failure.message}" for failure in failures))
+    return Failure(kind=kind, message=f"{valid} of {len(draws)} draws gave a score, {why} ({messages})")
 
 
 def _end(score: float | None, rubric: Rubric) -> float | None:

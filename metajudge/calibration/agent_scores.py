@@ -30,14 +30,14 @@ class AgentScores:
         """Collects the valid scores of agents (and of a summariser).
 
         Raises:
-            InputError: one agent name stands for two models, or a judgment was scored twice by an agent.
+            InputError: one agent name is used for two models, or a judgment was scored twice by an agent.
         """
         scores: dict[str, dict[str, float]] = {}
         spreads: dict[str, dict[str, float]] = {}
         agents: dict[str, str] = {}
         rubrics, prompts = set(), set()
         for assessment in assessments:
-            said = scores.setdefault(assessment.judgment_id, {})
+            known = scores.setdefault(assessment.judgment_id, {})
             summariser = () if assessment.summariser is None else (assessment.summariser,)
             for result in (*assessment.agents, *summariser):
                 if result.score is None:
@@ -47,9 +47,9 @@ class AgentScores:
                 if agents.setdefault(result.agent, model) != model:
                     raise InputError(
                         f"agent {result.agent!r} is {agents[result.agent]} in one assessment and {model} in "
-                        f"another (judgment {assessment.judgment_id!r}): give each model a name of its own"
+                        f"another (judgment {assessment.judgment_id!r}): give each model its own name"
                     )
-                if said.setdefault(result.agent, score) != score:
+                if known.setdefault(result.agent, score) != score:
                     raise InputError(
                         f"agent {result.agent!r} scored judgment {assessment.judgment_id!r} twice and differently: "
                         "give the assessments of one run only"

@@ -34,7 +34,7 @@ Depth: TypeAlias = Literal["full", "parent", "none"]
 
 
 class Identity(Frozen):
-    """What a calibration is for; anything else is refused unless told to.
+    """What a calibration is for; anything else is refused unless allowed explicitly.
 
     Attributes:
         judges: whose judgments.
@@ -62,7 +62,7 @@ class Provenance(Frozen):
         questions: question digest -> judgment id -> out-of-fold probability.
         verdicts: question digest -> a digit for each of its judgments, in the order of their ids: the place, in the
             order shown, of the response preferred (1 or 2). A judgment that was made again under its old id and now
-            says otherwise is not the one fitted on. None in files that do not tell.
+            says otherwise is not the one fitted on. None in files that do not record it.
         seed: of folds and resampling.
         folds: by question.
         repeats: out-of-fold probabilities are means over so many divisions into folds.
@@ -81,13 +81,15 @@ class Provenance(Frozen):
     @model_validator(mode="after")
     def _check_verdicts(self) -> "Provenance":
         """A file that was cut or edited must not answer for another verdict."""
-        told = self.verdicts
-        if told is not None and any(len(told.get(name, "")) != len(ids) for name, ids in self.questions.items()):
+        verdicts = self.verdicts
+        if verdicts is not None and any(
+            len(verdicts.get(name, "")) != len(ids) for name, ids in self.questions.items()
+        ):
             raise ValueError("verdicts do not match the questions")
         return self
 
     def stored(self, question: str) -> dict[str, tuple[float, str | None]]:
-        """Judgment id -> out-of-fold probability and the place it preferred, None where that is not told."""
+        """Judgment id -> out-of-fold probability and the place it preferred, None if not recorded."""
         known = self.questions[question]
         places = None if self.verdicts is None else self.verdicts[question]
         return {name: (known[name], places and places[at]) for at, name in enumerate(sorted(known))}
@@ -156,7 +158,7 @@ class JudgeGroup(Frozen):
 
 
 class Predictions(NamedTuple):
-    """Probabilities [n], masked where there is none, and the marks of each."""
+    """Probabilities [n], masked where missing, and the marks of each."""
 
     probabilities: "np.ma.MaskedArray[Any, np.dtype[np.float64]]"
     marks: tuple[tuple[Mark, ...], ...]
@@ -179,7 +181,7 @@ def in_domain(predicted: Predictions, approximate: bool) -> Bools:
 class Calibration(Frozen):
     """P(judgment correct) from signals, with its identity, provenance and out-of-fold quality.
 
-    ``quality`` holds the figures over all judges under ``""`` and those of each judge under its name; ``profiles`` and
+    ``quality`` has the figures over all judges under ``""`` and those of each judge under its name; ``profiles`` and
     ``categories`` say how signals and categories were distributed in the fit.
     """
 
@@ -267,7 +269,7 @@ class Calibration(Frozen):
         for row, judge in enumerate(table.judges):
             if judge not in self.identity.judges:
                 marks[row].append(Mark.OTHER_JUDGE)
-        return Predictions(np.ma.MaskedArray(values, mask=~found), tuple(tuple(said) for said in marks))
+        return Predictions(np.ma.MaskedArray(values, mask=~found), tuple(tuple(entry) for entry in marks))
 
     def to_json(self) -> bytes:
         return orjson.dumps(
@@ -280,7 +282,7 @@ class Calibration(Frozen):
         return self.model_copy(update={"guarantees": (*kept, guarantee)})
 
     def _mark_missing_evidence(self, table: SignalTable, marks: list[list[Mark]]) -> None:
-        """Order and peers are never absent as columns; whether they were ever missing in the fit, its profiles tell."""
+        """Order and peers are never absent as columns; the fit's profiles record whether they were ever missing."""
         for name in ("order.missing", "peers.none"):
             profile, column = self.profiles.get(name), table.columns.get(name)
             if profile is None or not profile.is_always(0.0):
@@ -291,8 +293,8 @@ class Calibration(Frozen):
 
     def _take_stored(self, table: SignalTable, values: Floats, marks: list[list[Mark]]) -> None:
         known = {name: self.provenance.stored(name) for name in set(table.questions) & self.provenance.questions.keys()}
-        told = zip(table.judgment_ids, table.questions, table.preferred_places, strict=True)
-        for row, (judgment, question, place) in enumerate(told):
+        rows = zip(table.judgment_ids, table.questions, table.preferred_places, strict=True)
+        for row, (judgment, question, place) in enumerate(rows):
             if question not in known:
                 continue
             probability, preferred = known[question].get(judgment, (None, None))
@@ -307,7 +309,7 @@ class Calibration(Frozen):
         if problems:
             raise InputError(
                 f"this calibration is for something else: {'; '.join(problems)}. Fit one for these data with "
-                "`metajudge calibrate fit`, or apply it all the same with --allow-other-calibration"
+                "`metajudge calibrate fit`, or apply it anyway with --allow-other-calibration"
             )
 
 

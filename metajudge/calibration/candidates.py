@@ -4,7 +4,7 @@
 - ``main``: logistic regression on signals and categories.
 - ``moderated``: with products. What evidence is worth depends on the task, and on how the whole item was judged: where
   many games ended without a verdict or few verdicts are strong, an equal majority says less. Products are shrunk more.
-- ``voices``: with each peer model's own voice, and its product with the categories.
+- ``voices``: with each peer model's own vote, and its product with the categories.
 - ``judges``: with the judge as a feature, and its product with the evidence.
 - ``boosting``: gradient boosted trees on signals, categories and judges.
 """

@@ -80,7 +80,9 @@ class CascadePlan(Frozen):
     def _check(self) -> Self:
         low, high = self.band
         if not low <= self.cut <= high:
-            raise ValueError(f"the band {low:g}..{high:g} must hold the cut {self.cut:g}, else stages contradict it")
+            raise ValueError(
+                f"the band {low:g}..{high:g} must contain the cut {self.cut:g}, otherwise stages contradict it"
+            )
         return self
 
     @property
@@ -111,12 +113,12 @@ class CascadePlan(Frozen):
         """The plan with another band.
 
         Raises:
-            ConfigurationError: one that does not hold the cut.
+            ConfigurationError: one that does not contain the cut.
         """
         if band is None:
             return self
         try:
             return CascadePlan.model_validate({**self.model_dump(), "band": band, "provenance": None})
         except ValidationError as error:
-            said = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
-            raise ConfigurationError(f"cascade.band: {said}") from None
+            problem = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
+            raise ConfigurationError(f"cascade.band: {problem}") from None

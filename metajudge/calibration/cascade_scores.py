@@ -51,10 +51,10 @@ def staged_scores(
 def _row(assessment: Assessment | None, stages: Sequence[tuple[str, ...]]) -> Row | None:
     if assessment is None:
         return None
-    said = {result.agent: result for result in assessment.agents if result.score is not None}
-    if not all(name in said for stage in stages for name in stage):
+    results = {result.agent: result for result in assessment.agents if result.score is not None}
+    if not all(name in results for stage in stages for name in stage):
         return None
-    return [[said[name] for name in stage] for stage in stages]
+    return [[results[name] for name in stage] for stage in stages]
 
 
 def _mean(stage: Iterable[AgentResult]) -> float:

@@ -97,7 +97,7 @@ def panel_independence(table: SignalTable, seed: int = 0) -> Independence:
             break
         usable.pop(missing.index(max(missing)))
     if len(usable) < 2:
-        raise InputError("independence takes two judges at least that both err at times on shared, labelled items")
+        raise InputError("independence needs at least two judges that both err on shared, labelled items")
     pairs = []
     total = float(len(usable))
     for place, a in enumerate(usable):
@@ -147,7 +147,7 @@ def importances(table: SignalTable, *, pooled: bool | None = None, seed: int = 0
     """
     rows = table.select(table.labelled)
     if len(rows.signals) < 2:
-        raise InputError("the importance of signals takes two groups at least: one cannot be left out")
+        raise InputError("the importance of signals needs at least two groups of signals")
 
     def loss(of: SignalTable) -> float:
         return float(log_losses(out_of_fold(of, pooled=pooled, seed=seed, folds=folds), of.correct).mean())

@@ -43,7 +43,7 @@ class Fallback:
 
 @dataclass(slots=True)
 class FallbackLosses:
-    """Log losses on categories left out, each category of each group of judges with one voice."""
+    """Log losses on categories left out, each category of each group of judges with equal weight."""
 
     found: dict[Fallback, list[float]] = field(default_factory=dict)
 

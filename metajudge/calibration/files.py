@@ -85,7 +85,7 @@ def read_agent_scores(path: Path | str) -> AgentScores:
     found = AgentScores.from_assessments(assessments)
     if not any(found.scores.values()):
         raise InputError(
-            f"{path} holds {len(assessments)} assessments and no agent's score: write it with "
+            f"{path} contains {len(assessments)} assessments and no agent's score: write it with "
             "`metajudge vet ... --agent ... --no-early-exit --out FILE`"
         )
     return found

@@ -37,7 +37,7 @@ SELECTION_ROWS = 20_000
 """The choice of a model looks at this many judgments at most; the models themselves are fitted on all."""
 
 ENOUGH_ALONE = 500
-"""Judgments from which on a judge is fitted alone where nothing else is said."""
+"""Default number of judgments from which a judge is fitted alone."""
 
 REPEATS = 3
 
@@ -138,8 +138,8 @@ def absent_everywhere(table: SignalTable, group: SignalGroup) -> bool:
     if group == "order":
         return bool(columns["order.missing"].values.all())
     key = {"peers": "peers.support", "rewards": "rewards.mean"}.get(group)
-    told = [columns[key]] if key in columns else [] if key else list(columns.values())
-    return not any(column.present.any() for column in told)
+    chosen = [columns[key]] if key in columns else [] if key else list(columns.values())
+    return not any(column.present.any() for column in chosen)
 
 
 def judge_groups(table: SignalTable, pooled: bool | None) -> list[tuple[str, ...]]:
@@ -364,8 +364,8 @@ def _calibration(
     stored: dict[str, dict[str, float]] = {}
     verdicts: dict[str, str] = {}
     # The rows are sorted by judgment id, and so are the digits of each question.
-    told = zip(rows.questions, rows.judgment_ids, rows.preferred_places, probabilities, strict=True)
-    for question, judgment, place, value in told:
+    values = zip(rows.questions, rows.judgment_ids, rows.preferred_places, probabilities, strict=True)
+    for question, judgment, place, value in values:
         stored.setdefault(question, {})[judgment] = float(value)
         verdicts[question] = verdicts.get(question, "") + place
     judges = tuple(sorted(set(rows.judges)))

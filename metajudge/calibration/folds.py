@@ -34,7 +34,7 @@ def question_split(questions: Sequence[str], share: float, seed: int) -> Indices
         raise InputError(f"the share of questions must lie strictly between 0 and 1, not {share:g}")
     names, place = np.unique(np.array(questions, dtype=str), return_inverse=True)
     if len(names) < 2:
-        raise InputError(f"there are {len(names)} questions: a split takes at least two")
+        raise InputError(f"there are {len(names)} questions: a split needs at least two")
     first = min(max(round(share * len(names)), 1), len(names) - 1)
     part = np.ones(len(names), dtype=np.intp)
     part[np.random.default_rng([seed, 7]).permutation(len(names))[:first]] = 0

@@ -55,7 +55,7 @@ class Guarantee(Frozen):
         precision: share of right ones among the kept.
         lower: exact lower bound of the precision at confidence 1 - delta, for this threshold looked at alone.
         coverage: kept / questions.
-        unit: what stands for a question.
+        unit: what represents a question in the test.
         seed: of the choice of one judgment a question.
         approximate: whether scores and threshold come from the same questions (cross-fitted): then nothing is proven.
         judges: whose judgments; empty for all.
@@ -111,8 +111,8 @@ class Guarantee(Frozen):
 
 
 ONE_LOOK = (
-    "Adding labels and looking again spends confidence: the promise holds for one look. Decide on the number of labels "
-    "beforehand (`metajudge calibrate plan`), or divide delta over the looks you intend."
+    "Adding labels and looking again spends confidence: the guarantee is valid for one look. Choose the number of "
+    "labels beforehand (`metajudge calibrate plan`), or divide delta over the looks you intend."
 )
 """What to do after an abstention; a number of further labels read off the same labels would be far too small."""
 
@@ -150,7 +150,7 @@ def guaranteed_threshold(
     approximate: bool = False,
     judges: Sequence[str] = (),
 ) -> Guarantee | Abstention:
-    """The least selective threshold whose precision is guaranteed, or why there is none.
+    """The least selective threshold whose precision is guaranteed, or the reason why no threshold passes.
 
     Args:
         scores: [n]; higher is more trustworthy.
@@ -232,7 +232,7 @@ def _abstention(
     elif not (errors < (1 - target) * kept).any():
         reason = f"no threshold of the grid keeps more than {100 * target:g} % right"
     else:
-        reason = "the labels do not suffice to tell the best thresholds from the target"
+        reason = "there are too few labels to separate the best thresholds from the target"
     return Abstention(reason=reason, target=target, delta=delta, questions=questions, procedure=procedure)
 
 

@@ -9,7 +9,7 @@ from metajudge.calibration.procedures import MAIN_SHARE, Counts, check_promise, 
 from metajudge.errors import InputError
 
 MOST_LABELS = 200_000
-"""A guarantee that takes more is refused: nobody labels so many, and rates are not known so well."""
+"""A guarantee that takes more is refused: labelling so many is impractical, and rates are not known that precisely."""
 
 
 def plan(

@@ -123,7 +123,7 @@ class Promise:
 
     def _limits(self, present: Collection[str]) -> str:
         if not self.judges:
-            return " The record does not name the judges it speaks of together: it may not hold for one of them alone."
+            return " The record does not name the judges it covers together: it may be invalid for one of them alone."
         here = set(self.decides or self.judges) & set(present or self.judges)
         if not self.pooled or not here or here == set(self.judges):
             return ""

@@ -39,7 +39,7 @@ The category is no signal: it is part of every model, since what a signal is wor
 
 
 SPREAD = "~spread"
-"""Ends the name of a column that holds the spread of an agent's draws instead of its score."""
+"""Ends the name of a column that contains the spread of an agent's draws instead of its score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +222,7 @@ def build_table(
         agent_scores: agents' scores, for the signal ``agents``.
         families: judge -> family. Given, peers of a judge's own family are no evidence; a judge that is not named is
             of the family its name shows (:func:`~metajudge.providers.families.family_of`). None: all other judges are
-            peers, and families only share one voice where reliability is measured.
+            peers, and families share one vote only where reliability is measured.
 
     Raises:
         InputError: an unknown signal, a signal without its data, one id with two contents, a judgment twice.
@@ -289,7 +289,7 @@ def _check_given(groups: Sequence[str], rewards: object, agent_scores: object) -
 def _check_unique(ids: Sequence[str]) -> None:
     if len(set(ids)) < len(ids):
         twice = next(name for name, count in Counter(ids).items() if count > 1)
-        raise InputError(f"judgment {twice!r} stands there twice: give each judgment an id of its own")
+        raise InputError(f"judgment {twice!r} appears twice: give each judgment its own id")
 
 
 def _why_left_out(judgment: Judgment) -> str:
@@ -327,9 +327,9 @@ def _plain_columns(
 
 
 def _agent_columns(judgment_ids: Sequence[str], agents: AgentScores) -> dict[str, Column]:
-    said = [agents.scores.get(name, {}) for name in judgment_ids]
-    columns = {f"agents.{agent}": _column([scores.get(agent) for scores in said]) for agent in sorted(agents.agents)}
-    means = [sum(scores.values()) / len(scores) if scores else None for scores in said]
+    given = [agents.scores.get(name, {}) for name in judgment_ids]
+    columns = {f"agents.{agent}": _column([scores.get(agent) for scores in given]) for agent in sorted(agents.agents)}
+    means = [sum(scores.values()) / len(scores) if scores else None for scores in given]
     spread = [agents.spreads.get(name, {}) for name in judgment_ids]
     for agent in sorted({agent for one in agents.spreads.values() for agent in one}):
         columns[f"agents.{agent}{SPREAD}"] = _column([one.get(agent) for one in spread])

@@ -93,7 +93,7 @@ def fit_weights(table: SignalTable, *, seed: int = 0, folds: int = 5) -> list[Ca
 def _all_weights(
     agents: Sequence[str], scores: Floats, rows: SignalTable, fold: Indices, folds: int, seed: int
 ) -> list[CategoryWeights]:
-    # What each fold's weights are shrunk to, from the rows outside it; None stands for the final fit on all rows.
+    # What each fold's weights are shrunk to, from the rows outside it; None means the final fit on all rows.
     every = np.ones(len(rows), dtype=bool)
     equal = np.full(len(agents), 1 / len(agents))
     parts = [*range(folds), None]
@@ -172,7 +172,7 @@ def _agent(name: str, model: str, weight: float) -> list[str]:
 def _scores(table: SignalTable) -> tuple[list[str], Floats, SignalTable]:
     names = [name for name in table.of_group("agents") if name != "agents.mean" and not name.endswith(SPREAD)]
     if len(names) < 2:
-        raise InputError(f"weights take two agents at least; there {'is one' if names else 'are none'} with scores")
+        raise InputError(f"weights need at least two agents; there {'is one' if names else 'are none'} with scores")
     every = np.all([table.columns[name].present for name in names], axis=0) & table.labelled
     if not every.any():
         raise InputError(

@@ -55,7 +55,7 @@ class Case(Frozen):
         return digest(self.model_dump(mode="json", exclude={"meta"}))
 
     def stage(self, name: str) -> CaseStage | None:
-        """A stage by its name; None where there is none."""
+        """A stage by its name; None if missing."""
         return next((stage for stage in self.stages if stage.name == name), None)
 
 

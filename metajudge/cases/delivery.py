@@ -39,7 +39,7 @@ def event_of(result: CaseResult) -> dict[str, Any]:
 async def send_all(
     hook: Webhook, results: Sequence[CaseResult], store: Store | None, say: Callable[[str], None]
 ) -> dict[str, int]:
-    """Sends every decision that the store does not record as delivered; counts what came of it."""
+    """Sends every decision that the store does not record as delivered; counts the outcomes."""
     counts = {"delivered": 0, "known": 0, "failed": 0}
     failed_in_a_row = 0
     for result in results:
@@ -68,7 +68,7 @@ async def send_all(
         if not delivery.delivered:
             say(f"webhook: {result.case_id}: {delivery.reason} ({delivery.attempts} attempts)")
     if failed_in_a_row >= GIVE_UP_AFTER:
-        say(f"webhook: {GIVE_UP_AFTER} deliveries failed in a row; the same command sends what is left")
+        say(f"webhook: {GIVE_UP_AFTER} deliveries failed in a row; run the same command again to send the rest")
     return counts
 
 

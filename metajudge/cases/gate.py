@@ -8,7 +8,7 @@ from metajudge.types import Action, DecisionInputs
 
 
 def stated_gate(gate: Gate, case: Case) -> GateResult:
-    """What the gate says to the number its stage states.
+    """The gate's result for the number its stage states.
 
     Raises:
         InputError: it is no number from 0 to 1, or context and output state different ones.
@@ -23,12 +23,12 @@ def stated_gate(gate: Gate, case: Case) -> GateResult:
     if not found:
         return _missing(gate, f"stage {gate.stage!r} states no {gate.field}")
     if found[0] != found[-1]:
-        raise InputError(f"{where} is {found[0]} in its context and {found[-1]} in its output: state it once")
+        raise InputError(f"{where} is {found[0]} in its context and {found[-1]} in its output: state it in one of them")
     return GateResult(stage=gate.stage, value=float(found[0]), step=gate.step_for(float(found[0])).step)
 
 
 def scored_gate(gate: Gate, stage: StageResult, scale: Range) -> GateResult:
-    """What the gate says to its stage's weighted score."""
+    """The gate's result for its stage's weighted score."""
     if stage.weighted_score is None:
         return _missing(gate, "no score" if stage.failure is None else stage.failure.message)
     value = round((stage.weighted_score - scale.low) / scale.width, 9)
@@ -36,7 +36,7 @@ def scored_gate(gate: Gate, stage: StageResult, scale: Range) -> GateResult:
 
 
 def ended(gate: GateResult | None) -> bool:
-    """Whether the case is not judged any further."""
+    """Whether the gate ends the case, so that its other stages are not judged."""
     return gate is not None and gate.step != "go_on"
 
 
@@ -45,7 +45,7 @@ def gated_decision(policy: Policy, gate: GateResult) -> Decision:
     assert policy.cases is not None
     assert policy.cases.gate is not None
     if gate.value is None:
-        words, reason = "The gate has nothing to go by.", str(gate.missing)
+        words, reason = "The gate has no value.", str(gate.missing)
     else:
         words, reason = policy.cases.gate.step_for(gate.value).justification, f"relevance {gate.value:g}"
     why = f"the gate ended the case: {reason}"

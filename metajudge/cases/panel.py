@@ -104,7 +104,7 @@ class CasePanel:
     async def _stage(self, case: Case, plan: StagePlan, profile: Profile) -> StageResult:
         stage = case.stage(plan.name)
         if stage is None:
-            raise InputError(f"case {case.id!r} lacks the stage {plan.name!r}, and its gate says to go on")
+            raise InputError(f"case {case.id!r} has no stage {plan.name!r}, which its gate requires: add it")
         rubric = self._rubrics[plan.name]
         replies = await all_of(judge.score(case, stage, plan, rubric, profile.weights) for judge in self.judges)
         return stage_result(plan, replies, profile.weights, self.plan.judges)
@@ -195,13 +195,13 @@ def _reasoning(policy: Policy, decision: Decision, gate: GateResult | None) -> s
         numbers.append(f"Overall score {inputs.value:.4g} on {policy.scale}")
     if inputs.confidence is not None:
         numbers.append(f"confidence {inputs.confidence:.4g}")
-    said = f"{', '.join(numbers)}: " if numbers else ""
-    passed = f" Gate: {gate.missing}; the policy goes on." if gate is not None and gate.missing else ""
-    return f"{said}{decision.justification}{passed}"
+    prefix = f"{', '.join(numbers)}: " if numbers else ""
+    passed = f" Gate: {gate.missing}; the policy continues." if gate is not None and gate.missing else ""
+    return f"{prefix}{decision.justification}{passed}"
 
 
 def _set(parameters: Parameters) -> dict[str, Any]:
-    """What was asked for beyond the provider's defaults; headers may hold secrets and stay out."""
+    """Parameters that differ from the provider's defaults; headers are left out because they may contain secrets."""
     names = ("temperature", "top_p", "max_tokens", "seed", "effort")
     return {name: value for name in names if (value := getattr(parameters, name)) is not None}
 

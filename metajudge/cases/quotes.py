@@ -1,4 +1,4 @@
-"""Whether a quote stands in a text: no evidence is taken on trust."""
+"""Whether a quote appears in a text: evidence is verified."""
 
 import re
 import unicodedata
@@ -9,10 +9,10 @@ _OUTER = "\"' \t\r\n.,;:"
 
 
 def is_quoted(quote: str, text: str) -> bool:
-    """Whether a text holds a quote's words, in order and without a word between.
+    """Whether a text contains a quote's words, in order and without other words between them.
 
     White space, letter case, the style of quotation marks and dashes, and punctuation at the ends do not matter; an
-    ellipsis (``...``) stands for words left out. A quote without a letter or digit is in no text.
+    ellipsis (``...``) marks omitted words. A quote without a letter or digit is in no text.
     """
     parts = [part for part in (_plain(piece).strip(_OUTER) for piece in _GAP.split(quote)) if part]
     if not any(character.isalnum() for part in parts for character in part):

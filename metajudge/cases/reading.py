@@ -31,7 +31,7 @@ def read_cases(paths: Sequence[str], panel: CasePanel, limit: int | None = None)
     """Reads cases and checks that the panel's policy can judge them.
 
     Raises:
-        InputError: a file cannot be read, one id stands for two different cases, or there is no case at all.
+        InputError: a file cannot be read, two different cases have one id, or there is no case at all.
     """
     found = CaseInput()
     seen: dict[str, tuple[str, str]] = {}
@@ -50,7 +50,7 @@ def read_cases(paths: Sequence[str], panel: CasePanel, limit: int | None = None)
             found.cases.append(case)
     if not found.cases:
         reason = f": {found.rejects[0]}" if found.rejects else ""
-        raise InputError(f"the input holds no case that can be judged{reason}")
+        raise InputError(f"the input contains no case that can be judged{reason}")
     return found
 
 
@@ -74,7 +74,7 @@ def _case(data: dict[str, Any] | Reject, where: str, number: int, panel: CasePan
 def _records(path: str) -> Iterator[tuple[str, int, dict[str, Any] | Reject]]:
     source = Source(Path(path), path)
     if not source.path.is_file():
-        raise InputError(f"{path}: no such file; `metajudge schema case` describes what it holds")
+        raise InputError(f"{path}: no such file; `metajudge schema case` describes the format")
     document = _document(source)
     if document is None:
         for line in read_lines(source):
@@ -105,6 +105,4 @@ def _document(source: Source) -> list[Any] | None:
 def _require_same(case: Case, earlier: tuple[str, str], where: str) -> None:
     digest, first = earlier
     if digest != case.digest:
-        raise InputError(
-            f"case {case.id!r} has one content at {first} and another at {where}: give different cases different ids"
-        )
+        raise InputError(f"case {case.id!r} has one content at {first} and another at {where}: give each its own id")

@@ -19,7 +19,7 @@ KIND = "case"
 async def keep_result(store: Store, result: CaseResult) -> None:
     """Records a result's numbers and decision in the audit log; the same one again adds nothing.
 
-    Texts stay out: what a judge said is with its call, where ``metajudge forget`` and the store's rules reach it.
+    Texts are left out: a judge's reply is stored with its call, where ``metajudge forget`` can delete it.
     """
     record = numbers_of(result)
     earlier = await store.audit_log.entries(KIND, result.case_id, limit=1)
@@ -72,7 +72,7 @@ def review_of(
     seed: int = 0,
     reviewers: int = 1,
 ) -> Review | None:
-    """The review a decision asks for, or one drawn for an audit; None where nobody needs to look.
+    """The review a decision asks for, or one drawn for the review sample; None where no review is needed.
 
     Args:
         policy: the one that decided.

@@ -15,7 +15,7 @@ MAX_ENTRIES = 50
 
 @dataclass(frozen=True, slots=True)
 class CriterionReply:
-    """What a judge said about one criterion; ``score`` and ``confidence`` are None where it does not apply."""
+    """A judge's reply on one criterion; ``score`` and ``confidence`` are None where it does not apply."""
 
     score: float | None
     confidence: float | None

@@ -41,7 +41,7 @@ class CriterionResult(Frozen):
 
 
 class JudgeReply(Frozen):
-    """What one judge said about one stage: scores, or a failure."""
+    """One judge's reply on one stage: scores, or a failure."""
 
     judge: str
     model: str
@@ -65,7 +65,7 @@ class StageResult(Frozen):
         confidence_overall: plain mean of the criteria's confidences; None where ``absent`` says why.
         weights: criterion -> share it had in the weighted score; they add up to 1.
         failure: why there is no score: too few judges answered.
-        judges: what each judge said, failures included.
+        judges: each judge's reply, failures included.
     """
 
     name: str
@@ -79,7 +79,7 @@ class StageResult(Frozen):
 
 
 class GateResult(Frozen):
-    """What a policy's gate said; ``value`` is absent where ``missing`` says why."""
+    """The result of a policy's gate; where ``value`` is absent, ``missing`` gives the reason."""
 
     stage: str
     value: Unit | None
@@ -88,7 +88,7 @@ class GateResult(Frozen):
 
 
 class CaseMetadata(Frozen):
-    """What a result rests on.
+    """What a result is based on.
 
     Attributes:
         judge_models: judge -> model asked.
@@ -122,7 +122,7 @@ class CaseMetadata(Frozen):
 class CaseResult(Frozen):
     """What ``metajudge case`` writes.
 
-    ``overall_quality_score`` and ``overall_confidence`` are numbers, or ``absent`` says why there is none.
+    ``overall_quality_score`` and ``overall_confidence`` are numbers, or ``absent`` gives the reason.
     """
 
     version: Literal[1] = 1

@@ -142,7 +142,7 @@ def _confidence(criteria: Mapping[str, CriterionResult]) -> float | Absent:
 
 
 def _combined(name: str, answered: Sequence[JudgeReply], rule: str) -> CriterionResult:
-    """Several judges' word on a criterion; those who hold it not applicable do not count, unless all do."""
+    """Several judges' scores on a criterion; "not applicable" counts only where all judges say so."""
     given = [(reply.judge, reply.criteria[name]) for reply in answered if reply.criteria is not None]
     if len(given) == 1:
         return given[0][1]
@@ -165,5 +165,5 @@ def _each_once(texts: Iterable[str]) -> tuple[str, ...]:
 def _too_few(replies: Sequence[JudgeReply], answered: int) -> Failure:
     failures = [(reply.judge, reply.failure) for reply in replies if reply.failure is not None]
     reasons = "; ".join(f"{judge}: {failure.kind}: {failure.message}" for judge, failure in failures)
-    summary = f"{answered} of {len(replies)} judges answered usably, which decides nothing ({reasons})"
+    summary = f"{answered} of {len(replies)} judges gave a usable answer, too few for a decision ({reasons})"
     return Failure(kind=failures[0][1].kind, message=summary)

@@ -38,7 +38,7 @@ MIN_SECRET = 16
 """Bytes a secret needs at least, those of ``whsec_...`` after decoding."""
 
 ENCODED = "whsec_"
-"""A secret that begins with this holds the key's bytes in base64; any other one is the key itself, in UTF-8."""
+"""A secret with this prefix encodes the key's bytes in base64; any other secret is the key itself, in UTF-8."""
 
 TOLERANCE_S = 300.0
 """Age at which :func:`verify` refuses a request as possibly replayed."""
@@ -97,14 +97,14 @@ class Webhook:
         """
         if not secret:
             raise ConfigurationError(
-                "the webhook needs a secret that its receiver knows: set METAJUDGE_WEBHOOK_SECRET, or write "
+                "the webhook needs a secret shared with its receiver: set METAJUDGE_WEBHOOK_SECRET, or write "
                 'webhook_secret = "..." in the settings file'
             )
         try:
             key = signing_key(secret)
         except ValueError:
             raise ConfigurationError(
-                f"the webhook's secret begins with {ENCODED}, but the rest is not base64: copy all of it"
+                f"the webhook's secret begins with {ENCODED}, but the rest is not base64: copy the whole secret"
             ) from None
         if len(key) < MIN_SECRET:
             raise ConfigurationError(f"the webhook's secret is too short: at least {MIN_SECRET} bytes")
@@ -289,17 +289,17 @@ def _check_address(hook: Webhook, host: str, text: str) -> None:
         raise _ForbiddenError(f"{host} is at {address}, which is never called")
     if address.is_loopback:
         if host not in LOOPBACK_NAMES:
-            raise _ForbiddenError(f"{host} points at this machine ({address}); write 127.0.0.1 if that is meant")
+            raise _ForbiddenError(f"{host} resolves to this machine ({address}); write 127.0.0.1 if that is intended")
         return
     if not address.is_global and not hook.allow_private:
         raise _ForbiddenError(
-            f"{host} is at {address}, on a private network: allow it with METAJUDGE_WEBHOOK_PRIVATE=1 if that is meant"
+            f"{host} is at {address}, on a private network: set METAJUDGE_WEBHOOK_PRIVATE=1 if that is intended"
         )
 
 
 def _check_url(hook: Webhook) -> None:
     if not hook.url.isascii():
-        raise ConfigurationError("the webhook's URL holds letters beyond ASCII: write them percent-encoded (%C3%A9)")
+        raise ConfigurationError("the webhook's URL contains non-ASCII characters: percent-encode them (%C3%A9)")
     try:
         parts = urlsplit(hook.url)
         (parts.hostname or "").encode("idna")
@@ -310,14 +310,14 @@ def _check_url(hook: Webhook) -> None:
         raise ConfigurationError(f"the webhook's URL {_shown(hook.url)} is no https:// URL")
     if parts.username or parts.password:
         raise ConfigurationError(
-            "the webhook's URL holds a user name or password; the signature is what proves the sender"
+            "the webhook's URL contains a user name or password: remove it; the signature authenticates the sender"
         )
     if parts.scheme == "http" and parts.hostname not in LOOPBACK_NAMES and not hook.allow_private:
         raise ConfigurationError(
-            f"the webhook's URL {_shown(hook.url)} is not https: plain http is for this machine alone"
+            f"the webhook's URL {_shown(hook.url)} is not https: use https; plain http is only allowed for this machine"
         )
     if any(ord(character) <= 32 or ord(character) == 127 for character in hook.url):
-        raise ConfigurationError("the webhook's URL holds white space or control characters")
+        raise ConfigurationError("the webhook's URL contains white space or control characters: remove them")
 
 
 def _shown(url: str) -> str:

@@ -69,7 +69,7 @@ class Clash:
         seed: of all labels.
         quorum: judges that have to give a ranking; None for more than half of the panel.
         ties: whether a judge may leave responses tied.
-        hide_identities: whether judges read the responses without the names that tell who wrote them, see
+        hide_identities: whether judges read the responses without names that reveal the authors, see
             :mod:`metajudge.judging.identity`. False is recorded with every evaluation.
         hide_names: names that are hidden besides those of the candidates' models.
         with_reference: whether judges see an item's reference answer.
@@ -469,6 +469,6 @@ def _prompt_digests() -> dict[str, str]:
 
 
 def _plain(parameters: Parameters) -> list[object]:
-    """What determines a reply; a time-out does not, and headers may hold secrets."""
+    """The parameters that determine a reply: no time-out, and no headers, which may contain secrets."""
     p = parameters
     return [p.temperature, p.top_p, p.max_tokens, p.seed, p.effort]

@@ -29,7 +29,7 @@ class Asked:
 
 
 def open_asked(prompt: str, *, given: bool, limit: int | None = None) -> Asked:
-    """Reads a prompt as it stands, or a file: of questions, or of items where the responses are given.
+    """Reads a literal prompt, or a file: of questions, or of items where the responses are given.
 
     Raises:
         InputError: no such file, nothing in it, an id given to two prompts, or no responses where they should be given.
@@ -38,12 +38,12 @@ def open_asked(prompt: str, *, given: bool, limit: int | None = None) -> Asked:
         found = open_questions(prompt, limit=limit)
         return Asked(found.items, found.rejects, found.from_file)
     if not names_file(prompt):
-        raise InputError("--responses given takes the responses from a file of items: name it in place of a prompt")
+        raise InputError("--responses given takes the responses from a file of items: give the file as the prompt")
     source = open_items([prompt], limit=limit)
     items = tuple(source)
     if not items:
         reason = f": {source.rejects[0]}" if source.rejects else ""
-        raise InputError(f"{prompt} holds no item with responses{reason}")
+        raise InputError(f"{prompt} contains no item with responses{reason}")
     return Asked(items, tuple(source.rejects), from_file=True)
 
 

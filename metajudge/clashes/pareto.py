@@ -1,4 +1,4 @@
-"""Which candidates nobody beats on quality, cost and latency at once. Pure."""
+"""The Pareto front of candidates over quality, cost and latency. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class CandidateFigures:
 
 @dataclass(frozen=True, slots=True)
 class ParetoStanding:
-    """Where a candidate stands.
+    """A candidate's position on the Pareto front.
 
     Attributes:
         dominated_by: candidates at least as good in all three figures and better in one, sorted.

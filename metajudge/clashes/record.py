@@ -1,4 +1,4 @@
-"""The record of one evaluation: everything its verdict rests on, so that it can be recomputed by hand."""
+"""The record of one evaluation: everything its verdict is based on, so that it can be recomputed by hand."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal
@@ -34,7 +34,7 @@ class Score(Finite):
 
 
 class JudgeVote(Finite):
-    """What one judge said.
+    """One judge's vote.
 
     Attributes:
         role: ``panel`` and ``voter`` count with their weight; an ``observer`` is shown beside and never counts.

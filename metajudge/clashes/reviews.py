@@ -36,7 +36,7 @@ def read_clashes(content: bytes, name: str) -> list[ClashRecord]:
     Of several attempts at one evaluation the one that counts is taken.
 
     Raises:
-        InputError: it is neither, holds none, or more than :data:`MOST`; says where.
+        InputError: it is neither, or it contains no evaluation, or more than :data:`MOST`; the message names the place.
     """
     records = []
     for where, data in _records(content, name):
@@ -46,9 +46,9 @@ def read_clashes(content: bytes, name: str) -> list[ClashRecord]:
             raise InputError(f"{where} is no record of `metajudge clash`: {reason_of(error)}") from None
     counting = counting_records(records)
     if not counting:
-        raise InputError(f"{name} holds no evaluation: choose what `metajudge clash --json FILE` or `--out FILE` wrote")
+        raise InputError(f"{name} contains no evaluation: choose a file written by `metajudge clash --json` or `--out`")
     if len(counting) > MOST:
-        raise InputError(f"{name} holds {len(counting)} evaluations: {MOST} at most are taken at once")
+        raise InputError(f"{name} contains {len(counting)} evaluations; at most {MOST} are allowed: split the file")
     return counting
 
 
@@ -85,8 +85,8 @@ def review_of_clash(record: ClashRecord, *, now: float) -> Review:
     content = record.model_dump(mode="json")
     verdict = panel_verdict(record)
     label = None if record.label is None else record.label.winner
-    said = [[vote.judge, None if vote.groups is None else str(vote.groups)] for vote in record.votes]
-    subject = digest([record.key, sorted(record.answered.items()), said])
+    votes = [[vote.judge, None if vote.groups is None else str(vote.groups)] for vote in record.votes]
+    subject = digest([record.key, sorted(record.answered.items()), votes])
     return Review(
         review_id=Review.id_for(subject, None),
         subject="case",
@@ -145,7 +145,7 @@ def outcome_of(own: AnyVerdict, panel: AnyVerdict | None) -> Outcome:
 
 
 def clash_row(review: Review, *, blind: bool) -> dict[str, object]:
-    """What a row of an export holds of a clash: question and answers, by label without names where it is blind."""
+    """A clash in a row of an export: question and answers, by label without names where it is blind."""
     record = clash_of(review)
     if record is None:
         return {}
@@ -180,7 +180,7 @@ def clash_decision(
     """
     record = clash_of(review)
     if record is None:
-        raise InputError("its texts were forgotten: there is nothing to decide on")
+        raise InputError("its texts were deleted by `metajudge forget`, so it cannot be decided")
     own = None if verdict is None else ranking_by_label(verdict, labels_of(record, review.review_id))
     blind = blind or outcome is None
     if outcome is None:
@@ -192,7 +192,7 @@ def clash_decision(
 
 
 def panel_said(record: ClashRecord, review_id: str) -> str:
-    """What a blind reviewer is told after the call: who was who, and what the panel said."""
+    """Shown to a blind reviewer after the decision: the names behind the labels, and the panel's verdict."""
     who = ", ".join(f"{label} is {name}" for label, name in labels_of(record, review_id).items())
     verdict = panel_verdict(record)
     return f"{who}. The panel's verdict was {verdict if verdict is not None else f'none ({record.why})'}."

@@ -107,8 +107,8 @@ class ClashTotals(RunTotals):
 
     def to_json(self) -> dict[str, Any]:
         """See :meth:`RunTotals.to_json`; judges' preference for the first answer is put into words, too."""
-        said = [{**one.model_dump(), "sentence": one.sentence()} for one in self.first_shown]
-        return {**RunTotals.to_json(self), "first_shown": said}
+        tests = [{**one.model_dump(), "sentence": one.sentence()} for one in self.first_shown]
+        return {**RunTotals.to_json(self), "first_shown": tests}
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ async def clash(
         session: open; its agents are the judges unless the settings name others.
         items: items with responses, or questions for the candidates, as objects or plain data; a text is a prompt.
         settings: who answers, who judges, and how.
-        out: file that every attempt is appended to; what it holds already is not asked again.
+        out: file that every attempt is appended to; evaluations in it are not run again.
         totals: counted into as records come, for progress displays.
         stop: lets the caller stop the run.
         on_record: called with each record as it comes, with True for one of an earlier run.
@@ -158,7 +158,7 @@ async def clash(
 
     Raises:
         ConfigurationError: settings that make no sense together, or a model that cannot be asked.
-        InputError: items that cannot be judged, or ``out`` holds something else.
+        InputError: items that cannot be judged, or ``out`` contains other data.
     """
     settings = replace(settings or ClashSettings(), **options)
     totals = totals or ClashTotals()
@@ -169,7 +169,7 @@ async def clash(
         with ExitStack() as stack:
             file = None if out is None else stack.enter_context(AttemptFile(out, ClashRecord, OF_CLASH))
             if file is not None and file.cut:
-                session.note(f"{out}: the last line was cut off and is dropped")
+                session.note(f"{out}: the last line is incomplete and was dropped")
             earlier = () if file is None else file.earlier
             spent = [one.spent_usd for one in earlier]
 
@@ -281,9 +281,7 @@ def rounds(items: Iterable[Item], clash: Clash, repeats: int | Sequence[int] = 1
     """
     numbers = repeat_numbers(repeats)
     if cycles < 1 or (cycles > 1 and not clash.candidates):
-        raise ConfigurationError(
-            "cycles differ by their answers: they need candidates that answer anew, and are 1 or more"
-        )
+        raise ConfigurationError("cycles must be 1 or more, and more than 1 needs candidates that generate answers")
     prepare_prompts(clash)
     return (
         Round.of(item, clash, [Place(cycle, repeat, cycles, max(numbers)) for repeat in numbers])

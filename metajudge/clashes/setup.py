@@ -155,9 +155,9 @@ def repeat_numbers(given: int | Sequence[int]) -> list[int]:
 
 
 def build_clash(session: Session, settings: ClashSettings, items: Sequence[Item]) -> Clash:
-    """The clash over an open session's models; what is to be known of its panel is said as the session's notices.
+    """The clash over an open session's models; remarks on its panel become notices of the session.
 
-    Names that tell who wrote a response are hidden here and nowhere else, unless the settings say otherwise.
+    Names that reveal the author of a response are hidden only here, unless the settings turn it off.
 
     Raises:
         ConfigurationError: settings that make no sense together, or a model that cannot be asked.
@@ -193,7 +193,7 @@ def build_clash(session: Session, settings: ClashSettings, items: Sequence[Item]
 
 
 def names_to_hide(candidates: Sequence[CandidateSpec], items: Sequence[Item]) -> tuple[str, ...]:
-    """Ids of the candidates' models and what they are made of; the keys of evaluations hold them.
+    """Ids of the candidates' models and their parts; the keys of evaluations contain them.
 
     A candidate's NAME= is not among them: the model does not know it. Families and makers are found by the rule itself.
     """
@@ -263,7 +263,7 @@ def _different(items: Sequence[Item]) -> dict[str, Item]:
     found: dict[str, Item] = {}
     for item in items:
         if found.setdefault(item.id, item) != item:
-            raise InputError(f"the id {item.id!r} stands for two items: give different items different ids")
+            raise InputError(f"two different items have the id {item.id!r}: give each item its own id")
     return found
 
 

@@ -13,7 +13,7 @@ _SIGNS = re.compile(r">{1,2}")
 
 
 def blind_texts(record: ClashRecord) -> dict[str, str]:
-    """Candidate -> its answer without the names that tell who wrote it.
+    """Candidate -> its answer without names that reveal its author.
 
     The rule is applied anew, whatever was hidden from the judges: an earlier version hid less, and hiding may have been
     switched off for the run.

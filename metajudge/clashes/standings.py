@@ -15,7 +15,7 @@ class Average:
     """A mean over those values that are known.
 
     Attributes:
-        mean: None where one value is unknown or there is none: a mean over part of them would compare unlike things.
+        mean: None where a value is unknown or missing: means over different parts cannot be compared.
         n: how many values there are.
         unknown: how many more are not known.
         why: why there is no mean.

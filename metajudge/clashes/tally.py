@@ -63,7 +63,7 @@ class Tally(Frozen):
             and for a single candidate.
         independent: different models among the declared voters; None in records of earlier versions.
         unanimous: every declared voter gave a ranking and put the same candidate first, alone. Never with fewer than
-            :data:`INDEPENDENT_VOTERS` independent voters or two candidates: then nobody could disagree.
+            :data:`INDEPENDENT_VOTERS` independent voters or two candidates: then no disagreement is possible.
         settled: no ranking of those who were lost could change winner or tie.
         triage: ``accept`` a unanimous verdict, ``escalate`` anything else to a person.
         why: in words, why there is no verdict, or why it is escalated.

@@ -1,14 +1,19 @@
 """The command line: arguments in, engine called, text or JSON out."""
 
+import gc
 import os
 import signal
 import sys
 from types import FrameType
 
+_YOUNG_OBJECTS = 50_000
+"""What the collector waits for while modules are imported: their objects stay, and need not be looked at again."""
+
 
 def main() -> None:
     """Runs ``metajudge`` and exits with its code; see :mod:`metajudge.runs.exit_codes`."""
     try:
+        gc.set_threshold(_YOUNG_OBJECTS, 20, 100)
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             signal.signal(signal.SIGINT, _interrupt)
         from metajudge.cli.boundary import guarded

@@ -30,7 +30,7 @@ class Entry(NamedTuple):
     """A command of the tree.
 
     Attributes:
-        name: as it is typed.
+        name: of the command.
         place: ``module:attribute`` below ``metajudge.cli``; the attribute is a function or a typer application.
         summary: its line in ``metajudge --help``, of at most 63 characters; the start of the command's own help.
         title: of the group that it is listed under.
@@ -44,11 +44,11 @@ class Entry(NamedTuple):
 
 COMMANDS = (
     Entry("demo", "demo:demo", "Show what vetting does: 96 recorded judgments", VET),
-    Entry("vet", "vet:vet", "Vet judgments: score each one, and say which to keep", VET),
+    Entry("vet", "vet:vet", "Vet judgments: score each one and decide which to keep", VET),
     Entry("bench", "bench:app", "Measure judges, and vetting of their judgments, on true labels", VET),
     Entry("calibrate", "calibrate:app", "Fit probabilities of being correct to labelled judgments", VET),
     Entry("diff", "diff:diff", "Compare two runs over the same judgments, paired", VET),
-    Entry("inspect", "inspect:inspect", "Say which format a file has and which column is what", VET),
+    Entry("inspect", "inspect:inspect", "Show a file's format and what its columns mean", VET),
     Entry("judge", "judge:judge", "Judge pairs of responses, or grade them", JUDGE),
     Entry("clash", "clash:clash", "Compare models' answers", JUDGE),
     Entry("case", "case:case", "Judge cases", JUDGE),
@@ -71,7 +71,7 @@ COMMANDS = (
     Entry("local", "local:app", "Install and list models in GGUF files, asked as local:PATH", SETUP),
     Entry("serve", "serve:serve", "Serve vetting over HTTP: POST /v1/vet, documented at /docs", SETUP),
 )
-"""Every command, in the order of ``metajudge --help``; those of one title stand together."""
+"""Every command, in the order of ``metajudge --help``; commands with the same title are adjacent."""
 
 
 _WIDTH = max(len(entry.name) for entry in COMMANDS)
@@ -112,7 +112,7 @@ def _load(entry: Entry) -> "Command":
 
 
 def first_clause(text: str) -> str:
-    """The start of a help text, as far as it fits a list of commands without being cut."""
+    """The first clause of a help text, short enough for a list of commands."""
     paragraph = " ".join(text.split("\n\n")[0].split())
     return re.split(r"[.:;](?= |$)", paragraph, maxsplit=1)[0]
 
@@ -144,7 +144,9 @@ class LazyGroup(TyperGroup):
 
         if incomplete.startswith("-"):
             return super(TyperGroup, self).shell_complete(ctx, incomplete)
-        return [CompletionItem(one.name, help=one.summary) for one in COMMANDS if one.name.startswith(incomplete)]
+        return [
+            CompletionItem(entry.name, help=entry.summary) for entry in COMMANDS if entry.name.startswith(incomplete)
+        ]
 
 
 app = typer.Typer(
@@ -174,4 +176,4 @@ def _root(
         bool, typer.Option("--debug", help="Show the trace of an error; also after the command, or METAJUDGE_DEBUG=1.")
     ] = False,
 ) -> None:
-    """``--debug`` is read by :mod:`metajudge.cli.boundary`, wherever it stands; here it is for the help."""
+    """``--debug`` is read by :mod:`metajudge.cli.boundary` at any position; it is declared here for the help."""

@@ -34,8 +34,8 @@ from metajudge.runs.exit_codes import exit_code
 app = typer.Typer(help="Measure judges, and vetting of their judgments, on true labels.", no_args_is_help=True)
 
 SIGNALS_HELP = (
-    "Signals that count, separated by commas: order, strength, peers, rewards, rationale, format, agents. Default: the "
-    "calibration's, else all that the free-evidence score weighs."
+    "Signals to use, separated by commas: order, strength, peers, rewards, rationale, format, agents. Default: the "
+    "calibration's, else all signals of the free-evidence score."
 )
 
 
@@ -63,7 +63,7 @@ def benchmark(
     strategy: Annotated[str | None, typer.Option(help="How agents' scores become one, as for `vet`.")] = None,
     families: Annotated[
         str | None,
-        typer.Option(help="Agents of the judge's or a candidate's family: warn (default), forbid or ignore."),
+        typer.Option(help="Agents of the same family as the judge or a candidate: warn (default), forbid or ignore."),
     ] = None,
     config: ConfigOption = None,
     baseline: Annotated[
@@ -85,17 +85,15 @@ def benchmark(
     ] = None,
     allow_other_calibration: Annotated[
         bool,
-        typer.Option(
-            "--allow-other-calibration", help="Apply it to other judges or agents than it was fitted on; marked."
-        ),
+        typer.Option("--allow-other-calibration", help="Apply it to judges or agents it was not fitted on; marked."),
     ] = False,
     limit: Annotated[int | None, typer.Option(help="Report only the first N judgments.", min=1)] = None,
-    threshold: Annotated[float | None, typer.Option(help="Keep scores strictly above; default 4.5.")] = None,
+    threshold: Annotated[float | None, typer.Option(help="Keep scores strictly above this; default 4.5.")] = None,
     store: StoreOption = None,
     concurrency: ConcurrencyOption = 64,
     seed: SeedOption = None,
     scores: Annotated[
-        Path | None, typer.Option(help="Write one line for each decided judgment (JSONL).", metavar="OUT.jsonl")
+        Path | None, typer.Option(help="Write one line per decided judgment (JSONL).", metavar="OUT.jsonl")
     ] = None,
     fail_under: FailUnderOption = None,
     strict: StrictOption = False,
@@ -106,7 +104,7 @@ def benchmark(
 ) -> None:
     """Measure a benchmark's judges, and what vetting keeps of their judgments.
 
-    Without agents no model is asked: accuracy of judges, and precision of what free evidence keeps.
+    Without agents no model is asked; the report shows judges' accuracy and the precision of free evidence.
     """
     name = str(context.info_name)
     outputs.check(scores)
@@ -204,9 +202,7 @@ def _panel(
     """The panel to run; None without agents."""
     if not agent and config is None:
         if rubric is not None or strategy is not None or families is not None:
-            raise typer.BadParameter(
-                "a rubric, strategy or --families needs agents to use it: give --agent or --config"
-            )
+            raise typer.BadParameter("--rubric, --strategy and --families apply to agents: give --agent or --config")
         return None
     return panel_from(
         config,
@@ -224,5 +220,5 @@ def _folder(name: str, given: list[Path] | None) -> Path:
     if not given:
         raise typer.BadParameter(f"give --data DIR; `metajudge data fetch {name} --out DIR` gets the public data")
     if len(given) > 1:
-        raise typer.BadParameter("one at a time: put the files together in one folder", param_hint="--data")
+        raise typer.BadParameter("give one path: put the files in one folder", param_hint="--data")
     return given[0]

@@ -55,14 +55,16 @@ def reliability(
     ] = None,
     criteria_model: Annotated[
         str | None,
-        typer.Option(help="Model that names criteria for each question; default four general ones.", metavar="SPEC"),
+        typer.Option(
+            help="Model that proposes criteria for each question; default: four general criteria.", metavar="SPEC"
+        ),
     ] = None,
     sample: Annotated[int | None, typer.Option(help="Draw N of the eligible pairs, with seed 42.", metavar="N")] = None,
     limit: Annotated[int | None, typer.Option(help="Only the first N pairs.", min=1)] = None,
-    seed: Annotated[int, typer.Option(help="Of the labels; models are sent none, so that repeats differ.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the labels; models get no seed, so that repeats differ.")] = 0,
     records: Annotated[
         Path | None,
-        typer.Option(help="Append every attempt, and continue from those already there.", metavar="OUT.jsonl"),
+        typer.Option(help="Append every attempt; the same command resumes from this file.", metavar="OUT.jsonl"),
     ] = None,
     store: StoreOption = None,
     concurrency: ConcurrencyOption = 64,
@@ -72,9 +74,9 @@ def reliability(
     *,
     outputs: Outputs,
 ) -> None:
-    """Run a panel over labelled pairs again and again, and write its reliability; or analyse recorded runs.
+    """Run a panel several times over labelled pairs and report its reliability, or analyse recorded runs.
 
-    Without judges, the file must hold records of `metajudge clash`, and no model is asked.
+    Without judges, the file must contain records of `metajudge clash`, and no model is asked.
     """
     outputs.check(records)
     if data is None:
@@ -128,7 +130,7 @@ def reliability(
     done = run_stoppable(asked)
     _write(done.records, f"{data} ({study.pairs.kind})", outputs, protocol, done.third)
     if records is not None:
-        typer.echo(f"Written: {records} (every attempt; the same command continues from it)")
+        typer.echo(f"Written: {records} (every attempt; run the same command again to resume)")
     if totals.end.next_step is not None:
         typer.echo(totals.end.next_step)
     raise typer.Exit(exit_code(totals.counts, strict=strict))

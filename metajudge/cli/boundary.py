@@ -1,6 +1,6 @@
-"""The boundary of the command line: whatever happens inside, the user reads a sentence and the shell gets a code.
+"""The boundary of the command line: every error becomes one line of text and an exit code.
 
-A trace is for who asks for one: ``--debug`` before or after the command, or ``METAJUDGE_DEBUG=1``.
+The traceback is shown with ``--debug`` before or after the command, or with ``METAJUDGE_DEBUG=1``.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ _kept_in: list[Path] = []
 
 
 def keeps_state_in(store: object) -> None:
-    """Notes where a command keeps what it has finished, for the sentence about an error."""
+    """Records where a command stores its results, for error messages."""
     if isinstance(store, Path):
         _kept_in[:] = [store]
 
@@ -33,7 +33,7 @@ def guarded(words: Sequence[str]) -> int:
     """Runs the command line and returns its exit code; no exception leaves it.
 
     Args:
-        words: what stands after ``metajudge``.
+        words: the arguments after ``metajudge``.
     """
     debug = _debug_wanted(words)
     try:
@@ -42,14 +42,14 @@ def guarded(words: Sequence[str]) -> int:
     except BaseException as error:
         code = _told(error, debug)
     with contextlib.suppress(ValueError):  # not the main thread
-        # The interpreter still has threads to end and files to close; an interrupt there is none of the command's.
+        # The interpreter still ends threads and closes files; an interrupt there no longer concerns the command.
         signal.signal(signal.SIGINT, lambda _number, _frame: leave_at_once())
     _let_go_of_output()
     return code
 
 
 def leave_at_once(sentence: str | None = None) -> NoReturn:
-    """Ends the process as a second Ctrl-C does: nothing is closed, as nothing acknowledged is in memory alone."""
+    """Ends the process at once, as a second Ctrl-C does. Nothing is closed: acknowledged records are on disk."""
     show_cursor = "\r\033[K\033[?25h" if os.isatty(2) else ""
     line = "" if sentence is None else f"metajudge: {sentence}\n"
     with contextlib.suppress(OSError):
@@ -72,7 +72,7 @@ def _call(words: Sequence[str]) -> int:
 
 
 def _told(error: BaseException, debug: bool) -> int:
-    """Says what happened, in a line; returns the exit code."""
+    """Prints the error in one line and returns the exit code."""
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else int(error.code is not None)
     if debug and not isinstance(error, KeyboardInterrupt | BrokenPipeError):
@@ -90,7 +90,7 @@ def _told(error: BaseException, debug: bool) -> int:
 
 
 def _sentence(error: BaseException) -> str | None:
-    """What the user reads; None for what needs no word."""
+    """The message for the user; None if no message is needed."""
     if isinstance(error, KeyboardInterrupt | BrokenPipeError):
         return None
     if isinstance(error, MetajudgeError):
@@ -110,12 +110,12 @@ def _text(name: object) -> str:
 
 def _state() -> str:
     if _kept_in and _kept_in[0].exists():
-        return f" What was finished is kept in {_kept_in[0]}: the same command goes on from there."
+        return f" Finished work is kept in {_kept_in[0]}: run the same command again to resume."
     return ""
 
 
 def _let_go_of_output() -> None:
-    """Keeps the interpreter from complaining at its end about output that nobody reads or no disk takes."""
+    """Prevents an error at exit about output to a closed pipe or a full disk."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

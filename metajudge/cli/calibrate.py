@@ -1,4 +1,4 @@
-"""``metajudge calibrate``: from signals to probabilities, and to thresholds that carry a guarantee."""
+"""``metajudge calibrate``: probabilities from signals, and thresholds with a guarantee."""
 
 import time
 from collections.abc import Sequence
@@ -54,14 +54,14 @@ CalibrationOption = Annotated[Path, typer.Option("--calibration", help="A calibr
 
 
 class Questions(StrEnum):
-    """Which questions a threshold is sought on."""
+    """Which questions a threshold is selected on."""
 
     new = "new"
     all = "all"
 
 
 class UnitChoice(StrEnum):
-    """What stands for a question."""
+    """How a question becomes one observation."""
 
     one_per_question = "one_per_question"
     any_wrong = "any_wrong"
@@ -81,7 +81,7 @@ def fit(
         ),
     ] = None,
     reviews: Annotated[
-        bool, typer.Option("--reviews", help="Take people's decisions in the store as the labels, and no others.")
+        bool, typer.Option("--reviews", help="Use people's decisions in the store as the only labels.")
     ] = False,
     store: StoreOption = None,
     signals: Annotated[str, typer.Option(help=SIGNALS_HELP, metavar="NAMES")] = "order,strength,peers,rationale",
@@ -90,12 +90,13 @@ def fit(
     pooled: Annotated[
         bool | None,
         typer.Option(
-            "--pooled/--per-judge", help="One model for all judges, or one each; default by how much each judged."
+            "--pooled/--per-judge",
+            help="One model for all judges, or one per judge; default: by the number of judgments of each.",
         ),
     ] = None,
     share: Annotated[
         float | None,
-        typer.Option(help="Fit on this share of the questions only, and leave the others for `threshold`."),
+        typer.Option(help="Fit on this fraction of the questions, and keep the others for `threshold`."),
     ] = None,
     seed: ResamplingSeedOption = 0,
     folds: FoldsOption = 5,
@@ -103,7 +104,7 @@ def fit(
 ) -> None:
     """Fit P(judgment correct) out of fold by question, and write it as JSON with its identity and quality.
 
-    Evidence (peers, the other order) is computed over all records of DIR before --judge chooses.
+    Evidence (peers, the other order) is computed over all records of DIR before --judge filters them.
     """
     _check_files(data or [], agent_scores, out)
     names = _names(signals)
@@ -136,7 +137,7 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print quality and identity as one JSON object.")] = False,
     reading: Reading = AS_THEY_ARE,
 ) -> None:
-    """Show what a calibration is for, how good it is out of fold, and its guarantees; with --data, drift."""
+    """Show a calibration's domain, out-of-fold quality and guarantees; with --data, also drift."""
     calibration = load_calibration(file)
     if as_json:
         typer.echo(show_json(calibration))
@@ -163,19 +164,17 @@ def threshold(
     questions: Annotated[
         Questions | None,
         typer.Option(
-            help="`new`: only questions that were not fitted on; `all`: approximate. Default: new if there are any."
+            help="`new`: only questions not used in the fit; `all`: approximate. Default: new if there are any."
         ),
     ] = None,
     unit: Annotated[
         UnitChoice,
-        typer.Option(
-            help="One judgment of each question, drawn with the seed; or a question is wrong if any kept judgment is."
-        ),
+        typer.Option(help="One random judgment per question, or a question is wrong if any kept judgment is wrong."),
     ] = UnitChoice.one_per_question,
-    seed: Annotated[int, typer.Option(help="Of the choice of one judgment a question.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the choice of one judgment per question.", min=0)] = 0,
     allow_other: Annotated[
         bool,
-        typer.Option("--allow-other-calibration", help="Apply it to other judges or agents than it was fitted on."),
+        typer.Option("--allow-other-calibration", help="Apply it to judges or agents it was not fitted on."),
     ] = False,
     out: Annotated[
         Path | None, typer.Option("--out", help="Write here instead of into the calibration.", metavar="FILE")
@@ -184,9 +183,9 @@ def threshold(
 ) -> None:
     """Find the least selective threshold whose precision is guaranteed, and store it in the calibration.
 
-    With --judge the guarantee is for these judges' judgments together, else for all. It holds for one look: adding
-    labels and looking again spends confidence, so decide on their number beforehand (`plan`). Exit code 1: none can be
-    guaranteed, and nothing is stored.
+    With --judge the guarantee is for these judges' judgments together, else for all. It is valid for one
+    test: adding labels and testing again weakens it, so choose their number beforehand (`plan`). Exit code 1: no
+    threshold passes, and nothing is stored.
     """
     check_promise(target, delta)
     _check_files(data, agent_scores, out or calibration)
@@ -206,7 +205,7 @@ def threshold(
         unit=unit.value,
         seed=seed,
         approximate=rows.approximate,
-        # The judges whose labels made the threshold, where they are not all: it promises nothing of the others.
+        # The guarantee covers the judges with labels; empty if these are all judges.
         judges=sorted(judge or (() if labelled >= set(fitted.identity.judges) else labelled)),
     )
     if not isinstance(found, Guarantee):
@@ -225,7 +224,7 @@ def plan(
     coverage: Annotated[float, typer.Option(help="Expected fraction of judgments kept.")] = 1.0,
     power: Annotated[float, typer.Option(help="Probability that the threshold passes.")] = 0.8,
     share: Annotated[
-        float, typer.Option(help="Share of all labelled questions that go into the fit (`fit --share`); 0 for none.")
+        float, typer.Option(help="Fraction of all labelled questions used in the fit (`fit --share`); 0 for none.")
     ] = 0.4,
 ) -> None:
     """Compute how many labelled questions a guarantee needs: for the fit and for the threshold."""
@@ -235,7 +234,7 @@ def plan(
         f"About {total} labelled questions in all: {total - number} for the fit (--share {share:g}) and {number} for "
         f"the threshold. With {100 * rate:g} % of the kept right and {100 * coverage:g} % kept, a precision of "
         f"{100 * target:g} % is then guaranteed at {100 * (1 - delta):g} % confidence with probability {power:g} or "
-        "more. That is for one look: decide on the number, label, and look once."
+        "more. This is valid for one test: fix the number, label, and test once."
     )
 
 
@@ -254,7 +253,7 @@ def weights(
     ] = None,
     reading: Reading = AS_THEY_ARE,
 ) -> None:
-    """Fit weights of a panel's agents by category, out of fold, and print them as TOML: a panel file to paste."""
+    """Fit weights of a panel's agents by category, out of fold, and print them as TOML for a panel file."""
     _check_files(data, agent_scores, out)
     table = _records(data, reading, agent_scores).table(["agents"], judge)
     models = dict(table.agent_scores.agents) if table.agent_scores is not None else None
@@ -292,7 +291,7 @@ def _names(signals: str) -> list[str]:
 def _records(
     data: list[Path], reading: Reading, agent_scores: Path | None, stored: Sequence[Judgment] = ()
 ) -> LabelledRecords:
-    """The judgments to read; those of the store where no data are given."""
+    """The judgments to read; those of the store if no data are given."""
     source = reading.open([str(path) for path in data]) if data else stored
     return LabelledRecords(source, data, agent_scores, lambda notice: typer.echo(f"metajudge: {notice}", err=True))
 

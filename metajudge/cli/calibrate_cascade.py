@@ -33,19 +33,19 @@ def cascade(
         list[str],
         typer.Option("--stage", help="Agents of a stage, comma-separated; cheapest first. Repeat.", metavar="NAMES"),
     ],
-    out: Annotated[Path, typer.Option("--out", help="Where the plan is written.", metavar="FILE.json")],
+    out: Annotated[Path, typer.Option("--out", help="Write the plan to this file.", metavar="FILE.json")],
     cut: Annotated[float, typer.Option(help="Keep judgments with a probability above this.", min=0, max=1)] = 0.5,
     precision_given_up: Annotated[
-        float, typer.Option(help="Loss of precision allowed against the last stage, e.g. 0.01.", min=0, max=1)
+        float, typer.Option(help="Precision that may be lost compared with the last stage, e.g. 0.01.", min=0, max=1)
     ] = 0.0,
     kept_given_up: Annotated[
-        float, typer.Option(help="Fraction by which fewer judgments than by the last stage may be kept.", min=0, max=1)
+        float, typer.Option(help="Fraction of the judgments kept by the last stage that may be lost.", min=0, max=1)
     ] = 0.0,
     seed: ResamplingSeedOption = 0,
     folds: Annotated[int, typer.Option(help="Number of folds, by question.", min=2)] = 5,
     reading: Reading = AS_THEY_ARE,
 ) -> None:
-    """Plan a cascade: the cheapest band of doubt that keeps as precisely, and as many, as the last stage alone.
+    """Plan a cascade: the cheapest band of doubt with the precision and coverage of the last stage alone.
 
     Name the plan in a panel file: strategy = "cascade", and [cascade] plan = FILE.
     """
@@ -72,13 +72,13 @@ def cascade(
 
 
 def plan_lines(plan: CascadePlan) -> list[str]:
-    """What a plan promises, in words."""
+    """The expected results of a plan, as text."""
     found = plan.provenance
     assert found is not None
     low, high = plan.band
     lines = [
         f"{found.judgments} labelled judgments of {found.questions} questions"
-        + (f"; {found.left_out} left out, which some stage has no score for" if found.left_out else ""),
+        + (f"; {found.left_out} left out because a stage has no score for them" if found.left_out else ""),
         f"Band of doubt {low:.3f}..{high:.3f}, cut {plan.cut:.3f}.",
     ]
     for number, (stage, asked) in enumerate(zip(plan.stages, found.asked, strict=True), 1):
@@ -89,8 +89,8 @@ def plan_lines(plan: CascadePlan) -> list[str]:
     )
     lines.append(f"Costs {found.share_of_cost:.1%} of asking the last stage about all, in {found.cost_unit}.")
     if found.share_of_cost >= 1:
-        lines.append("That saves nothing: ask the last stage alone, or put a better or cheaper agent before it.")
-    lines.append("The band was chosen on these labels: on others expect somewhat less.")
+        lines.append("That saves nothing: use the last stage alone, or put a better or cheaper agent before it.")
+    lines.append("The band was chosen on these labels: expect somewhat lower figures on new data.")
     return lines
 
 
@@ -99,11 +99,13 @@ def _share(value: float | None) -> str:
 
 
 def _labelled(paths: list[Path], reading: Reading) -> dict[str, Judgment]:
-    """Judgments with a label and a verdict that is no tie, by id."""
+    """Judgments with a label and a verdict that is not a tie, by id."""
     source = reading.open(list(map(str, paths)))
     found = {judgment.id: judgment for judgment in source if judgment.correct is not None}
     if not found:
-        raise InputError(f"no labelled judgments in {', '.join(map(str, paths))}: a cascade is planned on labels")
+        raise InputError(
+            f"no labelled judgments in {', '.join(map(str, paths))}: a cascade plan needs items with labels"
+        )
     return found
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def fit_lines(calibration: "Calibration") -> Iterator[str]:
-    """What was fitted, which models were tried, and how good the probabilities are out of fold."""
+    """The fit, the models tried, and the out-of-fold quality of the probabilities."""
     made = calibration.provenance
     yield (
         f"Fitted on {made.n} judgments of {len(made.questions)} questions by {len(calibration.identity.judges)} "
@@ -47,7 +47,7 @@ def show_lines(calibration: "Calibration") -> Iterator[str]:
         )
     yield ""
     if not calibration.guarantees:
-        yield "No guaranteed threshold stored; `metajudge calibrate threshold` seeks one."
+        yield "No guaranteed threshold stored; run `metajudge calibrate threshold` to find one."
     for meaning in calibration.meanings:
         yield f"Guarantee: {meaning}"
 
@@ -88,7 +88,7 @@ def drift_lines(found: "Sequence[Drift]") -> Iterator[str]:
 
 
 def diagnosis_lines(table: "SignalTable", *, pooled: bool | None, seed: int) -> Iterator[str]:
-    """Independence of the judges, unanimity, importance of signals; what cannot be said says why."""
+    """Independence of the judges, unanimity, importance of signals; the reason if a figure is not available."""
     from metajudge.calibration.diagnostics import importances, panel_independence, unanimity
     from metajudge.errors import InputError
 
@@ -109,7 +109,7 @@ def diagnosis_lines(table: "SignalTable", *, pooled: bool | None, seed: int) -> 
         yield f"Independence: {error}"
     if "peers" in table.signals:
         yield ""
-        yield "Right by how the peers stand to the verdict (95 % Wilson, judgments taken as independent)"
+        yield "Right by peer support of the verdict (95 % Wilson, judgments taken as independent)"
         for one in unanimity(table):
             right = one.right
             yield (
@@ -118,12 +118,12 @@ def diagnosis_lines(table: "SignalTable", *, pooled: bool | None, seed: int) -> 
             )
     if len(table.signals) > 1:
         yield ""
-        yield "Out-of-fold log loss without each group of signals, less that with all (above 0 the group helps)"
+        yield "Out-of-fold log loss without each group of signals, minus that with all (above 0 the group helps)"
         try:
             for group in importances(table, pooled=pooled, seed=seed):
                 yield f"  {group.group:<10} {group.gain:+.4f}  ({group.without:.4f} against {group.loss:.4f})"
         except InputError as error:
-            yield f"  cannot be said: {error}"
+            yield f"  not available: {error}"
 
 
 def _figure(found: "Figure | None") -> str:

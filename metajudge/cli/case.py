@@ -67,7 +67,7 @@ def case(
         str | None,
         typer.Option(help="A policy with a section `cases`, by name or file; default risk_analysis.", metavar="NAME"),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Write one result a line (JSONL).", metavar="FILE")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write one result per line (JSONL).", metavar="FILE")] = None,
     store: StoreOption = None,
     limit: Annotated[int | None, typer.Option(help="Judge only the first N cases.", min=1)] = None,
     webhook: Annotated[
@@ -80,13 +80,13 @@ def case(
     audit_share: Annotated[
         float, typer.Option(help="Fraction of approved and rejected cases sampled for human review.")
     ] = 0.0,
-    reviewers: Annotated[int, typer.Option(help="People who decide each review.", min=1, max=20)] = 1,
-    concurrency: Annotated[int, typer.Option(help="Calls in flight at most.", min=1)] = 16,
+    reviewers: Annotated[int, typer.Option(help="Number of people who decide each review.", min=1, max=20)] = 1,
+    concurrency: Annotated[int, typer.Option(help="Maximum number of calls in flight.", min=1)] = 16,
     budget_usd: BudgetUsdOption = None,
     budget_calls: BudgetCallsOption = None,
     budget_tokens: BudgetTokensOption = None,
     budget_file: BudgetFileOption = None,
-    seed: Annotated[int | None, typer.Option(help="Sent to models that take one, and recorded.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed sent to models that support one; recorded.")] = None,
     strict: StrictOption = False,
     as_json: JsonOption = False,
     dry_run: Annotated[
@@ -95,10 +95,10 @@ def case(
 ) -> None:
     """Judge cases: each stage on its criteria, weighted by the case's type; then the policy decides.
 
-    What the policy sends to people waits in `metajudge review`. Replies are kept in the store, so the same command
-    again continues where it stopped. With --json and without --out the results themselves are printed, too.
+    Cases that the policy sends to people are in `metajudge review`. Replies are kept in the store: run the same
+    command again to resume. With --json and without --out the results themselves are printed, too.
 
-    Exit code 1 also says that the webhook could not be delivered.
+    Exit code 1: also if the webhook could not be delivered.
     """
     reviewing = Reviewing(audit_share, seed or 0, reviewers)
     where = store_path(store)
@@ -159,7 +159,7 @@ def case(
 
 
 def _policy(name: str, where: StoreLocation) -> Policy:
-    """A policy's file, or by name the version in force in the store, whether its file is still there or not."""
+    """A policy's file, or by name the version in force in the store, even if its file is gone."""
     return load_policy(name) if looks_like_path(name) or not where.exists() else run(_in_force(name, where))
 
 

@@ -1,4 +1,4 @@
-"""What ``metajudge case`` prints, for people."""
+"""The text output of ``metajudge case``."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +16,7 @@ from metajudge.readers.lines import Reject
 from metajudge.rubric import Rubric
 
 MOST_SHOWN = 20
-"""Cases printed one by one; the file or the store holds all."""
+"""Maximum number of cases printed; the file or the store has all of them."""
 
 
 def print_report(summary: CaseTotals, rejects: Sequence[Reject], where: Path) -> None:
@@ -53,15 +53,15 @@ def _stage_line(stage: StageResult) -> str:
 
 
 def _counts(summary: CaseTotals) -> list[str]:
-    said = ", ".join(f"{count} {action}" for action, count in sorted(summary.actions.items())) or "none"
-    lines = [f"Decided {summary.decided} of {counted_cases(summary.cases)}: {said}."]
+    actions = ", ".join(f"{count} {action}" for action, count in sorted(summary.actions.items())) or "none"
+    lines = [f"Decided {summary.decided} of {counted_cases(summary.cases)}: {actions}."]
     if summary.gated:
         lines.append(f"{summary.gated} of them ended at the gate.")
     if summary.reviews:
-        lines.append(f"{summary.reviews} wait for people now: metajudge review next --reviewer NAME")
+        lines.append(f"{summary.reviews} are waiting for review: metajudge review next --reviewer NAME")
     if summary.failures:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(summary.failures.items()))
-        lines.append(f"Judges' failures: {kinds}. The same command asks them again.")
+        lines.append(f"Judges' failures: {kinds}. Run the same command again to retry them.")
     if summary.webhook is not None:
         sent = summary.webhook
         lines.append(f"Webhook: {sent['delivered']} delivered, {sent['known']} before, {sent['failed']} failed.")
@@ -75,12 +75,12 @@ def _bad(rejects: Sequence[Reject], where: Path) -> list[str]:
 
 
 def print_estimate(panel: PanelConfig, policy: Policy, rubric: Rubric, found: CaseInput, as_json: bool) -> None:
-    """Prints what a run would take."""
+    """Prints the estimate of a run."""
     estimate = estimate_cases(panel, policy, rubric, found.cases)
     work = f"{counted_cases(len(found.cases))}, at most {estimate.calls} calls"
     print_it(estimate, work, as_json, {"cases": len(found.cases)})
 
 
 def counted_cases(count: int) -> str:
-    """A number of cases in words."""
+    """A number of cases as text."""
     return f"{count} case{'' if count == 1 else 's'}"

@@ -16,7 +16,7 @@ def check(
     rubric: Annotated[str | None, typer.Option(help="The rubric to try.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Ask every agent once about a tiny judgment; exit code 1 where one cannot answer."""
+    """Ask every agent once about a tiny judgment; exit code 1 if one cannot answer."""
     results = run(check_agents(panel_from(config, agent, rubric=rubric)))
     if as_json:
         echo_json([result.to_json() for result in results], indent=True)

@@ -67,16 +67,18 @@ def clash(
     config: ConfigOption = None,
     criteria_model: Annotated[
         str | None,
-        typer.Option(help="Names criteria for each prompt; without it the generic four are scored.", metavar="SPEC"),
+        typer.Option(
+            help="Model that proposes criteria for each prompt; default: four generic criteria.", metavar="SPEC"
+        ),
     ] = None,
     responses: Annotated[
         Responses, typer.Option(help="Have the candidates answer, or judge the responses given in the file.")
     ] = Responses.GENERATE,
     observers: Annotated[
-        bool, typer.Option("--observers", help="Candidates rank all answers, too; shown beside, never counted.")
+        bool, typer.Option("--observers", help="Candidates also rank all answers; shown, never counted.")
     ] = False,
     voters: Annotated[
-        bool, typer.Option("--voters", help="Candidates rank all answers, and count: 1 against 2 for a judge.")
+        bool, typer.Option("--voters", help="Candidates also rank all answers and vote, with weight 1 (judges: 2).")
     ] = False,
     judge_weight: Annotated[
         float | None, typer.Option(help="Weight of each judge; default 1, with --voters 2.")
@@ -85,30 +87,32 @@ def clash(
         float | None, typer.Option(help="With --voters: weight of each candidate's vote; default 1.")
     ] = None,
     quorum: Annotated[
-        int | None, typer.Option(help="Judges that have to give a ranking; default more than half of the panel.")
+        int | None, typer.Option(help="Judges that must give a ranking; default: more than half of the panel.")
     ] = None,
-    repeats: Annotated[int, typer.Option(help="Judge the same answers N times, under fresh labels.", min=1)] = 1,
-    cycles: Annotated[int, typer.Option(help="With --regenerate: N times, with answers made anew.", min=1)] = 1,
-    regenerate: Annotated[bool, typer.Option("--regenerate", help="Make the answers anew in every cycle.")] = False,
+    repeats: Annotated[int, typer.Option(help="Judge the same answers N times, with new labels each time.", min=1)] = 1,
+    cycles: Annotated[int, typer.Option(help="With --regenerate: repeat N times with new answers.", min=1)] = 1,
+    regenerate: Annotated[bool, typer.Option("--regenerate", help="Generate new answers in every cycle.")] = False,
     ties: Annotated[bool, typer.Option("--ties", help="Judges may leave responses tied.")] = False,
     with_reference: Annotated[
         bool, typer.Option("--with-reference", help="Judges see an item's reference answer.")
     ] = False,
     keep_names: Annotated[
-        bool, typer.Option("--keep-names", help="Leave models' and providers' names in responses readable.")
+        bool, typer.Option("--keep-names", help="Do not hide names of models and providers in responses.")
     ] = False,
-    temperature: Annotated[float | None, typer.Option(help="Of the candidates' answers.", min=0, max=2)] = None,
-    max_tokens: Annotated[int | None, typer.Option(help="Length limit of the candidates' answers.", min=1)] = None,
-    criteria_temperature: Annotated[float, typer.Option(help="Of the criteria.", min=0, max=2)] = 0.3,
-    criteria_max_tokens: Annotated[int, typer.Option(help="Length limit of the criteria.", min=1)] = 150,
-    seed: Annotated[int, typer.Option(help="Of the labels; recorded.")] = 0,
+    temperature: Annotated[
+        float | None, typer.Option(help="Temperature of the candidates' answers.", min=0, max=2)
+    ] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="Maximum tokens of a candidate's answer.", min=1)] = None,
+    criteria_temperature: Annotated[float, typer.Option(help="Temperature of the criteria.", min=0, max=2)] = 0.3,
+    criteria_max_tokens: Annotated[int, typer.Option(help="Maximum tokens of the criteria.", min=1)] = 150,
+    seed: Annotated[int, typer.Option(help="Seed of the labels; recorded.")] = 0,
     attempts: Annotated[
-        int, typer.Option(help="Attempts at an evaluation in which a model could not be asked, over all runs.", min=1)
+        int, typer.Option(help="Maximum attempts at an evaluation with a failed call, over all runs.", min=1)
     ] = 3,
     limit: Annotated[int | None, typer.Option(help="Only the first N prompts.", min=1)] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Append every attempt to this file (JSONL); needed for a file of prompts.", metavar="FILE"),
+        typer.Option(help="Append every attempt to this file (JSONL); required for a file of prompts.", metavar="FILE"),
     ] = None,
     judgments: Annotated[
         Path | None, typer.Option(help="Write the rankings as judgments (JSONL) that `vet` reads.", metavar="FILE")
@@ -122,7 +126,7 @@ def clash(
         typer.Option(help="Write a report: .html, .md or .json by its name. Repeatable.", metavar="OUT.html"),
     ] = None,
     store: StoreOption = None,
-    concurrency: Annotated[int, typer.Option(help="Calls in flight at most.", min=1)] = 64,
+    concurrency: Annotated[int, typer.Option(help="Maximum number of calls in flight.", min=1)] = 64,
     budget_usd: BudgetUsdOption = None,
     budget_calls: BudgetCallsOption = None,
     budget_tokens: BudgetTokensOption = None,
@@ -132,19 +136,19 @@ def clash(
         bool, typer.Option("--dry-run", help="Estimate calls, tokens and dollars; send nothing.")
     ] = False,
 ) -> None:
-    """Compare models' answers: every judge ranks all of them without knowing whose they are; Borda points decide.
+    """Compare models' answers: every judge ranks all of them without seeing whose they are; Borda points decide.
 
-    A tie is a result. Judges see nothing but the question, the criteria and the answers under neutral labels, in
-    an order drawn for each judge. A judge that is lost is missing in every denominator, never left out of it. Replies
-    are kept in the store and every attempt in --out: the same command continues where it stopped.
+    A tie is a valid result. Judges see only the question, the criteria and the answers under neutral labels, in a
+    random order for each judge. A judge without a ranking still counts in every denominator. Replies are kept in the
+    store and every attempt in --out: run the same command again to resume.
 
-    Exit code 1: some verdict, candidate or judge is missing.
+    Exit code 1: a verdict, an answer or a ranking is missing.
     """
     given = responses is Responses.GIVEN
     if cycles > 1 and not regenerate:
-        raise ConfigurationError("--cycles differ by their answers: add --regenerate, or use --repeats")
+        raise ConfigurationError("--cycles needs new answers in each cycle: add --regenerate, or use --repeats")
     if regenerate and given:
-        raise ConfigurationError("--regenerate makes answers anew, --responses given takes them as they are")
+        raise ConfigurationError("--regenerate cannot be used with --responses given: leave one of them out")
     settings = ClashSettings(
         candidates=tuple(candidate or ()),
         criteria_model=criteria_model,
@@ -199,7 +203,7 @@ async def _run(session: Session, settings: ClashSettings, asked: Asked, out: Pat
     async with session:
         stop_on_interrupt(stop, RunEnd.INTERRUPTED)
         session.connect()
-        gc.freeze()  # what is imported by now never dies, and need not be walked over while calls are in flight
+        gc.freeze()  # imported modules stay until exit, so the collector need not scan them during the run
         try:
             with Progress(totals, session.meter, total) as progress:
                 return await run_clash(
@@ -231,7 +235,7 @@ class _Outputs:
         return [one for one in (self.out, self.judgments, json_file, *self.reports) if one is not None]
 
     def check(self) -> None:
-        """Refuses what cannot be written before any work is done."""
+        """Fails before any work is done if a file cannot be written."""
         for path in self.paths:
             if path in self.reports:
                 check_report_path(path)
@@ -257,7 +261,7 @@ class _Outputs:
 
 
 def _cycle_figures(records: Sequence[ClashRecord]) -> tuple[dict[str, object], Table | None]:
-    """What several cycles show of the winners' stability, as data and as a table; nothing for one cycle."""
+    """Stability of the winners over cycles, as data and as a table; nothing for one cycle."""
     if len({record.cycle for record in records}) < 2:
         return {}, None
     # Mapped into the package from another folder, which type checkers cannot follow.

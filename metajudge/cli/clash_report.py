@@ -1,4 +1,4 @@
-"""What ``metajudge clash`` shows: one verdict with every judge's ranking, or the standings over many."""
+"""The output of ``metajudge clash``: one verdict with every judge's ranking, or the standings over many."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,9 +17,9 @@ from metajudge.types import Ranking
 
 PARETO = {"front": "on the front", "dominated": "dominated", "not_comparable": "not comparable"}
 MOST_NAMES = 500
-"""Names that a report lists."""
+"""Maximum number of names that a report lists."""
 QUALITY = (
-    "Quality: mean share of the Borda points to be had, 0 to 1. Cost and latency: means over the candidate's own "
+    "Quality: mean share of the available Borda points, 0 to 1. Cost and latency: means over the candidate's own "
     "answers. On the front: no other candidate is at least as good in all three and better in one."
 )
 
@@ -60,7 +60,7 @@ def summary_json(records: Sequence[ClashRecord], totals: ClashTotals, cycles: Ma
 
 
 def verdict_lines(record: ClashRecord) -> list[str]:
-    """A verdict, who voted how, and observers beside."""
+    """A verdict with its votes; observers are listed apart."""
     lines = [_headline(record)]
     counted = [vote for vote in record.votes if vote.role != "observer"]
     watching = [vote for vote in record.votes if vote.role == "observer"]
@@ -92,12 +92,12 @@ def _vote(vote: JudgeVote) -> str:
     own = ""
     if vote.own_first is not None:
         own = ", its own answer first" if vote.own_first else ", its own answer not first"
-    said = (
+    ranking = (
         str(vote.ranking)
         if isinstance(vote.ranking, Ranking)
         else f"no ranking: {vote.failure and vote.failure.message}"
     )
-    return f"{vote.judge}{weight}: {said}{own}"
+    return f"{vote.judge}{weight}: {ranking}{own}"
 
 
 def standings_table(records: Sequence[ClashRecord]) -> Table | None:
@@ -164,21 +164,21 @@ def _overview(totals: ClashTotals) -> list[str]:
 def _problems(totals: ClashTotals) -> list[str]:
     lines = [totals.blinding.sentence(), *_position(totals)]
     if totals.fallbacks:
-        lines.append(f"{totals.fallbacks} evaluations have the generic criteria: those named could not be used.")
+        lines.append(f"{totals.fallbacks} evaluations use the generic criteria: the proposed ones were unusable.")
     if totals.failures:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(totals.failures.items()))
         lines.append(
             f"{totals.incomplete} evaluations are incomplete ({kinds}). "
-            "The same command asks again the models that could not be asked."
+            "Run the same command again to retry the failed calls."
         )
     if totals.bad_lines:
-        lines.append(f"{totals.bad_lines} lines are no prompts and were left out.")
+        lines.append(f"{totals.bad_lines} lines are not valid prompts and were skipped.")
     return lines
 
 
 def _position(totals: ClashTotals) -> list[str]:
     """Judges whose votes follow the order shown."""
-    return [f"Careful: {one.sentence()}." for one in totals.first_shown if one.reported]
+    return [f"Caution: {one.sentence()}." for one in totals.first_shown if one.reported]
 
 
 def _took(totals: ClashTotals) -> str:
@@ -223,7 +223,7 @@ def report_of(records: Sequence[ClashRecord], totals: ClashTotals) -> Report:
 
 
 def _blinding_section(records: Sequence[ClashRecord], totals: ClashTotals) -> Section:
-    """What was hidden in whose answer, and what was left standing."""
+    """Names hidden in each answer, and names that were left in."""
     columns = tuple(Column(title=title) for title in ("evaluation", "answer", "place", "text", "what"))
     rows: list[tuple[Cell, ...]] = []
     for record in records:
@@ -243,7 +243,7 @@ def _blinding_section(records: Sequence[ClashRecord], totals: ClashTotals) -> Se
 
 
 def _position_section(totals: ClashTotals) -> Section:
-    """Each judge's lean to the answer shown first."""
+    """Each judge's position bias: how often it ranks the answer shown first as the best."""
     sentences = tuple(f"{one.sentence()}." for one in totals.first_shown)
     return Section(title="Order shown", paragraphs=sentences or ("No judge gave a ranking with one best answer.",))
 
@@ -259,12 +259,12 @@ def _scatters(found: Sequence[CandidateStanding]) -> list[ScatterChart]:
                     ScatterPoint(name=one.name, x=x, y=one.quality.mean, marked=one.pareto.standing == "front")
                 )
         left_out = len(found) - len(points)
-        said = f" Without a known {axis}, and so left out: {left_out}." if left_out else ""
+        omitted = f" Left out, as their {axis} is unknown: {left_out}." if left_out else ""
         if points:
             charts.append(
                 ScatterChart(
                     title=f"Quality against {axis}",
-                    description=f"Discs are on the Pareto front of quality, cost and latency, crosses are not.{said}",
+                    description=f"Discs: on the Pareto front of quality, cost and latency; crosses: not.{omitted}",
                     x_title=of,
                     y_title="quality",
                     points=tuple(points),

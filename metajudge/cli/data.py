@@ -11,7 +11,7 @@ app = typer.Typer(help="Fetch public benchmark data.", no_args_is_help=True, ric
 
 @app.callback()
 def _root() -> None:
-    """Keeps ``fetch`` a command of its own although it is the only one."""
+    """Keeps ``fetch`` a subcommand although it is the only one."""
 
 
 @app.command("fetch")
@@ -21,11 +21,11 @@ def fetch(
     source: Annotated[
         str | None, typer.Option(help="Another copy of the repository: a URL or a path.", metavar="URL")
     ] = None,
-    timeout_s: Annotated[float, typer.Option(help="Seconds after which the download is given up.", min=1)] = 1800.0,
+    timeout_s: Annotated[float, typer.Option(help="Timeout of the download in seconds.", min=1)] = 1800.0,
 ) -> None:
-    """Download a benchmark from its public repository, at the state whose checksum is built in.
+    """Download a benchmark from its public repository, at the commit whose checksum is built in.
 
-    The whole download is checked before the folder appears: there is either all of it or nothing. Needs git.
+    The download is checked before the folder is created; an incomplete one leaves nothing behind. Needs git.
     """
     catalogue = import_module("metajudge.benchmarks.catalogue")
     fetching = import_module("metajudge.benchmarks.fetch")

@@ -26,7 +26,7 @@ def demo(
 
 
 def _blocks() -> str:
-    """A full and an empty part of a bar, as the output can show them."""
+    """Characters for the full and the empty part of a bar that the output can encode."""
     try:
         "█░".encode(sys.stdout.encoding or "ascii")
     except (UnicodeEncodeError, LookupError):

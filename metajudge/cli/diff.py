@@ -21,22 +21,22 @@ def diff(
     second: Annotated[str, typer.Argument(help=_RUN_HELP, metavar="RUN2")],
     labels: Annotated[
         list[str] | None,
-        typer.Option(help="Judgments with labels, for files of assessments, which hold none. Repeatable."),
+        typer.Option(help="Judgments with labels, for files of assessments, which contain none. Repeatable."),
     ] = None,
     store: StoreOption = None,
     seed: ResamplingSeedOption = 0,
     as_json: JsonOption = False,
     reading: Reading = AS_THEY_ARE,
 ) -> None:
-    """Compare two runs over the same judgments, paired: what is kept, scores, and precision where there are labels.
+    """Compare two runs over the same judgments, paired: what is kept, scores, and precision if there are labels.
 
-    Differences are second minus first, with a 95 % interval from resampled items; where every item has one judgment,
-    McNemar's exact test says whether the share kept differs. Exit codes: 0 compared, 2 nothing to compare.
+    Differences are second minus first, with a 95 % interval from resampled items; if every item has one judgment,
+    McNemar's exact test compares the shares kept. Exit codes: 0 compared, 2 nothing to compare.
     """
     where = store_path(store)
     known = {judgment.id: judgment for judgment in reading.open(labels)} if labels else {}
 
-    async def both() -> tuple[Side, Side]:  # one after the other: they may be in one store
+    async def both() -> tuple[Side, Side]:  # sequentially: both may be in one store
         return await load_side(first, where, known), await load_side(second, where, known)
 
     one, other = run(both())

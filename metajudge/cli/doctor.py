@@ -21,13 +21,13 @@ def doctor(
         Path | None, typer.Option("--config", help="Panel file (TOML) to check, too.", metavar="FILE")
     ] = None,
     store: StoreOption = None,
-    online: Annotated[bool, typer.Option("--online", help="Also reach the endpoints; sends no key.")] = False,
+    online: Annotated[bool, typer.Option("--online", help="Also connect to the endpoints; sends no key.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Check what a run needs: packages, keys, store, panel file, disk, local models and clock.
 
-    Exit code 1 where something is wrong (XX); !! is worth knowing. Keys are never printed. Whether a
-    model answers, and at what price, is what `metajudge check` asks.
+    Exit code 1 if a check failed (XX); !! marks a warning. Keys are never printed. To test whether a
+    model answers, and at what price, run `metajudge check`.
     """
     now = time.time()
     found = [*checks.check_python(), *checks.check_extras(), *checks.check_clock(now)]

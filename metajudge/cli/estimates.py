@@ -9,7 +9,7 @@ from metajudge.runs.estimate import Estimate
 
 
 def print_estimate(estimate: Estimate, work: str, as_json: bool, counts: Mapping[str, object] | None = None) -> None:
-    """Prints what a run would take.
+    """Prints the estimate of a run.
 
     Args:
         work: what would be asked, such as "3 items, 12 judgments, as many calls".
@@ -24,4 +24,4 @@ def print_estimate(estimate: Estimate, work: str, as_json: bool, counts: Mapping
         f"tokens, cost {cost}"
     )
     if estimate.unpriced:
-        typer.echo(f"No price is known for {', '.join(estimate.unpriced)}: give a price in a panel file.")
+        typer.echo(f"Unknown price for {', '.join(estimate.unpriced)}: set one in a panel file.")

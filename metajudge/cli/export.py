@@ -20,7 +20,7 @@ app = typer.Typer(
 @app.command("preferences")
 @reads_judgments
 def preferences(
-    out: Annotated[Path, typer.Option(help="The folder to make; it must not exist.", metavar="DIR")],
+    out: Annotated[Path, typer.Option(help="Output folder; it must not exist yet.", metavar="DIR")],
     kind: Annotated[
         str, typer.Option(help="responses (the better answer), or judgments (the better judgment, to train judges).")
     ] = "responses",
@@ -29,7 +29,8 @@ def preferences(
     ] = "trl",
     store: StoreOption = None,
     run: Annotated[
-        list[str] | None, typer.Option(help="Only what this run vetted (with a store). Repeatable.", metavar="ID")
+        list[str] | None,
+        typer.Option(help="Only judgments vetted by this run (needs a store). Repeatable.", metavar="ID"),
     ] = None,
     judge: Annotated[
         list[str] | None, typer.Option(help="Only judgments by this judge. Repeatable.", metavar="ID")
@@ -40,49 +41,51 @@ def preferences(
     decision: Annotated[
         list[str] | None,
         typer.Option(
-            help="Only what a policy decided so: APPROVE, REVIEW, REVIEW_PRIORITY, REJECT. Repeatable.",
+            help="Only judgments with this policy decision: APPROVE, REVIEW, REVIEW_PRIORITY, REJECT. Repeatable.",
             metavar="ACTION",
         ),
     ] = None,
     panel: Annotated[
         list[str] | None,
-        typer.Option(help="Only what this panel vetted: its digest, or how it begins. Repeatable.", metavar="DIGEST"),
+        typer.Option(
+            help="Only judgments vetted by this panel: its digest or a prefix of it. Repeatable.", metavar="DIGEST"
+        ),
     ] = None,
     since: Annotated[
-        str | None, typer.Option(help="Only what was vetted then or later (ISO 8601; UTC).", metavar="TIME")
+        str | None, typer.Option(help="Only judgments vetted at or after this time (ISO 8601; UTC).", metavar="TIME")
     ] = None,
     until: Annotated[
-        str | None, typer.Option(help="Only what was vetted before (ISO 8601; UTC).", metavar="TIME")
+        str | None, typer.Option(help="Only judgments vetted before this time (ISO 8601; UTC).", metavar="TIME")
     ] = None,
     assessments: Annotated[
         Path | None, typer.Option(help="A file of `vet --out`, in place of a store.", metavar="FILE")
     ] = None,
     judgments: Annotated[
         list[str] | None,
-        typer.Option(help="What the assessments were made from (they hold no texts). Repeatable.", metavar="INPUT"),
+        typer.Option(help="The judgments behind --assessments, which contain no texts. Repeatable.", metavar="INPUT"),
     ] = None,
     accepted: Annotated[bool, typer.Option("--accepted", help="Keep what vetting accepted (the default).")] = False,
     min_probability: Annotated[
-        float | None, typer.Option(help="Keep calibrated probabilities of at least this.", metavar="P")
+        float | None, typer.Option(help="Keep judgments with at least this calibrated probability.", metavar="P")
     ] = None,
     guarantee: Annotated[
         str | None,
-        typer.Option(help="Keep by a stored guaranteed threshold: precision T, failing with chance D.", metavar="T,D"),
+        typer.Option(
+            help="Keep by a stored guaranteed threshold: precision T, probability of failure D.", metavar="T,D"
+        ),
     ] = None,
     keep_all: Annotated[
-        bool, typer.Option("--all", help="Keep everything but what people or a policy rejected.")
+        bool, typer.Option("--all", help="Keep everything that neither people nor a policy rejected.")
     ] = False,
     ignore_decisions: Annotated[
         bool,
-        typer.Option(
-            "--ignore-decisions", help="People's decisions and policies' actions do not count; the card says so."
-        ),
+        typer.Option("--ignore-decisions", help="Ignore people's decisions and policies' actions; noted in the card."),
     ] = False,
     conflicts: Annotated[
-        str, typer.Option(help="Item ids of a store with two contents: leave-out, or refuse.")
+        str, typer.Option(help="Item ids with two different contents: leave-out, or refuse.")
     ] = "leave-out",
     calibration: Annotated[
-        Path | None, typer.Option(help="Takes the guaranteed threshold from this file.", metavar="FILE")
+        Path | None, typer.Option(help="Take the guaranteed threshold from this file.", metavar="FILE")
     ] = None,
     reconcile: Annotated[
         str, typer.Option(help="Several verdicts on one pair: unanimous, or majority (of judges).")
@@ -91,25 +94,26 @@ def preferences(
         str, typer.Option(help="Judge pairs of a prompt: best-worst, all, or one-per-judge.")
     ] = "best-worst",
     quality_pairs: Annotated[
-        bool, typer.Option("--quality-pairs", help="Judge pairs also where both name the same winner.")
+        bool, typer.Option("--quality-pairs", help="Judge pairs: also pair judgments with the same winner.")
     ] = False,
     by_label: Annotated[
-        bool, typer.Option("--by-label", help="Judge pairs: right by the label over wrong by it.")
+        bool, typer.Option("--by-label", help="Judge pairs: prefer the judgment that agrees with the label.")
     ] = False,
     balance_length: Annotated[
-        bool, typer.Option("--balance-length", help="Drop pairs so that longer is chosen as often as shorter.")
+        bool,
+        typer.Option("--balance-length", help="Drop pairs until longer texts are chosen as often as shorter ones."),
     ] = False,
     dedupe: Annotated[
-        bool, typer.Option("--dedupe", help="Remove near duplicates, too (exact ones always are).")
+        bool, typer.Option("--dedupe", help="Also remove near duplicates (exact ones are always removed).")
     ] = False,
     near_threshold: Annotated[
-        float, typer.Option(help="Jaccard similarity from which texts are near duplicates; 1 switches it off.")
+        float, typer.Option(help="Minimum Jaccard similarity of near duplicates; 1 disables the check.")
     ] = 0.7,
     decontaminate: Annotated[
         list[Path] | None,
-        typer.Option(help="Drop what shares words with a benchmark's items. Repeatable.", metavar="FILE"),
+        typer.Option(help="Drop rows that share an n-gram with this benchmark's items. Repeatable.", metavar="FILE"),
     ] = None,
-    ngram: Annotated[int, typer.Option(help="So many words in a row are contamination.", min=3)] = 13,
+    ngram: Annotated[int, typer.Option(help="Words per n-gram for --decontaminate.", min=3)] = 13,
     split: Annotated[
         str | None, typer.Option(help="train,validation,test (or train,test) as fractions, e.g. 0.9,0.05,0.05.")
     ] = None,
@@ -122,16 +126,16 @@ def preferences(
     licence: Annotated[
         list[str] | None, typer.Option(help="A source's licence, for the card. Repeatable.", metavar="TEXT")
     ] = None,
-    shard_rows: Annotated[int, typer.Option(help="Rows in a file at most.", min=1)] = 50_000,
-    seed: Annotated[int, typer.Option(help="Of splits and choices; the same seed gives the same bytes.")] = 0,
+    shard_rows: Annotated[int, typer.Option(help="Maximum rows per file.", min=1)] = 50_000,
+    seed: Annotated[int, typer.Option(help="Seed of splits and choices; the same seed gives identical files.")] = 0,
     as_json: JsonOption = False,
     reading: Reading = AS_THEY_ARE,
 ) -> None:
-    """Write a folder of preference data from judgments that survived vetting.
+    """Write a folder of preference data from vetted judgments.
 
-    What people decided in the review queue comes first, then the newest action of a policy, then the rule. The folder
-    appears whole or not at all. Exit code 2 also where there is nothing to export; after an interruption (130) the same
-    command goes on.
+    People's review decisions take precedence, then the newest policy action, then the rule. The folder is created only
+    when complete. Exit code 2: also if there is nothing to export. After an interruption (130) run the same command
+    again to resume.
     """
     asked = {
         "kind": kind,
@@ -172,13 +176,13 @@ def check(
     folder: Annotated[Path, typer.Argument(help="A folder of preference data.", metavar="DIR")],
     near_threshold: Annotated[
         float | None,
-        typer.Option(help="Similarity from which two questions are one; default: the folder's own, else 0.7."),
+        typer.Option(help="Similarity at which two questions count as one; default: the folder's own, else 0.7."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Check a folder: schema, digests, card, ties, equal pairs, duplicates, leaks between splits, balance.
 
-    Exit code 1: there are faults, and each is named.
+    Exit code 1: there are faults; each is listed.
     """
     report = check_folder(folder, near_threshold=near_threshold)
     if as_json:
@@ -200,10 +204,10 @@ def check(
 def selection_of(
     accepted: bool, min_probability: float | None, guarantee: str | None, keep_all: bool
 ) -> dict[str, object]:
-    """The selection asked for; at most one of the flags is given.
+    """The selection that the options ask for; at most one of the flags may be given.
 
     Raises:
-        ConfigurationError: two of them are.
+        ConfigurationError: two of the flags are given.
     """
     given = {
         "--accepted": accepted,
@@ -220,7 +224,7 @@ def selection_of(
         found = numbers(guarantee, "--guarantee", "0.9,0.1")
         if len(found) != 2:
             raise ConfigurationError(
-                f"--guarantee takes a precision and a chance of failure, such as 0.9,0.1, not {guarantee}"
+                f"--guarantee takes a precision and a probability of failure, such as 0.9,0.1, not {guarantee}"
             )
         return {"rule": "guarantee", "target": found[0], "delta": found[1]}
     return {"rule": "all" if keep_all else "accepted"}
@@ -230,7 +234,7 @@ def numbers(text: str, option: str, example: str) -> tuple[float, ...]:
     """Comma-separated numbers.
 
     Raises:
-        ConfigurationError: something else.
+        ConfigurationError: the text is anything else.
     """
     try:
         return tuple(float(part) for part in text.split(","))

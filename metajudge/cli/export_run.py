@@ -29,7 +29,7 @@ class ExportSource:
     """What is exported: a store, or a file of assessments with the judgments they were made from.
 
     Attributes:
-        calibration: a file whose guaranteed threshold is taken.
+        calibration: file that the guaranteed threshold is taken from.
         decontaminate: benchmarks whose items are removed.
     """
 
@@ -44,7 +44,7 @@ def request_of(asked: Mapping[str, object]) -> ExportRequest:
     """The request that the options make.
 
     Raises:
-        ConfigurationError: an option that makes no sense, named.
+        ConfigurationError: an option is invalid; the message names it.
     """
     try:
         return ExportRequest.model_validate(asked)
@@ -115,10 +115,10 @@ def _print(out: Path, result: ExportResult) -> None:
 
 
 def _print_decisions(stats: dict[str, Any]) -> None:
-    """Who kept and dropped what, where people or a policy decided anything."""
+    """Rows kept and dropped by people, policy and rule; nothing if only the rule decided."""
     decided = stats["decisions"]
     if decided["ignored"]:
-        typer.echo("Decisions of people and policies were ignored, as asked; the card says so.")
+        typer.echo("Decisions of people and policies were ignored, as requested; the card notes it.")
         return
     kept, dropped = decided["kept"], decided["dropped"]
     if not any(kept[name] for name in kept if name != "rule") and not any(
@@ -140,13 +140,13 @@ def _print_decisions(stats: dict[str, Any]) -> None:
 
 
 def _print_notes(result: ExportResult) -> None:
-    """What could not be used, on standard error."""
+    """Reports unusable input on standard error."""
     read = result.stats["read"]
     if read["conflicting_items"]:
         ids = read["conflicting_item_ids"]
         more = f" and {read['conflicting_items'] - len(ids):,} more" if len(ids) < read["conflicting_items"] else ""
         typer.echo(
-            f"{read['conflicting_items']:,} item ids stand for two different contents and were left out: "
+            f"{read['conflicting_items']:,} item ids have two different contents and were left out: "
             f"{', '.join(ids)}{more}.",
             err=True,
         )
@@ -159,15 +159,13 @@ def _print_notes(result: ExportResult) -> None:
     if read["unreadable_lines"]:
         typer.echo(f"{read['unreadable_lines']} input lines could not be read as judgments.", err=True)
     if read["changed_since"]:
-        typer.echo(
-            f"{read['changed_since']} judgments differ from the record that was vetted, by their digest.", err=True
-        )
+        typer.echo(f"{read['changed_since']} judgments differ from the vetted record (their digests differ).", err=True)
     if not result.stats["request"]["licences"]:
-        typer.echo("metajudge: note: no licence given; the card says so (--licence TEXT)", err=True)
+        typer.echo("metajudge: note: no licence given, as the card notes: add one with --licence TEXT", err=True)
 
 
 class StageBar:
-    """The stage an export is in, on standard error: a live bar on a terminal, a plain line now and then elsewhere."""
+    """Progress of an export on standard error: a live bar on a terminal, else a plain line at intervals."""
 
     def __init__(self) -> None:
         self._name, self._number, self._count = "read", 0, 7

@@ -1,4 +1,4 @@
-"""``--fail-under``: a run that ends with exit code 5 where its precision, or the share it kept, is too low."""
+"""``--fail-under``: exit code 5 if a run's precision, or the share it kept, is too low."""
 
 from collections.abc import Sequence
 from typing import Annotated, cast, get_args
@@ -9,8 +9,8 @@ from metajudge.errors import ConfigurationError
 from metajudge.vetting.bars import Bar, Measure, Reached
 
 FAIL_UNDER_HELP = (
-    "Exit with 5 where less is reached: precision=0.9 (share of right ones among the labelled judgments kept) or "
-    "accepted=0.5 (share kept of all). Repeatable."
+    "Exit with 5 below this value: precision=0.9 (correct among the labelled judgments kept) or "
+    "accepted=0.5 (kept among all judgments). Repeatable."
 )
 FAIL_UNDER_METAVAR = "precision=X|accepted=X"
 
@@ -34,7 +34,7 @@ def parse_fail_under(given: Sequence[str] | None) -> tuple[Bar, ...]:
         try:
             least = float(number)
         except ValueError:
-            raise ConfigurationError(f"--fail-under {text}: {number!r} is no number; {example}") from None
+            raise ConfigurationError(f"--fail-under {text}: {number!r} is not a number; {example}") from None
         if not 0 <= least <= 1:
             raise ConfigurationError(f"--fail-under {text}: a share lies between 0 and 1 (for 90 % write 0.9)")
         bars.append(Bar(cast("Measure", name), least))
@@ -44,7 +44,7 @@ def parse_fail_under(given: Sequence[str] | None) -> tuple[Bar, ...]:
 
 
 def tell_missed(reached: Sequence[Reached]) -> bool:
-    """Says on standard error which bars were missed; returns whether any was."""
+    """Prints the missed thresholds on standard error; returns whether there are any."""
     missed = [one for one in reached if not one.passed]
     for one in missed:
         typer.echo(f"metajudge: --fail-under: {one.sentence()}", err=True)

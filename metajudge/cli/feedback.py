@@ -1,4 +1,4 @@
-"""``metajudge feedback``: what people's decisions say about a policy, and what they would change about it."""
+"""``metajudge feedback``: compare a policy with people's decisions, and propose changes."""
 
 import time
 from collections.abc import Awaitable, Callable
@@ -66,8 +66,8 @@ def disagreements(
 ) -> None:
     """List the cases in which people and the policy disagree.
 
-    too_lenient: approved, and wrong by people; too_strict: rejected, and right by people; needless_review: nothing to
-    change.
+    too_lenient: approved, but people found it wrong; too_strict: rejected, but people found it right;
+    needless_review: sent to people, who changed nothing.
     """
     found = {
         way: cases
@@ -86,7 +86,7 @@ def snapshots(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the reports kept with `report --save`, oldest first; --json has them whole."""
+    """List the reports kept with `report --save`, oldest first; --json prints them in full."""
     found = _with_loop(store, 0, lambda loop: loop.snapshots(policy))
     if as_json:
         echo_json([{"entry_id": one.entry_id, "recorded_at": one.recorded_at, **one.payload} for one in found])
@@ -102,9 +102,9 @@ def propose(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Look for patterns in disagreements, fit changes of the policy, and backtest each on cases it was not fitted on.
+    """Find patterns in disagreements, fit changes of the policy, and backtest each on held-out cases.
 
-    Exit code 1: no change is better, or it is not time yet.
+    Exit code 1: no change is better, or there are too few new disagreements (--every).
     """
 
     async def main(loop: FeedbackLoop) -> tuple[list[Proposal], list[Advice]] | None:
@@ -114,7 +114,7 @@ def propose(
 
     found = _with_loop(store, seed, main)
     if found is None:
-        typer.echo(f"Fewer than {every} disagreements since patterns were last looked for: nothing was done.")
+        typer.echo(f"Fewer than {every} new disagreements since the last search for patterns: nothing was done.")
         raise typer.Exit(ExitCode.INCOMPLETE)
     proposals, advice = found
     if as_json:
@@ -129,7 +129,7 @@ def propose(
 def backtest(
     proposal: ProposalArgument, seed: ResamplingSeedOption = 0, store: StoreOption = None, as_json: JsonOption = False
 ) -> None:
-    """Test a proposal anew on all cases decided by now. Exit code 1: it is not better."""
+    """Backtest a proposal again on all cases decided so far. Exit code 1: it is not better."""
     found = _with_loop(store, seed, lambda loop: loop.backtest(proposal))
     if as_json:
         echo_json(found.model_dump(mode="json"))
@@ -141,13 +141,13 @@ def backtest(
 @app.command()
 def activate(
     proposal: ProposalArgument,
-    by: Annotated[str, typer.Option(help="Who puts it in force.", metavar="NAME")],
-    reason: Annotated[str, typer.Option(help="Why, in your words.")] = "",
+    by: Annotated[str, typer.Option(help="Who activates it.", metavar="NAME")],
+    reason: Annotated[str, typer.Option(help="Reason, as free text.")] = "",
     store: StoreOption = None,
 ) -> None:
-    """Put a proposal's policy in force; what was decided before keeps the version it was decided with."""
+    """Activate a proposal's policy; earlier decisions keep the version they were made with."""
     found = _with_loop(store, 0, lambda loop: loop.activate(proposal, by=by, reason=reason))
-    typer.echo(f"{found.name}: version {found.digest[:12]} is in force, put there by {found.by}.")
+    typer.echo(f"{found.name}: version {found.digest[:12]} is in force, activated by {found.by}.")
 
 
 @app.command()

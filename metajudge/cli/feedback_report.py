@@ -18,11 +18,11 @@ from metajudge.store.protocol import AuditEntry
 
 
 def print_report(report: Report) -> None:
-    """Prints the metrics overall and by version, what people disagreed with, and patterns."""
+    """Prints the metrics overall and by version, disagreements and patterns."""
     console = Console(highlight=False)
-    told = report.overall["accuracy"].n
-    silent = "" if told == report.cases else f", {report.cases - told} of them without a clear answer"
-    console.print(f"Policy {report.policy}: {counted_cases(report.cases)} decided by people{silent}", markup=False)
+    answered = report.overall["accuracy"].n
+    unclear = "" if answered == report.cases else f", {report.cases - answered} of them without a clear answer"
+    console.print(f"Policy {report.policy}: {counted_cases(report.cases)} decided by people{unclear}", markup=False)
     console.print(_table("", list(report.overall.values())))
     for title, groups in (("version", report.by_version), ("category", report.by_category), ("judge", report.by_judge)):
         if len(groups) > 1:
@@ -37,20 +37,20 @@ def print_report(report: Report) -> None:
 
 
 def print_advice(advice: Sequence[Advice]) -> None:
-    """Prints what a person might revise, and how that is tested."""
+    """Prints advice for manual changes, and how to test them."""
     console = Console(highlight=False)
     for one in advice:
         console.print(f"Advice: {one.text}", markup=False, soft_wrap=True)
     if advice:
         console.print(
-            "Other words ask the models anew, so no backtest can tell: judge the reviewed records again with them.",
+            "New wording needs new model calls, so it cannot be backtested: judge the reviewed records again with it.",
             markup=False,
             soft_wrap=True,
         )
 
 
 def disagreement_rows(found: Mapping[Direction, Sequence[DecidedCase]]) -> list[dict[str, Any]]:
-    """One plain row a case: what was decided, by which version, and what people said."""
+    """One flat row per case: the decision, the policy's version, and people's outcomes."""
     return [
         {
             "direction": way.value,
@@ -83,7 +83,7 @@ def disagreement_rows(found: Mapping[Direction, Sequence[DecidedCase]]) -> list[
 
 
 def print_disagreements(found: Mapping[Direction, Sequence[DecidedCase]]) -> None:
-    """Prints cases by direction, each with people's words."""
+    """Prints cases by direction, each with people's reasons."""
     console = Console(highlight=False)
     for way, cases in found.items():
         console.print(f"{way.value.replace('_', ' ')}: {len(cases)}", markup=False)
@@ -101,15 +101,15 @@ def print_snapshots(found: Sequence[AuditEntry]) -> None:
     """Prints the metrics of each kept report in a line."""
     console = Console(highlight=False)
     if not found:
-        console.print("No report was kept yet: metajudge feedback report --save", markup=False)
+        console.print("No report is stored yet: run metajudge feedback report --save", markup=False)
     for one in found:
         metrics = one.payload["overall"]
-        said = ", ".join(
+        metrics = ", ".join(
             f"{name.replace('_', ' ')} "
             + ("no data" if m["value"] is None else f"{100 * m['value']:.1f} % of {m['n']}")
             for name, m in metrics.items()
         )
-        line = f"{_day(one.recorded_at)}  {one.subject}, {counted_cases(one.payload['cases'])}: {said}"
+        line = f"{_day(one.recorded_at)}  {one.subject}, {counted_cases(one.payload['cases'])}: {metrics}"
         console.print(line, markup=False, soft_wrap=True)
 
 
@@ -141,7 +141,7 @@ def print_proposals(proposals: Sequence[Proposal]) -> None:
     """Prints each change with its backtest."""
     console = Console(highlight=False)
     if not proposals:
-        console.print("No change fits: too few cases, or no disagreement to learn from.", markup=False)
+        console.print("No change to propose: too few cases, or no disagreement to learn from.", markup=False)
     for one in proposals:
         console.print(
             f"{one.proposal_id}  {one.status}: {one.kind.value} against {_way(one)}, {one.change}",
@@ -152,7 +152,7 @@ def print_proposals(proposals: Sequence[Proposal]) -> None:
     good = [one for one in proposals if one.status == "proposed"]
     if good:
         console.print(
-            f"Nothing is changed. To put one in force: metajudge feedback activate {good[0].proposal_id} --by NAME",
+            f"Nothing was changed. To activate one: metajudge feedback activate {good[0].proposal_id} --by NAME",
             markup=False,
             soft_wrap=True,
         )
@@ -171,7 +171,7 @@ def print_history(proposals: Sequence[Proposal], activations: Sequence[Activatio
     """Prints proposals and activations, oldest first."""
     console = Console(highlight=False)
     if not proposals and not activations:
-        console.print("There is no proposal yet: metajudge feedback propose", markup=False)
+        console.print("There is no proposal yet: run metajudge feedback propose", markup=False)
     active = {one.name: one.proposal_id for one in activations}
     once = {one.proposal_id for one in activations}
     for one in proposals:

@@ -21,22 +21,22 @@ def init(
     agent: AgentOption = None,
     strategy: Annotated[str | None, typer.Option(help=", ".join(STRATEGIES) + "; default by the agents.")] = None,
     rubric: RubricOption = None,
-    threshold: Annotated[float, typer.Option(help="Keep scores strictly above.")] = 4.5,
+    threshold: Annotated[float, typer.Option(help="Keep scores strictly above this.")] = 4.5,
     seed: SeedOption = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file where it is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
-    """Write a commented panel file for --config; asks what the flags leave open, on a terminal.
+    """Write a commented panel file for --config; on a terminal, asks for what the options leave open.
 
-    Without a terminal the flags must say it: --agent SPEC for each meta-judge, or --strategy signals for none.
+    Without a terminal give --agent SPEC for each meta-judge, or --strategy signals for none.
     """
     if path.is_dir():
         raise ConfigurationError(f"{path} is a folder: name a file, for instance {path / 'panel.toml'}")
     if path.exists() and not force:
-        raise ConfigurationError(f"{path} is there already and stays as it is: name another file, or give --force")
+        raise ConfigurationError(f"{path} already exists and was not changed: name another file, or give --force")
     answers = _answers(agent, strategy, rubric)
     text = panel_text(*answers, threshold=threshold, seed=seed, folder=path.parent)
     _write(path, text, force)
-    panel = load_panel_file(path)  # what was written is what will be read
+    panel = load_panel_file(path)  # check the file as written
     agents = ", ".join(one.spec() for one in panel.agents) or "no agents"
     typer.echo(f"Written: {path} ({panel.chosen_strategy}, {agents}, rubric {panel.rubric})")
     for line in _next_steps(path, panel):
@@ -44,12 +44,12 @@ def init(
 
 
 def _answers(agents: list[str] | None, strategy: str | None, rubric: str | None) -> tuple[list[str], str, str]:
-    """What the flags say; on a terminal the rest is asked."""
+    """The options given; on a terminal the rest is asked for."""
     no_agents = strategy == "signals" and not agents
     asking = sys.stdin.isatty() and not ((agents or no_agents) and strategy and rubric)
     if not asking and not agents and not no_agents:
         raise ConfigurationError(
-            "standard input is no terminal, so nothing can be asked: give --agent PROVIDER:MODEL (once for each "
+            "standard input is not a terminal, so nothing can be asked: give --agent PROVIDER:MODEL (once for each "
             "meta-judge), or --strategy signals for a panel that asks no model"
         )
     if asking and not agents and not no_agents:
@@ -64,23 +64,23 @@ def _answers(agents: list[str] | None, strategy: str | None, rubric: str | None)
 
 
 def _ask_agents() -> list[str]:
-    typer.echo("1. Which models are to score judgments? PROVIDER:MODEL, several separated by commas, e.g.")
+    typer.echo("1. Which models should score judgments? PROVIDER:MODEL, several separated by commas, e.g.")
     typer.echo("   openai:gpt-4o-mini, anthropic:claude-sonnet-4-5. Empty: none, free evidence alone.")
     return _asked("   models", "", _agents)
 
 
 def _ask_strategy(agents: int) -> str:
-    typer.echo(f"2. How do their scores become one decision? {', '.join(STRATEGIES[:-1])}")
+    typer.echo(f"2. How should their scores be combined? {', '.join(STRATEGIES[:-1])}")
     return _asked("   strategy", PanelConfig.strategy_for(agents), _strategy)
 
 
 def _ask_rubric() -> str:
-    typer.echo("3. By which rubric? short, long, binary, baseline, or a YAML file of your own")
+    typer.echo("3. Which rubric? short, long, binary, baseline, or your own YAML file")
     return _asked("   rubric", "short", _rubric)
 
 
 def _asked(prompt: str, default: str, read: Callable[[str], T]) -> T:
-    """Asks until the answer can be used; end of input ends the command."""
+    """Asks until the answer is valid; end of input ends the command."""
     while True:
         text = typer.prompt(prompt, default=default, show_default=bool(default)).strip()
         try:
@@ -110,7 +110,7 @@ def _write(path: Path, text: str, force: bool) -> None:
         with path.open("w" if force else "x", encoding="utf-8") as stream:
             stream.write(text)
     except FileExistsError:
-        raise ConfigurationError(f"{path} is there already and stays as it is: give --force to replace it") from None
+        raise ConfigurationError(f"{path} already exists and was not changed: give --force to replace it") from None
     except OSError as error:
         raise ConfigurationError(f"{path}: cannot be written: {error.strerror or error}; name another file") from None
 

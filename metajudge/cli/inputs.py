@@ -1,4 +1,4 @@
-"""Options that say how foreign tables are read, and the source they open."""
+"""Options for reading tables in other formats, and the source they open."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ MapOption = Annotated[
     list[str] | None,
     typer.Option(
         "--map",
-        help="Which column of a table is what: verdict=winner,question=prompt,responses.A=output_1,... or judge:=NAME "
-        "for all rows. Kept in metajudge-inputs.toml: the next run needs no flag. `metajudge inspect FILE` guesses.",
+        help="Columns of a table: verdict=winner,question=prompt,responses.A=output_1,... or judge:=NAME "
+        "for all rows. Saved in metajudge-inputs.toml for later runs. `metajudge inspect FILE` suggests a mapping.",
         metavar="FIELD=COLUMN,...",
     ),
 ]
@@ -25,19 +25,19 @@ MapValuesOption = Annotated[
     list[str] | None,
     typer.Option(
         "--map-values",
-        help="What values of the verdict mean: C=tie,0.5=tie,1=A,pass=1,error=none. Kept likewise.",
+        help="Meaning of the verdict's values: C=tie,0.5=tie,1=A,pass=1,error=none. Saved likewise.",
         metavar="VALUE=MEANING,...",
     ),
 ]
 PrefixIdsOption = Annotated[
     bool,
-    typer.Option("--prefix-ids", help="Put each file's name before its ids, where files use the same ones."),
+    typer.Option("--prefix-ids", help="Put each file's name before its ids, for files that use the same ids."),
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How a command's inputs are read: what ``--map``, ``--map-values``, ``--prefix-ids`` and ``--strict`` say."""
+    """How a command's inputs are read: ``--map``, ``--map-values``, ``--prefix-ids`` and ``--strict``."""
 
     maps: MapOption = None
     values: MapValuesOption = None
@@ -59,7 +59,7 @@ class Reading:
         )
 
     def open_items(self, inputs: list[str], *, responses: int | None = None, limit: int | None = None) -> ItemSource:
-        """Opens items, or judgments for their items; a mapping that was given, and fits, is kept for the next run."""
+        """Opens items, or judgments for their items; a given mapping that fits is saved for later runs."""
         source = open_items(inputs, mapping=self.mapping, prefix_ids=self.prefix_ids, responses=responses, limit=limit)
         if self.mapping is not None:
             keep_mapping(inputs, source.formats, self.mapping)
@@ -72,10 +72,10 @@ class Reading:
 
 
 AS_THEY_ARE = Reading()
-"""Every input by its format, or by the mapping kept for it."""
+"""Reads every input by its format, or by the mapping saved for it."""
 
 reads_judgments = takes("reading", Reading)
-"""Gives a command the options that say how its inputs are read, as its argument ``reading``."""
+"""Gives a command the options for reading its inputs, as its argument ``reading``."""
 
 
 def mapping_of(maps: list[str] | None, values: list[str] | None) -> FieldMap | None:
@@ -93,7 +93,7 @@ def open_inputs(
     judges: Collection[str] | None = None,
     limit: int | None = None,
 ) -> JudgmentSource:
-    """Opens what a command is to read; a mapping that was given, and fits, is kept for the next run."""
+    """Opens a command's inputs; a given mapping that fits is saved for later runs."""
     mapping = mapping_of(maps, values)
     source = open_judgments(inputs, mapping=mapping, prefix_ids=prefix_ids, strict=strict, judges=judges, limit=limit)
     if mapping is not None:
@@ -102,7 +102,7 @@ def open_inputs(
 
 
 def keep_mapping(inputs: list[str], formats: Mapping[str, str], mapping: FieldMap) -> None:
-    """Keeps a mapping for every input that was read by it, and says so, or why it cannot be kept."""
+    """Saves a mapping for every input read by it; reports that, or why it cannot be saved."""
     for name in inputs:
         if name == "-" or not formats.get(name, "").endswith("mapped"):
             continue
@@ -114,4 +114,6 @@ def keep_mapping(inputs: list[str], formats: Mapping[str, str], mapping: FieldMa
             except ConfigurationError as error:
                 typer.echo(f"metajudge: note: {error}; --map is needed again next time", err=True)
                 continue
-            typer.echo(f"metajudge: how {name} is read is kept in {file.name}; the next run needs no --map", err=True)
+            typer.echo(
+                f"metajudge: the mapping of {name} is saved in {file.name}; the next run needs no --map", err=True
+            )

@@ -22,18 +22,18 @@ def inspect(
         str | None, typer.Option(help="One judge for all rows, as --map judge:=NAME.", metavar="NAME")
     ] = None,
     save: Annotated[
-        bool, typer.Option("--save", help="Keep the mapping for this file in metajudge-inputs.toml.")
+        bool, typer.Option("--save", help="Save the mapping for this file in metajudge-inputs.toml.")
     ] = False,
     records: Annotated[int, typer.Option(help="How many records to show.", min=0)] = 3,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 1 also where single records cannot be read.")
+        bool, typer.Option("--strict", help="Exit with 1 also if single records cannot be read.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Say which format a file has and which column is what; show some records as they would be read, and count.
+    """Show a file's format and what its columns mean; preview some records, and count them.
 
-    No model is asked; only --save keeps anything. Exit code 1: the file cannot be read as judgments before something is
-    said (see the problems); with --strict also where single records cannot be read.
+    No model is asked; only --save writes anything. Exit code 1: the file cannot be read as judgments without further
+    options (see the problems); with --strict also if single records cannot be read.
     """
     given = [*(maps or ()), *([f"judge:={judge}"] if judge else [])]
     mapping = mapping_of(given, values)
@@ -55,8 +55,8 @@ def inspect(
 
 def _saved(one: Inspection) -> str:
     if one.mapping is None:
-        return f"metajudge: {one.name} needs no mapping; nothing is kept for it"
+        return f"metajudge: {one.name} needs no mapping; nothing was saved"
     if one.judgments is None:
-        raise InputError(f"{one.name}: the mapping is not kept, because it does not fit: {'; '.join(one.problems)}")
+        raise InputError(f"{one.name}: the mapping was not saved, because it does not fit: {'; '.join(one.problems)}")
     file = save_map(one.name, one.mapping)
-    return f"metajudge: how {one.name} is read is kept in {file.name}; the next run needs no --map"
+    return f"metajudge: the mapping of {one.name} is saved in {file.name}; the next run needs no --map"

@@ -1,4 +1,4 @@
-"""What ``metajudge inspect`` prints."""
+"""The output of ``metajudge inspect``."""
 
 import json
 from collections import Counter
@@ -13,7 +13,7 @@ _WIDTH = 88
 _MOST = 8
 _ORIGINS = {
     "given": "by the mapping given",
-    "kept": "by the mapping kept in metajudge-inputs.toml",
+    "kept": "by the mapping saved in metajudge-inputs.toml",
     "guessed": "by this mapping, which is guessed",
 }
 
@@ -47,7 +47,7 @@ def print_report(found: Inspection, *, saved: bool) -> None:
         for problem in found.problems:
             typer.echo(f"  {problem}")
     if found.mapping is not None and found.origin == "guessed" and not saved:
-        typer.echo(f"To read it so: metajudge vet {quoted(found.name)} {found.mapping.to_flags()}{_rest(found)}")
+        typer.echo(f"To read it like this: metajudge vet {quoted(found.name)} {found.mapping.to_flags()}{_rest(found)}")
 
 
 def to_json(found: Inspection) -> dict[str, object]:

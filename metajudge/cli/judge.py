@@ -72,7 +72,7 @@ def judge(
             metavar="INPUT...",
         ),
     ],
-    out: Annotated[Path, typer.Option(help="Write one judgment a line (JSONL), as `vet` reads it.", metavar="FILE")],
+    out: Annotated[Path, typer.Option(help="Write one judgment per line (JSONL), readable by `vet`.", metavar="FILE")],
     judge: Annotated[
         list[str] | None,
         typer.Option("--judge", help="A judge: [NAME=]PROVIDER:MODEL[@BASE_URL]. Repeat for several.", metavar="SPEC"),
@@ -88,15 +88,17 @@ def judge(
         bool, typer.Option("--grade", help="Grade every response alone from 1 to 10, instead of comparing two.")
     ] = False,
     with_reference: Annotated[
-        bool, typer.Option("--with-reference", help="Judges see an item's reference answer, where it has one.")
+        bool, typer.Option("--with-reference", help="Show judges an item's reference answer, if it has one.")
     ] = False,
     combined: Annotated[
         Path | None,
-        typer.Option(help="Write one judgment a pair and judge as well, made of both orders.", metavar="FILE"),
+        typer.Option(help="Also write one judgment per pair and judge, combined from both orders.", metavar="FILE"),
     ] = None,
     rule: Annotated[
         CombiningRule | None,
-        typer.Option(help="With --combined: both must agree (default), the sum of wins decides, or that of strengths."),
+        typer.Option(
+            help="With --combined: both orders must agree (default), or the sum of wins or of strengths decides."
+        ),
     ] = None,
     limit: Annotated[int | None, typer.Option(help="Judge only the first N items.", min=1)] = None,
     store: StoreOption = None,
@@ -110,21 +112,21 @@ def judge(
 ) -> None:
     """Judge pairs of responses, or grade them: each judge answers the question itself, then judges.
 
-    A judge that refuses, or answers without a verdict, makes a judgment without one. One that cannot be asked
-    (a time-out, a wrong key) makes none: it is counted, listed in FILE.failures.jsonl and asked again by the next
-    run. Replies are kept in the store, so the same command again goes on where it stopped.
+    A refusal, or an answer without a verdict, is recorded as a judgment without a verdict. A failed call (a time-out,
+    a wrong key) gives no judgment: it is counted, listed in FILE.failures.jsonl and retried by the next run. Replies
+    are kept in the store: run the same command again to resume.
 
-    Exit code 1: some judge could not be asked.
+    Exit code 1: a call failed.
     """
     panel = panel_from(config, judge, seed=seed)
     if not panel.agents:
         raise ConfigurationError("no judge: give --judge PROVIDER:MODEL, or a --config with agents")
     if combined is not None and (grade or orders is not Orders.BOTH):
         raise typer.BadParameter(
-            "it needs both games of a pair: leave out --grade and --orders given", param_hint="--combined"
+            "needs both games of a pair: leave out --grade and --orders given", param_hint="--combined"
         )
     if rule is not None and combined is None:
-        raise typer.BadParameter("it says how --combined FILE is made: name the file, too", param_hint="--rule")
+        raise typer.BadParameter("applies to --combined FILE only: give both, or leave it out", param_hint="--rule")
     check_apart([*inputs, *([config] if config else [])], [out, combined])
     source = reading.open_items(inputs, responses=None if grade else 2, limit=limit)
     _require_items(source)
@@ -161,7 +163,7 @@ def judge(
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What the judges are asked, and where the records go."""
+    """The options of a judging run, and its output files."""
 
     orders: Orders
     grade: bool
@@ -172,10 +174,10 @@ class _Asked:
 
 
 def _require_items(source: ItemSource) -> None:
-    """Reads all items once, before anything is sent: contradictions end the run here."""
+    """Reads all items before anything is sent, so that invalid input ends the run here."""
     if sum(1 for _ in source) == 0:
         reason = f": {source.rejects[0]}" if source.rejects else ""
-        raise InputError(f"the input holds no item with two responses{reason}")
+        raise InputError(f"the input has no item with two responses{reason}")
 
 
 async def _run(session: Session, source: ItemSource, asked: _Asked, totals: JudgeTotals) -> None:

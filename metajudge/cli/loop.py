@@ -19,10 +19,10 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class _Interrupts:
-    """What Ctrl-C does while a command's event loop runs.
+    """Handling of Ctrl-C while a command's event loop runs.
 
-    The first one asks the run to stop, where the command has said how, and else cancels it. The second one ends the
-    process at once, wherever it is: what was acknowledged is in the store's log. These are signal handlers of the
+    The first one asks the run to stop if the command has a stop function, else cancels it. The second one ends the
+    process at once: acknowledged records are in the store's log. These are signal handlers of the
     interpreter and not of the loop, whose own run only between two steps and not while a long one blocks it.
     """
 
@@ -33,7 +33,7 @@ class _Interrupts:
         self._heard = False
 
     def watch(self, task: asyncio.Task[object]) -> None:
-        """Handles signals from here on; ``task`` is cancelled where the command has said nothing else."""
+        """Handles signals from here on; ``task`` is cancelled if the command has no stop function."""
         self._task = task
         if threading.current_thread() is threading.main_thread():
             for name in _SIGNALS:
@@ -41,7 +41,7 @@ class _Interrupts:
 
     def _interrupted(self, _number: int, _frame: FrameType | None) -> None:
         if self._heard:
-            leave_at_once("stopped at once; what was finished is kept, and the same command goes on from there")
+            leave_at_once("stopped at once; finished work is kept: run the same command again to resume")
         self._heard = True
         if self._task is None or self._task.done():
             raise KeyboardInterrupt
@@ -107,7 +107,7 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 
 def say(sentence: str) -> None:
-    """Tells the user something beside the output."""
+    """Prints a note on standard error."""
     print(f"metajudge: note: {sentence}", file=sys.stderr)  # noqa: T201
 
 

@@ -24,7 +24,7 @@ AGENT_HELP = "A meta-judge: [NAME=]PROVIDER:MODEL[@BASE_URL], e.g. openai:gpt-4o
 
 AgentOption = Annotated[list[str] | None, typer.Option("--agent", help=AGENT_HELP, metavar="SPEC")]
 ConfigOption = Annotated[
-    Path | None, typer.Option("--config", help="Panel file (TOML); flags win over it.", metavar="FILE")
+    Path | None, typer.Option("--config", help="Panel file (TOML); options override it.", metavar="FILE")
 ]
 StoreOption = Annotated[
     str | None,
@@ -38,13 +38,13 @@ StoreOption = Annotated[
 StrictOption = Annotated[
     bool,
     typer.Option(
-        "--strict", help="Exit with 1 at a bad line, before anything is asked, and where a judgment has no verdict."
+        "--strict", help="Exit with 1 at a bad line, before any model is asked, and if a judgment has no verdict."
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 RubricOption = Annotated[str | None, typer.Option(help="short, long, binary, baseline or a YAML file.")]
-ConcurrencyOption = Annotated[int, typer.Option(help="Calls in flight at most.", min=1)]
-SeedOption = Annotated[int | None, typer.Option(help="Sent to models that take one, and recorded.")]
+ConcurrencyOption = Annotated[int, typer.Option(help="Maximum number of calls in flight.", min=1)]
+SeedOption = Annotated[int | None, typer.Option(help="Seed sent to models that support one; recorded.")]
 ResamplingSeedOption = Annotated[int, typer.Option("--seed", help="Seed of folds, splits and resampling.", min=0)]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Estimate calls, tokens and dollars; send nothing.")]
 
@@ -119,7 +119,7 @@ def refuse_bad_lines(rejects: Sequence["Reject"], strict: bool) -> None:
 
 
 def rejects_path(out: Path | None, store: StoreLocation) -> Path:
-    """Where lines that could not be used are written: beside the output, else beside the store's file, else here."""
+    """The file for unusable lines: beside the output, else beside the store's file, else in the current folder."""
     beside = store if isinstance(store, Path) else "metajudge"
     return Path(f"{out or beside}.rejects.jsonl")
 

@@ -26,7 +26,7 @@ class Outputs:
     report: ReportOption = None
 
     def check(self, *others: Path | None) -> None:
-        """Refuses what cannot be written before any work is done.
+        """Fails before any work is done if a file cannot be written.
 
         Args:
             others: further files of the command.

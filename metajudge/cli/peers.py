@@ -1,4 +1,4 @@
-"""``metajudge peers``: models judge each other's answers, and what their rankings say together."""
+"""``metajudge peers``: models rank each other's answers, and the consensus of their rankings."""
 
 import contextlib
 import time
@@ -67,7 +67,7 @@ def peers(
     rankings: Annotated[
         Path | None,
         typer.Option(
-            help="Rankings collected already (JSONL: question_id, evaluator, ranking): nothing is asked.",
+            help="Existing rankings (JSONL: question_id, evaluator, ranking); no model is asked.",
             metavar="FILE",
         ),
     ] = None,
@@ -81,20 +81,21 @@ def peers(
         ),
     ] = None,
     top_k: Annotated[
-        list[int] | None, typer.Option("--top-k", help="Also with ballots cut to the K best. Repeatable.", metavar="K")
+        list[int] | None,
+        typer.Option("--top-k", help="Also analyse ballots cut to the K best. Repeatable.", metavar="K"),
     ] = None,
     include_self: Annotated[
         IncludeSelf, typer.Option(help="Consensus with models' own ballots, without, or both.")
     ] = IncludeSelf.BOTH,
     quorum: Annotated[
-        int | None, typer.Option(help="Ballots a question needs; default: more than half of those asked for.")
+        int | None, typer.Option(help="Minimum ballots per question; default: more than half of those requested.")
     ] = None,
     seed: Annotated[
-        int, typer.Option(help="Of the orders shown, the resamples and subsamples; sent to models that take one.")
+        int, typer.Option(help="Seed of display orders, resamples and subsamples; sent to models that support one.")
     ] = 0,
     resamples: Annotated[int, typer.Option(help="Bootstrap draws for intervals; 0 for none.")] = 2000,
     sweep: Annotated[
-        bool, typer.Option("--sweep/--no-sweep", help="Subsamples of fewer evaluators and questions.")
+        bool, typer.Option("--sweep/--no-sweep", help="Analyse subsamples of evaluators and questions.")
     ] = True,
     limit: Annotated[int | None, typer.Option(help="Only the first N questions.", min=1)] = None,
     store: StoreOption = None,
@@ -105,9 +106,11 @@ def peers(
     budget_file: BudgetFileOption = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Append every attempt to this file (JSONL); needed with --questions.", metavar="BALLOTS"),
+        typer.Option(help="Append every attempt to this file (JSONL); required with --questions.", metavar="BALLOTS"),
     ] = None,
-    json_out: Annotated[Path | None, typer.Option("--json", help="Write everything found.", metavar="OUT.json")] = None,
+    json_out: Annotated[
+        Path | None, typer.Option("--json", help="Write all results as JSON.", metavar="OUT.json")
+    ] = None,
     report: Annotated[
         list[Path] | None,
         typer.Option(help="Write a report: .html, .md or .json by its name. Repeatable.", metavar="OUT.html"),
@@ -115,11 +118,10 @@ def peers(
     strict: StrictOption = False,
     dry_run: DryRunOption = False,
 ) -> None:
-    """Rank models by their own judgment: each answers every question, and ranks all answers without knowing whose.
+    """Rank models by their own judgment: each answers every question, and ranks all answers blind.
 
-    With --rankings nothing is asked. With --questions every reply is kept in the store and every attempt in the file
-    of ballots: after an interruption the same command continues where it stopped, and asks again the models that
-    could not be asked.
+    With --rankings no model is asked. With --questions every reply is kept in the store and every attempt in the file
+    of ballots: run the same command again to resume after an interruption and to retry failed calls.
 
     Exit code 1: an answer or a ballot is missing.
     """
@@ -148,7 +150,7 @@ def peers(
         asked = read_questions(questions, limit)
         _print_rejects(asked.rejects, questions, "questions and are not asked")
         refuse_bad_lines(asked.rejects, strict)
-        estimate = estimate_peers(panel, asked.items)  # refuses models that make no sense together
+        estimate = estimate_peers(panel, asked.items)  # rejects invalid combinations of models
         if dry_run:
             print_estimate(estimate, f"{len(asked.items)} questions, {estimate.calls} calls", as_json=False)
             return
@@ -168,7 +170,7 @@ def peers(
             typer.echo(line)
         ballots, provenance, code = found.ballots, found.provenance, found.totals.exit_code
         if not any(one.status == "ok" for one in ballots):
-            typer.echo(f"metajudge: there is no ballot to analyse yet; see {out}", err=True)
+            typer.echo(f"metajudge: there are no ballots to analyse yet; see {out}", err=True)
             raise typer.Exit(code)
     _analyse(ballots, options, humans, provenance, json_out, report or [])
     raise typer.Exit(code)
@@ -200,7 +202,7 @@ def _print_rejects(rejects: Sequence[Reject], path: Path, what: str) -> None:
 
 
 def _check_outputs(json_out: Path | None, reports: list[Path], out: Path | None, inputs: list[Path | None]) -> None:
-    """Refuses what cannot be written before any work is done."""
+    """Fails before any work is done if a file cannot be written."""
     if json_out is None and out is None and not reports:
         return
     check_apart([one for one in inputs if one is not None], [json_out, out, *reports])

@@ -75,13 +75,13 @@ def print_findings(findings: PeerFindings) -> Iterable[str]:
 
 
 def summary_lines(totals: PeersTotals, out: Path) -> Iterable[str]:
-    """What a run took, what is missing, and how to continue."""
+    """Calls and cost of a run, what is missing, and how to resume."""
     asked = f"{totals.questions} questions: {totals.answers} answers, {totals.ballots} ballots in {out}"
     yield f"{asked} ({totals.reused} from earlier runs)."
     yield totals.blinding.sentence()
     for model, kinds in totals.lost_by_model.items():
         what = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
-        yield f"Missing from {model}: {what}. The same command asks again the models that could not be asked."
+        yield f"Missing from {model}: {what}. Run the same command again to retry the failed calls."
     cost = f"${totals.known_cost_usd:.4f}"
     if totals.cost_usd is None:
         cost = f"at least {cost}, a price or the usage is unknown"
@@ -148,18 +148,18 @@ def _reference_section(found: ReferenceAlignment, findings: PeerFindings) -> Sec
 
 
 def _best_single_paragraphs(found: ReferenceAlignment) -> tuple[str, ...]:
-    said = []
+    sentences = []
     for one in found.best_single:
         if one.median.value is None:
-            said.append(f"{MEASURE_NAMES[one.measure]}: {one.median.absent}.")
+            sentences.append(f"{MEASURE_NAMES[one.measure]}: {one.median.absent}.")
             continue
         names = " and ".join(one.evaluators)
-        said.append(
+        sentences.append(
             f"{MEASURE_NAMES[one.measure]}: the evaluator that agrees best alone is {names} (median "
-            f"{one.median.value:.3f}, chosen on the same questions, which flatters it); the consensus differs by "
+            f"{one.median.value:.3f}, chosen on the same questions, which favours it); the consensus differs by "
             f"{figure_in_words(one.difference)}."
         )
-    return tuple(said)
+    return tuple(sentences)
 
 
 def _rules_section(findings: PeerFindings) -> Section:
@@ -291,7 +291,7 @@ def _sweep_section(findings: PeerFindings) -> Section:
         figures += [figure for one in cell.alignments for figure in (one.micro_median, one.macro)]
         rows.append((cell.evaluators, cell.questions, cell.repeats, *map(cell_of, figures)))
     note = (
-        "Median over subsamples, with their 5 % and 95 % points: how much the choice matters, no confidence interval."
+        "Median over subsamples, with their 5 % and 95 % points: the effect of the choice, not a confidence interval."
     )
     table = Table(caption="Fewer evaluators and questions", columns=tuple(columns), rows=tuple(rows), notes=(note,))
     return Section(title="How many evaluators and questions", blocks=(table,))
@@ -331,7 +331,7 @@ def _independence_notes(findings: PeerFindings) -> tuple[str, ...]:
     notes += [f"{found.caution}."] if found.caution else []
     if findings.people is not None:
         notes.append(
-            f"Against {findings.people}: one ranking stands for the truth of every question, so what makes questions "
-            "differ counts as a shared error."
+            f"Against {findings.people}: one ranking is taken as the truth for every question, so differences between "
+            "questions count as shared errors."
         )
     return tuple(notes)

@@ -51,7 +51,7 @@ def standings_table(findings: PeerFindings) -> Table:
 
 
 def self_table(findings: PeerFindings) -> Table:
-    """Every model's place in its own eyes and in the others'."""
+    """Every model's place by its own ballots and by the others'."""
     columns = (
         Column(title="Model"),
         Column(title="SE", kind="number"),
@@ -97,7 +97,7 @@ def alignment_table(
 
 
 def _published_row(one: PublishedValue) -> tuple[Cell, ...] | None:
-    nothing = Absent(absent="the paper prints no such figure")
+    nothing = Absent(absent="not reported in the paper")
     if one.figure == "micro median Pearson":
         return (f"  published: {one.name}", one.value, *[nothing] * 6)
     if one.figure == "macro Pearson":
@@ -112,7 +112,7 @@ def _row_name(row: Alignment) -> str:
 def _reference_notes(found: ReferenceAlignment) -> tuple[str, ...]:
     notes = []
     if found.missing:
-        notes.append(f"Not in the human ranking, taken off the ballots first: {', '.join(found.missing)}.")
+        notes.append(f"Not in the human ranking, removed from the ballots first: {', '.join(found.missing)}.")
     if found.unknown:
         notes.append(f"In the human ranking but not in this run: {', '.join(found.unknown)}.")
     if found.ties:
@@ -121,7 +121,7 @@ def _reference_notes(found: ReferenceAlignment) -> tuple[str, ...]:
 
 
 def top_k_table(found: ReferenceAlignment, published: Sequence[PublishedValue]) -> Table:
-    """What cutting the ballots changes, beside the published figure."""
+    """Effect of cutting the ballots, with the published figure."""
     columns = (
         Column(title="Ballots cut to"),
         *(Column(title=f"{MEASURE_NAMES[m]}, relative change of the median", kind="number") for m in MEASURES),
@@ -130,9 +130,9 @@ def top_k_table(found: ReferenceAlignment, published: Sequence[PublishedValue]) 
     for one in found.top_k_changes:
         by_k.setdefault(one.k, []).append(cell_of(one.relative))
     rows: list[tuple[Cell, ...]] = [(f"top {k}", *cells) for k, cells in by_k.items()]
-    nothing = Absent(absent="the paper prints no such figure")
+    nothing = Absent(absent="not reported in the paper")
     rows += [(f"  published: {one.name}", one.value, nothing) for one in published if one.row == "top_k"]
-    return Table(caption="What cutting the ballots changes", columns=columns, rows=tuple(rows), notes=(PUBLISHED_NOTE,))
+    return Table(caption="Effect of cutting the ballots", columns=columns, rows=tuple(rows), notes=(PUBLISHED_NOTE,))
 
 
 def difference_table(found: ReferenceAlignment) -> Table:
@@ -153,7 +153,7 @@ def difference_table(found: ReferenceAlignment) -> Table:
 
 
 def difference_chart(found: ReferenceAlignment) -> ShareChart:
-    """On how many questions the consensus agrees more, as much, or less with people."""
+    """Number of questions on which the consensus agrees more, as much, or less with people."""
     rows = [
         ShareRow(name=one.evaluator, counts=(one.better, one.equal, one.worse))
         for one in found.differences
@@ -183,7 +183,7 @@ def _span(best: int | None, worst: int | None, overall: Figure) -> Cell:
 
 
 def figure_in_words(figure: Figure) -> str:
-    """A figure in a sentence."""
+    """A figure as text."""
     if figure.value is None:
         return figure.absent or "unknown"
     interval = "" if figure.low is None else f" ({figure.low:.3f} to {figure.high:.3f})"

@@ -1,4 +1,4 @@
-"""``metajudge policy``: list, show and validate decision policies, and see what one would change."""
+"""``metajudge policy``: list, show, validate and simulate decision policies."""
 
 from pathlib import Path
 from typing import Annotated
@@ -49,7 +49,7 @@ def list_all(as_json: JsonOption = False) -> None:
 
 @app.command("show")
 def show(name: PolicyArgument, as_json: JsonOption = False) -> None:
-    """Show a policy: bands, what happens to what is missing, stages, weights, digest."""
+    """Show a policy: bands, rules for missing values, stages, weights, digest."""
     policy = load_policy(name)
     if as_json:
         typer.echo(policy.model_dump_json())
@@ -76,12 +76,12 @@ def simulate(
     examples: Annotated[int, typer.Option(help="Examples shown of each change.", min=0, max=100)] = 3,
     as_json: JsonOption = False,
 ) -> None:
-    """See what a policy would decide on everything a store keeps; nothing is asked and nothing is changed.
+    """Simulate a policy on everything in a store; no model is asked and nothing is changed.
 
-    A policy over verdicts is tried on the newest assessment of every judgment by every panel, one with a section
-    `cases` on the judged cases whose criteria it has.
+    A policy over verdicts is applied to the newest assessment of every judgment by every panel, one with a section
+    `cases` to the judged cases whose criteria it has.
 
-    Exit code 1: the store holds nothing this policy decides on.
+    Exit code 1: the store has no records that this policy applies to.
     """
     policy = load_policy(name)
     other = None if against is None else load_policy(against)

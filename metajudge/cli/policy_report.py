@@ -1,4 +1,4 @@
-"""What ``metajudge policy`` prints, for people."""
+"""The text output of ``metajudge policy``."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ from metajudge.feedback.simulation import Simulation
 
 
 def policy_lines(policy: Policy) -> Iterator[str]:
-    """A policy in words."""
+    """A policy as text."""
     yield f"{policy.title} ({policy.name}, over {policy.basis} {policy.scale})"
     yield f"digest {policy.digest}"
     yield ""
@@ -35,7 +35,7 @@ def _plan_lines(plan: CasePlan) -> Iterator[str]:
         gate = plan.gate
         of = f"{gate.field} stated by" if gate.value == "stated" else "score of"
         steps = ", ".join(f"{step.value} {step.step}" for step in gate.steps)
-        yield f"Gate: {of} {gate.stage}: {steps}; where there is none: {gate.missing}"
+        yield f"Gate: {of} {gate.stage}: {steps}; if missing: {gate.missing}"
     width = max(len(name) for name in plan.criteria)
     yield "\n" + " ".join([f"{'weights':<{width}}", *(f"{profile.name:>12}" for profile in plan.profiles)])
     for name in plan.criteria:
@@ -46,12 +46,12 @@ def _plan_lines(plan: CasePlan) -> Iterator[str]:
 
 
 def simulation_lines(found: Simulation, policy: Policy, other: Policy | None) -> Iterator[str]:
-    """What would change, in words."""
-    before = "the decisions made" if other is None else f"policy {other.name}"
-    yield f"{found.total} {found.subject}: policy {policy.name} decides {found.changed} otherwise than {before}."
+    """The changes of a simulation, as text."""
+    before = "the recorded decisions" if other is None else f"policy {other.name}"
+    yield f"{found.total} {found.subject}: policy {policy.name} decides {found.changed} differently from {before}."
     if not found.total and not found.skipped:
         maker = "case" if found.subject == "cases" else "vet"
-        yield f"The store holds no {found.subject}, which this policy is for: `metajudge {maker}` puts them there."
+        yield f"The store has no {found.subject}, which this policy applies to: run `metajudge {maker}` first."
     for (old, new), count in sorted(found.transitions.items()):
         yield f"  {count:>6}  {old} -> {new}{'' if old != new else ' (as before)'}"
         if old == new:
@@ -60,6 +60,6 @@ def simulation_lines(found: Simulation, policy: Policy, other: Policy | None) ->
             numbers = ", ".join(f"{name} {one[name]:.4g}" for name in ("value", "confidence") if one[name] is not None)
             yield f"          {one['id']}: {numbers or 'no number'}: {one['why']}"
     if found.missing:
-        yield f"{found.missing} of them lack a number the policy would like to see."
+        yield f"{found.missing} of them lack a number that the policy uses."
     for reason, count in sorted(found.skipped.items()):
         yield f"{count} not decided: {reason}"

@@ -55,16 +55,16 @@ def rank(
 ) -> None:
     """Rank the candidates of a file of rankings, or the models of a file of judgments.
 
-    Ties are results: none is settled by name or position.
+    Ties are kept: none is broken by name or position.
 
-    Exit code 1: the time limit came before the proof.
+    Exit code 1: the time limit was reached before the optimum was proven.
     """
     file = read_ranking_file(ballots, reading.mapping)
     if reading.mapping is not None:
         keep_mapping([str(ballots)], {str(ballots): "mapped"}, reading.mapping)
     refuse_bad_lines(file.rejects, reading.strict)
     for reject in file.rejects:
-        typer.echo(f"left out: {reject}", err=True)
+        typer.echo(f"skipped: {reject}", err=True)
     try:
         result = count(
             [ballot.ranking for ballot in file.ballots],

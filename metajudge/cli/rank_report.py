@@ -1,4 +1,4 @@
-"""What ``metajudge rank`` prints."""
+"""The output of ``metajudge rank``."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from metajudge.voting import BradleyTerry, Consensus, Kemeny, PlackettLuce
 from metajudge.voting.rank import Ranked
 
 SHOWN = 5
-"""Equally good orders printed; of long ones only the first."""
+"""Maximum number of equally good orders printed; fewer if they are long."""
 
 LONG = 12
 
@@ -25,7 +25,7 @@ _SCORES = {
 
 
 def as_text(ranked: Ranked) -> str:
-    """The result for people: one table, then its caveats."""
+    """The result as text: one table, then its caveats."""
     result, weight = ranked.consensus, float(ranked.profile.total_weight)
     ballots = f"{ranked.ballots} ballot{'s' * (ranked.ballots != 1)}" + (
         "" if weight == ranked.ballots else f" of total weight {weight:g}"
@@ -86,7 +86,7 @@ def _optima(result: Kemeny) -> list[str]:
         lines.append("  ...")
     if not result.over_all_optima:
         lines.append(
-            f"There are too many to count: mean rank and span are over {len(result.optima)} of them; places keep apart "
-            "only what is proven to be in the same order in all."
+            f"There are too many to count: mean rank and span are over {len(result.optima)} of them; places separate "
+            "only candidates proven to be in the same order in all."
         )
     return lines

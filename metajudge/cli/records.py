@@ -23,13 +23,13 @@ def show(
 ) -> None:
     """Print what is stored under an id or a name, as JSON.
 
-    "assessments" holds the current version of each judgment and panel: what the panel found with its newest
-    probability and decision. "history" holds the other versions.
+    "assessments" contains the current version of each judgment and panel: the panel's assessment with its newest
+    probability and decision. "history" contains the other versions.
     """
     found = with_store(store, lambda opened: opened.show(name))
     if found is None:
         typer.echo(
-            f"metajudge: the store knows no judgment, item, run, case, review, proposal or policy {name!r}", err=True
+            f"metajudge: the store has no judgment, item, run, case, review, proposal or policy {name!r}", err=True
         )
         raise typer.Exit(ExitCode.USAGE)
     typer.echo(orjson.dumps(found, option=orjson.OPT_INDENT_2, default=str).decode())
@@ -38,7 +38,7 @@ def show(
 def runs(
     store: StoreOption = None,
     as_json: JsonOption = False,
-    limit: Annotated[int, typer.Option(help="How many runs to list.", min=1)] = 20,
+    limit: Annotated[int, typer.Option(help="Maximum number of runs.", min=1)] = 20,
 ) -> None:
     """List runs, newest first."""
     found = with_store(store, lambda opened: opened.runs(limit))
@@ -57,12 +57,12 @@ def runs(
 def forget(
     item: Annotated[str, typer.Argument(help="An item's or a case's id.", metavar="ITEM")], store: StoreOption = None
 ) -> None:
-    """Redact the texts of an item or a case; digests and numbers stay.
+    """Redact the texts of an item or a case; digests and numbers are kept.
 
-    The texts of its judgments, verdicts and replies are redacted, too.
+    The texts of its judgments, verdicts and replies are also redacted.
     """
     count = with_store(store, lambda opened: opened.forget(item))
     if count == 0:
-        typer.echo(f"metajudge: no text of an item {item!r} is in the store", err=True)
+        typer.echo(f"metajudge: the store has no text of an item {item!r}", err=True)
         raise typer.Exit(ExitCode.USAGE)
-    typer.echo(f"{item}: {count} records redacted. Copies of the store and exported files are not reached.")
+    typer.echo(f"{item}: {count} records redacted. Copies of the store and exported files are not changed.")

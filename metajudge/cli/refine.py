@@ -31,29 +31,31 @@ from metajudge.types.digests import text_digest
 
 def refine(
     file: Annotated[Path, typer.Argument(help="The basic rubric: plain text, Markdown, or a YAML list.")],
-    model: Annotated[str, typer.Option("--model", help="Who writes it: PROVIDER:MODEL[@BASE_URL].", metavar="SPEC")],
-    scenario: Annotated[str | None, typer.Option(help="What the judgments are about, for fitting words.")] = None,
+    model: Annotated[
+        str, typer.Option("--model", help="The model that writes it: PROVIDER:MODEL[@BASE_URL].", metavar="SPEC")
+    ],
+    scenario: Annotated[str | None, typer.Option(help="What the judgments are about, to adapt the wording.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write it here; default standard output.", metavar="FILE")] = None,
     name: Annotated[str | None, typer.Option(help="The rubric's name; default the file's.")] = None,
     store: StoreOption = None,
     budget_usd: BudgetUsdOption = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace --out where it is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing --out file.")] = False,
 ) -> None:
     """Have a model turn a basic rubric into descriptions, a text for every level and weights, as a rubric file.
 
-    Every point of a list must be taken up. Read the result before you use it: `metajudge vet --rubric FILE`.
+    Every point of a list must be covered. Read the result before you use it: `metajudge vet --rubric FILE`.
     Exit code 1: the model gave no usable rubric.
     """
     text = _text(file)
     notes = read_notes(text, str(file))
     if out is not None and out.exists() and not force:
-        raise ConfigurationError(f"{out} is there already and stays as it is: name another file, or give --force")
+        raise ConfigurationError(f"{out} already exists and was not changed: name another file, or give --force")
     chosen = name or rubric_name(str(file))
     _check_name(chosen)
     session = Session([model], store=store_path(store), budget_usd=budget_usd, notify=say, command="refine")
     answer = run(_refine(session, notes, chosen, scenario))
     if answer.failure is not None or answer.value is None:
-        assert answer.failure is not None, "there is a rubric, or why there is none"
+        assert answer.failure is not None, "an answer has a rubric or a failure"
         typer.echo(f"metajudge: no rubric ({answer.failure.kind.value}): {answer.failure.message}", err=True)
         raise typer.Exit(ExitCode.INCOMPLETE)
     asked = session.config.agents[0].model
@@ -77,7 +79,9 @@ def _text(file: Path) -> str:
 
 def _check_name(name: str) -> None:
     if not re.fullmatch(r"[a-z][a-z0-9_]{0,63}", name):
-        raise RubricError(f"{name!r} is no name of a rubric: lower-case letters, digits and _, a letter first (--name)")
+        raise RubricError(
+            f"{name!r} is not a valid rubric name: use lower-case letters, digits and _, a letter first (--name)"
+        )
 
 
 async def _refine(session: Session, notes: Notes, name: str, scenario: str | None) -> Answer[Rubric]:
@@ -109,7 +113,7 @@ def _deliver(rubric: Rubric, provenance: list[str], out: Path | None) -> None:
     try:
         out.write_text(text, encoding="utf-8")
     except OSError as error:
-        typer.echo(text, nl=False)  # it was paid for
+        typer.echo(text, nl=False)  # keep a reply that was paid for
         raise ConfigurationError(
             f"{out}: cannot be written: {error.strerror or error}; it is printed instead"
         ) from None

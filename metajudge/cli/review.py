@@ -33,7 +33,7 @@ ReviewerOption = Annotated[
 ]
 ReviewArgument = Annotated[str, typer.Argument(metavar="REVIEW")]
 BlindOption = Annotated[bool, typer.Option("--blind", help="Hide the verdict and the policy's action.")]
-LeaseOption = Annotated[float, typer.Option(help="Seconds for which the review is yours.", min=1)]
+LeaseOption = Annotated[float, typer.Option(help="Seconds for which the review is claimed.", min=1)]
 JudgeOption = Annotated[str | None, typer.Option(help="Only this judge's verdicts.")]
 CategoryOption = Annotated[str | None, typer.Option(help="Only items of this category.")]
 StatusOption = Annotated[ReviewStatus | None, typer.Option(help="Only reviews of this status.")]
@@ -73,7 +73,7 @@ def show(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show a review and what was decided on it."""
+    """Show a review and its decisions."""
 
     async def main(opened: Store) -> tuple[ReviewState, Judgment | None]:
         state = await _existing(opened, review)
@@ -89,13 +89,13 @@ def claim(
     lease: LeaseOption = 900.0,
     store: StoreOption = None,
 ) -> None:
-    """Claim a given review; claiming what is yours renews the lease."""
+    """Claim a given review; claiming it again renews the lease."""
 
     async def main(opened: Store) -> ReviewState | None:
         return await opened.reviews.claim(reviewer, review_id=review, now=time.time(), lease_s=lease)
 
     with_store(store, main, maker=MAKER)
-    typer.echo(f"{review} is yours for {lease:g} s: metajudge review decide {review} --reviewer {reviewer} ...")
+    typer.echo(f"{review} is claimed for {lease:g} s: metajudge review decide {review} --reviewer {reviewer} ...")
 
 
 @app.command()
@@ -119,7 +119,9 @@ def decide(
     ] = None,
     verdict: Annotated[
         str | None,
-        typer.Option(help="With modify the corrected verdict. Without --outcome your own, blind: it is compared."),
+        typer.Option(
+            help="With modify, the corrected verdict. Without --outcome, your own blind verdict, which is compared."
+        ),
     ] = None,
     score: Annotated[
         list[str] | None, typer.Option(help="With modify, a corrected score: CRITERION=NUMBER. Repeatable.")
@@ -128,7 +130,7 @@ def decide(
         bool,
         typer.Option("--blind", help="With --outcome: you decided without seeing the verdict and the policy's action."),
     ] = False,
-    reason: Annotated[str, typer.Option(help="Why, in your words.")] = "",
+    reason: Annotated[str, typer.Option(help="Reason, as free text.")] = "",
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -163,7 +165,7 @@ def decide(
     made = state.decisions[-1]
     typer.echo(f"{review}: {made.outcome.value} by {made.reviewer}; the review is {state.status.value}.")
     if made.blind and judgment is not None:
-        typer.echo(f"The judge's verdict was {judgment.verdict}; the policy said {state.review.action}.")
+        typer.echo(f"The judge's verdict was {judgment.verdict}; the policy's action was {state.review.action}.")
     record = clash_of(state.review) if made.blind and is_clash(state.review) else None
     if record is not None:
         typer.echo(panel_said(record, review))
@@ -179,7 +181,7 @@ def list_reviews(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List reviews in the order in which they are given out."""
+    """List reviews in the order of the queue."""
     wanted = ReviewFilter(status, judge, category)
 
     async def main(opened: Store) -> Page:
@@ -206,7 +208,7 @@ def list_reviews(
 
 @app.command()
 def stats(store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Count reviews by status, and say how far reviewers agree."""
+    """Count reviews by status, and measure agreement between reviewers."""
 
     async def main(opened: Store) -> tuple[dict[ReviewStatus, int], list[ReviewState]]:
         return await opened.reviews.counts(now=time.time()), await _all(opened, None)
@@ -227,7 +229,7 @@ def export_reviews(
     blind: Annotated[bool, typer.Option("--blind", help="Leave out the verdict and the policy's action.")] = False,
     store: StoreOption = None,
 ) -> None:
-    """Write reviews with their texts, to be decided elsewhere: fill in outcome and reviewer, then import."""
+    """Write reviews with their texts to decide them elsewhere: fill in outcome and reviewer, then import."""
 
     async def main(opened: Store) -> int:
         rows = []
@@ -241,7 +243,7 @@ def export_reviews(
 @app.command("import")
 def import_decisions(
     file: Annotated[Path, typer.Argument(metavar="FILE")],
-    reviewer: Annotated[str | None, typer.Option(help="Who decided where the file does not say.")] = None,
+    reviewer: Annotated[str | None, typer.Option(help="Reviewer for rows without one in the file.")] = None,
     store: StoreOption = None,
 ) -> None:
     """Read decisions from a .csv or .jsonl file: all of them or, at the first error, none."""
@@ -255,11 +257,11 @@ def import_decisions(
 
     added, proposals = with_store(store, main, maker=MAKER)
     _say_proposals(proposals)
-    typer.echo(f"{added} decisions imported, {len(decisions) - added} were there already.")
+    typer.echo(f"{added} decisions imported, {len(decisions) - added} were already stored.")
 
 
 async def _look(opened: Store, states: Sequence[ReviewState]) -> list[Proposal]:
-    """Looks for patterns where enough people have disagreed with a policy since the last time."""
+    """Searches for patterns if there are enough new disagreements with a policy."""
     names = [state.review.policy.name for state in states if state.review.policy is not None]
     return await FeedbackLoop(opened, clock=time.time).look_if_due(names)
 

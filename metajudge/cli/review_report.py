@@ -13,7 +13,7 @@ from metajudge.types import Grade, Judgment
 
 
 def print_review(state: ReviewState, judgment: Judgment | None, *, blind: bool) -> None:
-    """Prints what there is to see, judged text as it is."""
+    """Prints a review; judged texts are printed unchanged."""
     console = Console(highlight=False)
     review = state.review
 
@@ -23,8 +23,8 @@ def print_review(state: ReviewState, judgment: Judgment | None, *, blind: bool) 
     if is_clash(review):
         print_clash_review(state, say, blind=blind)
         return
-    said = "" if blind else f": {review.action}"
-    say(f"Review {review.review_id} ({state.status.value}), {review.subject} {review.subject_id}{said}")
+    action = "" if blind else f": {review.action}"
+    say(f"Review {review.review_id} ({state.status.value}), {review.subject} {review.subject_id}{action}")
     if judgment is not None:
         _print_judgment(say, judgment, blind)
     elif review.content is not None:
@@ -52,7 +52,7 @@ def _print_judgment(say: Callable[[str], None], judgment: Judgment, blind: bool)
 
 
 def _described(name: str, value: object, depth: int = 0) -> Iterator[str]:
-    """Plain data as lines, what it holds below it and further in."""
+    """Plain data as lines, nested values indented."""
     indent = "  " * depth
     nested = list(value.items()) if isinstance(value, dict) else []
     if isinstance(value, list) and any(isinstance(one, dict | list) for one in value):
@@ -72,7 +72,7 @@ def _described(name: str, value: object, depth: int = 0) -> Iterator[str]:
 def _how(blind: bool, judgment: Judgment | None) -> str:
     if not blind:
         return "--outcome approve|modify|reject|cannot_tell [--reason TEXT]"
-    if judgment is None or judgment.verdict is None:  # nothing of the reviewer's own could be compared with
+    if judgment is None or judgment.verdict is None:  # no verdict to compare the reviewer's own with
         return "--outcome approve|modify|reject|cannot_tell --blind [--reason TEXT]"
     if isinstance(judgment.verdict, Grade):
         return "--outcome cannot_tell --blind, or look at the verdict first: metajudge review show"
@@ -85,8 +85,8 @@ def print_stats(counts: dict[ReviewStatus, int], found: ReviewerAgreement) -> No
     for status, count in counts.items():
         console.print(f"{status.value:<9}{count:>7}", markup=False)
     for name, outcomes in found.by_reviewer.items():
-        said = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())
-        console.print(f"{name}: {said}", markup=False)
+        given = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())
+        console.print(f"{name}: {given}", markup=False)
     console.print(f"Reviews with several decisions: {found.shared}, unanimous: {found.unanimous}", markup=False)
     if found.alpha is not None:
         console.print(f"Krippendorff's alpha: {_agreement(found.alpha)}", markup=False)

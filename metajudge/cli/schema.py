@@ -26,8 +26,8 @@ class Record(StrEnum):
 def schema(record: Annotated[Record, typer.Argument(help="Which record.")]) -> None:
     """Print the JSON Schema of a record.
 
-    A judgment is what vet reads, an assessment what it writes; a case is what `case` reads, a case_result what it
-    writes; a policy is what decides.
+    `vet` reads a judgment and writes an assessment; `case` reads a case and writes a case_result; a policy defines
+    decisions.
     """
     models: dict[Record, type[BaseModel]] = {
         Record.JUDGMENT: Judgment,

@@ -1,4 +1,4 @@
-"""How calls are paid for and sent: options of the commands that ask models, and what they come to."""
+"""Budget and batch options of the commands that ask models."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,7 +36,7 @@ BatchWaitOption = Annotated[
     float | None,
     typer.Option(
         "--batch-wait",
-        help="Seconds without progress after which batches are left with the provider (0: submit and leave); the same "
+        help="Seconds without progress after which to stop waiting for batches (0: submit and exit); the same "
         "command collects them. Default: wait.",
         min=0,
     ),
@@ -45,7 +45,7 @@ BatchLiveBelowOption = Annotated[
     int,
     typer.Option(
         "--batch-live-below",
-        help="Ask rounds of fewer requests live, at full price, such as the repairs after a batch.",
+        help="Send rounds of fewer requests live, at full price, such as the repairs after a batch.",
         min=0,
     ),
 ]
@@ -63,7 +63,7 @@ def budget_of(usd: float | None, calls: int | None, tokens: int | None, file: Pa
     """The budget of a command; close it at the end.
 
     Raises:
-        ConfigurationError: a limit that is not positive, or a file that is no ledger.
+        ConfigurationError: a limit that is not positive, or a file that is not a ledger.
     """
     return open_budget(usd, calls, tokens, file)
 
@@ -86,7 +86,7 @@ def batches_of(
     if not batch:
         useless = [name for name, value in given.items() if value is not None]
         if useless:
-            raise typer.BadParameter(f"{', '.join(useless)} is about batches: add --batch, or leave it out")
+            raise typer.BadParameter(f"{', '.join(useless)} needs --batch: add it, or leave the option out")
         return None
     from metajudge.providers.batch_queue import BatchSettings  # imports much that a live run does not need
 
@@ -102,13 +102,13 @@ def batches_of(
 
 
 def batch_folder(store: StoreLocation) -> Path:
-    """Where batches under way are noted down: beside the store's file, or here where the store is on a server."""
+    """Folder of pending batches: beside the store's file, or in the current folder for a store on a server."""
     return Path(f"{store if isinstance(store, Path) else 'metajudge'}.batches")
 
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """How the calls of a command are paid for and sent."""
+    """Budget and batch settings of a command."""
 
     budget_usd: BudgetUsdOption = None
     budget_calls: BudgetCallsOption = None

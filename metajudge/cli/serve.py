@@ -20,7 +20,7 @@ def serve(
         list[Path] | None,
         typer.Option(
             "--config",
-            help="A service's file (TOML with a table [service]: panels, keys, limits, store), or panel files to "
+            help="A service file (TOML with a table [service]: panels, keys, limits, store), or panel files to "
             "offer by name. Repeatable.",
             metavar="FILE",
         ),
@@ -36,13 +36,17 @@ def serve(
     allowed_host: Annotated[
         list[str] | None,
         typer.Option(
-            help="A name by which callers may reach the service, beside this machine's own. Repeatable.", metavar="HOST"
+            help="Additional host name accepted in requests, besides this machine's own. Repeatable.", metavar="HOST"
         ),
     ] = None,
-    workers: Annotated[int, typer.Option(help="Processes; more than one takes a store on PostgreSQL.", min=1)] = 1,
+    workers: Annotated[
+        int, typer.Option(help="Number of processes; more than one needs a store on PostgreSQL.", min=1)
+    ] = 1,
     new_key: Annotated[
         str | None,
-        typer.Option("--new-key", help="Make a key of this name, print it and its lines for the file.", metavar="NAME"),
+        typer.Option(
+            "--new-key", help="Create a key with this name; print it and its lines for the file.", metavar="NAME"
+        ),
     ] = None,
     scope: Annotated[
         list[str] | None, typer.Option(help="Of --new-key: vet, read, review, admin. Repeatable; default all.")
@@ -50,8 +54,8 @@ def serve(
 ) -> None:
     """Serve vetting over HTTP: POST /v1/vet, documented at /docs.
 
-    A panel is offered under its file's name, the first one by default; agents given here replace the default one's.
-    Away from loopback the service demands a key: set METAJUDGE_API_KEY, or give keys in a service's file.
+    Each panel is served under its file's name; the first one is the default, and agents given here replace its agents.
+    On addresses other than loopback a key is required: set METAJUDGE_API_KEY, or give keys in a service file.
     """
     # Mapped into the package from another folder, which type checkers cannot follow.
     server = import_module("metajudge.api.server")

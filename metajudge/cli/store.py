@@ -1,4 +1,4 @@
-"""``metajudge store``: a whole store, moved between a file and a PostgreSQL server."""
+"""``metajudge store``: copy a whole store between a file and a PostgreSQL server."""
 
 import sys
 import time
@@ -26,13 +26,13 @@ def copy(
     source: Annotated[
         str, typer.Argument(help="The store to copy: a file or postgresql://...", metavar="FROM", show_default=False)
     ],
-    target: Annotated[str, typer.Argument(help="Where to: a file or postgresql://..., empty or new.", metavar="TO")],
+    target: Annotated[str, typer.Argument(help="The target: a file or postgresql://..., empty or new.", metavar="TO")],
     as_json: JsonOption = False,
 ) -> None:
-    """Copy all that a store keeps into another one, and verify it.
+    """Copy a whole store into another one, and verify the copy.
 
-    Stopped in the middle, the same command goes on; run again, it adds what has come since. A target with anything
-    else in it is refused and left as it is. Jobs and idempotency keys of a service are not copied.
+    After an interruption run the same command again to resume; later runs add new records. A target with other
+    content is refused and not changed. Jobs and idempotency keys of a service are not copied.
     """
     places = store_location(source), store_location(target)
     done = copy_store(*places, watch=_Progress())
@@ -42,11 +42,11 @@ def copy(
     width = max(len(one.table) for one in done)
     for one in done:
         typer.echo(f"{one.table:<{width}}  {one.rows:>10,} rows, {one.added:,} of them new")
-    typer.echo(f"{places[1]} holds all of {places[0]}.")
+    typer.echo(f"{places[1]} contains all of {places[0]}.")
 
 
 class _Progress:
-    """A line on standard error now and then."""
+    """Prints a progress line on standard error at intervals."""
 
     def __init__(self) -> None:
         self._last = time.monotonic()

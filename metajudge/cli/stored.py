@@ -17,10 +17,10 @@ def with_store(
     """Opens the store, uses it and closes it.
 
     Args:
-        given: what ``--store`` says; None for the default place.
+        given: the value of ``--store``; None for the default place.
         use: receives the open store; its result is returned.
         maker: the command that makes such a store, for the message.
-        option: by which a store is named.
+        option: the option that names a store.
 
     Raises:
         StoreError: there is no store, or it cannot be opened.

@@ -1,4 +1,4 @@
-"""``metajudge vet``: which of these judgments are to be trusted?"""
+"""``metajudge vet``: which judgments can be trusted?"""
 
 import contextlib
 import time
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from metajudge.cli.estimates import print_estimate
 from metajudge.cli.fail_under import FailUnderOption, parse_fail_under, tell_missed
 from metajudge.cli.inputs import Reading, reads_judgments
 from metajudge.cli.loop import run, run_stoppable, say
@@ -30,11 +29,9 @@ from metajudge.cli.options import (
 from metajudge.cli.sending import Sending
 from metajudge.cli.vet_report import print_json, print_report, words_of
 from metajudge.errors import StoreError
-from metajudge.evidence.rewards import RewardScore
 from metajudge.files.output import check_apart
 from metajudge.panels.config import PanelConfig
 from metajudge.readers import JudgmentSource
-from metajudge.readers.rewards import find_reward_scores, read_reward_scores
 from metajudge.runs.exit_codes import exit_code
 from metajudge.runs.loop import Stop
 from metajudge.runs.outputs import OrderedFile
@@ -44,12 +41,12 @@ from metajudge.types import Assessment, Judgment
 from metajudge.types.location import StoreLocation
 from metajudge.vetting.bars import check_labels, reached_by
 from metajudge.vetting.engine import Engine
-from metajudge.vetting.estimate import estimate_vetting, stored_keys
 from metajudge.vetting.label_count import LabelCount
 from metajudge.vetting.summary import VetSummary
 
 if TYPE_CHECKING:
     from metajudge.calibration.calibration import Calibration  # imports scikit-learn
+    from metajudge.evidence.rewards import RewardScore
 
 STARTED = time.monotonic()
 
@@ -69,23 +66,23 @@ def vet(
             "cascade (with a plan in the panel file), or signals (no model). Default: by the number of agents."
         ),
     ] = None,
-    threshold: Annotated[float | None, typer.Option(help="Keep scores strictly above; default 4.5.")] = None,
+    threshold: Annotated[float | None, typer.Option(help="Keep scores strictly above this; default 4.5.")] = None,
     config: ConfigOption = None,
     store: StoreOption = None,
-    out: Annotated[Path | None, typer.Option(help="Write one assessment a line (JSONL).", metavar="FILE")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write one assessment per line (JSONL).", metavar="FILE")] = None,
     judge: Annotated[list[str] | None, typer.Option(help="Vet only this judge's judgments. Repeatable.")] = None,
     limit: Annotated[int | None, typer.Option(help="Vet only the first N.", min=1)] = None,
     calibration: Annotated[
         Path | None,
         typer.Option(
-            help="A file of `calibrate fit`: adds each judgment's probability; where it holds a guaranteed threshold, "
+            help="A file of `calibrate fit`: adds each judgment's probability; if it has a guaranteed threshold, "
             "that decides what is kept.",
             metavar="FILE",
         ),
     ] = None,
     allow_other_calibration: Annotated[
         bool,
-        typer.Option("--allow-other-calibration", help="Apply it to other judges or agents than it was fitted on."),
+        typer.Option("--allow-other-calibration", help="Apply it to judges or agents it was not fitted on."),
     ] = False,
     policy: Annotated[
         str | None,
@@ -103,10 +100,12 @@ def vet(
             max=1,
         ),
     ] = 0.0,
-    reviewers: Annotated[int, typer.Option(help="People who decide each review.", min=1, max=20)] = 1,
+    reviewers: Annotated[int, typer.Option(help="Number of people who decide each review.", min=1, max=20)] = 1,
     families: Annotated[
         str | None,
-        typer.Option(help="Meta-judges of the judge's or a candidate's family: warn (default), forbid or ignore."),
+        typer.Option(
+            help="Meta-judges of the same family as the judge or a candidate: warn (default), forbid or ignore."
+        ),
     ] = None,
     prompt_version: Annotated[
         int | None,
@@ -118,7 +117,7 @@ def vet(
         bool, typer.Option("--no-early-exit", help="Ask every agent, all at once, even when the decision is settled.")
     ] = False,
     keep_failures: Annotated[
-        bool, typer.Option("--keep-failures", help="Do not try again what ended without a score before.")
+        bool, typer.Option("--keep-failures", help="Do not retry judgments that ended without a score before.")
     ] = False,
     fail_under: FailUnderOption = None,
     as_json: JsonOption = False,
@@ -129,7 +128,7 @@ def vet(
     engine: Annotated[
         str, typer.Option(help="local, or ray: spread over processes or a cluster, Parquet to the folder --out.")
     ] = "local",
-    workers: Annotated[int | None, typer.Option(help="Ray: processes that vet; default one a CPU.", min=1)] = None,
+    workers: Annotated[int | None, typer.Option(help="Ray: number of processes; default one per CPU.", min=1)] = None,
     ray_address: Annotated[
         str | None, typer.Option(help="Ray: the cluster, auto or HOST:PORT; default one started here.")
     ] = None,
@@ -137,7 +136,7 @@ def vet(
     sending: Sending,
     reading: Reading,
 ) -> None:
-    """Vet judgments: score each one, and say which to keep."""
+    """Vet judgments: score each one and decide which to keep."""
     check_apart(inputs, [out])
     bars = parse_fail_under(fail_under)
     panel = panel_from(
@@ -208,7 +207,7 @@ async def _vet(
     source: JudgmentSource,
     out: Path | None,
     keep_failures: bool,
-    rewards: Sequence[RewardScore] | None,
+    rewards: "Sequence[RewardScore] | None",
     stop: Stop,
 ) -> tuple[VetSummary, LabelCount]:
     labels, summary = LabelCount(), VetSummary()
@@ -229,22 +228,26 @@ async def _vet(
     return summary, labels
 
 
-def _rewards(inputs: list[str], calibration: "Calibration | None") -> Sequence[RewardScore] | None:
-    """Reward models' scores beside the input, where the calibration reads them."""
+def _rewards(inputs: list[str], calibration: "Calibration | None") -> "Sequence[RewardScore] | None":
+    """Reward models' scores beside the input, if the calibration uses them."""
     if calibration is None or "rewards" not in calibration.identity.signals:
         return None
+    from metajudge.readers.rewards import find_reward_scores, read_reward_scores
+
     files = [found for found in map(find_reward_scores, map(Path, inputs)) if found is not None]
     return [score for file in files for score in read_reward_scores(file)] or None
 
 
 async def _stored_keys(panel: PanelConfig, source: JudgmentSource, where: StoreLocation) -> set[str]:
-    """What need not be asked again; nothing where there is no store, or it cannot be read now."""
+    """Keys of stored assessments; empty if there is no store, or it cannot be read now."""
     if not where.exists():
         return set()
+    from metajudge.vetting.estimate import stored_keys
+
     try:
         store = await open_store(where)
     except StoreError as error:
-        say(f"the estimate takes nothing as stored: {error}")
+        say(f"the estimate does not include stored results: {error}")
         return set()
     try:
         return await stored_keys(panel, source, store)
@@ -253,6 +256,9 @@ async def _stored_keys(panel: PanelConfig, source: JudgmentSource, where: StoreL
 
 
 def _print_estimate(panel: PanelConfig, source: JudgmentSource, stored: set[str], as_json: bool) -> None:
+    from metajudge.cli.estimates import print_estimate  # needed for --dry-run alone
+    from metajudge.vetting.estimate import estimate_vetting
+
     found = estimate_vetting(panel, source, stored)
     work = (
         f"{found.judgments} judgments ({found.without_verdict} without a verdict), {found.stored} of them stored under "

@@ -1,4 +1,4 @@
-"""``metajudge vet --engine ray``: the same run, spread over processes or machines."""
+"""``metajudge vet --engine ray``: the same run, distributed over processes or machines."""
 
 import contextlib
 import sys
@@ -24,7 +24,7 @@ from metajudge.vetting.summary import VetSummary
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How a run is spread: by which engine, and the options of :class:`~metajudge.distributed.run.RayOptions`."""
+    """How a run is distributed: the engine, and the options of :class:`~metajudge.distributed.run.RayOptions`."""
 
     engine: str
     concurrency: int
@@ -50,10 +50,10 @@ def vet_on_ray(
     """Runs, reports, and returns the counts.
 
     Args:
-        given: options that do not go with Ray, by name, as they were given.
+        given: options not supported with Ray, by name, as they were given.
 
     Raises:
-        ConfigurationError: another engine, no folder, or an option that does not go with Ray.
+        ConfigurationError: another engine, no folder, or an option not supported with Ray.
     """
     started = time.monotonic()
     if spread.engine != "ray":
@@ -64,9 +64,11 @@ def vet_on_ray(
         raise ConfigurationError(f"--out {out} is a file: with --engine ray it is a folder")
     for name, value in given.items():
         if value is not None:
-            raise ConfigurationError(f"{name} does not go with --engine ray, whose workers open no store: leave it out")
+            raise ConfigurationError(
+                f"{name} is not supported with --engine ray, whose workers open no store: leave it out"
+            )
     summary, meter = VetSummary(), Meter()
-    # Ray prints on standard output which workers died.
+    # Ray prints dead workers on standard output.
     with contextlib.redirect_stdout(sys.stderr), Progress(summary, meter, source.expected) as progress:
 
         def on_batch() -> None:
@@ -93,5 +95,5 @@ def _labels(out: Path) -> LabelCount:
     table = ResultsFolder(out).labels()
     labels = LabelCount()
     for row in zip(*(table[column].to_pylist() for column in table.column_names), strict=True):
-        labels.count(*row)  # under its item: the folder holds no questions
+        labels.count(*row)  # under its item: the folder has no questions
     return labels

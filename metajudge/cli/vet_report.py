@@ -27,7 +27,7 @@ MARKS = {
     "undecided_verdict": "have no probability: a tie, a ranking, a grade or no verdict",
     "no_agent_scores": "have no probability: no agent gave a score",
 }
-"""What the marks of probabilities mean, as counts are printed."""
+"""The meaning of the marks of probabilities, as printed with their counts."""
 
 
 def print_report(
@@ -37,7 +37,7 @@ def print_report(
     rejects: Path,
     words: Mapping[str, str] | None = None,
 ) -> None:
-    """Prints counts, what the labels say, what it took and how to go on."""
+    """Prints counts, accuracy by the labels, calls and cost, and the next step."""
     console = Console(highlight=False)
     evidence = "free evidence alone" if summary.guarantees else "free evidence alone, uncalibrated"
     by = evidence if panel.chosen_strategy == "signals" else _agents(panel)
@@ -56,7 +56,7 @@ def print_report(
         *_where(summary, rejects),
     ):
         console.print(line, soft_wrap=True, markup=False)
-    for line in _how_to_go_on(summary, panel):
+    for line in _next_step(summary, panel):
         console.print(line, soft_wrap=True, markup=False)
 
 
@@ -79,11 +79,11 @@ def print_json(
 
 
 def words_of(inputs: list[str], config: Path | None, agents: list[str] | None, store: str | None) -> dict[str, str]:
-    """What stands in the commands that a report suggests, for this command line."""
+    """Replacements for placeholders in suggested commands, from this command line."""
     given = [*(["--config", str(config)] if config else [])]
     for agent in agents or ():
         given += ["--agent", agent]
-    # A database is found through METAJUDGE_STORE: its URL may hold a password, which is not to be printed.
+    # A database is set by METAJUDGE_STORE: its URL may contain a password, which must not be printed.
     kept = ["--store", store] if store is not None and "://" not in store else []
     return {
         "INPUT": shlex.join(inputs),
@@ -125,22 +125,22 @@ def _counts(summary: VetSummary, panel: PanelConfig) -> Table:
 
 
 def _without_guarantee(summary: VetSummary, panel: PanelConfig) -> str:
-    """What kept the judgments that no guarantee covers, and why it covers none of them."""
+    """How judgments outside the guarantee were kept, and why it does not cover them."""
     reasons = dict(sorted(summary.kept_without_guarantee.items()))
     if not reasons:
         return ""
     judges = sorted(summary.judges_without_guarantee)
-    said = [f"{count} {MARKS[reason].partition(':')[0]}" for reason, count in reasons.items() if reason != NOT_COVERED]
+    parts = [f"{count} {MARKS[reason].partition(':')[0]}" for reason, count in reasons.items() if reason != NOT_COVERED]
     if NOT_COVERED in reasons:
-        said.append(f"{reasons[NOT_COVERED]} by judges it does not cover ({named(judges)})")
-    return f"by the uncalibrated score above {panel.threshold:g}, no promise: {'; '.join(said)}"
+        parts.append(f"{reasons[NOT_COVERED]} by judges it does not cover ({named(judges)})")
+    return f"by the uncalibrated score above {panel.threshold:g}, no guarantee: {'; '.join(parts)}"
 
 
 def _without_score(summary: VetSummary) -> list[tuple[str, int, str]]:
-    """Rows of judgments without a decision: agents that failed apart from verdicts and evidence that never were."""
+    """Rows of judgments without a decision: failed agents apart from missing verdicts and evidence."""
     no_verdict, no_evidence = summary.counts.without_verdict, summary.without_evidence
     unscored, failed = summary.unscored - no_evidence, summary.failed - no_verdict
-    why = "no calibrated probability" if summary.calibrated else "free evidence has nothing to say about them"
+    why = "no calibrated probability" if summary.calibrated else "free evidence gives no score for them"
     rows = [
         ("unscored", unscored, "too few valid answers for a decision" if unscored else ""),
         ("failed", failed, _kinds(summary.failures - Counter({NO_VERDICT: no_verdict})) if failed else ""),
@@ -229,13 +229,15 @@ def _where(summary: VetSummary, rejects: Path) -> list[str]:
         lines.append(f"Kept in {summary.store}, run {summary.run_id}: `metajudge show JUDGMENT_ID` tells why.")
         lines += [f"Assessments, one a line: {summary.out}"] if summary.out else []
     elif summary.out:
-        lines.append(f"Kept as Parquet in {summary.out}, run {summary.run_id}: column `assessment` holds all of it.")
+        lines.append(
+            f"Kept as Parquet in {summary.out}, run {summary.run_id}: column `assessment` has the full records."
+        )
     if summary.bad_lines:
         lines.append(f"Bad lines with reasons: {rejects}")
     return lines
 
 
-def _how_to_go_on(summary: VetSummary, panel: PanelConfig) -> list[str]:
+def _next_step(summary: VetSummary, panel: PanelConfig) -> list[str]:
     if summary.end.next_step is not None:
         return [summary.end.next_step]
     if panel.chosen_strategy == "signals" and not summary.guarantees and not summary.reasons:

@@ -49,7 +49,7 @@ class Adjustment(Frozen):
 
         Args:
             value: score or probability as it was found.
-            criteria: criterion -> score; empty where there is none, and then offsets and weights change nothing.
+            criteria: criterion -> score; if empty, offsets and weights change nothing.
             weights: criterion -> the weight it had in ``value``.
         """
         if self.recalibration is not None:

@@ -18,7 +18,7 @@ class Band(Frozen):
     Attributes:
         value: of the score or the probability.
         confidence: left out where it does not matter.
-        justification: said with every decision.
+        justification: included with every decision.
     """
 
     action: Action
@@ -58,7 +58,7 @@ class Problem:
         if self.kind == "gap":
             return f"gap: no band covers {where}; extend a band or add one"
         names = " and ".join(f"bands[{index}]" for index in self.bands)
-        return f"overlap: {names} {'both' if len(self.bands) == 2 else 'all'} cover {where}; let only one of them"
+        return f"overlap: {names} {'both' if len(self.bands) == 2 else 'all'} cover {where}; keep only one of them"
 
 
 def problems(bands: Sequence[Band], axis: Range) -> list[Problem]:

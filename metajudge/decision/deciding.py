@@ -44,7 +44,7 @@ def decide_adjusted(
     """The same, after the corrections that the policy learned from human decisions, where it has any.
 
     Args:
-        criteria: criterion -> score that ``value`` was made of; empty where there is none.
+        criteria: criterion -> score that ``value`` was computed from; empty if missing.
         weights: criterion -> weight it had in ``value``.
     """
     if policy.adjustment is None or isinstance(value, Absent):

@@ -49,10 +49,10 @@ class Interval(Frozen):
     """``at_least <= x < below``; an end that is left out is the axis's own."""
 
     at_least: Number | None = Field(
-        default=None, description="The lowest value inside; left out: from the very lowest."
+        default=None, description="The lowest value inside; if omitted, the lowest possible value."
     )
     below: Number | None = Field(
-        default=None, description="The lowest value no longer inside; left out: to the highest."
+        default=None, description="The lowest value above the interval; if omitted, up to the highest possible value."
     )
 
     @model_validator(mode="after")

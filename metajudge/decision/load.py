@@ -21,7 +21,7 @@ BUILTIN_POLICIES = ("verdict", "verdict_score", "risk_analysis")
 """The policies that come with metajudge; the first is the default for verdicts."""
 
 DEFAULT_CASE_POLICY = "risk_analysis"
-"""The policy cases are decided by where none is named."""
+"""The default policy for cases."""
 
 
 def load_policy(name_or_path: str | Path) -> Policy:
@@ -78,7 +78,7 @@ def case_rubric(policy: Policy, folder: Path | None = None) -> Rubric:
         PolicyError: the policy is for verdicts alone, or its rubric cannot be read.
     """
     if policy.cases is None:
-        raise PolicyError(f"policy {policy.name!r} is for verdicts: it has no section `cases`, so it cannot judge any")
+        raise PolicyError(f"policy {policy.name!r} is for verdicts: it needs a section `cases` to judge cases")
     name = policy.cases.rubric
     try:
         if not looks_like_path(name):

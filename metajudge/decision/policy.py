@@ -73,7 +73,7 @@ class Policy(Frozen):
         if self.without_confidence:
             for index, band in enumerate(self.without_confidence):
                 if not band.confidence.whole:
-                    raise ValueError(f"without_confidence[{index}].confidence: leave it out; there is none to look at")
+                    raise ValueError(f"without_confidence[{index}].confidence: remove it; confidence is missing here")
             _check_bands(self.without_confidence, "without_confidence", self.basis, self.scale)
         return self
 

@@ -9,7 +9,7 @@ from metajudge.rubric.model import Name, Text, Weight, did_you_mean, name_list
 from metajudge.types.frozen import Frozen
 
 Step = Literal["archive", "quick_review", "go_on"]
-"""What a gate says: put the case away, let a person look at once, or judge the remaining stages."""
+"""A gate's result: archive the case, send it to a person at once, or judge the remaining stages."""
 
 TypeName = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
 
@@ -52,8 +52,8 @@ class Gate(Frozen):
     """A number from 0 to 1 that decides whether a case is judged to its end.
 
     Attributes:
-        stage: the stage it belongs to; it stands before the stages that a gate can spare.
-        value: ``stated``: the number that ``field`` of the stage's context or output holds; ``score``: the stage's
+        stage: the stage it belongs to; it comes before the stages that a gate can skip.
+        value: ``stated``: the number in ``field`` of the stage's context or output; ``score``: the stage's
             weighted score, as its place on the scale from 0 (lowest) to 1 (highest).
         missing: what is done where there is no such number.
     """
@@ -72,7 +72,7 @@ class Gate(Frozen):
                 raise ValueError(f"steps: gap: no step covers {piece}; extend a step or add one")
             if len(covering) > 1:
                 names = " and ".join(f"steps[{index}]" for index in covering)
-                raise ValueError(f"steps: overlap: {names} cover {piece}; let only one of them")
+                raise ValueError(f"steps: overlap: {names} cover {piece}; keep only one of them")
         return self
 
     def step_for(self, value: float) -> GateStep:
@@ -122,11 +122,11 @@ class CasePlan(Frozen):
         return tuple(dict.fromkeys(name for stage in self.stages for name in stage.criteria))
 
     def profile_for(self, case_type: str) -> Profile | None:
-        """The profile for a type of case; None where there is none."""
+        """The profile for a type of case; None if missing."""
         return next((profile for profile in self.profiles if profile.fits(case_type)), None)
 
     def stage(self, name: str) -> StagePlan | None:
-        """A stage by its name; None where there is none."""
+        """A stage by its name; None if missing."""
         return next((stage for stage in self.stages if stage.name == name), None)
 
     def _check_weights(self, profile: Profile, where: str) -> None:
@@ -143,7 +143,7 @@ class CasePlan(Frozen):
 def _different(names: "list[str] | tuple[str, ...]", where: str, what: str) -> None:
     for index, name in enumerate(names):
         if name in names[:index]:
-            raise ValueError(f"{where}[{index}]: the {what} {name!r} was given before; keep one of them")
+            raise ValueError(f"{where}[{index}]: the {what} {name!r} is given twice; keep one of them")
 
 
 def _one_profile_a_type(profiles: tuple[Profile, ...]) -> None:

@@ -1,1 +1,1 @@
-"""Vetting on several processes or machines: Ray Data runs the panels, workers write Parquet, nobody opens a store."""
+"""Vetting on several processes or machines: Ray Data runs the panels, workers write Parquet, no store is opened."""

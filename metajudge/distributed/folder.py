@@ -1,4 +1,4 @@
-"""The folder a distributed run writes: Parquet parts anyone can read, and what a rerun needs to go on.
+"""The folder a distributed run writes: Parquet parts anyone can read, and what a rerun needs to resume.
 
 ::
 
@@ -87,27 +87,27 @@ class ResultsFolder:
             for folder in (path, self.calls, self.inside, self.journals):
                 folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise ConfigurationError(f"--out {path}: {error.strerror}; name a folder that can be written") from None
+            raise ConfigurationError(f"--out {path}: {error.strerror}; name a writable folder") from None
 
     def claim(self, panel_digest: str) -> None:
         """Notes whose results these are.
 
         Raises:
-            ConfigurationError: the folder holds another panel's results, or files that are no results at all.
+            ConfigurationError: the folder contains another panel's results, or files that are no results at all.
         """
         note = self.inside / "run.json"
         if note.exists():
             found = orjson.loads(note.read_bytes()).get("panel_digest")
             if found != panel_digest:
                 raise ConfigurationError(
-                    f"{self.path} holds results of another panel (other agents, rubric, strategy or threshold): "
+                    f"{self.path} contains results of another panel (other agents, rubric, strategy or threshold): "
                     "name another folder, or delete this one"
                 )
             return
         strange = [file.name for file in self.path.glob("*.parquet")]
         if strange:
             raise ConfigurationError(
-                f"{self.path} holds {strange[0]}, which is not of a run of metajudge: name another folder"
+                f"{self.path} contains {strange[0]}, which no metajudge run wrote: name another folder"
             )
         replace_file(note, orjson.dumps({"version": 1, "panel_digest": panel_digest}))
 

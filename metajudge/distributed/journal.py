@@ -65,7 +65,7 @@ class BatchJournal:
             if os.write(self._handle, line) != len(line):
                 raise OSError("the disk is full")
         except OSError as error:
-            raise StoreError(f"cannot keep a call in {self.path}: {error.strerror or error}") from error
+            raise StoreError(f"cannot save a call in {self.path}: {error.strerror or error}") from error
         self.calls.append(call)
         self._replies.update(replies_of([call]))
 
@@ -75,7 +75,7 @@ class BatchJournal:
             self._handle = None
 
     def discard(self) -> None:
-        """Removes the file: what it holds is kept elsewhere."""
+        """Removes the file: what it contains is kept elsewhere."""
         self.close()
         self.path.unlink(missing_ok=True)
 

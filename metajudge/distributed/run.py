@@ -62,7 +62,7 @@ def vet_on_ray(
     summary: VetSummary | None = None,
     on_batch: Callable[[], None] = lambda: None,
 ) -> VetSummary:
-    """Vets every judgment of a source on Ray; what the folder holds already is not asked for again.
+    """Vets every judgment of a source on Ray; results already in the folder are not asked for again.
 
     Args:
         panel: not of strategy ``signals``, which asks no model.

@@ -30,7 +30,7 @@ def write_work(
         folder: empty or missing.
         key: what a judgment's result is kept under.
         keep_failures: whether what ended unscored or failed before is left so.
-        known: told each judgment that is done already.
+        known: called with each judgment that is done already.
     """
     folder.mkdir(parents=True, exist_ok=True)
     count = 0

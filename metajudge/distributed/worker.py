@@ -30,7 +30,7 @@ from metajudge.vetting.summary import VetSummary
 
 @dataclass(frozen=True, slots=True)
 class WorkerPlan:
-    """What every worker is told; plain enough to be sent to another machine.
+    """The instructions of every worker; serialisable, so that they can be sent to another machine.
 
     Attributes:
         panel: the configuration as JSON.
@@ -50,7 +50,7 @@ class WorkerPlan:
 
 @dataclass(slots=True)
 class BatchOutcome:
-    """What one batch came to, as it is told to the driver.
+    """The result of one batch, as sent to the driver.
 
     Attributes:
         left: judgments that the budget left undone.
@@ -133,12 +133,12 @@ class VetWorker:
         return build_vetter(config, self._resources, early_exit=False)
 
     async def _vet_batch(self, rows: list[dict[str, Any]]) -> BatchOutcome:
-        # The same batch has the same name whoever works on it, so that a successor finds what was answered, and a
+        # The same batch has the same name on every worker, so that a successor finds the stored answers, and a
         # part that was written before its worker died is replaced, not repeated.
         name = digest(sorted(row["key"] for row in rows))
         if self._budget is not None:
             await self._budget.abandon(name)  # what a worker that died over this batch had set aside
-        told = len(self._notices.lines)
+        known = len(self._notices.lines)
         summary, results, left = VetSummary(), list[dict[str, Any]](), 0
         with self._journals.batch(name) as journal:
             queue = iter(rows)
@@ -161,7 +161,7 @@ class VetWorker:
                     group.create_task(work())
             if results:
                 self._folder.write_part(name, sorted(results, key=lambda row: row["index"]))
-            if not left:  # else the journal stays for the run that goes on
+            if not left:  # else the journal stays for the run that resumes
                 write_calls(self._folder.calls / f"{name}-{self._plan.run_id}.parquet", journal.calls)
                 journal.discard()
         sent = [call for call in journal.calls if call.run_id == self._plan.run_id]
@@ -169,7 +169,7 @@ class VetWorker:
         summary.usage = sum((call.usage for call in sent if call.usage is not None), Usage())
         summary.known_cost_usd = sum(call.cost_usd or 0.0 for call in sent)
         summary.cost_usd = None if any(c.status == "ok" and c.cost_usd is None for c in sent) else 0.0
-        summary.notices = list(self._notices.lines[told:])
+        summary.notices = list(self._notices.lines[known:])
         return BatchOutcome(summary, left, min((c.started_at for c in sent), default=None), time.time())
 
 

@@ -1,4 +1,4 @@
-"""How another verdict on the same item stands to a judgment's own."""
+"""How another verdict on the same item compares with a judgment's own."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -29,7 +29,7 @@ def stance(own: AnyVerdict, other: AnyVerdict) -> Literal[-1, 0, 1] | None:
 
     Returns:
         1 for the same winner, -1 for another one, 0 where ``other`` leaves the first place open (a tie, or a
-        ranking that shares the first place with the winner of ``own``). None where nothing can be said: ``own``
+        ranking that shares the first place with the winner of ``own``). None where they cannot be compared: ``own``
         has no winner, either is a grade, or ``other`` does not rank that winner.
     """
     winner = own.winner
@@ -46,7 +46,7 @@ def signed_support(own: AnyVerdict, other: AnyVerdict) -> float | None:
 
     For a pair it is the signed strength of ``other``. For a ranking it is the mean over the rivals, the ids that
     ``own`` compares its winner with and ``other`` ranks too; a place above counts like a plain ``>``, so rankings
-    stay within [-1, 1]. None where nothing can be said, as for :func:`stance`.
+    stay within [-1, 1]. None where they cannot be compared, as for :func:`stance`.
     """
     winner = own.winner
     if winner is None:

@@ -4,7 +4,7 @@ A judge that mostly agrees with judges of other families is right more often tha
 of a judge at a strength is therefore the log-odds of its agreement with the majority of the other families, which is
 one step of the one-coin model of Dawid and Skene ("Maximum Likelihood Estimation of Observer Error-Rates Using the EM
 Algorithm", 1979) started from the majority. Judges of one family repeat each other's mistakes, so a family has one
-voice in that majority.
+vote in that majority.
 """
 
 from dataclasses import dataclass
@@ -65,7 +65,7 @@ def reliabilities(games: Games) -> dict[str, Reliability]:
     """Reliability of every judge, from verdicts alone: labels are never seen.
 
     The weight at a strength is ``log((a + 2) / (b + 2))`` with a the games that agree and b those that disagree with
-    the sign of the summed voices of the other families (a family's voice is the mean sign of its games on the pair).
+    the sign of the summed votes of the other families (a family's vote is the mean sign of its games on the pair).
     """
     if not games.judges:
         return {}
@@ -73,12 +73,12 @@ def reliabilities(games: Games) -> dict[str, Reliability]:
     families = sorted(set(games.kin))
     member = np.array([[kin == family for kin in games.kin] for family in families], dtype=np.float64)
     count = np.einsum("fj,pjo->pf", member, games.given.astype(np.float64))
-    voices = np.einsum("fj,pjo->pf", member, signs) / np.maximum(count, 1)
-    total = voices.sum(axis=1)
+    family_votes = np.einsum("fj,pjo->pf", member, signs) / np.maximum(count, 1)
+    total = family_votes.sum(axis=1)
     levels = _levels(games)
     found = {}
     for index, judge in enumerate(games.judges):
-        others = np.sign(np.round(total - voices[:, families.index(games.kin[index])], 9))
+        others = np.sign(np.round(total - family_votes[:, families.index(games.kin[index])], 9))
         agreement = others[:, None] * signs[:, index]
         plain, strong = (_log_odds(agreement[levels[:, index] == level]) for level in (1, 2))
         found[judge] = Reliability(plain, strong, _share(games, index))
@@ -177,7 +177,7 @@ def _peers_of_judge(
     weighed = log_odds[rows.pair][:, peers].sum(axis=(1, 2)) * share
     values["consensus.log_odds"] = (weighed + log_odds[other]) * sign + own
     own_other = games.given[other]
-    # This verdict stands in the array too; where it was repeated, its place holds the mean of the repetitions.
+    # This verdict is in the array too; where it was repeated, its cell contains the mean of the repetitions.
     strong = (np.abs(strength) == 2).sum(axis=(1, 2)) + (rows.level == 2)
     strong += np.abs(games.strength[other]) == 2
     verdicts = count + 1 + own_other

@@ -22,9 +22,9 @@ class Games:
 
     Attributes:
         judges: names, sorted.
-        kin: the family of each judge; judges of one family have one voice where reliability is measured.
+        kin: the family of each judge; judges of one family share one vote where reliability is measured.
         models: the model behind each judge: many prompts of one model speak as one.
-        strength: [pairs, judges, 2] signed strength in -2..2, the mean over repeated games; 0 where there is none.
+        strength: [pairs, judges, 2] signed strength in -2..2, the mean over repeated games; 0 where missing.
             The last axis is the order: 0 where the first response was shown first.
         given: [pairs, judges, 2] whether there is a verdict.
         asked: [pairs, judges, 2] whether there is a record, with or without a verdict.
@@ -153,7 +153,7 @@ class GameCollector:
         return games, self._places(pairs, place)
 
     def _pairs(self) -> dict[str, dict[tuple[str, str], int]]:
-        """Item -> its compared pairs -> index; the frame of a pair is the order of its ids, which names nobody."""
+        """Item -> its compared pairs -> index; the frame of a pair is the order of its ids, which names no winner."""
         pairs: dict[str, dict[tuple[str, str], int]] = {}
         count = 0
         for item in sorted(self._records):

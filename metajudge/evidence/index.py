@@ -7,7 +7,7 @@ from metajudge.errors import InputError
 from metajudge.evidence.comparison import RecordedVerdict
 from metajudge.evidence.format import has_explanation, length_ratio, rationale_words
 from metajudge.evidence.order import order_consistency
-from metajudge.evidence.peers import PeerSupport, peer_support, voices
+from metajudge.evidence.peers import PeerSupport, peer_support, votes_on
 from metajudge.evidence.rationale import rationale_agreement
 from metajudge.evidence.strength import stated_strength
 from metajudge.types import AnyVerdict, Judgment, SignalValue
@@ -32,19 +32,19 @@ class _ItemRecord:
     digest: str
     first_judgment: str
     verdicts: list[RecordedVerdict] = field(default_factory=list)
-    voices: dict[tuple[str | None, tuple[str, ...]], dict[str, float]] = field(default_factory=dict)
+    votes: dict[tuple[str | None, tuple[str, ...]], dict[str, float]] = field(default_factory=dict)
 
-    def heard(self, own: AnyVerdict) -> dict[str, float]:
-        """The voices for a verdict's winner, counted once."""
+    def peer_votes(self, own: AnyVerdict) -> dict[str, float]:
+        """The peer votes on a verdict's winner, counted once."""
         key = (own.winner, own.ids)
-        found = self.voices.get(key)
+        found = self.votes.get(key)
         if found is None:
-            found = self.voices[key] = voices(own, self.verdicts)
+            found = self.votes[key] = votes_on(own, self.verdicts)
         return found
 
 
 class EvidenceIndex:
-    """Who said what about which item.
+    """All recorded verdicts by item and judge.
 
     The index keeps verdicts, not texts: about 250 bytes a judgment, and more where many judges judged an item. Build it
     over all records of an input before any filter by judge, since peers and the other order are evidence even where
@@ -66,7 +66,7 @@ class EvidenceIndex:
         """Indexes judgments in one pass.
 
         Raises:
-            InputError: one item id stands for two different contents.
+            InputError: one item id is used for two different contents.
         """
         index = cls()
         for judgment in judgments:
@@ -85,7 +85,7 @@ class EvidenceIndex:
             self._items[judgment.item.id] = record
         seen = RecordedVerdict(judgment.judge, judgment.order, judgment.verdict)
         record.verdicts.append(self._records.setdefault(seen, seen))
-        record.voices.clear()
+        record.votes.clear()
 
     def __len__(self) -> int:
         """Number of items."""
@@ -121,7 +121,7 @@ class EvidenceIndex:
         record = self._record(judgment)
         if record is None:
             return peer_support(judgment, (), families)
-        known = record.heard if len(record.verdicts) >= MANY_VERDICTS else None
+        known = record.peer_votes if len(record.verdicts) >= MANY_VERDICTS else None
         return peer_support(judgment, record.verdicts, families, known)
 
     def peer_verdicts(self, judgment: Judgment) -> dict[str, list[AnyVerdict]]:

@@ -1,4 +1,4 @@
-"""Peer support: what other judges said about the same item."""
+"""Peer support: other judges' verdicts on the same item."""
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
@@ -13,19 +13,19 @@ from metajudge.types import AnyVerdict, Judgment, SignalValue
 class PeerSupport:
     """How other judges' verdicts stand to a judgment's verdict.
 
-    Every peer has one voice: the mean signed strength of its verdicts over both orders, divided by the largest
+    Every peer has one vote: the mean signed strength of its verdicts over both orders, divided by the largest
     strength. A peer that follows the position cancels itself out in this way.
 
     Attributes:
-        value: mean of the voices in [-1, 1]; None where there is nothing to compare.
+        value: mean of the votes in [-1, 1]; None where there is nothing to compare.
         state: ``unanimous_for``, ``for``, ``balanced``, ``against`` or ``unanimous_against`` (unanimous takes at
             least two peers); where ``value`` is None ``no_peers``, ``own_tied``, ``grade`` or ``no_verdict``.
         detail: the same in words.
-        supporting: peers with a positive voice.
-        opposing: peers with a negative voice.
+        supporting: peers with a positive vote.
+        opposing: peers with a negative vote.
         undecided: peers whose verdicts are ties or cancel each other out.
-        lowest: the most opposed voice, None without peers.
-        highest: the most supportive voice, None without peers.
+        lowest: the most opposed vote, None without peers.
+        highest: the most supportive vote, None without peers.
     """
 
     value: float | None
@@ -46,8 +46,8 @@ class PeerSupport:
         return SignalValue(value=self.value, state=self.state, detail=self.detail)
 
 
-def voices(own: AnyVerdict, recorded: Iterable[RecordedVerdict]) -> dict[str, float]:
-    """Judge -> its voice for the winner of ``own``: its mean signed strength over the largest one, in [-1, 1].
+def votes_on(own: AnyVerdict, recorded: Iterable[RecordedVerdict]) -> dict[str, float]:
+    """Judge -> its vote on the winner of ``own``: its mean signed strength over the largest one, in [-1, 1].
 
     Depends on the winner and the ids of ``own`` alone. Judges without a comparable verdict are left out.
     """
@@ -63,7 +63,7 @@ def peer_support(
     judgment: Judgment,
     recorded: Iterable[RecordedVerdict],
     families: Mapping[str, str] | None = None,
-    heard: Callable[[AnyVerdict], Mapping[str, float]] | None = None,
+    known: Callable[[AnyVerdict], Mapping[str, float]] | None = None,
 ) -> PeerSupport:
     """Measures the support of other judges for a judgment's winner, over both orders.
 
@@ -72,33 +72,33 @@ def peer_support(
         recorded: verdicts on the same item, of any judge.
         families: judge -> family. Peers of the judge's own family are left out beside the judge itself; a judge
             that is not named is a family of its own.
-        heard: gives :func:`voices` of the recorded verdicts, where they are known already.
+        known: gives :func:`votes_on` of the recorded verdicts, where they are known already.
 
     Returns:
-        The mean voice of the peers and how they divide.
+        The mean vote of the peers and how they divide.
     """
     own = decided_verdict(judgment)
     if isinstance(own, SignalValue):
         return PeerSupport(None, own.state, own.detail)
-    every = voices(own, recorded) if heard is None else heard(own)
+    every = votes_on(own, recorded) if known is None else known(own)
     left_out = _related(judgment.judge, every, families)
     # Summed in a fixed order: the result must not depend on the order of the file's lines.
-    said = sorted([voice for judge, voice in every.items() if judge not in left_out])
-    if not said:
+    votes = sorted([vote for judge, vote in every.items() if judge not in left_out])
+    if not votes:
         return PeerSupport(None, "no_peers", "no other judge gave a comparable verdict on this item")
-    opposing = bisect_left(said, 0.0)
-    supporting = len(said) - bisect_right(said, 0.0)
-    undecided = len(said) - supporting - opposing
-    value = sum(said) / len(said)
+    opposing = bisect_left(votes, 0.0)
+    supporting = len(votes) - bisect_right(votes, 0.0)
+    undecided = len(votes) - supporting - opposing
+    value = sum(votes) / len(votes)
     return PeerSupport(
         value=value,
-        state=_state(value, supporting, opposing, len(said)),
+        state=_state(value, supporting, opposing, len(votes)),
         detail=f"{supporting} for, {opposing} against, {undecided} undecided",
         supporting=supporting,
         opposing=opposing,
         undecided=undecided,
-        lowest=said[0],
-        highest=said[-1],
+        lowest=votes[0],
+        highest=votes[-1],
     )
 
 

@@ -7,7 +7,7 @@ from metajudge.types import Grade, Judgment, SignalValue, parse_verdict
 def rationale_agreement(judgment: Judgment) -> SignalValue:
     """Compares the winner the rationale names with the recorded verdict's.
 
-    Recorded verdicts come from somebody's parser, and parsers err: the published one of LLMBar contradicts the
+    Recorded verdicts come from other parsers, and parsers err: the published one of LLMBar contradicts the
     text in up to one judgment of six. The text speaks of the labels the judge saw
     (:attr:`~metajudge.types.Judgment.shown_labels`); they are mapped back to response ids. A verdict given as
     ``meta["text_verdict"]``, in terms of response ids as the verdict itself, is used instead of reading the text.

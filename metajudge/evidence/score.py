@@ -56,7 +56,7 @@ def signal_score(signals: Mapping[str, SignalValue]) -> SignalScore:
 
     An absent signal adds nothing. Evidence for and against counts alike, except for the rationale, and no term depends
     on which response won. The default threshold 4.5 lies at ``z = ln 7 = 1.95``: the judge's own consistency and
-    strength reach 1.5 at most, so nothing passes without peers; with order agreement it takes a mean peer voice
+    strength reach 1.5 at most, so nothing passes without peers; with order agreement it takes a mean peer vote
     above .32 (two of three peers with plain verdicts for it and one tied pass; two for and one against do not), and a
     contradicted judgment never passes.
 
@@ -68,7 +68,7 @@ def signal_score(signals: Mapping[str, SignalValue]) -> SignalScore:
         signals: as :meth:`~metajudge.evidence.index.EvidenceIndex.signals` returns them; further ones are ignored.
 
     Returns:
-        The score, or the reason why there is none: no order, strength, peers or rationale signal was present.
+        The score, or the reason why it is missing: no order, strength, peers or rationale signal was present.
     """
     contributions: dict[str, float] = {}
     for name, term in _TERMS.items():
@@ -84,7 +84,7 @@ def signal_score(signals: Mapping[str, SignalValue]) -> SignalScore:
 
 
 def reachable_score(signals: Mapping[str, SignalValue]) -> float | None:
-    """The highest score that :func:`signal_score` could give with the signals that are present, whatever they said.
+    """The highest score that :func:`signal_score` could give with the signals that are present, whatever their values.
 
     Returns:
         In [1, 5]; None where no signal is present.

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Literal
 
 _NOUN = r"(?:assistant|output|response|answer|model|candidate|completion|solution|system|summary|chatbot)"
@@ -82,16 +82,26 @@ def read_text_verdict(text: str, shown: tuple[tuple[str, str], ...]) -> TextVerd
         if len(winners) == 1:
             return marks[-1]
         quotes = ", ".join(sorted({mark.quote for mark in marks}))
-        return NoTextVerdict("conflicting", f"the text holds marks for different winners: {_short(quotes)}")
+        return NoTextVerdict("conflicting", f"the text marks different winners: {_short(quotes)}")
     return _last_sentence(text, forms) or NoTextVerdict("no_text_verdict", "the text states no verdict in a known form")
 
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """A pattern, and the words of which a text must hold one: cheaper to look for than the pattern itself."""
+    """A pattern, and the words of which a text must contain one: cheaper to look for than the pattern itself."""
 
     words: tuple[str, ...]
-    pattern: re.Pattern[str]
+    expression: str
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """Compiled where a text holds one of the words."""
+        return _compiled(self.expression)
+
+
+@cache
+def _compiled(expression: str) -> re.Pattern[str]:
+    return re.compile(expression)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +168,7 @@ def _sentence_forms(subject: str, loose: str) -> tuple[_Form, ...]:
             rf"(?i:\b(?:i|we)\s+(?:\w+\s+)?(?:prefer|choose|pick|favou?r|select))\s+(?i:the\s+)?{subject}"
         ),
     }
-    return tuple(_Form(words, re.compile(pattern)) for words, pattern in patterns.items())
+    return tuple(_Form(words, expression) for words, expression in patterns.items())
 
 
 def _core(label: str) -> str:

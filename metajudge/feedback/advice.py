@@ -1,4 +1,4 @@
-"""What patterns advise that no backtest can settle: other words in a rubric, or in what the judges are told."""
+"""Advice from patterns that no backtest can test: changes to a rubric's wording or the judges' instructions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from metajudge.feedback.cases import Direction
 from metajudge.feedback.patterns import Pattern
 
 FEWEST_CRITERIA = 3
-"""So many criteria that lean the same way are a matter of the prompt rather than of each one's wording."""
+"""From this many criteria with the same bias the prompt is at fault rather than each one's wording."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,7 @@ class Advice:
     """A revision a person may make; it asks models anew, so it can be tested only by judging again.
 
     Attributes:
-        kind: ``rubric`` for one criterion's wording, ``prompt`` for what judges or agents are told as a whole.
+        kind: ``rubric`` for one criterion's wording, ``prompt`` for the instructions of judges or agents.
         where: the criterion; None for a prompt.
         category: None for all.
         text: what to do and why, in a sentence.
@@ -30,7 +30,7 @@ class Advice:
 
 
 def advise(patterns: Sequence[Pattern]) -> list[Advice]:
-    """Advice from the patterns on criteria that hold beyond noise; nothing where there is none."""
+    """Advice from the significant patterns on criteria; empty if there are none."""
     found = []
     sure = [one for one in patterns if one.significant and one.kind == "criterion"]
     scopes = sorted({(one.category or "", one.direction) for one in sure})

@@ -70,7 +70,7 @@ def backtest(
 ) -> Backtest:
     """Fits the change on all folds but one, decides that one with it, and compares with the active policy.
 
-    The verdict rests on the false-approve rate for a policy that is too lenient, on the false-reject rate for one that
+    The verdict uses the false-approve rate for a policy that is too lenient, and the false-reject rate for one that
     is too strict: the interval of the difference must lie below zero. Rates, and not counts, are compared: a change
     that merely decides less is no better. A fold in which the change cannot be fitted keeps the active policy.
 
@@ -86,7 +86,7 @@ def backtest(
     distinct = len(set(questions))
     if distinct < max(FEWEST_QUESTIONS, folds):
         raise InputError(
-            f"{len(known)} decided cases about {distinct} questions are too few to tell a better policy from luck: "
+            f"{len(known)} decided cases about {distinct} questions are too few to show that a policy is better: "
             f"at least {max(FEWEST_QUESTIONS, folds)} questions are needed"
         )
     fold = question_folds(questions, folds, [seed])
@@ -161,14 +161,14 @@ def _verdict(
     if changed < folds:
         return False, f"the cases allow no such change in {folds - changed} of {folds} folds"
     if mine.value is None or mine.high is None:
-        return False, f"no case is left to measure the {name} on"
+        return False, f"no case is left to measure the {name}"
     for one, what in ((mine, name), (other, other_name)):
         if one.proposal_n < min(one.active_n, max(FEWEST_KEPT, (SHARE_KEPT - SLACK) * one.active_n)):
             left = f"{one.proposal_n} of {one.active_n} cases would be left in the {what}"
             return False, f"{left}: deciding less is no better"
-    said = f"{name} {100 * mine.value:+.1f} points ({100 * (mine.low or 0):+.1f} to {100 * mine.high:+.1f})"
+    change = f"{name} {100 * mine.value:+.1f} points ({100 * (mine.low or 0):+.1f} to {100 * mine.high:+.1f})"
     if mine.high >= 0:
-        return False, f"{said}: not better beyond noise"
+        return False, f"{change}: not better beyond noise"
     if other.low is not None and other.low > 0:
-        return False, f"{said}, but the {other_name} gets worse beyond noise ({100 * (other.value or 0):+.1f} points)"
-    return True, said
+        return False, f"{change}, but the {other_name} gets worse beyond noise ({100 * (other.value or 0):+.1f} points)"
+    return True, change

@@ -94,7 +94,7 @@ def _bound(value: Floats, wrong: Floats, weight: Floats, target: float) -> float
 
 
 def _with_bound(policy: Policy, old: float, new: float) -> Policy | None:
-    """The policy with one bound of its bands moved wherever it stands; None where that breaks another band."""
+    """The policy with one bound moved wherever it appears in its bands; None where that breaks another band."""
 
     def moved(data: dict[str, Any]) -> dict[str, Any]:
         value = {end: new if bound == old else bound for end, bound in data["value"].items()}

@@ -1,4 +1,4 @@
-"""Decided cases: what the machine decided, what people said, and the numbers behind it."""
+"""Decided cases: the automatic decision, people's decisions, and the numbers behind them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,9 +14,9 @@ class Direction(StrEnum):
     """In which way machine and people disagree."""
 
     TOO_LENIENT = "too_lenient"
-    """Approved, and people hold it to be wrong."""
+    """Approved, and people judge it wrong."""
     TOO_STRICT = "too_strict"
-    """Rejected, and people hold it to be right."""
+    """Rejected, and people judge it right."""
     NEEDLESS_REVIEW = "needless_review"
     """Sent to people, who had nothing to change."""
 
@@ -28,12 +28,12 @@ class DecidedCase:
     Attributes:
         question: the unit of independence: an item's digest or id.
         action: what the policy decided.
-        right: whether the verdict (or the case's output) is right by people's majority; None where they cannot tell.
+        right: whether the verdict (or the case's output) is right by people's majority; None where undecided.
         truth: the item's true label, None where it has none; metrics of people's judgment do not use it.
         inclusion: probability with which such a case was reviewed; statistics weigh by its inverse.
         criteria: criterion -> the machine's score (mean over agents), with the weights it was combined with;
             ``corrected``: people's.
-        decisions: what was said, with reasons.
+        decisions: people's decisions, with reasons.
     """
 
     case_id: str
@@ -60,13 +60,13 @@ class DecidedCase:
 
     @property
     def review_was_needed(self) -> bool | None:
-        """Whether people changed or rejected anything; None where they cannot tell."""
+        """Whether people changed or rejected anything; None where undecided."""
         outcomes = {one.outcome for one in self.decisions} - {Outcome.CANNOT_TELL}
         return None if not outcomes else outcomes != {Outcome.APPROVE}
 
     @property
     def disagreement(self) -> Direction | None:
-        """How machine and people disagree, None where they agree or cannot tell."""
+        """How machine and people disagree, None where they agree or it is undecided."""
         if self.action == APPROVED:
             return Direction.TOO_LENIENT if self.right is False else None
         if self.action == REJECTED:
@@ -75,13 +75,13 @@ class DecidedCase:
 
     @property
     def agreed(self) -> bool | None:
-        """Whether machine and people agree; None where people cannot tell."""
+        """Whether machine and people agree; None where people are undecided."""
         known = self.right if self.action in (APPROVED, REJECTED) else self.review_was_needed
         return None if known is None else self.disagreement is None
 
 
 def decided_case(state: ReviewState) -> DecidedCase | None:
-    """A case out of a review, None where nobody has decided it yet."""
+    """A case from a review; None where it is not decided yet."""
     if not state.decisions:
         return None
     review = state.review
@@ -109,9 +109,9 @@ def decided_case(state: ReviewState) -> DecidedCase | None:
 
 def _case_right(decisions: Sequence[HumanDecision]) -> bool | None:
     """A case is right when more people approve it than reject or modify it."""
-    said = [one.outcome is Outcome.APPROVE for one in decisions if one.outcome is not Outcome.CANNOT_TELL]
-    yes = sum(said)
-    return None if 2 * yes == len(said) else 2 * yes > len(said)
+    votes = [one.outcome is Outcome.APPROVE for one in decisions if one.outcome is not Outcome.CANNOT_TELL]
+    yes = sum(votes)
+    return None if 2 * yes == len(votes) else 2 * yes > len(votes)
 
 
 def _corrected(decisions: Sequence[HumanDecision]) -> dict[str, float]:

@@ -6,17 +6,17 @@ from metajudge.decision.policy import Policy
 
 def describe_change(before: Policy, after: Policy) -> str:
     """What is different, in one line."""
-    said = []
+    changes = []
     for old, new in zip(before.bands, after.bands, strict=False):
         if old.value != new.value:
-            said.append(f"{new.action.value}: {before.basis} {old.value} becomes {new.value}")
+            changes.append(f"{new.action.value}: {before.basis} {old.value} becomes {new.value}")
     was, now = before.adjustment or Adjustment(), after.adjustment or Adjustment()
     if now.recalibration != was.recalibration and now.recalibration is not None:
         fitted = now.recalibration
-        said.append(f"probabilities recalibrated: logit p' = {fitted.intercept:+.3g} + {fitted.slope:.3g} logit p")
+        changes.append(f"probabilities recalibrated: logit p' = {fitted.intercept:+.3g} + {fitted.slope:.3g} logit p")
     moved = {name: value for name, value in now.offsets.items() if was.offsets.get(name) != value}
     if moved:
-        said.append("offsets " + ", ".join(f"{name} {value:+.3g}" for name, value in moved.items()))
+        changes.append("offsets " + ", ".join(f"{name} {value:+.3g}" for name, value in moved.items()))
     if now.weights != was.weights and now.weights:
-        said.append("weights " + ", ".join(f"{name} {value:.3g}" for name, value in now.weights.items()))
-    return "; ".join(said) or "no change"
+        changes.append("weights " + ", ".join(f"{name} {value:.3g}" for name, value in now.weights.items()))
+    return "; ".join(changes) or "no change"

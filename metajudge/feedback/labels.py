@@ -14,7 +14,7 @@ class ReviewLabels:
     """Labels by judgment content.
 
     Attributes:
-        right: judgment digest -> whether people hold the verdict to be right.
+        right: judgment digest -> whether people judge the verdict right.
         weights: judgment digest -> inverse of the probability with which it was reviewed.
         selection: how just these came to be reviewed, in words.
     """
@@ -28,7 +28,7 @@ async def review_labels(store: Store, *, now: float) -> ReviewLabels:
     """All reviewed judgments on which people agree by majority.
 
     Raises:
-        InputError: there is none.
+        InputError: no judgment has one.
     """
     right: dict[str, bool] = {}
     weights: dict[str, float] = {}
@@ -38,12 +38,12 @@ async def review_labels(store: Store, *, now: float) -> ReviewLabels:
         page = await store.reviews.page(ReviewFilter(), now=now, limit=1000, cursor=cursor)
         for state in page.reviews:
             review = state.review
-            said = label_of(state.decisions, review.verdict) if review.subject == "judgment" else None
-            if said is None:
+            label = label_of(state.decisions, review.verdict) if review.subject == "judgment" else None
+            if label is None:
                 continue
             # Several policies may have sent one judgment: it counts once, with its best chance of being seen.
             known = weights.get(review.subject_digest)
-            right[review.subject_digest] = said
+            right[review.subject_digest] = label
             weights[review.subject_digest] = min(1 / review.inclusion, known or float("inf"))
             audited += review.origin is ReviewOrigin.AUDIT
         cursor = page.next_cursor
@@ -51,8 +51,8 @@ async def review_labels(store: Store, *, now: float) -> ReviewLabels:
             break
     if not right:
         raise InputError(
-            "nobody has decided a review of a judgment yet, so there is no label to fit on: `metajudge review next` "
-            "gives out what waits"
+            "no review of a judgment has been decided yet, so there are no labels to fit on: decide some with "
+            "`metajudge review next`"
         )
     return ReviewLabels(right, weights, _selection(len(right), audited))
 

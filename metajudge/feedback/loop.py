@@ -24,7 +24,7 @@ from metajudge.store.protocol import AuditEntry, Store
 from metajudge.types import digest
 
 EVERY = 10
-"""Disagreements after which patterns are looked for, where nothing else is said."""
+"""Default number of disagreements between two searches for patterns."""
 
 PROPOSAL, BACKTEST, ACTIVATION, SNAPSHOT, POLICY = "proposal", "backtest", "activation", "snapshot", "policy"
 
@@ -68,7 +68,7 @@ class FeedbackLoop:
     """Reads what people decided, and proposes; never changes a policy by itself.
 
     Args:
-        store: holds reviews and the audit log.
+        store: has the reviews and the change log.
         clock: seconds since the epoch.
         seed: of folds and resampling.
     """
@@ -97,7 +97,7 @@ class FeedbackLoop:
         """The version in force: the one activated last, else the policy's file.
 
         Raises:
-            PolicyError: there is none of that name, or the store's record of it is not what was put there.
+            PolicyError: no policy has that name, or the store's record of it was altered.
         """
         entries = await self._store.audit_log.entries(ACTIVATION, name, limit=1)
         if entries:
@@ -134,7 +134,7 @@ class FeedbackLoop:
         )
 
     async def disagreements(self, name: str) -> dict[Direction, list[DecidedCase]]:
-        """The cases in which people and a version of the policy disagree, with what people said; by direction."""
+        """The cases in which people and a version of the policy disagree, with people's decisions; by direction."""
         return disagreements(await self.cases(name))
 
     async def advice(self, name: str) -> list[Advice]:
@@ -146,14 +146,14 @@ class FeedbackLoop:
         return await self._store.audit_log.entries(SNAPSHOT, name)
 
     async def snapshot(self, name: str) -> AuditEntry:
-        """Keeps a report as it stands now."""
+        """Keeps the current report."""
         report = await self.report(name)
         return await self._store.audit_log.append(SNAPSHOT, name, report.to_json(), now=self._clock())
 
     async def due(self, name: str, every: int = EVERY) -> bool:
         """Whether so many disagreements have come since patterns were last looked for."""
         if every < 1:
-            raise InputError(f"patterns are looked for every so many disagreements: at least 1, not {every}")
+            raise InputError(f"disagreements between searches for patterns: must be at least 1, not {every}")
         cases = await self.cases(name)
         count = sum(case.disagreement is not None for case in cases)
         seen = [entry.payload.get("disagreements_total", 0) for entry in await self._analyses(name)]
@@ -169,7 +169,7 @@ class FeedbackLoop:
         cases = await self.cases(name)
         if not cases:
             raise InputError(
-                f"nobody has decided a case of policy {name!r} yet: `metajudge review next` gives out what waits"
+                f"no case of policy {name!r} has been decided by a person yet: decide one with `metajudge review next`"
             )
         patterns = find_patterns(policy, cases)
         tries = [(kind, way) for kind in FITS for way in _ways(cases)]
@@ -202,7 +202,7 @@ class FeedbackLoop:
         found: list[Proposal] = []
         for name in sorted(set(names)):
             if await self.due(name, every):
-                with contextlib.suppress(InputError):  # too few questions yet to tell anything from luck
+                with contextlib.suppress(InputError):  # too few questions yet for a significant result
                     found += await self.propose(name)
         return found
 
@@ -215,12 +215,12 @@ class FeedbackLoop:
         """One proposal, by its id.
 
         Raises:
-            InputError: there is none of that id.
+            InputError: no proposal has that id.
         """
         for found in await self.proposals():
             if found.proposal_id == proposal_id:
                 return found
-        raise InputError(f"there is no proposal {proposal_id!r}: `metajudge feedback history` shows those there are")
+        raise InputError(f"there is no proposal {proposal_id!r}: `metajudge feedback history` lists the proposals")
 
     async def backtest(self, proposal_id: str) -> Backtest:
         """Tests a proposal's change anew on all cases there are by now, against the version now in force; kept."""
@@ -238,17 +238,17 @@ class FeedbackLoop:
 
         Raises:
             InputError: it was refused, its newest backtest is not better, it was fitted on another version than the
-                one in force, or nobody says who activates it.
+                one in force, or the name of who activates it is missing.
         """
         proposal = await self.proposal(proposal_id)
         if not by.strip():
-            raise InputError("say who activates it: --by NAME")
+            raise InputError("give the name of who activates it: --by NAME")
         made = _proposal_id(proposal.base_digest, proposal.policy, proposal.direction, proposal.cases)
         if made != proposal_id:
-            raise InputError(f"proposal {proposal_id} is not what was proposed under this id: propose again")
+            raise InputError(f"proposal {proposal_id} differs from what was proposed under this id: propose again")
         policy = await self.active(proposal.name)
         if policy.digest == proposal.policy.digest:
-            raise InputError(f"proposal {proposal_id} is in force already")
+            raise InputError(f"proposal {proposal_id} is already in force")
         if policy.digest != proposal.base_digest:
             raise InputError(
                 f"proposal {proposal_id} was made for version {proposal.base_digest[:12]} of {proposal.name!r}, and "
@@ -314,12 +314,12 @@ def _recorded(entry: AuditEntry) -> Policy:
         policy = Policy.model_validate(entry.payload["policy"])
     except ValidationError:
         policy = None
-    recorded = str(entry.payload.get("digest", "of no name"))
+    recorded = str(entry.payload.get("digest", "no digest"))
     if policy is None or policy.digest != recorded:
         raise PolicyError(
-            f"policy {entry.subject!r}: the store's {entry.kind} record {entry.entry_id} holds something else than the "
-            f"version {recorded[:12]} it names, so nothing is decided by it: it was changed by "
-            "hand, or comes from another version of metajudge; decide by a file (--policy FILE), or restore the store"
+            f"policy {entry.subject!r}: the store's {entry.kind} record {entry.entry_id} differs from the "
+            f"version {recorded[:12]} it names, so it is not used: it was changed by "
+            "hand, or comes from another version of metajudge; use a policy file (--policy FILE), or restore the store"
         )
     return policy
 

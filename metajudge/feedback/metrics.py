@@ -79,21 +79,21 @@ def _true(case: DecidedCase) -> bool | None:
 
 
 GROUND_TRUTH: MetricName = "ground_truth_reliability"
-"""The one metric that rests on the items' own labels, which reviewers are not shown."""
+"""The only metric based on the items' own labels, which reviewers are not shown."""
 
 DEFINITIONS: Mapping[MetricName, Definition] = {
     "accuracy": Definition(
-        "cases where machine and people agree (approved and held right, rejected and held wrong, reviewed and "
+        "cases where machine and people agree (approved and judged right, rejected and judged wrong, reviewed and "
         "changed or rejected) / all decided cases",
         0.92,
         False,
         _accuracy,
     ),
     "false_approve_rate": Definition(
-        "approved cases that people hold wrong / approved cases", 0.05, True, _false_approve
+        "approved cases that people judge wrong / approved cases", 0.05, True, _false_approve
     ),
     "false_reject_rate": Definition(
-        "rejected cases that people hold right / rejected cases", 0.03, True, _false_reject
+        "rejected cases that people judge right / rejected cases", 0.03, True, _false_reject
     ),
     "review_efficiency": Definition(
         "reviewed cases that people changed or rejected / reviewed cases", 0.85, False, _needed
@@ -132,7 +132,7 @@ def metrics_by(
 
 
 def _metric(name: MetricName, definition: Definition, cases: Sequence[DecidedCase], seed: int) -> Metric:
-    counted = [(case, said) for case in cases if (said := definition.counted(case)) is not None]
+    counted = [(case, hit) for case in cases if (hit := definition.counted(case)) is not None]
     if not counted:
         return Metric(name, None, None, None, 0, definition.target, None, "no such case yet", definition.text)
     found, method = _share([(case, yes) for case, yes in counted], seed)
@@ -145,7 +145,7 @@ def _share(
     counted: Sequence[tuple[DecidedCase, bool]], seed: int
 ) -> tuple[tuple[float, float | None, float | None], str]:
     """Estimate, ends of the interval, and how it was made."""
-    yes = np.array([said for _, said in counted], dtype=np.float64)
+    yes = np.array([hit for _, hit in counted], dtype=np.float64)
     weights = np.array([case.weight for case, _ in counted])
     questions = [case.question for case, _ in counted]
     distinct = len(set(questions))
@@ -164,7 +164,7 @@ def _share(
 
 
 def without_truth(report: Any) -> Any:
-    """A report as plain data, without the metric that rests on the items' labels."""
+    """A report as plain data, without the metric based on the items' labels."""
     if not isinstance(report, Mapping):
         return report
     return {name: without_truth(value) for name, value in report.items() if name != GROUND_TRUTH}

@@ -11,7 +11,7 @@ from metajudge.feedback.metrics import DEFINITIONS
 from metajudge.stats.signed_rank import wilcoxon_signed_rank
 
 LEVEL = 0.05
-"""Patterns are told from noise at this level over all of them together (Holm, 1979)."""
+"""Significance level over all patterns together (Holm, 1979)."""
 FEWEST_CASES = 10
 
 
@@ -26,7 +26,7 @@ class Pattern:
         n: corrected scores, or cases with that action.
         p_value: two-sided signed-rank test of the shifts, or the exact one-sided binomial test of the rate against
             its target.
-        significant: whether it holds at :data:`LEVEL` among all patterns looked at.
+        significant: whether it is significant at :data:`LEVEL` among all patterns tested.
     """
 
     direction: Direction
@@ -111,8 +111,8 @@ def _holm(patterns: Sequence[Pattern]) -> list[Pattern]:
     from dataclasses import replace
 
     ordered = sorted(patterns, key=lambda one: (one.p_value, one.kind, one.where, one.category or ""))
-    found, holds = [], True
+    tested, significant = [], True
     for rank, one in enumerate(ordered):
-        holds = holds and one.p_value <= LEVEL / (len(ordered) - rank)
-        found.append(replace(one, significant=holds))
-    return found
+        significant = significant and one.p_value <= LEVEL / (len(ordered) - rank)
+        tested.append(replace(one, significant=significant))
+    return tested

@@ -16,12 +16,12 @@ class ProposalStatus(StrEnum):
     """What has become of a proposal."""
 
     PROPOSED = "proposed"
-    """Better in its backtest; waits for somebody to activate it."""
+    """Better in its backtest; not activated yet."""
     REFUSED = "refused"
     """Not better beyond noise."""
     ACTIVE = "active"
     SUPERSEDED = "superseded"
-    """Was active until another one took its place."""
+    """Was active until another version replaced it."""
 
 
 class PatternRecord(Frozen):
@@ -39,7 +39,7 @@ class PatternRecord(Frozen):
 
 
 class Proposal(Frozen):
-    """A new version of a policy, which nobody uses before it is activated.
+    """A new version of a policy, unused until it is activated.
 
     Attributes:
         base_digest: the version it would replace; ``policy`` is the new one, whole.

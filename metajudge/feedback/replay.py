@@ -13,7 +13,7 @@ from metajudge.stats.arrays import Bools, Floats
 
 
 def replayed(policy: Policy, cases: Sequence[DecidedCase]) -> list[DecidedCase]:
-    """The cases as the policy would have decided them, with what people said."""
+    """The cases as the policy would have decided them, with people's decisions."""
     return [replace(case, action=action) for case, action in zip(cases, actions(policy, cases), strict=True)]
 
 

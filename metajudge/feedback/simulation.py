@@ -15,7 +15,7 @@ from metajudge.types import Assessment
 
 PAGE = 1000
 NONE = "undecided"
-"""What stands for the decision where none was made before."""
+"""Shown in place of a decision where none was made before."""
 
 
 @dataclass(slots=True)

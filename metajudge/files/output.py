@@ -39,12 +39,12 @@ def check_apart(inputs: Iterable[Path | str], outputs: Iterable[Path | None]) ->
                     "write outside of it"
                 )
         if place in named:
-            raise InputError(f"{path} is named for two outputs: give each a file of its own")
+            raise InputError(f"{path} is named for two outputs: give each its own file")
         named.add(place)
 
 
 def write_text(path: Path, text: str | Iterable[str]) -> None:
-    """Replaces a file in one step, so that nobody ever reads half of it.
+    """Replaces a file in one step, so that no reader sees half of it.
 
     Args:
         path: what to write.
@@ -59,5 +59,7 @@ def write_text(path: Path, text: str | Iterable[str]) -> None:
             stream.writelines([text] if isinstance(text, str) else text)
     except OSError as error:
         if error.errno in FULL:
-            raise OutputError(f"{path}: {error.strerror}: what was there stays; make room, then run it again") from None
+            raise OutputError(
+                f"{path}: {error.strerror}: the old file is kept; free disk space, then run it again"
+            ) from None
         raise InputError(f"cannot write {path}: {error.strerror or error}") from None

@@ -1,4 +1,4 @@
-"""Replaces a file in one step, so that nobody ever reads half of it and a failure leaves what was there."""
+"""Replaces a file in one step, so that no reader sees half of it and a failure leaves the old content."""
 
 import errno
 import os
@@ -32,7 +32,7 @@ def replacing(path: Path, *, private: bool = False, durable: bool = False) -> It
         if durable:
             sync(path.parent)
     finally:
-        with suppress(OSError):  # a folder that cannot be written holds no part either
+        with suppress(OSError):  # a folder that cannot be written contains no partial file either
             part.unlink(missing_ok=True)
 
 

@@ -18,12 +18,12 @@ COPIES_APART = 1_000_000
 
 NOT_STREAMED = "the answer did not come as a stream"
 FROM_STORE = "the answer came from the store, which keeps no time to the first token"
-NO_TEXT = "the answer holds no text"
+NO_TEXT = "the answer contains no text"
 GIVEN = "the answer was given, not generated"
 
 
 class CandidateAnswer(Finite):
-    """One candidate's answer, or why there is none.
+    """One candidate's answer, or the reason it is missing.
 
     Attributes:
         name: what the candidate is called in verdicts; never shown to a judge.
@@ -164,8 +164,8 @@ def _answered(answer: CandidateAnswer, reply: Reply) -> GatheredAnswer:
         "output_tokens": None if reply.usage is None else reply.usage.output_tokens,
     }
     if reply.finish == "refusal":
-        said = reply.text[:200] or "(no reason given)"
-        failure = Failure(kind=FailureKind.REFUSED, message=f"{answer.name} declined to answer: {said}")
+        reason = reply.text[:200] or "(no reason given)"
+        failure = Failure(kind=FailureKind.REFUSED, message=f"{answer.name} declined to answer: {reason}")
         return GatheredAnswer(answer.model_copy(update={**measured, "failure": failure}), spent)
     text = valid_text(reply.text)
     texts = {"text": text, "text_digest": text_digest(text)}

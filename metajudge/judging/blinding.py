@@ -17,7 +17,7 @@ from metajudge.types import Ranking, digest
 from metajudge.types.frozen import Frozen
 
 HIDDEN_NAME = "[name hidden]"
-"""What stands in a response where it gave a candidate's name."""
+"""Replaces a candidate's name in a response."""
 
 DISTINCTIVE = frozenset(
     [

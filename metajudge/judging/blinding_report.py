@@ -87,14 +87,14 @@ class BlindingTotals(Frozen):
             what = f"{self.names} names hidden in {self.texts} answers ({kinds})" if self.names else "no name to hide"
             parts.append(f"Blinding: {what}.")
         if self.left:
-            parts.append(f"{self.left} words that may be names were left standing (details in the record).")
+            parts.append(f"{self.left} words that may be names were not hidden (details in the record).")
         if self.unreported:
             parts.append(f"{self.unreported} records of an earlier version have no blinding report.")
         return " ".join(parts)
 
 
 def blinding_totals(reports: Iterable[BlindingReport | None]) -> BlindingTotals:
-    """Sums the reports of a run; None stands for a record of an earlier version."""
+    """Sums the reports of a run; None means a record of an earlier version."""
     given = list(reports)
     known = [one for one in given if one is not None]
     kinds = Counter(name.kind for one in known for name in one.hidden)

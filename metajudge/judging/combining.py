@@ -11,7 +11,7 @@ Rule = Literal["agree", "sum", "strength"]
 
 @dataclass(frozen=True, slots=True)
 class Combined:
-    """One verdict from several games, or why there is none."""
+    """One verdict from several games, or the reason it is missing."""
 
     verdict: Pairwise | None
     why: str | None = None

@@ -1,7 +1,7 @@
 """Criteria for one request, named by a model that sees the request alone, or the generic four.
 
 After "Multi-Agent Judging for LLM Evaluation: Concordance with Human Preferences Across Capability Gaps" (section 5.4):
-a separate model, temperature 0.3, 150 tokens, three to five weighted criteria. Where its reply is of no use the generic
+a separate model, temperature 0.3, 150 tokens, three to five weighted criteria. Where its reply is unusable the generic
 criteria are used, and the record says so and why.
 """
 
@@ -34,7 +34,7 @@ MAX_WORDS = 40
 """A longer criterion is no criterion: it would be a prompt of its own."""
 
 PARAMETERS = Parameters(temperature=0.3, max_tokens=150)
-"""How the model is asked unless told otherwise."""
+"""Default parameters of the model call."""
 
 
 class Criterion(Frozen):

@@ -10,13 +10,13 @@ _LOOKALIKES = str.maketrans(
     "АВЕЅІЈКМНОРСТХУаеѕіјорсхуԛԝһո" + "ΑΒΕΖΗΙΚΜΝΟΡΤΧΥαινορτυχ" + "ıƖɑɡ",  # noqa: RUF001
     "ABESIJKMHOPCTXYaesijopcxyqwhn" + "ABEZHIKMNOPTXYaivoptux" + "ilag",
 )
-"""Cyrillic, Greek and other letters that are drawn like Latin ones; each stands for one."""
+"""Cyrillic, Greek and other letters that look like Latin ones; each maps to one letter."""
 _DASHES = frozenset("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d\u00b7\u2027")
 _QUOTES = dict.fromkeys("\u2018\u2019\u201b\u02bc\u00b4`", "'") | dict.fromkeys("\u201c\u201d\u201e\u00ab\u00bb", '"')
 _LONGEST = 3
-"""Letters that one character stands for at most, as in the ligature ffi: a folded text stays short."""
+"""The most letters one character expands to, as in the ligature ffi; it bounds the length of a folded text."""
 _LEFT_OUT = re.compile(r"[*`~\\]|</?(?:b|i|u|em|strong|code|mark|span|sub|sup)>", re.IGNORECASE)
-"""Emphasis, of Markdown and HTML: it may stand within a name, and is no part of it."""
+"""Emphasis in Markdown and HTML. It may occur inside a name and is not part of it."""
 
 
 @dataclass(frozen=True, slots=True)

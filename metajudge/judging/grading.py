@@ -41,7 +41,7 @@ class GradingJudge(ItemJudge):
 
         Args:
             response: its id.
-            retry: an earlier attempt failed: a stored reply that is of no use is asked for anew.
+            retry: an earlier attempt failed: an unusable stored reply is requested again.
 
         Raises:
             BudgetExceeded: the run's budget is spent.

@@ -107,8 +107,8 @@ def hide_identities(
         texts: candidate -> what it wrote.
         question: what they answer; what it names is a subject.
         models: ids of the candidates' models, as far as they are known.
-        names: further names that tell who wrote a text.
-        hiding: False leaves the texts as they are, and lists in the report what stands readable.
+        names: further names that reveal the author of a text.
+        hiding: False leaves the texts as they are, and the report lists the names that stay readable.
 
     Returns:
         The texts in the order given, with :data:`~metajudge.judging.blinding.HIDDEN_NAME` for every name.
@@ -255,7 +255,7 @@ class _Text:
         return self._made(one, cue, subject)
 
     def _made(self, one: _Mention, cue: Cue | None, subject: bool) -> bool:
-        """Whether "trained by", "made by", "a model from" tell of the author."""
+        """Whether "trained by", "made by" or "a model from" refers to the author."""
         if cue not in (Cue.TRAINED, Cue.BY):
             return False
         context = self.context
@@ -328,7 +328,7 @@ class _Text:
     ) -> str | None:
         """Why a name stays that the text does not claim for its author; None where it goes."""
         if one.key in subjects or (one.family in subject_families and one.kind != "id"):
-            return "the question names it"
+            return "the question contains it"
         if one.kind == "id" and one.certainty == "sure":
             return None
         if one.family not in suspected and one.kind != "id":
@@ -378,7 +378,7 @@ class _Ids:
 
 
 def _mentions(text: str, ids: _Ids) -> list[_Mention]:
-    """Every id and known name, in order; where two overlap the id stands."""
+    """Every id and known name, in order; where two overlap the id is kept."""
     found: list[_Mention] = []
     if ids.pattern is not None:
         for match in ids.pattern.finditer(text):
@@ -453,7 +453,7 @@ def _ids_pattern(candidates: tuple[str, ...], names: tuple[str, ...]) -> _Ids:
 
 
 def _id_certainty(name: str, is_model: bool) -> Certainty | None:
-    """How certain it is that a text that holds an id means the candidate; None for what is no name at all."""
+    """How certain it is that an id in a text means the candidate; None for an id that is not a name."""
     parts = [part for part in _PARTS.split(name.lower()) if part]
     generic = all(_GENERIC.fullmatch(part) or part.isdigit() for part in parts)
     if generic or sum(map(len, parts)) < _SHORTEST_ID:

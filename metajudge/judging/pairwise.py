@@ -39,7 +39,7 @@ class PairwiseJudge(ItemJudge):
         """Judges a pair in one order; a model's failure ends in the game, typed.
 
         Args:
-            retry: an earlier attempt ended without a verdict: a stored reply that is of no use is asked for anew.
+            retry: an earlier attempt ended without a verdict: an unusable stored reply is requested again.
 
         Raises:
             BudgetExceeded: the run's budget is spent.
@@ -57,7 +57,7 @@ class PairwiseJudge(ItemJudge):
 
 
 def orders_of(item: Item, orders: Orders = "both", pair: Order | None = None) -> tuple[Order, ...]:
-    """The orders in which a pair is shown: as the item holds the responses, and swapped.
+    """The orders in which a pair is shown: in the item's order, and swapped.
 
     Args:
         pair: which two of the item's responses, in any order; needed where it has more than two.
@@ -86,5 +86,5 @@ def _explained(failure: Failure | None, text: str) -> Failure | None:
     marks = stated_marks(text)
     if len(marks) == 1:
         return failure
-    said = f"gave several different verdicts ({', '.join(marks)}, as shown)" if marks else "gave no verdict"
-    return Failure(kind=failure.kind, message=f"the judge {said}: {failure.message}")
+    reading = f"gave several different verdicts ({', '.join(marks)}, as shown)" if marks else "gave no verdict"
+    return Failure(kind=failure.kind, message=f"the judge {reading}: {failure.message}")

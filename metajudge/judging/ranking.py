@@ -16,7 +16,7 @@ from metajudge.types import Ranking
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeRanking(JudgeRecord):
-    """One judge's ranking, or the failure that says why there is none.
+    """One judge's ranking, or the failure that explains its absence.
 
     Attributes:
         blinding: the labels this judge saw.
@@ -56,7 +56,7 @@ async def rank_responses(
         criteria: what every response is scored on, 1 to 5; none for a ranking alone.
         ties: whether responses may share a place. By default they may not.
         reference: a reference answer the judge may rely on.
-        retry: an earlier attempt failed: a stored reply that is of no use is asked for anew.
+        retry: an earlier attempt failed: an unusable stored reply is requested again.
         draw: index of the sample; two draws of one request are two calls.
 
     Raises:

@@ -51,7 +51,7 @@ class CriterionGrade:
 
 @dataclass(frozen=True, slots=True)
 class RankingReply:
-    """A ranking of labels, and what was said with it.
+    """A ranking of labels with its comparison and scores.
 
     Attributes:
         groups: groups of tied labels, best first.

@@ -24,7 +24,7 @@ def game_id(item: Item, judge: str, order: tuple[str, ...]) -> str:
 def judgment_of(game: Game | Grading) -> Judgment:
     """The record of a game, or of a grading, that ended with a verdict, or with the judge's failure to give one.
 
-    Its ``meta`` says what it rests on: model, model as reported, digests of templates and request, the parameters
+    Its ``meta`` records its origin: model, model as reported, digests of templates and request, the parameters
     set, the number of replies (``attempts``: 2 where one was repaired), their cost, and the version; and under
     ``blinding`` which names were hidden from the judge, where some were. Nothing in it depends on whether a reply came
     from the store, so that a repeated run writes the same record.
@@ -33,7 +33,7 @@ def judgment_of(game: Game | Grading) -> Judgment:
         ValueError: the judge could not be asked; there is no judgment to record.
     """
     if game.failure is not None and not game.replied:
-        raise ValueError(f"no judgment came of this game: {game.failure.kind}: {game.failure.message}")
+        raise ValueError(f"this game gave no judgment: {game.failure.kind}: {game.failure.message}")
     meta = {
         "model": game.model,
         "reported_model": game.reported_model,
@@ -61,11 +61,11 @@ def judgment_of(game: Game | Grading) -> Judgment:
 
 
 def combined_judgment(games: Sequence[Game], rule: Rule) -> Judgment:
-    """One judgment from the games of one judge on one pair, by a named rule; ``meta`` holds rule and games."""
+    """One judgment from the games of one judge on one pair, by a named rule; ``meta`` has the rule and the games."""
     first = games[0]
     pair = orders_of(first.item, "given", first.order)[0]
     combined = combine(pair, [game.verdict for game in games], rule)
-    said = {
+    recorded = {
         game_id(game.item, game.judge, game.order): None if game.verdict is None else str(game.verdict)
         for game in games
     }
@@ -84,7 +84,7 @@ def combined_judgment(games: Sequence[Game], rule: Rule) -> Judgment:
             "model": first.model,
             "reported_model": first.reported_model,
             "rule": rule,
-            "games": said,
+            "games": recorded,
             "prompt_digest": templates_digest(),
             "cost_usd": sum(costs) if len(costs) == len(games) else None,
             "metajudge_version": __version__,
@@ -93,6 +93,6 @@ def combined_judgment(games: Sequence[Game], rule: Rule) -> Judgment:
 
 
 def _set(parameters: Parameters) -> dict[str, float | str]:
-    """What was asked for beyond the provider's defaults; headers may hold secrets and stay out."""
+    """Parameters that differ from the provider's defaults; headers are left out because they may contain secrets."""
     names = ("temperature", "top_p", "max_tokens", "seed", "effort")
     return {name: value for name in names if (value := getattr(parameters, name)) is not None}

@@ -48,7 +48,7 @@ def _fault(mark: Any) -> str | None:
 
 
 def read_reasoned(text: str, verdict: str, fault_of: Callable[[Any], str | None]) -> tuple[str, Any]:
-    """The reasoning and the verdict of a reply that holds these two properties and nothing else.
+    """The reasoning and the verdict of a reply with exactly these two properties.
 
     Args:
         verdict: the property's name.

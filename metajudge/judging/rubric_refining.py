@@ -32,7 +32,7 @@ MOST_CHARACTERS = 20_000
 SCALE = Scale()
 
 PARAMETERS = Parameters(temperature=0.3, max_tokens=8000)
-"""How the model is asked unless told otherwise."""
+"""Default parameters of the model call."""
 
 _ITEM = re.compile(r"^\s*(?:[-*+•]|\(?\d{1,2}[.)])\s+(?=\S)")
 _HEADING = re.compile(r"^\s*#")
@@ -40,7 +40,7 @@ _HEADING = re.compile(r"^\s*#")
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """What somebody wrote.
+    """A person's notes on what matters in a judgment.
 
     Attributes:
         text: with a number before each note, where the text is a list.
@@ -95,7 +95,7 @@ def _one_line(value: Any) -> str:
 
 
 def _listed_notes(text: str) -> list[str]:
-    """The items of a list, each with the lines that go on with it; text before the first item is no note."""
+    """The items of a list, each with its continuation lines; text before the first item is ignored."""
     notes: list[str] = []
     for line in text.splitlines():
         if _HEADING.match(line):
@@ -141,7 +141,7 @@ SCHEMA = _schema()
 async def refine_rubric(
     model: Model, notes: Notes, *, name: str, scenario: str | None = None, parameters: Parameters = PARAMETERS
 ) -> Answer[Rubric]:
-    """Asks a model for the rubric behind some notes; the answer holds it, or says why there is none.
+    """Asks a model for the rubric behind some notes; the answer contains it, or the failure.
 
     Raises:
         BudgetExceeded: the run's budget is spent.

@@ -94,7 +94,7 @@ class JudgeTotals(RunTotals):
 
     @property
     def counts(self) -> RunCounts:
-        """What the exit code depends on: a judge that could not be asked is a failure, a reply of no use is none."""
+        """What the exit code depends on: a judge that could not be asked is a failure, an unusable reply is not."""
         return RunCounts(self.end, self.items, self.failed, self.without_verdict, self.bad_lines)
 
 
@@ -124,7 +124,7 @@ class Judged:
 
 
 def was_asked(game: Game | Grading) -> bool:
-    """Whether the judge gave an answer of its own, be it of no use."""
+    """Whether the judge replied at all, even with an unusable reply."""
     return game.failure is None or game.replied
 
 
@@ -169,7 +169,7 @@ async def judge_items(
         judges: None for the session's own agents.
         totals: counted into as games end, for progress displays.
         stop: lets the caller stop the run.
-        on_game: receives each game with its place in the order of the input, as it ends; the result then holds none.
+        on_game: called with each finished game and its index in the input; the result then contains no games.
         on_combined: likewise each combined record, with its place.
 
     Raises:

@@ -72,11 +72,11 @@ class Cue(Enum):
     SELF_ARTICLE = "self_article"
     """"I am a": a model is meant by "I am a GPT-4 model", none by "I am a Gemini"."""
     AS = "as"
-    """"As", "being": who speaks is said in "As Claude, I", and not in "as Claude Monet painted"."""
+    """"As", "being": "As Claude, I" names the speaker, "as Claude Monet painted" does not."""
     HERE = "here"
     """"This is"."""
     COMMA = "comma"
-    """"I,": the name stands between commas."""
+    """"I,": the name is between commas."""
     TRAINED = "trained"
     """"Trained by": models are."""
     BY = "by"
@@ -131,7 +131,7 @@ class _Words:
         noun = _NOUN_WITHIN.search(fills) is not None
         article = _ARTICLE_LAST.search(fills[-12:]) is not None
         if self.kind == "you" and not noun and _FROM_WITHIN.search(fills):
-            return None  # "you are at", "you are on": no model is told so
+            return None  # "you are at", "you are on" do not introduce a model
         if self.kind in ("me", "you") or (noun and self.kind in ("as", "comma")):
             return Cue.SELF_ARTICLE if article else Cue.SELF
         return {"as": Cue.AS, "here": Cue.HERE, "trained": Cue.TRAINED, "by": Cue.BY, "comma": Cue.COMMA}.get(

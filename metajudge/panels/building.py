@@ -3,10 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from metajudge.agents import Agent
-from metajudge.calibration.agent_scores import scoring_model
-from metajudge.calibration.cascade import CascadePlan
 from metajudge.errors import ConfigurationError
 from metajudge.panels.config import AgentConfig, PanelConfig, Route, Weights
 from metajudge.prompts.versions import check_version
@@ -16,10 +14,15 @@ from metajudge.providers.notices import NO_LOGPROBS, not_sent
 from metajudge.providers.prices import FlatPrice
 from metajudge.providers.spec import AgentSpec, check_provider, parse_agent_spec
 from metajudge.providers.stack import Resources, build_model, wrap_model
-from metajudge.rubric import Rubric, load_rubric
+from metajudge.rubric import BUILTIN_RUBRICS, load_rubric
 from metajudge.settings import Settings
 from metajudge.strategies import Panel, StrategyName, Vetter
 from metajudge.types import digest
+
+if TYPE_CHECKING:
+    from metajudge.agents import Agent
+    from metajudge.calibration.cascade import CascadePlan
+    from metajudge.rubric import Rubric
 
 
 def build_vetter(
@@ -119,8 +122,10 @@ def parameters_of(agent: AgentConfig, seed: int | None) -> Parameters:
     )
 
 
-def _other_agents(plan: CascadePlan, asked: Mapping[str, Agent]) -> list[str]:
-    """In what the agents differ from those that a plan's curves were fitted on."""
+def _other_agents(plan: "CascadePlan", asked: "Mapping[str, Agent]") -> list[str]:
+    """How the agents differ from those that a plan's curves were fitted on."""
+    from metajudge.calibration.agent_scores import scoring_model
+
     found = []
     for name, agent in asked.items():
         model = scoring_model(agent.model.name, agent.scoring == "expected", agent.samples)
@@ -144,7 +149,8 @@ class _Assembly:
     models: Mapping[str, Model]
 
     def vetter(self) -> Vetter:
-        load_rubric(self.config.rubric, self.config.weights)  # a wrong name is an error even where it is unused
+        if self.config.rubric not in BUILTIN_RUBRICS or self.config.weights is not None:
+            load_rubric(self.config.rubric, self.config.weights)  # a wrong name is an error even if unused
         check_version(self.config.prompt_version)
         built = {
             name: build_agent_model(agent, self.resources, self.models) for name, agent in self._named_agents().items()
@@ -198,7 +204,7 @@ class _Assembly:
             route=category,
         )
 
-    def _plan(self, agents: tuple[Agent, ...]) -> CascadePlan:
+    def _plan(self, agents: "tuple[Agent, ...]") -> "CascadePlan":
         """The plan of a cascade, checked against the agents that are there."""
         given = self.config.cascade
         if given is None:
@@ -213,19 +219,17 @@ class _Assembly:
         here = {agent.name: agent for agent in agents}
         if missing := sorted(names - set(here)):
             there = ", ".join(here) or "none"
-            raise ConfigurationError(
-                f"{given.plan}: its stages ask {', '.join(missing)}, and the panel's agents are {there}"
-            )
+            raise ConfigurationError(f"{given.plan}: its stages ask {', '.join(missing)}, but the panel has {there}")
         asked = {name: here[name] for name in sorted(names)}
         if (problems := _other_agents(plan, asked)) and not given.allow_other_agents:
             raise ConfigurationError(
-                f"{given.plan} was fitted on something else: {'; '.join(problems)}. Fit one for these agents with "
-                "`metajudge calibrate cascade`, or set allow_other_agents = true on purpose"
+                f"{given.plan} was fitted for other settings: {'; '.join(problems)}. Fit one for these agents with "
+                "`metajudge calibrate cascade`, or set allow_other_agents = true to use it anyway"
             )
         return plan
 
     def _strategy(self, route: Route, agents: int) -> StrategyName:
-        """As the route or the panel says; else by the number of agents."""
+        """The route's or the panel's choice; else by the number of agents."""
         given = route.strategy or self.config.strategy
         if given == "majority_vote" and route.strategy is None and route.agents is not None and agents == 1:
             return StrategyName.SINGLE  # a route may leave one agent of a voting panel
@@ -236,10 +240,12 @@ class _Assembly:
         unknown = [name for name in (*(route.agents or ()), *(route.agent_weights or ())) if name not in by_name]
         if unknown:
             there = ", ".join(by_name) or "none"
-            raise ConfigurationError(f"routes.{category}: no agent is named {', '.join(unknown)}; there are: {there}")
+            raise ConfigurationError(f"routes.{category}: no agent is named {', '.join(unknown)}; available: {there}")
         return list(self.config.agents) if route.agents is None else [by_name[name] for name in route.agents]
 
-    def _agent(self, agent: AgentConfig, route: Route, built: Mapping[str, Model]) -> Agent:
+    def _agent(self, agent: AgentConfig, route: Route, built: Mapping[str, Model]) -> "Agent":
+        from metajudge.agents import Agent  # a panel without agents does without it
+
         name = agent_name(agent, self.models)
         weights = (route.agent_weights or {}).get(name, agent.weight)
         self._say_what_is_dropped(agent, name, built[name])
@@ -262,10 +268,10 @@ class _Assembly:
         if agent.samples > 1 and agent.temperature == 0:
             self.resources.notices.say(
                 f"agent {name}: samples = {agent.samples} at temperature 0 asks for one answer {agent.samples} times; "
-                "leave temperature out, or raise it"
+                "remove temperature, or raise it"
             )
 
-    def _rubric(self, agent: AgentConfig, route: Route) -> Rubric:
+    def _rubric(self, agent: AgentConfig, route: Route) -> "Rubric":
         """The agent's own rubric, else the route's, else the panel's; weights likewise."""
         name = agent.rubric or route.rubric or self.config.rubric
         weights: Weights | None = agent.weights or route.weights or self.config.weights

@@ -1,6 +1,6 @@
 """Panel files: which agents, which strategy, which limits, in TOML; and the same from flags.
 
-A panel file holds no secrets: a key is named by the environment variable that holds it.
+A panel file contains no secrets: it names the environment variable that contains a key.
 """
 
 import re
@@ -61,7 +61,7 @@ class AgentConfig(Frozen):
         secret = sorted(name for name in headers if _SECRET.search(name))
         if secret:
             raise ValueError(
-                f"{', '.join(secret)} would hold a secret, and panel files, which are recorded, hold none: put the "
+                f"{', '.join(secret)} would contain a secret, and panel files are recorded, so they must not: put the "
                 "key into the provider's environment variable, or name another variable with api_key_env"
             )
         return headers
@@ -155,7 +155,7 @@ class PanelConfig(Frozen):
 
     @staticmethod
     def strategy_for(agents: int) -> Strategy:
-        """What is done with so many agents where nothing is said."""
+        """The default strategy for a number of agents."""
         if agents == 0:
             return "signals"
         return "single" if agents == 1 else "majority_vote"
@@ -202,7 +202,7 @@ def panel_config(data: Mapping[str, Any], source: str = "panel") -> PanelConfig:
 
 
 def with_flags(config: PanelConfig, agents: Sequence[str] = (), **flags: Any) -> PanelConfig:
-    """A panel with command-line flags laid over it: given agents replace the file's, other flags win where set."""
+    """A panel with command-line flags applied: given agents replace the file's, other flags win where set."""
     given = {name: value for name, value in flags.items() if value is not None}
     if agents:
         given["agents"] = tuple(_agent_from_flag(text) for text in agents)

@@ -15,7 +15,7 @@ STRATEGIES = ("single", "weighted_average", "majority_vote", "panel_discussion",
 
 
 def check_agents(agents: Sequence[str]) -> None:
-    """Refuses agents that cannot be told apart.
+    """Refuses agents with the same name.
 
     Raises:
         ConfigurationError: a malformed agent, or two of one name.
@@ -30,7 +30,7 @@ def check_strategy(name: str) -> None:
     """Refuses an unknown strategy.
 
     Raises:
-        ConfigurationError: there is none of this name.
+        ConfigurationError: no rubric has this name.
     """
     panel_config({"strategy": name}, source="panel")
 
@@ -70,7 +70,7 @@ def panel_text(
         "# short, long, binary, baseline, or a YAML file relative to this one; `metajudge rubric show NAME` prints it.",
         f"rubric = {_string(rubric)}",
         "",
-        "# The version of the prompt set. Another one asks everything anew; `metajudge vet --dry-run` with",
+        "# The version of the prompt set. Another one sends every request again; `metajudge vet --dry-run` with",
         "# `--prompt-version N` prices it.",
         f"prompt_version = {max(prompt_sets())}",
         "",

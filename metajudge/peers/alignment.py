@@ -127,9 +127,9 @@ class _Candidate:
     places: Floats
     there: Bools
     pooled: dict[str, float] | str
-    """The pooled ranking's places, or why there is none."""
+    """The pooled ranking's places, or the reason they are missing."""
     only_pooled: str | None = None
-    """Why there is no ranking by question."""
+    """Why rankings by question are missing."""
 
 
 def align(agreements: Agreements, human: HumanRanking, plan: Plan, resamples: Resamples) -> ReferenceAlignment:
@@ -285,7 +285,7 @@ def _difference(
     both = mine.defined & other.defined
     n = int(both.sum())
     if not n:
-        why = Figure(absent=f"no question on which both are defined: {_why(mine, other)}")
+        why = Figure(absent=f"no question where both are defined: {_why(mine, other)}")
         return Difference(evaluator=name, measure=measure, median=why, better=0, equal=0, worse=0)
     value = float(np.median(mine.values[both]) - np.median(other.values[both]))
     (first, there), (second, _) = (resamples.medians(one.values, both) for one in (mine, other))

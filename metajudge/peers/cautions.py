@@ -75,7 +75,7 @@ def self_vote_cautions(standings: Iterable[ModelStanding]) -> list[Caution]:
                 Caution(
                     kind=CautionKind.SELF_VOTE,
                     names=(one.model,),
-                    message=f"{one.model} stands {abs(shift):.2f} places {way} with its own ballots than without "
+                    message=f"{one.model} ranks {abs(shift):.2f} places {way} with its own ballots than without "
                     f"(SIE {one.sie.value:.2f}, SFE {one.sfe.value:.2f}): use the self-free place",
                 )
             )
@@ -128,7 +128,7 @@ def voter_cautions(evaluators: Sequence[EvaluatorStanding], independence: Indepe
                 Caution(
                     kind=CautionKind.LOST_EVALUATOR,
                     names=(one.evaluator,),
-                    message=f"{one.evaluator} failed on {what} ({kinds}): it has no say there",
+                    message=f"{one.evaluator} failed on {what} ({kinds}): it has no vote there",
                 )
             )
         effect, p_value = one.order_effect, one.order_p.value

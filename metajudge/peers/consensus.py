@@ -47,7 +47,7 @@ BATCH_MODELS = 12
 """Up to so many candidates all questions are solved at once."""
 
 TIME_LIMIT_S = 60.0
-"""For one exact consensus; where it is not proven by then, there is none, and the reason says how far it came."""
+"""Seconds for one exact consensus; if it is not proven by then, it is missing, and the reason gives the progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +240,7 @@ def overall_consensus(table: PeerTable, rule: str = RULES[0]) -> OverallConsensu
     """
     profile = profile_of(table)
     if profile is None:
-        raise InputError("there is no ballot: nothing to agree on")
+        raise InputError("there are no ballots")
     found = apply_rule(rule, profile)
     ranks, optima = _ranks(found)
     orders: tuple[tuple[str, ...], ...] = getattr(found, "optima", ()) if optima else ()
@@ -271,7 +271,7 @@ class Agreements:
         return self._self_free[rule]
 
     def overall(self, rule: str) -> OverallConsensus | str:
-        """See :func:`overall_consensus`; where there is none, the reason."""
+        """See :func:`overall_consensus`; the reason if it is missing."""
         if rule not in self._overall:
             try:
                 self._overall[rule] = overall_consensus(self.table, rule)

@@ -1,4 +1,4 @@
-"""Figures of findings: a number with its interval and n, or the reason why there is none."""
+"""Figures of findings: a number with its interval and n, or the reason it is missing."""
 
 from collections.abc import Mapping
 from typing import Self
@@ -11,7 +11,7 @@ from metajudge.types.frozen import Finite
 
 
 class Figure(Finite):
-    """A number, or why there is none; with an interval where one was asked for and can be had.
+    """A number with an interval where one was requested and is defined, or the reason it is missing.
 
     Attributes:
         n: questions (or what the figure's owner says) behind it.

@@ -85,7 +85,7 @@ class Options:
 
 
 class RuleRanking(Finite):
-    """One rule over all ballots: groups of tied models, best first, or why there is none."""
+    """One rule over all ballots: groups of tied models, best first, or the reason it is missing."""
 
     rule: str
     ranking: Groups = ()
@@ -217,7 +217,7 @@ def analyse(
 
 
 def _self_free_order(placed: Sequence[ModelStanding]) -> Groups:
-    """Models by mean SFE place; one that does not evaluate has its SIE place, which nobody's own ballot is part of."""
+    """Models by mean SFE place; one that does not evaluate has its SIE place, which has no ballot of its own."""
     places = {one.model: round(figure.value, 9) for one in placed if (figure := self_free_place(one)).value is not None}
     levels = sorted(set(places.values()))
     return tuple(tuple(sorted(name for name, place in places.items() if place == level)) for level in levels)

@@ -21,7 +21,7 @@ from metajudge.types.frozen import Frozen
 
 FORMS = (
     'a file with {"ranking": [...]} (best first, a list for a tie) or {"scores": {NAME: NUMBER}} (higher is better), '
-    "or 'm1 > m2 = m3', with NAME: before it where it should have a name"
+    "or 'm1 > m2 = m3', with NAME: before it to give it a name"
 )
 
 
@@ -98,7 +98,7 @@ def _from_file(path: Path) -> HumanRanking:
     if isinstance(data, list):
         data = {"ranking": data}
     if not isinstance(data, dict) or ("ranking" in data) == ("scores" in data):
-        raise InputError(f"{path} must hold either ranking or scores. Give {FORMS}")
+        raise InputError(f"{path} must have either ranking or scores. Give {FORMS}")
     unknown = sorted(set(data) - {"name", "ranking", "scores"})
     if unknown:
         raise InputError(f"{path}: unknown field {', '.join(unknown)}; there are name, ranking and scores")
@@ -128,7 +128,7 @@ def _checked(data: dict[str, Any], where: str) -> HumanRanking:
     except ValidationError as error:
         raise InputError(f"{where} is no ranking: {reason_of(error)}. Give {FORMS}") from None
     if len(human.models) < 2:
-        raise InputError(f"{where} ranks fewer than two models: there is nothing to compare. Give {FORMS}")
+        raise InputError(f"{where} ranks fewer than two models; at least two are needed. Give {FORMS}")
     return human
 
 

@@ -121,7 +121,7 @@ async def rank_answers(
 ) -> Ballot:
     """Has a model rank all answers to a question, its own included, without knowing whose they are.
 
-    The order shown is drawn from the seed, the question and the evaluator, and stored. Names that tell who wrote an
+    The order shown is drawn from the seed, the question and the evaluator, and stored. Names that reveal who wrote an
     answer are hidden (:mod:`metajudge.judging.identity`); the ballot's ``meta`` says which, under ``blinding``. A
     failure ends in the ballot, typed.
 
@@ -133,7 +133,7 @@ async def rank_answers(
     """
     key = ballot_key(question, answers, peer, seed)
     if len(answers) < 2:
-        message = f"{len(answers)} models answered the question: there is nothing to rank"
+        message = f"{len(answers)} models answered the question; at least two answers are needed for a ranking"
         failure = Failure(kind=FailureKind.NO_EVIDENCE, message=message)
         return _ballot(question, peer, key, attempt, seed, failure=failure)
     name, criteria = criteria_for(question.domain)

@@ -12,7 +12,7 @@ SOURCE = "LLMs Judge Themselves (arXiv 2510.15746), GSM8K, six models, against C
 
 
 class PublishedValue(Finite):
-    """One printed figure: what it is, and which of our rows it stands beside."""
+    """One printed figure: what it is, and the row of ours it is compared with."""
 
     name: str
     row: str

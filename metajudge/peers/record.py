@@ -19,7 +19,7 @@ Status = Literal["ok", "failed"]
 
 
 class Ballot(Finite):
-    """One evaluator's ranking of the answers to one question, or why there is none.
+    """One evaluator's ranking of the answers to one question, or the reason it is missing.
 
     A file of rankings from elsewhere needs ``question_id``, ``evaluator`` and ``ranking`` alone; a ranking is a list
     of candidates or of groups of tied candidates, best first. Candidates that were shown but not ranked (a top-k
@@ -80,11 +80,11 @@ class Ballot(Finite):
         if self.failure is not None or self.ranking is None:
             raise ValueError("a ballot of status ok has a ranking and no failure; give status failed where it failed")
         if not self.ranking:
-            raise ValueError("the ranking is empty: where there is none, give status failed and a failure")
+            raise ValueError("the ranking is empty: give status failed and a failure instead")
         _refuse_repeated(self.ranked, "the ranking names")
         unknown = [name for name in self.ranked if self.candidates and name not in self.candidates]
         if unknown:
-            raise ValueError(f"the ranking names {_list(unknown)}, who is not among the candidates shown")
+            raise ValueError(f"the ranking names {_list(unknown)}, which is not among the candidates shown")
         return self
 
     @property
@@ -99,7 +99,7 @@ class Ballot(Finite):
 
 
 class PeerAnswer(Finite):
-    """One model's answer to one question, or why there is none.
+    """One model's answer to one question, or the reason it is missing.
 
     Attributes:
         text: may be empty (a model may answer nothing); None only where it failed.
@@ -134,7 +134,7 @@ class PeerAnswer(Finite):
 
 @dataclass(frozen=True, slots=True)
 class BallotFile:
-    """What a file of ballots holds.
+    """The contents of a file of ballots.
 
     Attributes:
         ballots: one a question and evaluator, in order of first appearance: the last attempt that succeeded, else the
@@ -162,7 +162,7 @@ class _Found:
             self.by_place[ballot.place] = ballot, where
         elif not _same(earlier, ballot):
             raise InputError(
-                f"{where}: evaluator {ballot.evaluator!r} ranks question {ballot.question_id!r} a second time "
+                f"{where}: evaluator {ballot.evaluator!r} ranks question {ballot.question_id!r} twice "
                 f"(first at {there}): keep one of the two, or name the evaluators apart"
             )
 
@@ -171,7 +171,7 @@ def read_ballots(path: Path) -> BallotFile:
     """Reads a JSONL file of ballots, plain or gzip.
 
     Raises:
-        InputError: the file cannot be read, holds no ballot, or two rankings of one question by one evaluator.
+        InputError: the file cannot be read, contains no ballot, or two rankings of one question by one evaluator.
     """
     source = Source(path, str(path))
     rejects: list[Reject] = []
@@ -188,7 +188,7 @@ def read_ballots(path: Path) -> BallotFile:
     if not attempts:
         reason = f"; {rejects[0]}" if rejects else ": it is empty"
         raise InputError(
-            f"{path} holds no ballot{reason}. A line is an object with question_id, evaluator and ranking, "
+            f"{path} contains no ballot{reason}. A line is an object with question_id, evaluator and ranking, "
             'for instance {"question_id": "q1", "evaluator": "m1", "ranking": ["m2", ["m1", "m3"]]}'
         )
     found = _Found()

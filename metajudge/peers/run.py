@@ -113,7 +113,7 @@ async def run_peers(
     """Collects answers and ballots; what earlier runs wrote to the same files is not asked for again.
 
     The retry rule: who could not be asked (a time-out, a wrong key) is asked again by the next run; an answer or a
-    refusal that came stands, and so does a reply of no use. Where a missing answer has come, its question is ranked
+    refusal is kept, and so is an unusable reply. Where a missing answer has come, its question is ranked
     anew. Every attempt stays in the files.
 
     Args:
@@ -128,7 +128,7 @@ async def run_peers(
 
     Raises:
         ConfigurationError: fewer than two models.
-        InputError: data that is no question, or files that hold something else or ballots of other settings.
+        InputError: data that is no question, or files that contain other data or ballots of other settings.
     """
     totals, stop = totals or PeersTotals(), stop or Stop()
     async with session.recording(totals, stop):
@@ -285,14 +285,14 @@ def _rankings(
 
 
 def _refuse_other_settings(ballots: Iterable[Ballot], peers: Sequence[Peer], seed: int, out: Path | None) -> None:
-    """One file holds the ballots of one way of asking; another seed or prompt would make a mixture."""
+    """One file contains ballots of one setting only; another seed or prompt would mix them."""
     settings = {peer.name: ranking_settings(peer, seed) for peer in peers}
     for ballot in ballots:
         asked = ballot.meta.get("settings_digest")
         if ballot.evaluator in settings and asked != settings[ballot.evaluator]:
             raise InputError(
-                f"{out} holds ballots of {ballot.evaluator!r} that were asked for in another way (seed, model, "
-                "parameters, prompts or version): choose another --out, or give the same command as before"
+                f"{out} holds ballots of {ballot.evaluator!r} made with other settings (seed, model, "
+                "parameters, prompts or version): choose another --out, or run the same command as before"
             )
 
 

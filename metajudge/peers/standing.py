@@ -1,4 +1,4 @@
-"""Where each model stands, and how much of it is its own doing: SIE and SFE, SE and PE.
+"""Each model's place, and how much its own vote changes it: SIE and SFE, SE and PE.
 
 =====  ==========================================================================================================
 SIE    self-inclusive: a model's place in the consensus of all ballots of a question, averaged over questions
@@ -63,7 +63,7 @@ def standings(
     """Every model's places, in the order of SIE, models of equal SIE by name.
 
     Args:
-        overall: the overall consensus, or why there is none.
+        overall: the overall consensus, or the reason it is missing.
     """
     found = []
     for k, model in enumerate(table.models):
@@ -87,7 +87,7 @@ def standings(
                     inclusive.places[:, k], inclusive.there[:, k], free.places[:, k], free.there[:, k], resamples
                 ),
                 se=mean_figure(own, own_there, resamples, NO_SELF),
-                pe=mean_figure(peers, peers_there, resamples, "nobody else ranked it"),
+                pe=mean_figure(peers, peers_there, resamples, "no other model ranked it"),
                 se_less_pe=no_self if alone else _less(own, own_there, peers, peers_there, resamples),
             )
         )

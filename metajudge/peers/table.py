@@ -40,7 +40,7 @@ class PeerTable:
         domains: [Q], None where a question has none.
         places: [Q, E, K] from 1 (best) to the number of candidates on the ballot, tied ones sharing the mean of
             their places; 0 where ``ranked`` is False.
-        ranked: [Q, E, K], whether the evaluator saw the candidate's answer; one that was shown but not ranked stands
+        ranked: [Q, E, K], whether the evaluator saw the candidate's answer; one that was shown but not ranked is
             below the ranked ones.
         shown: [Q, E, K] from 1: where in the prompt the answer stood; 0 where unknown.
         lost: ballots that failed; ``left_out``: questions not counted.

@@ -23,7 +23,7 @@ def writing_assessments(given: Path | Iterable[Assessment] | None, out: Path) ->
     """Has the rows of some assessments in a file once the block is left; a large file is worked on beside the block.
 
     Raises:
-        InputError: a line is no assessment, or there is none; with file and line.
+        InputError: a line is no assessment, or the file has none; with file and line.
     """
     if not isinstance(given, Path) or not sys.executable or not _is_large(given):
         yield
@@ -33,12 +33,12 @@ def writing_assessments(given: Path | Iterable[Assessment] | None, out: Path) ->
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:  # noqa: S603 - our own module
         try:
             yield
-            _, said = process.communicate()
+            _, errors = process.communicate()
         except BaseException:
             process.kill()
             raise
     if process.returncode:
-        raise InputError(said.strip() or f"{given} could not be read: the process that checks it ended at once")
+        raise InputError(errors.strip() or f"{given} could not be read: the process that checks it ended at once")
 
 
 def write_lines(path: Path, rows: Iterable[dict[str, Any]]) -> None:
@@ -95,7 +95,7 @@ def read_assessments(path: Path) -> Iterator[Assessment]:
     """The assessments of a file of `metajudge vet --out`, in its order.
 
     Raises:
-        InputError: a line is no assessment, or there is none; with file and line.
+        InputError: a line is no assessment, or the file has none; with file and line.
     """
     count = 0
     try:
@@ -107,7 +107,7 @@ def read_assessments(path: Path) -> Iterator[Assessment]:
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
     if not count:
-        raise InputError(f"{path} holds no assessment: write one with `metajudge vet ... --out {path}`")
+        raise InputError(f"{path} contains no assessments: write some with `metajudge vet ... --out {path}`")
 
 
 def _assessment(line: bytes, where: str) -> Assessment:

@@ -92,7 +92,7 @@ def _overview(request: ExportRequest, stats: Mapping[str, Any]) -> str:
             + ("Right by the label is chosen over wrong by it." if request.by_label else "")
         )
         if request.format is Format.KTO:
-            how = "Every judgment stands alone, as a desired or an undesired answer to what the judge saw."
+            how = "Every judgment is a row of its own, a desired or an undesired answer to what the judge saw."
     return (
         f"Made by metajudge {stats['metajudge_version']} in format `{request.format}`, "
         f"from judgments kept by these rules: {request.rule_sentence}. "
@@ -136,7 +136,7 @@ def _decisions(decided: Mapping[str, Any], rows_outside: int | None) -> str:
     ]
     if kept["people_corrected"]:
         lines.append(
-            f"\nIn {kept['people_corrected']:,} of these a person's verdict stands in place of the judge's; they are "
+            f"\nIn {kept['people_corrected']:,} of these a person's verdict replaces the judge's; they are "
             "marked `people_corrected` in the column `kept_by`."
         )
     if decided["outside_guarantee"]:
@@ -177,7 +177,7 @@ def _columns(request: ExportRequest) -> str:
         scores = "`score_chosen` and `score_rejected` are (2 + margin) / 4 and (2 - margin) / 4."
     else:
         margin = "`margin` is the chosen judgment's probability (or score) minus the rejected one's."
-        scores = "`score_chosen` and `score_rejected` are the judgments' probabilities, or scores where there is none."
+        scores = "`score_chosen` and `score_rejected` are the judgments' probabilities, or scores without one."
     lines.append("\n" + margin + (" " + scores if request.format is Format.ULTRAFEEDBACK else ""))
     return "\n".join(lines) + "\n"
 
@@ -194,7 +194,7 @@ def _lengths(stats: Mapping[str, Any]) -> str:
 
 def _sources(request: ExportRequest, sources: Sequence[str], stats: Mapping[str, Any]) -> str:
     lines = ["## Sources and licences\n", *(f"- {source}" for source in sources)]
-    lines += [f"- licence, as given by whoever made this dataset: {licence}" for licence in request.licences]
+    lines += [f"- licence, as given by the dataset's author: {licence}" for licence in request.licences]
     if not request.licences:
         lines.append(
             "- licence: **not given**. The texts keep the licences of their sources, and of the models that wrote "

@@ -68,7 +68,7 @@ class CheckReport:
 def check(folder: Path | str, *, near_threshold: float | None = None) -> CheckReport:
     """Checks a folder of preference data: schema, digests, card, bad texts, ties, duplicates, leaks, balance.
 
-    Folders by others are checked too, as long as they hold ``data/SPLIT-*.parquet`` or ``.jsonl`` with ``prompt`` and
+    Folders by others are checked too, if they contain ``data/SPLIT-*.parquet`` or ``.jsonl`` with ``prompt`` and
     ``chosen`` and ``rejected`` (or ``completion`` and ``label``), as texts or as messages.
 
     Args:
@@ -77,7 +77,7 @@ def check(folder: Path | str, *, near_threshold: float | None = None) -> CheckRe
             compare normalised questions alone.
 
     Raises:
-        InputError: there is no such folder, or it holds no data file at all.
+        InputError: the folder does not exist or contains no data file.
     """
     place = Path(folder)
     if not place.is_dir():
@@ -87,7 +87,7 @@ def check(folder: Path | str, *, near_threshold: float | None = None) -> CheckRe
     request = manifest.get("request", {})
     files = _data_files(place)
     if not files:
-        raise InputError(f"{place} holds no data file: expected data/SPLIT-NNNNN-of-NNNNN.parquet or .jsonl")
+        raise InputError(f"{place} contains no data file: expected data/SPLIT-NNNNN-of-NNNNN.parquet or .jsonl")
     work = duckdb.connect(config={"threads": 2, "memory_limit": MEMORY, "autoload_known_extensions": False})
     try:
         verdicts.define(work)
@@ -106,13 +106,13 @@ def check(folder: Path | str, *, near_threshold: float | None = None) -> CheckRe
 def _check_manifest(place: Path, report: CheckReport) -> dict[str, Any]:
     manifest = _json(place / MANIFEST, report)
     listed = manifest.get("files", {}) if isinstance(manifest.get("files"), dict) else {}
-    for name, said in listed.items():
+    for name, entry in listed.items():
         path = place / name
         if not path.is_file():
             report.faults.append(Fault("missing", f"{name} is listed in {MANIFEST} and not there"))
             continue
         found = describe(path)
-        if found["sha256"] != said.get("sha256"):
+        if found["sha256"] != entry.get("sha256"):
             report.faults.append(
                 Fault("digest", f"{name} is not the file that was written: SHA-256 {found['sha256'][:16]}... differs")
             )
@@ -256,7 +256,7 @@ def _load_file(
         FROM {source}""")
     (count,) = work.execute("SELECT count(*) FROM rows WHERE file = $1", [name]).fetchall()[0]
     if not count:
-        report.faults.append(Fault("empty", f"{name} holds no row"))
+        report.faults.append(Fault("empty", f"{name} contains no rows"))
     return int(count)
 
 
@@ -333,7 +333,7 @@ def _check_balance(work: duckdb.DuckDBPyConnection, report: CheckReport, claimed
         report.faults.append(
             Fault(
                 "imbalance",
-                f"lengths are said to be balanced, and longer is chosen in {100 * longer:.1f} % of the "
+                f"lengths are declared as balanced, and longer is chosen in {100 * longer:.1f} % of the "
                 f"pairs that differ in length ({differ} pairs)",
             )
         )
@@ -341,11 +341,11 @@ def _check_balance(work: duckdb.DuckDBPyConnection, report: CheckReport, claimed
 
 def _check_counts(place: Path, report: CheckReport) -> None:
     stats = _json(place / STATS, report)
-    said = stats.get("splits")
-    if not isinstance(said, dict):
+    splits = stats.get("splits")
+    if not isinstance(splits, dict):
         return
-    for part in sorted(set(said) | set(report.rows)):
-        expected = said.get(part, {}).get("rows", 0)
+    for part in sorted(set(splits) | set(report.rows)):
+        expected = splits.get(part, {}).get("rows", 0)
         if report.rows.get(part, 0) != expected:
             report.faults.append(
                 Fault("rows", f"split {part} has {report.rows.get(part, 0)} rows, {STATS} says {expected}")

@@ -83,7 +83,7 @@ class Benchmarks:
         """Reads benchmark files: JSONL, JSON (an object or a list), gzip of these, or text with one item a line.
 
         Raises:
-            InputError: a file that is missing, empty, or holds no item that is long enough.
+            InputError: a file that is missing, empty, or contains no item that is long enough.
         """
         found: dict[int, list[Hashes]] = {}
         items = 0
@@ -94,16 +94,16 @@ class Benchmarks:
                 texts += list(_texts(record))
             _collect(found, texts, ngram)
             if not texts:
-                raise InputError(f"{path} holds no text to decontaminate against")
+                raise InputError(f"{path} contains no text to decontaminate against")
         runs = {length: np.unique(np.concatenate(pieces)) for length, pieces in sorted(found.items())}
         if paths and not runs:
             raise InputError(
-                f"{', '.join(map(str, paths))}: no item has {FEWEST} words or more, so none can be looked for"
+                f"{', '.join(map(str, paths))}: no item has {FEWEST} words or more, so there is nothing to search for"
             )
         return cls(tuple(path.name for path in paths), items, runs)
 
     def found_in(self, texts: Sequence[str]) -> Mask:
-        """[n] whether a text holds any of the runs."""
+        """[n] whether a text contains any of the runs."""
         words = words_of(texts)
         found = np.zeros(len(texts), dtype=bool)
         for length, wanted in self.runs.items():

@@ -91,10 +91,10 @@ def _settled(rows: Iterable[tuple[str, int, str, str]]) -> Iterator[tuple[int, s
     for _, group in groupby(rows, key=lambda row: row[0]):
         decided = list(group)
         review: dict[str, Any] = orjson.loads(decided[0][3])
-        said = review.get("verdict")
+        verdict = review.get("verdict")
         settlement = settlement_of(
             [HumanDecision.model_validate_json(row[2]) for row in decided],
-            None if said is None else parse_verdict(said),
+            None if verdict is None else parse_verdict(verdict),
             review.get("reviewers", 1),
         )
         if settlement is not None:

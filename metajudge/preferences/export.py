@@ -69,7 +69,7 @@ def export(
 ) -> ExportResult:
     """Writes a preference dataset from vetted judgments.
 
-    The folder appears whole or not at all; an export that was cut off goes on where it stopped when it is asked for
+    The folder appears whole or not at all; an export that was cut off resumes where it stopped when it is asked for
     again over the same input. The same input and request give the same bytes.
 
     Args:
@@ -83,7 +83,7 @@ def export(
         decontaminate: benchmark files; rows that share a run of words with one of their items are dropped.
         mapping: for files of judgments, which column is what (:func:`metajudge.readers.open_judgments`).
         prefix_ids: put a file's name before its ids, as was done when they were vetted.
-        watch: told of every stage.
+        watch: called at every stage.
 
     Raises:
         InputError: see :mod:`metajudge.preferences.intake`, an output folder that exists, a full disk, nothing left.
@@ -293,14 +293,14 @@ def nothing_left(steps: Sequence[FunnelStep]) -> str:
         "not_accepted": " Select by another rule (--min-probability, --guarantee, --all), or vet with another "
         "threshold.",
         "below_min_probability": " Ask for a lower --min-probability.",
-        "truncated": " --truncation reported drops only what a provider said was cut.",
+        "truncated": " --truncation reported drops only what a provider reported as cut.",
         "nothing_kept_or_nothing_discarded": " Judge pairs need a kept and a discarded judgment of one prompt, in "
         "the same order: vet several judges of each item, or use --format kto.",
     }
-    said = next((text for reason, text in hint.items() if empty.dropped.get(reason)), "")
+    advice = next((text for reason, text in hint.items() if empty.dropped.get(reason)), "")
     return (
         f"nothing is left to export after the step {empty.name!r}: of {empty.before} {empty.unit} "
-        f"{reasons or 'none'} {'were' if reasons else 'came through'}{' dropped' if reasons else ''}.{said}"
+        f"{reasons or 'none'} {'were' if reasons else 'came through'}{' dropped' if reasons else ''}.{advice}"
     )
 
 
@@ -332,11 +332,11 @@ def _state(paths: Iterable[Path]) -> list[list[Any]]:
 
 def _names(named: Sequence[Path], given: Vetted) -> list[str]:
     formats_of = given.judgments.formats if isinstance(given.judgments, JudgmentSource) else {}
-    said = [f"{given.store} (store)"] if isinstance(given.store, PostgresUrl) else []
+    names = [f"{given.store} (store)"] if isinstance(given.store, PostgresUrl) else []
     for path in named:
         layout = formats_of.get(str(path))
-        said.append(path.name + (f" ({layout})" if layout else " (store)" if path == given.store else ""))
-    return said or ["records given in memory"]
+        names.append(path.name + (f" ({layout})" if layout else " (store)" if path == given.store else ""))
+    return names or ["records given in memory"]
 
 
 def _step(data: dict[str, Any]) -> FunnelStep:

@@ -1,6 +1,6 @@
 """An export in a process of its own, for a service that must neither wait nor grow.
 
-The process reads what to do from its standard input and says on its standard output what came of it. It ends, and
+The process reads what to do from its standard input and writes the result to its standard output. It ends, and
 removes its folder, as soon as its standard input closes: no export outlives the service that asked for it.
 """
 
@@ -57,7 +57,7 @@ class Order(Frozen):
 
 
 class ProcessResult(Frozen):
-    """What came of it: ``summary`` where the archive was made, else the class and the words of the error."""
+    """The result: ``summary`` where the archive was made, else the error's class and message."""
 
     summary: dict[str, Any] | None = None
     error: str = ""
@@ -76,12 +76,12 @@ class ProcessResult(Frozen):
 
 def main() -> int:
     """Does what one line of standard input says, and writes the outcome to standard output."""
-    said = os.dup(sys.stdout.fileno())
+    output = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # a library's progress bar is no outcome
     folder = Path(sys.argv[-1])
     line = sys.stdin.buffer.readline()
     threading.Thread(target=_end_with_caller, args=(folder,), daemon=True).start()
-    if not line:  # the caller died before it said anything; the thread ends this process
+    if not line:  # the caller died before it sent anything; the thread ends this process
         threading.Event().wait()
     order = Order.model_validate_json(line)
     try:
@@ -89,7 +89,7 @@ def main() -> int:
     except MetajudgeError as error:
         kind = next((one for one in _KINDS if isinstance(error, one)), MetajudgeError)
         outcome = ProcessResult(error=kind.__name__, detail=str(error))
-    with os.fdopen(said, "wb") as stream:
+    with os.fdopen(output, "wb") as stream:
         stream.write(outcome.model_dump_json().encode())
     return 0
 

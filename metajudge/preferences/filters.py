@@ -60,13 +60,13 @@ class Filters(Frozen):
     def _check(self) -> Self:
         if self.since is not None and self.until is not None and self.since >= self.until:
             raise ConfigurationError(
-                f"since {self.since.isoformat()} is not before until {self.until.isoformat()}: nothing can lie between"
+                f"since {self.since.isoformat()} is not before until {self.until.isoformat()}: no judgment can match"
             )
         return self
 
     def sentence(self) -> str:
-        """The conditions in words; empty where there is none."""
-        said = [
+        """The conditions in words; empty if none is set."""
+        conditions = [
             f"{name} {name_list(list(map(str, values)))}"
             for name, values in (
                 ("judge", self.judges),
@@ -77,8 +77,8 @@ class Filters(Frozen):
             )
             if values
         ]
-        said += [f"{name} {at.isoformat()}" for name, at in (("since", self.since), ("until", self.until)) if at]
-        return ", ".join(said)
+        conditions += [f"{name} {at.isoformat()}" for name, at in (("since", self.since), ("until", self.until)) if at]
+        return ", ".join(conditions)
 
     def row_condition(self) -> str:
         """SQL over rows of the store's ``assessments``: run, panel and date."""
@@ -139,7 +139,7 @@ def require_known(work: duckdb.DuckDBPyConnection, kind: str, there: str, where:
 
 
 def drop_unwanted(work: duckdb.DuckDBPyConnection, filters: Filters, *, panels: bool) -> None:
-    """Takes out of ``assessments`` what another judge said or a policy decided otherwise.
+    """Takes out of ``assessments`` assessments of other judges, or with another policy decision.
 
     Args:
         panels: also what another panel vetted, where that was not seen to before.

@@ -98,7 +98,7 @@ def take_in(work: duckdb.DuckDBPyConnection, given: Vetted, request: ExportReque
         ``judgments``: how many there are that were vetted. What could not be used: ``unreadable_lines``, ``forgotten``
         (judgments), ``superseded`` (earlier assessments of the judgments taken), ``not_vetted``, ``by_people`` (scores
         that people gave), ``filtered_out``, ``changed_since`` (the record differs from the one that was vetted, by its
-        digest), ``conflicting_items`` and ``conflicting_judgments`` (an item id stands for two contents), and the first
+        digest), ``conflicting_items`` and ``conflicting_judgments`` (one item id, two contents), and the first
         of these items by name, ``conflicting_item_ids``.
 
     Raises:
@@ -122,7 +122,7 @@ def _from_records(
     _refuse_filters_of_stores(request.filters)
     if given.judgments is None:
         raise InputError(
-            "assessments hold no texts, and a preference dataset needs questions and responses: name the judgments "
+            "assessments contain no texts, and a preference dataset needs questions and responses: name the judgments "
             "they were vetted from with --judgments INPUT, or export from the store with --store PATH"
         )
     if given.assessments is None and request.selection.rule is not Rule.ALL:
@@ -165,7 +165,7 @@ def _refuse_filters_of_stores(filters: Filters) -> None:
     named = [name for name, value in given.items() if value]
     if named:
         raise InputError(
-            f"files do not say when or in which run a judgment was vetted, so {' and '.join(named)} cannot be told: "
+            f"files do not say when or in which run a judgment was vetted, so {' and '.join(named)} cannot be applied: "
             "export from the store, or leave the filter out"
         )
 
@@ -213,9 +213,9 @@ def _load_lines(work: duckdb.DuckDBPyConnection, lines: JudgmentLinesWritten) ->
 
 
 def _belong_together(work: duckdb.DuckDBPyConnection, second: JudgmentLinesWritten) -> bool:
-    """Adds the second half of a file to the first, unless an id of one stands in the other for something else.
+    """Adds the second half of a file to the first, unless an id means different things in the two.
 
-    Which judgment came first, and where a contradiction stands, is for one pass over the whole file to say.
+    A pass over the whole file finds which judgment came first, and where a contradiction is.
     """
     (offset,) = only(work, "SELECT count(*) FROM judgments")
     try:
@@ -286,7 +286,7 @@ def _checked(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> dict[st
     )
     (several,) = only(work, "SELECT count(*) FROM (SELECT judgment_id FROM judgments GROUP BY 1 HAVING count(*) > 1)")
     if several:
-        raise InputError(f"{several} judgment ids stand for two different judgments: export one run (--run RUN_ID)")
+        raise InputError(f"{several} judgment ids are used for two different judgments: export one run (--run RUN_ID)")
     return {"changed_since": changed}
 
 

@@ -42,7 +42,7 @@ def write_judgments(
         name: of the files.
 
     Raises:
-        InputError: an item's id stands for two contents.
+        InputError: an item's id is used for two contents.
     """
     judgments, items = folder / f"{name}-judgments", folder / f"{name}-items"
     _Rows(judging).write(source, judgments, items)
@@ -54,14 +54,14 @@ def write_halves(
 ) -> tuple[JudgmentLinesWritten, JudgmentLinesWritten] | None:
     """Writes the first half of a large file here and the second one in another process.
 
-    Nothing is known across the halves: whoever puts them together must see whether ids occur in both.
+    Nothing is known across the halves: the code that merges them must check whether ids occur in both.
 
     Returns:
         The halves, or None where the source is no large plain file of metajudge JSONL, or the second half has a fault
-        that must be told with its place in the whole.
+        that must be reported with its line in the whole file.
 
     Raises:
-        InputError: an item's id stands for two contents in the first half.
+        InputError: an item's id is used for two contents in the first half.
     """
     file = source.plain_file if isinstance(source, JudgmentSource) else None
     if file is None or not sys.executable:
@@ -79,19 +79,19 @@ def _halves(
 ) -> tuple[JudgmentLinesWritten, JudgmentLinesWritten] | None:
     command = [sys.executable, "-P", "-c", _MAIN, str(file), str(second.start), str(second.stop), str(folder)]
     command += ["judging"] if judging else []
-    # What is wrong with the second half is told by the pass over the whole.
+    # Errors in the second half are reported by the pass over the whole file.
     with subprocess.Popen(  # noqa: S603 - our own module
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:
         try:
             here = write_judgments(open_span(file, first), folder, judging, "first")
-            said, _ = process.communicate()
+            count, _ = process.communicate()
         except BaseException:
             process.kill()
             raise
     if process.returncode:
         return None
-    return here, JudgmentLinesWritten(folder / "second-judgments", folder / "second-items", int(said))
+    return here, JudgmentLinesWritten(folder / "second-judgments", folder / "second-items", int(count))
 
 
 def _line_start(file: Path, near: int) -> int:
@@ -111,11 +111,11 @@ class _Rows:
 
     def write(self, source: JudgmentSource | Iterable[Judgment], judgments: Path, items: Path) -> None:
         found = source.all() if isinstance(source, JudgmentSource) else {one.digest: one for one in source}.values()
-        with judgments.open("wb", buffering=1 << 20) as said, items.open("wb", buffering=1 << 20) as asked:
+        with judgments.open("wb", buffering=1 << 20) as written, items.open("wb", buffering=1 << 20) as asked:
             for number, judgment in enumerate(found):
                 if self._is_new(judgment):
                     asked.write(to_line({"item_no": number, **_item_row(judgment)}))
-                said.write(to_line({"judgment_no": number, **self._row(judgment)}))
+                written.write(to_line({"judgment_no": number, **self._row(judgment)}))
 
     def _is_new(self, judgment: Judgment) -> bool:
         item = judgment.item
@@ -131,13 +131,13 @@ class _Rows:
     def _row(self, judgment: Judgment) -> dict[str, Any]:
         meta, verdict = judgment.meta, judgment.verdict
         finish = next((meta[name] for name in ("finish", "finish_reason", "stop_reason") if meta.get(name)), None)
-        said = None if verdict is None else verdict.to_json()
+        data = None if verdict is None else verdict.to_json()
         return {
             "judgment_id": judgment.id,
             "judgment_digest": judgment.digest,
             "item_id": judgment.item.id,
             "judge": judgment.judge,
-            "verdict": said if isinstance(said, str) or said is None else orjson.dumps(said).decode(),
+            "verdict": data if isinstance(data, str) or data is None else orjson.dumps(data).decode(),
             "shown": judgment.order,
             "labels": judgment.labels,
             "rationale": judgment.rationale if self._judging else None,

@@ -42,7 +42,7 @@ def _candidates(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> Funn
     work.execute(
         f"""
         CREATE OR REPLACE TABLE candidates AS
-        WITH said AS (
+        WITH verdicts AS (
             SELECT j.judgment_no, j.judgment_id, i.item_no, j.judge, j.verdict, winner(j.verdict) AS winner,
                 a.probability, a.score, a.agents, {quality} AS quality, a.kept, a.kept_by, a.by_rule, a.status, a.why,
                 right_by_label(j.verdict, i.label) AS correct, len(j.shown) AS shown_count,
@@ -55,14 +55,16 @@ def _candidates(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> Funn
                 WHEN winner IS NULL THEN 'tie' {"WHEN correct IS NULL THEN 'no_label'" if request.by_label else ""}
                 WHEN NOT coalesce({good.replace("a.", "")}, false) AND NOT coalesce({bad.replace("a.", "")}, false)
                     THEN coalesce(why, 'neither_kept_nor_discarded') END AS lost
-        FROM said""".replace("quality AS quality", "quality")
+        FROM verdicts""".replace("quality AS quality", "quality")
     )
     rows = work.execute("SELECT coalesce(lost, ''), count(*) FROM candidates GROUP BY 1 ORDER BY 1").fetchall()
     counts = dict(rows)
     usable = counts.pop("", 0)
     work.execute("DELETE FROM candidates WHERE lost IS NOT NULL")
     if request.by_label and not usable:
-        raise InputError("no judgment has a label to tell right from wrong by: give items a label, or leave --by-label")
+        raise InputError(
+            "no judgment has a label that says which response is right: add labels to items, or leave --by-label"
+        )
     return FunnelStep("verdicts", "judgments", usable + sum(counts.values()), usable, counts)
 
 

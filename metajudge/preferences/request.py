@@ -81,9 +81,9 @@ class Selection(Frozen):
     @model_validator(mode="after")
     def _check(self) -> Self:
         if (self.min_probability is not None) != (self.rule is Rule.MIN_PROBABILITY):
-            raise ConfigurationError("min_probability is given exactly where the rule is min_probability")
+            raise ConfigurationError("give min_probability if, and only if, the rule is min_probability")
         if any((value is not None) != (self.rule is Rule.GUARANTEE) for value in (self.target, self.delta)):
-            raise ConfigurationError("target and delta are given exactly where the rule is guarantee")
+            raise ConfigurationError("give target and delta if, and only if, the rule is guarantee")
         for name in ("min_probability", "target", "delta"):
             value = getattr(self, name)
             if value is not None and not (0 < value < 1 or (name == "min_probability" and 0 <= value <= 1)):
@@ -112,7 +112,7 @@ class ExportRequest(Frozen):
     Attributes:
         filters: which of the vetted judgments are looked at; none leaves out nothing.
         ignore_decisions: people's decisions and policies' actions do not count, only the selection does.
-        conflicts: what to do with an item id of a store that stands for two different contents: leave these items out
+        conflicts: what to do with an item id that a store has with two different contents: leave these items out
             and name them, or refuse. Files with such an id are always refused.
         by_label: kind ``judgments``: correct by the label over incorrect by it; the selection then only limits what
             may be chosen.
@@ -157,12 +157,12 @@ class ExportRequest(Frozen):
             raise ConfigurationError("labels choose between judgments: use them with kind judgments")
         if self.kind is Kind.JUDGMENTS and self.selection.rule is Rule.ALL and not self.by_label:
             raise ConfigurationError(
-                "kind judgments sets kept judgments over discarded ones, and with all of them kept none is discarded: "
+                "kind judgments pairs kept judgments with discarded ones, and with all of them kept none is discarded: "
                 "select by accepted, min-probability or guarantee, or by label"
             )
         if self.balance_length and self.format is Format.KTO:
             raise ConfigurationError(
-                "lengths are balanced between pairs, and format kto has none: leave one of the two"
+                "lengths are balanced between pairs, and format kto has none: remove one of the two options"
             )
         return self
 
@@ -182,13 +182,13 @@ class ExportRequest(Frozen):
     @property
     def rule_sentence(self) -> str:
         """What is kept, in words: decisions of people and policies, then the selection, and the filters."""
-        said = self.selection.sentence()
+        sentence = self.selection.sentence()
         if self.ignore_decisions:
-            said += "; people's decisions and policies' actions were ignored, as asked"
+            sentence += "; people's decisions and policies' actions were ignored, as asked"
         else:
-            said = f"what people or a policy approved and, where neither decided, {said}"
+            sentence = f"what people or a policy approved and, where neither decided, {sentence}"
         filtered = self.filters.sentence()
-        return said + (f" (only {filtered})" if filtered else "")
+        return sentence + (f" (only {filtered})" if filtered else "")
 
     @property
     def parts(self) -> dict[str, float]:

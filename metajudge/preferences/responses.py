@@ -30,17 +30,17 @@ def _votes(work: duckdb.DuckDBPyConnection) -> FunnelStep:
     columns = "j.judgment_id, j.item_id, j.judge, a.probability, a.score, a.agents, a.kept_by, a.by_rule"
     work.execute(f"""
         CREATE OR REPLACE TABLE votes AS
-        WITH said AS (
+        WITH verdicts AS (
             SELECT {columns}, j.verdict, named(j.verdict) AS v FROM selected a JOIN judgments j USING (judgment_id)
             WHERE a.kept AND j.verdict IS NOT NULL
         ), places AS (
             SELECT * EXCLUDE (groups), unnest(groups) AS members, generate_subscripts(groups, 1) AS place FROM (
-                SELECT * EXCLUDE (verdict, v), ranked(verdict) AS groups FROM said WHERE verdict LIKE '[%')
+                SELECT * EXCLUDE (verdict, v), ranked(verdict) AS groups FROM verdicts WHERE verdict LIKE '[%')
         ), placed AS (SELECT * EXCLUDE (members), unnest(members) AS name FROM places)
         SELECT * EXCLUDE (verdict, v), least(v.first, v.second) AS low, greatest(v.first, v.second) AS high,
             (CASE v.sign WHEN '=' THEN 0 WHEN '>' THEN 1 ELSE 2 END)
                 * (CASE WHEN v.first < v.second THEN 1 ELSE -1 END) AS support
-        FROM said WHERE v.sign <> ''
+        FROM verdicts WHERE v.sign <> ''
         UNION ALL
         SELECT x.* EXCLUDE (place, name), x.name, y.name, sign(y.place - x.place)::INTEGER
         FROM placed x JOIN placed y ON x.judgment_id = y.judgment_id AND x.name < y.name""")

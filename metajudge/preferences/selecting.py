@@ -33,7 +33,7 @@ def select(
     """Fills ``selected``: the assessments with ``kept``, ``kept_by`` and, where not kept, ``why``.
 
     What people and policies decided comes before the rule (:mod:`metajudge.preferences.decisions`). ``by_rule`` says
-    whether the rule alone keeps it. Where a person's verdict stands in place of the judge's, score and probability are
+    whether the rule alone keeps it. Where a person's verdict replaces the judge's, score and probability are
     absent: they are about the judge's.
 
     Returns:
@@ -130,8 +130,8 @@ def _take_bars(work: duckdb.DuckDBPyConnection, calibration: "Calibration") -> N
     )
     if foreign:
         raise InputError(
-            f"{foreign} probabilities came from another calibration than the one given: a guaranteed threshold holds "
-            "for the scores it was set on; vet again with --calibration FILE"
+            f"{foreign} probabilities came from another calibration than the one given: a guaranteed threshold is "
+            "valid for the scores it was set on; vet again with --calibration FILE"
         )
     work.execute("UPDATE assessments SET bar = NULL, target = NULL, delta = NULL, approximate = NULL")
     for (judge,) in work.execute("SELECT DISTINCT judge FROM assessments ORDER BY 1").fetchall():
@@ -193,12 +193,12 @@ def _no_guarantee(
     there = sorted({f"{one.target:g} with delta {one.delta:g}" for one in stored})
     has = f" (stored: {', '.join(there)})" if there else " (none is stored)"
     (outside,) = only(work, "SELECT count(*) FROM assessments WHERE outside")
-    beyond = f" {outside} judgments lie outside their calibration's domain, where no guarantee holds." * bool(outside)
+    beyond = f" {outside} judgments lie outside their calibration's domain, where no guarantee applies." * bool(outside)
     return (
         f"no stored guarantee promises a precision of {target:g} with delta {delta:g}{has}.{beyond} Set one with "
         f"`metajudge calibrate threshold --target {target:g} --delta {delta:g}` and vet again. It takes at least "
         f"{fewest_kept(target, delta)} labelled questions that are kept, all of them right; decide on their number "
-        "beforehand (`metajudge calibrate plan`), since the promise holds for one look. Nothing was exported."
+        "beforehand (`metajudge calibrate plan`), since the guarantee is valid for one look. Nothing was exported."
     )
 
 
@@ -211,7 +211,7 @@ def decided(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> dict[str
     """How many judgments people, policies and the rule kept and dropped.
 
     Returns:
-        ``ignored``: whether decisions were told not to count. ``kept``: who kept it -> how many. ``dropped``: the same;
+        ``ignored``: whether decisions were excluded on request. ``kept``: who kept it -> count. ``dropped``: the same;
         ``waiting_for_review`` are those a policy sent to people who have not decided. ``outside_guarantee``: kept by
         people or a policy without reaching the guaranteed threshold; None where no guarantee was asked for.
     """

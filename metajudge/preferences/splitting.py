@@ -22,7 +22,7 @@ def split_by_cluster(work: duckdb.DuckDBPyConnection, request: ExportRequest) ->
     """Fills ``placed``: ``measures`` with ``cluster`` and ``part``.
 
     Questions that are the same after normalisation, or near duplicates, are one cluster. Clusters are put in a seeded
-    order; one goes to the part in which its middle falls when their rows are laid end to end.
+    order; one goes to the part in which its middle falls of the concatenated rows.
 
     Returns:
         Number of clusters.

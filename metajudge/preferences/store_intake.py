@@ -113,14 +113,14 @@ def copy_from_store(work: duckdb.DuckDBPyConnection, request: ExportRequest, whe
         Counts, and the ids of items that were left out; see :func:`metajudge.preferences.intake.take_in`.
 
     Raises:
-        InputError: nothing was vetted, a filter names what is not there or matches nothing, an item id stands for two
+        InputError: nothing was vetted, a filter names an unknown value or matches nothing, an item id is used for two
             contents where that is to be refused.
     """
     filters = request.filters
     prepare(work, filters)
     rows = _counted(work, filters)
     if not rows.judgments:
-        raise InputError(f"{where} holds no vetted judgment yet: vet some into it first (`metajudge vet`)")
+        raise InputError(f"{where} contains no vetted judgments yet: vet some into it first (`metajudge vet`)")
     _check_filters(work, filters, where)
     _take_assessments(work, request)
     (taken,) = only(work, "SELECT count(*) FROM assessments")
@@ -245,7 +245,7 @@ def _take_texts(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> None
 def _settle_contents(work: duckdb.DuckDBPyConnection, request: ExportRequest, where: str) -> dict[str, Any]:
     """One item id, one content: where only category, label or models changed, the newest record counts.
 
-    An id that stands for two questions or two sets of responses is left out with all its judgments: none of them tells
+    An id that is used for two questions or two sets of responses is left out with all its judgments: none of them tells
     which of the texts is meant.
 
     Returns:

@@ -7,7 +7,7 @@ JUDGE_INSTRUCTION = (
     "Compare the responses to the question below. Give your reasons, then your verdict in double brackets, such as "
     "[[A>>B]] (A is much better), [[A>B]], [[A=B]], [[B>A]] or [[B>>A]]."
 )
-"""What the prompt of a judge pair begins with where the record holds no instruction."""
+"""What the prompt of a judge pair begins with where the record contains no instruction."""
 
 
 def texts_of(kind: Kind, entries: str) -> str:

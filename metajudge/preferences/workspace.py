@@ -33,13 +33,13 @@ class DiskFullError(InputError):
 
 
 class NeedsMemoryError(ConfigurationError):
-    """A step needs more memory than it may use, and cannot go on on disk."""
+    """A step needs more memory than it may use, and cannot continue on disk."""
 
 
 class Workspace:
     """A database of intermediate tables and a folder of finished files, both kept until the export is whole.
 
-    A stage that ended is recorded; the same export, begun again over the same input, goes on after it.
+    A stage that ended is recorded; the same export, started again over the same input, resumes after it.
 
     Args:
         out: the folder to make; it must not exist.
@@ -77,7 +77,7 @@ class Workspace:
         except duckdb.IOException as error:
             if "lock" in str(error):
                 raise InputError(f"{self.out} is being exported by another process; wait for it to end") from None
-            # A file that a kill left unreadable holds nothing that cannot be made again.
+            # A file that a kill left unreadable contains nothing that cannot be made again.
             path.unlink(missing_ok=True)
             path.with_name(path.name + ".wal").unlink(missing_ok=True)
             self.database = duckdb.connect(str(path), config=config)
@@ -185,7 +185,7 @@ def _unwritten(out: Path, reason: str, full: bool) -> InputError:
     cause = "the disk is full" if full else "a file could not be written"
     return (DiskFullError if full else InputError)(
         f"{out} was not written: {cause} ({reason}). Free some space or choose another --out, and give the same "
-        "command again: it goes on where it stopped"
+        "command again: it resumes where it stopped"
     )
 
 

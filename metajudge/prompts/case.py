@@ -12,7 +12,7 @@ TEMPLATES = ("case_system", "case_stage", "repair")
 
 
 def render_case_system(rubric: Rubric, stage_title: str | None = None) -> str:
-    """What a judge of one stage is told: task, criteria with their levels, form of the reply.
+    """The instruction to a judge of one stage: task, criteria with their levels, form of the reply.
 
     Args:
         rubric: with the stage's criteria alone.

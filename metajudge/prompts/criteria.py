@@ -10,7 +10,7 @@ TEMPLATES = ("criteria_system", "criteria")
 
 @cache
 def render_criteria_system() -> str:
-    """What a model that names criteria is told to do; the same for all requests."""
+    """The instruction to a model that names criteria; the same for all requests."""
     return render("criteria_system")
 
 

@@ -12,7 +12,7 @@ TEMPLATES = ("grading_system", "grading", "repair")
 
 @cache
 def render_grading_system() -> str:
-    """What every grading judge is told to do: the same for all items, so that providers cache it."""
+    """The instruction to every grading judge: the same for all items, so that providers cache it."""
     return render("grading_system")
 
 

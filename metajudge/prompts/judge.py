@@ -28,7 +28,7 @@ class _ShownResponse:
 
 @cache
 def render_pairwise_system(version: int = FIRST) -> str:
-    """What every pairwise judge is told to do: the same for all items, so that providers cache it."""
+    """The instruction to every pairwise judge: the same for all items, so that providers cache it."""
     return render("pairwise_system", version)
 
 
@@ -36,7 +36,7 @@ def render_pairwise(item: Item, order: tuple[str, str], *, with_reference: bool 
     """The question and two of its responses, the first of ``order`` as response A.
 
     Args:
-        item: holds both responses.
+        item: has both responses.
         order: two different response ids in the order to show.
         with_reference: whether the judge sees the item's reference answer, where it has one.
         version: of the prompt set.
@@ -47,7 +47,7 @@ def render_pairwise(item: Item, order: tuple[str, str], *, with_reference: bool 
     first, second = order
     if first == second or not {first, second} <= item.responses.keys():
         raise PromptError(
-            f"item {item.id!r}: cannot show {first!r} against {second!r}; its responses are {', '.join(item.responses)}"
+            f"item {item.id!r}: cannot compare {first!r} with {second!r}; its responses are {', '.join(item.responses)}"
         )
     shown = zip(LABELS, order, strict=True)
     return render(

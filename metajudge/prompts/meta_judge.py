@@ -27,7 +27,7 @@ _PLAIN_LABEL = re.compile(r"[A-Za-z0-9_.\-]{1,64}")
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What one member of a panel said: its scores by name, as in :attr:`Rubric.scored_names`."""
+    """One panel member's output: its scores by name, as in :attr:`Rubric.scored_names`."""
 
     agent: str
     scores: Mapping[str, CriterionScore]
@@ -176,7 +176,7 @@ def _ordinal(place: int) -> str:
 
 
 def _label(label: str) -> str:
-    """A label that stands outside a fence: as it is where it is plain, else quoted on one line and inert."""
+    """A label outside a fence: as it is where it is plain, else quoted on one line and inert."""
     if _PLAIN_LABEL.fullmatch(label):
         return label
     quoted = json_bytes(neutralise(label)).decode()  # a line feed becomes two characters

@@ -32,7 +32,7 @@ class _ShownResponse:
 
 @cache
 def render_ranking_system(*, scored: bool, ties: bool = False) -> str:
-    """What every ranking judge is told to do: the same for all questions, so that providers cache it."""
+    """The instruction to every ranking judge: the same for all questions, so that providers cache it."""
     return render("ranking_system", scored=scored, ties=ties)
 
 

@@ -1,4 +1,4 @@
-"""The prompt that turns somebody's notes into a rubric. The wording is ours."""
+"""The prompt that turns notes into a rubric. The wording is ours."""
 
 from metajudge.prompts.templates import render
 from metajudge.rubric import Scale
@@ -8,7 +8,7 @@ TEMPLATES = ("refining_system", "refining", "repair")
 
 
 def render_refining_system(scale: Scale, most_criteria: int, most_weight: int) -> str:
-    """What the model is told to do, whatever the notes."""
+    """The instruction to the model, the same for all notes."""
     return render(
         "refining_system",
         scale=str(scale),

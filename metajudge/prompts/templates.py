@@ -8,14 +8,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources.abc import Traversable
-
-from jinja2 import Environment, StrictUndefined, Template, TemplateError
-from jinja2.meta import find_undeclared_variables
+from typing import TYPE_CHECKING
 
 from metajudge.errors import PromptError
 from metajudge.prompts.fences import fence
 from metajudge.prompts.versions import FIRST, check_version, prompt_sets
 from metajudge.types.digests import digest, text_digest
+
+if TYPE_CHECKING:
+    from jinja2 import Environment, Template  # imported where a prompt is rendered
 
 _SUFFIX = ".md.j2"
 
@@ -26,19 +27,26 @@ def _fence(text: object, name: str) -> str:
     return fence(name, text)
 
 
-_ENVIRONMENT = Environment(
-    undefined=StrictUndefined,
-    autoescape=False,  # noqa: S701 - prompts are text, not HTML
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
 _FILTERS: dict[str, Callable[..., str]] = {"fence": _fence}
-_ENVIRONMENT.filters.update(_FILTERS)
+
+
+@cache
+def _environment() -> "Environment":
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(
+        undefined=StrictUndefined,
+        autoescape=False,  # noqa: S701 - prompts are text, not HTML
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(_FILTERS)
+    return environment
 
 
 @dataclass(frozen=True, slots=True)
 class _Compiled:
-    template: Template
+    template: "Template"
     variables: frozenset[str]
 
 
@@ -57,6 +65,8 @@ def render(name: str, version: int = FIRST, /, **values: object) -> str:
         PromptError: no such template, a missing variable, or a value the template does not use.
         ConfigurationError: no such set.
     """
+    from jinja2 import TemplateError
+
     compiled = _compiled(name, version)
     if compiled.variables != values.keys():
         raise PromptError(_mismatch(name, compiled.variables, frozenset(values)))
@@ -105,10 +115,13 @@ def _source(name: str, version: int) -> str:
 
 @cache
 def _compiled(name: str, version: int) -> _Compiled:
-    source = _source(name, version)
+    from jinja2 import TemplateError
+    from jinja2.meta import find_undeclared_variables
+
+    source, environment = _source(name, version), _environment()
     try:
-        variables = find_undeclared_variables(_ENVIRONMENT.parse(source))
-        return _Compiled(_ENVIRONMENT.from_string(source), frozenset(variables))
+        variables = find_undeclared_variables(environment.parse(source))
+        return _Compiled(environment.from_string(source), frozenset(variables))
     except TemplateError as error:
         raise PromptError(f"prompt {name!r}: {error}; correct {name}{_SUFFIX}") from error
 

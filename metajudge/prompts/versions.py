@@ -1,6 +1,6 @@
 """The versions of the prompt set.
 
-Set *n* is the folder ``v<n>`` beside this module. It holds the templates that differ from the set before; the others
+Set *n* is the folder ``v<n>`` beside this module. It contains the templates that differ from the set before; the others
 are taken from there. A published set is never edited, because stored replies are found by the bytes that were sent: a
 change of a template is a new set.
 """
@@ -33,4 +33,4 @@ def check_version(version: int) -> None:
     """
     if version not in prompt_sets():
         there = ", ".join(map(str, prompt_sets()))
-        raise ConfigurationError(f"prompt_version {version}: there is no such set of prompts; choose one of {there}")
+        raise ConfigurationError(f"prompt_version {version}: unknown prompt set; choose one of {there}")

@@ -2,7 +2,7 @@
 
 Request and answer follow the reference of ``POST /v1/messages``: the system prompt is a block with
 ``cache_control``, structured output goes through ``output_config.format``, and there is no temperature,
-top_p or seed (dropped, and said).
+top_p or seed (dropped, with a notice).
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Anthropic's Message Batches: one request makes the batch, one file holds the results.
+"""Anthropic's Message Batches: one request makes the batch, one file contains the results.
 
 Shapes follow the reference of ``/v1/messages/batches``. A batch carries no label of ours but in the custom ids of its
 requests, which are seen in its results alone: one whose submission was cut off is found by its age and its size, and
@@ -68,7 +68,7 @@ class AnthropicBatches(BatchService):
     async def _candidates(
         self, begun_at: float, requests: int, known: frozenset[str], asked: Asked
     ) -> list[dict[str, Any]]:
-        """Batches of this size that are no older and nobody else's, oldest first."""
+        """Batches of this size that are no older and belong to this run, oldest first."""
         found: list[dict[str, Any]] = []
         async for batches in self.pages(asked, "after_id"):
             young = [one for one in batches if _created_at(one) >= begun_at - _CLOCK_SKEW_S]

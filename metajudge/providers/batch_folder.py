@@ -1,7 +1,7 @@
 """What is known of batches under way, on disk: written before a batch is submitted, kept until its answers are safe.
 
-One JSON file a batch says which requests it holds (by their keys; no prompt is kept), how far it has come, and what
-its provider calls it. Fetched results lie beside it until whoever asked for them has stored them.
+One JSON file a batch records its requests (by their keys; no prompt is kept), its progress, and what
+its provider calls it. Fetched results lie beside it until the caller has stored them.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from metajudge.files.replacing import replacing
 
 _FORMAT = 1
 _KEPT_S = 31 * 86400.0
-"""Providers keep results for about a month; what is older is of no use."""
+"""Providers keep results for about a month; older records are useless."""
 _LABEL = re.compile(r"[0-9a-f]{12}")
 
 
@@ -84,7 +84,7 @@ class BatchFolder:
             raise
 
     def find(self, key: str, fresh: bool) -> BatchRecord | None:
-        """The batch that holds a request whose answer was not handed over yet."""
+        """The batch that contains a request whose answer was not handed over yet."""
         for label in self._by_key.get(key, ()):
             record = self.records.get(label)
             if record is not None and record.fresh == fresh and key not in self._delivered.get(label, ()):
@@ -103,7 +103,7 @@ class BatchFolder:
         return self._change(record, state=BatchState.SUBMITTED, batch_id=batch_id)
 
     def disowned(self, record: BatchRecord) -> BatchRecord:
-        """Takes back what :meth:`submitted` noted: the batch turned out to be somebody else's."""
+        """Undoes :meth:`submitted`: the batch turned out to belong to another run."""
         return self._change(record, state=BatchState.BEGUN, batch_id=None)
 
     def fetched(self, record: BatchRecord, files: Sequence[bytes], unanswered: str) -> BatchRecord:
@@ -166,7 +166,7 @@ class BatchFolder:
             record = BatchRecord(**{**data, "keys": tuple(data["keys"]), "state": BatchState(data["state"])})
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ConfigurationError(
-                f"{file}: no record of a batch: {error}. Move it away to go on without it; its requests are then "
+                f"{file}: no record of a batch: {error}. Move it away to continue without it; its requests are then "
                 "asked again"
             ) from None
         if time.time() - record.begun_at > _KEPT_S:
@@ -185,14 +185,14 @@ class BatchFolder:
 
 
 def _write_file(path: Path, content: bytes) -> None:
-    """Writes all or nothing, readable for the owner alone: results hold what models said."""
+    """Writes all or nothing, readable for the owner alone: results contain models' replies."""
     try:
         with replacing(path, private=True, durable=True) as part:
             part.write_bytes(content)
     except OSError as error:
         raise ConfigurationError(
-            f"{path}: cannot be written: {error.strerror}. A batch that is not noted down could be paid twice: make "
-            "room, or see to the folder's permissions, and give the same command again"
+            f"{path}: cannot be written: {error.strerror}. An unrecorded batch could be paid "
+            "for twice: free disk space or fix the folder's permissions, then run the same command again"
         ) from None
 
 

@@ -81,7 +81,7 @@ class BatchLane:
         return any(self._waiting.values())
 
     def holds(self, key: str, fresh: bool) -> bool:
-        """Whether a batch under way, or one whose answers are here, holds this request."""
+        """Whether a batch under way, or one whose answers have been fetched, contains this request."""
         return self._folder.find(key, fresh) is not None
 
     async def ask(self, key: str, fresh: bool, body: bytes) -> BatchAnswer | None:
@@ -117,8 +117,8 @@ class BatchLane:
         size = len(entry.body) + _AROUND_BODY
         most = self._service.limits.bytes
         if size > most:
-            said = f"a request of {size:,} bytes for {self._asked} is more than a whole batch may hold ({most:,})"
-            _fail([entry], ContextTooLongError(f"{said}. Shorten the input", sent=False))
+            problem = f"a request of {size:,} bytes for {self._asked} is more than a whole batch may contain ({most:,})"
+            _fail([entry], ContextTooLongError(f"{problem}. Shorten the input", sent=False))
             return
         if self._size + size > most:
             self._flush()
@@ -145,7 +145,7 @@ class BatchLane:
                 self._queue.start(self._guarded(self._send(groups, fresh), groups))
 
     async def _guarded(self, work: Coroutine[Any, Any, None], groups: dict[str, list[_Entry]]) -> None:
-        """Whatever ends the work, a defect included, nobody is left waiting."""
+        """Whatever ends the work, a defect included, no caller is left waiting."""
         try:
             await work
         except Exception as error:
@@ -200,7 +200,7 @@ class BatchLane:
         """The batch that exists although its submission seemed to fail.
 
         Raises:
-            BatchPendingError: that cannot be found out now; submitting again might pay twice.
+            BatchPendingError: that is unknown for now; submitting again might pay twice.
         """
         unclear = error.sent and (error.status is None or error.status < 400 or error.status >= 500)
         if not unclear:
@@ -214,8 +214,8 @@ class BatchLane:
             except ProviderError as other:
                 error = other
         raise BatchPendingError(
-            f"whether a batch of {len(record.keys):,} requests was submitted cannot be found out: {error}. The same "
-            "command finds out and goes on"
+            f"it is unknown whether a batch of {len(record.keys):,} requests was submitted: {error}. Run the same "
+            "command again to check and resume"
         )
 
     async def _find(self, record: BatchRecord, foreign: Iterable[str] = ()) -> str | None:
@@ -286,10 +286,10 @@ class BatchLane:
         self._queue.busy(record.label)
         files, results = await self._fetch(record, status)
         if adopted and results.unknown and results.missing == len(record.keys):
-            return _ForeignBatchError(f"batch {record.batch_id} is somebody else's")
+            return _ForeignBatchError(f"batch {record.batch_id} belongs to another run")
         record = self._folder.fetched(record, files, status.unanswered.value)
         if oddities := results.oddities():
-            self._queue.say(f"batch {record.batch_id}: {oddities}; what is missing is asked again")
+            self._queue.say(f"batch {record.batch_id}: {oddities}; missing answers are asked for again")
         self._deliver(record, results)
         return None
 
@@ -309,7 +309,7 @@ class BatchLane:
                     if isinstance(error, NotFoundError):  # deleted, or gone after a month
                         self._folder.drop(record)
                     raise
-                self._queue.say(f"batch {record.batch_id} cannot be looked at: {error}; trying again")
+                self._queue.say(f"batch {record.batch_id} cannot be checked: {error}; trying again")
             else:
                 if status.phase is not BatchPhase.WAITING:
                     return status
@@ -379,22 +379,23 @@ def lane_of(queue: BatchQueue, service: BatchService, asked: Asked, headers: tup
 
 
 class _ForeignBatchError(BadRequestError):
-    """A batch that was taken for ours by its size holds other requests."""
+    """A batch that was taken for ours by its size contains other requests."""
 
 
 def answer_error(answer: BatchAnswer, asked: Asked) -> ProviderError:
     """The typed error of an answer that is none, as the same would be live."""
     match answer.ending:
         case Ending.EXPIRED:
-            return ModelTimeoutError(f"{asked} did not come to this request within the batch's day", status=408)
+            return ModelTimeoutError(f"{asked} did not answer this request before the batch expired", status=408)
         case Ending.CANCELED:
             return BadRequestError(
-                f"the batch was canceled before {asked} came to this request; the same command asks again", status=409
+                f"the batch was canceled before {asked} answered this request; run the same command again to ask it",
+                status=409,
             )
         case Ending.CONTRADICTORY:
-            return BadReplyError(f"the batch holds several different answers of {asked} to this request")
+            return BadReplyError(f"the batch contains several different answers of {asked} to this request")
         case Ending.MISSING:
-            return BadReplyError(f"the batch's results hold no answer of {asked} to this request", status=502)
+            return BadReplyError(f"the batch's results contain no answer of {asked} to this request", status=502)
     assert answer.status is not None
     return error_from_response(answer.status, {}, answer.content, asked)
 

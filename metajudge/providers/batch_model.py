@@ -92,11 +92,11 @@ class BatchMeteredModel(MeteredModel):
         started_at: float,
         start: float,
         kind: FailureKind,
-        said: str,
+        message: str,
         error: ProviderError | None,
     ) -> None:
         if kind is not FailureKind.INTERRUPTED:
-            super()._failed(request, started_at, start, kind, said, error)
+            super()._failed(request, started_at, start, kind, message, error)
 
 
 class BatchedModel(ModelWrapper):
@@ -141,7 +141,7 @@ class BatchedModel(ModelWrapper):
         except (AuthError, NotFoundError) as error:
             probe.failed = error
             raise
-        except ProviderError:  # its own trouble, or one that the batch will tell of
+        except ProviderError:  # its own failure, or one that the batch will report
             probe.done = True
             raise
         finally:

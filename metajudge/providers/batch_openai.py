@@ -101,9 +101,9 @@ def _refusal(found: Mapping[str, Any]) -> tuple[int, bytes]:
     """Status and body of the error that keeps a whole batch from being worked on."""
     errors = [one for one in (found.get("errors") or {}).get("data") or () if isinstance(one, dict)]
     codes = {str(one.get("code")) for one in errors}
-    said = (
+    message = (
         "; ".join(dict.fromkeys(str(one.get("message")) for one in errors[:3])) or "the batch failed without a reason"
     )
     first = next(iter(sorted(codes)), None)
     status = 429 if "token_limit_exceeded" in codes else 404 if "model_not_found" in codes else 400
-    return status, orjson.dumps({"error": {"message": f"the batch was refused: {said}", "code": first}})
+    return status, orjson.dumps({"error": {"message": f"the batch was refused: {message}", "code": first}})

@@ -19,7 +19,7 @@ _PAGES = 50
 
 @dataclass(frozen=True, slots=True)
 class BatchLimits:
-    """What one batch may hold: requests, and bytes of all requests together."""
+    """What one batch may contain: requests, and bytes of all requests together."""
 
     requests: int
     bytes: int
@@ -58,7 +58,7 @@ class BatchAnswer:
 
 
 class BatchPhase(StrEnum):
-    """Where a batch stands: being worked on, ended (results may be fetched), or refused as a whole."""
+    """A batch's state: being worked on, ended (results may be fetched), or refused as a whole."""
 
     WAITING = "waiting"
     ENDED = "ended"
@@ -109,17 +109,17 @@ class BatchService(ABC):
 
     @abstractmethod
     async def find(self, label: str, begun_at: float, requests: int, known: frozenset[str], asked: Asked) -> str | None:
-        """The id of the batch that was submitted under a label, None where there is none.
+        """The id of the batch that was submitted under a label, None if there was no such batch.
 
         Args:
             begun_at: seconds since the epoch; the batch is no older.
-            requests: how many it holds.
+            requests: their number.
             known: ids that are other batches'.
         """
 
     @abstractmethod
     async def look(self, batch_id: str, asked: Asked) -> BatchStatus:
-        """Where a batch stands."""
+        """The batch's state."""
 
     @abstractmethod
     def read(self, line: Mapping[str, object]) -> tuple[str, BatchAnswer] | None:

@@ -1,7 +1,7 @@
 """Requests gathered into batches: who asks waits until the provider's batch has the answer, for minutes or a day.
 
 Requests of one model that arrive together go out together. Each batch is noted down before it is submitted
-(:mod:`metajudge.providers.batch_folder`), so that a run which is stopped or dies goes on from there, and none is
+(:mod:`metajudge.providers.batch_folder`), so that a run which is stopped or dies resumes from there, and none is
 submitted twice.
 """
 
@@ -22,7 +22,7 @@ class BatchSettings:
 
     Attributes:
         folder: where batches under way are noted down.
-        in_flight: records worked on at once, which bounds memory; a batch can hold no more requests.
+        in_flight: records worked on at once, which bounds memory; a batch can contain no more requests.
         max_requests: in one batch; None for what the provider allows.
         live_below: rounds of fewer requests are asked live, at full price, rather than wait for a batch; 0 for never.
         wait_s: leave the batches to their provider after so many seconds without progress; None to wait.
@@ -81,7 +81,7 @@ class BatchQueue:
 
     Args:
         settings: see :class:`BatchSettings`.
-        say: told what happens to batches.
+        say: called with notices about batches.
     """
 
     settings: BatchSettings
@@ -135,23 +135,25 @@ class BatchQueue:
             self.release("the time to wait for batches is over")
 
     def release(self, reason: str) -> None:
-        """Leaves the batches to their provider: whoever waits is told that the answer is pending."""
+        """Leaves the batches to their provider: waiting callers are told that the answer is pending."""
         if self.released is None:
             self.released = reason
             for lane in self.lanes.values():
                 lane.release()
 
     def pending(self) -> BatchPendingError:
-        """What those are told who wait for a batch that is left to its provider."""
-        return BatchPendingError(f"{self.released}; what is in batches is kept, and the same command collects it")
+        """The error for callers waiting for a batch that is left to its provider."""
+        return BatchPendingError(
+            f"{self.released}; submitted batches are kept: run the same command again to collect them"
+        )
 
     async def aclose(self) -> None:
         """Stops waiting; a submission on its way is seen through, so that its outcome is known."""
         self.release("the run has ended")
         if others := set(self.folder.records) - self._touched:
             self.say(
-                f"{len(others)} batches in {self.folder.path} hold requests that are not this command's: the command "
-                "that made them collects them"
+                f"{len(others)} batches in {self.folder.path} contain requests of another command: run that command "
+                "again to collect them"
             )
         if self._deadline is not None:
             self._deadline.cancel()

@@ -18,7 +18,7 @@ class BatchResults:
         answers: custom id -> answer, for every request of the batch.
         cut: whether a file ends in the middle of a line.
         unreadable: lines that are no results (among them one cut in the middle).
-        unknown: answers to requests that the batch did not hold.
+        unknown: answers to requests that the batch did not contain.
         repeated: requests with several answers; where these differ, none of them is taken.
     """
 
@@ -34,7 +34,7 @@ class BatchResults:
         return sum(one.ending is Ending.MISSING for one in self.answers.values())
 
     def oddities(self) -> str:
-        """What is to be said about the files, empty where all is well."""
+        """Warnings about the files; empty if none."""
         found = [
             (self.missing, "requests without an answer"),
             (self.unreadable, "unreadable lines"),

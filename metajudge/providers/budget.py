@@ -84,7 +84,7 @@ class Budget:
         self._grant()
 
     def close(self) -> None:
-        """Lets go of what the budget holds; of a budget of one run, nothing."""
+        """Releases the budget's resources; a budget of one run has none."""
 
     def _grant(self) -> None:
         while self._waiting:
@@ -122,12 +122,12 @@ class Budget:
         if self.fits(total):
             return
         if self.calls is not None and total.calls > self.calls:
-            said = f"{spent.calls} of {self.calls} calls are made"
+            reason = f"{spent.calls} of {self.calls} calls are made"
         elif self.usd is not None and total.usd > self.usd + _TOLERANCE:
-            said = f"${spent.usd:.4f} of ${self.usd:g} is spent and the next call may cost ${amount.usd:.4f}"
+            reason = f"${spent.usd:.4f} of ${self.usd:g} is spent and the next call may cost ${amount.usd:.4f}"
         else:
-            said = f"{spent.tokens} of {self.tokens} tokens are used and the next call may take {amount.tokens}"
-        raise BudgetExceeded(f"the budget is reached: {said}. Raise it to go on; what is done is kept")
+            reason = f"{spent.tokens} of {self.tokens} tokens are used and the next call may take {amount.tokens}"
+        raise BudgetExceeded(f"the budget is reached: {reason}. Raise it to continue; completed work is kept")
 
 
 class BudgetedModel(ModelWrapper):

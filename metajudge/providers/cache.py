@@ -39,7 +39,7 @@ class CachedModel(ModelWrapper):
             reply = await self._find_or_ask(call)
         except MetajudgeError as error:
             flight.set_exception(error)
-            flight.exception()  # nobody may be waiting: the error is raised here in any case
+            flight.exception()  # perhaps no one awaits it: the error is raised here in any case
             raise
         else:
             flight.set_result(reply)

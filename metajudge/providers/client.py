@@ -285,7 +285,7 @@ _TELEMETRY = (
 """Headers in which the SDKs describe this machine; left out, which also saves time in every call."""
 
 _OPENAI_ACCOUNT = ("OpenAI-Organization", "OpenAI-Project")
-"""Read by the SDK from the environment; nobody's business at other hosts than OpenAI's."""
+"""Read by the SDK from the environment; must not be sent to hosts other than OpenAI's."""
 
 
 def _open_openai(

@@ -5,7 +5,7 @@ and Favor Their Own Generations"), and models of one family repeat each other's 
 model's id alone:
 
 1. Case, the names of routers and hosts (``openrouter/``, ``together/``...) and what follows ``@`` are dropped.
-2. The earliest name of :data:`FAMILIES` that stands in the id as a word decides: ``openrouter/openai/o3-mini`` is
+2. The earliest name of :data:`FAMILIES` that occurs in the id as a word decides: ``openrouter/openai/o3-mini`` is
    ``openai``, ``Llama-3.1-8B-Instruct`` is ``meta``. A distilled or tuned model belongs to the name it is published
    under (``deepseek-r1-distill-llama-70b`` is ``deepseek``).
 3. Any other model is its own family: the id without tags, dates, sizes, versions and words such as ``instruct``, so
@@ -23,7 +23,7 @@ from typing import Literal
 
 FamilyPolicy = Literal["warn", "forbid", "ignore"]
 """What to do where an agent is of the judge's or a candidate's family: ask, and say so once an agent, family and role;
-leave the judgment unasked, as failed with the reason, while the rest of the run goes on; or ask without a word."""
+leave the judgment unasked, as failed with the reason, while the rest of the run continues; or ask without a notice."""
 
 Role = Literal["judge", "candidate"]
 

@@ -39,10 +39,10 @@ _TAGS = re.compile(r"(?s)<(script|style).*?</\1>|<[^>]*>")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Who was asked, for messages: never holds anything that may be printed but the key, which is removed.
+    """The model asked, for messages. The only secret it could print is the key, which is removed.
 
     Attributes:
-        key_variable: the environment variable that should hold the key.
+        key_variable: the environment variable of the key.
         key: the key in use, so that an echo of it can be blotted out.
     """
 
@@ -80,14 +80,14 @@ class _Problem:
 def error_from_response(status: int, headers: Mapping[str, str], body: bytes, asked: Asked) -> ProviderError:
     """The typed error for an answer that is not a success (or says in a success that it is none)."""
     problem = _read_problem(body, asked)
-    said = f"HTTP {status} from {asked}: {problem.message.rstrip('.') or 'no message'}"
+    message = f"HTTP {status} from {asked}: {problem.message.rstrip('.') or 'no message'}"
     wait = retry_after(headers)
-    error = _classify(status, problem, said, asked, headers)
+    error = _classify(status, problem, message, asked, headers)
     error.status, error.retry_after = status, wait
     return error
 
 
-def _classify(status: int, problem: _Problem, said: str, asked: Asked, headers: Mapping[str, str]) -> ProviderError:
+def _classify(status: int, problem: _Problem, message: str, asked: Asked, headers: Mapping[str, str]) -> ProviderError:
     wrong, text = status in {400, 422}, problem.text
     no_credit = status == 402 or _QUOTA.search(text) is not None
     too_long = status == 413 or (status == 429 and _NEVER_FITS.search(text)) or (wrong and _TOO_LONG.search(text))
@@ -107,7 +107,7 @@ def _classify(status: int, problem: _Problem, said: str, asked: Asked, headers: 
         (True, BadRequestError, ""),
     ]
     kind, advice = next((kind, advice) for applies, kind, advice in kinds if applies)
-    error = kind(said + advice)
+    error = kind(message + advice)
     if no_credit and kind is RateLimitedError:
         error.retryable = False
     return error

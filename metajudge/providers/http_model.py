@@ -93,7 +93,7 @@ class HttpModel:
             if renegotiated is not None:
                 raise renegotiated from None
             if not isinstance(error, BadRequestError):
-                negotiation.doom(error)
+                negotiation.fail_waiting(error)
             raise
         finally:
             if structured:
@@ -123,15 +123,15 @@ def answer_data(content: bytes, asked: Asked) -> Any:
     try:
         return orjson.loads(content)
     except orjson.JSONDecodeError as error:
-        said = f"{asked} answered with broken JSON ({error}): {asked.excerpt(content)}"
-        raise BadReplyError(said, status=200) from None
+        message = f"{asked} answered with broken JSON ({error}): {asked.excerpt(content)}"
+        raise BadReplyError(message, status=200) from None
 
 
 def useless(how: str, content: bytes, asked: Asked, usage: Usage | None) -> BadReplyError:
-    """The error for an answer that is of no use, but may have been billed."""
+    """The error for an unusable answer that may have been billed."""
     return BadReplyError(f"{asked} answered {how}: {asked.excerpt(content)}", status=200, usage=usage)
 
 
 def text_or(value: object, other: str) -> str:
-    """A text as reported, or another where there is none."""
+    """A text as reported, or a default if missing."""
     return value if isinstance(value, str) else other

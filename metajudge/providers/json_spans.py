@@ -1,4 +1,4 @@
-"""Where the values stand in a reply that is one JSON object: character offsets, for what was said token by token."""
+"""Positions of the values in a reply that is one JSON object: character offsets, to be matched with tokens."""
 
 import json
 import re
@@ -23,7 +23,7 @@ class TextSpan:
 
 
 def body_span(text: str) -> TextSpan:
-    """Where the answer itself stands: without white space, a leading ``<think>`` block and a code fence around it."""
+    """The span of the answer itself: without white space, a leading ``<think>`` block and a code fence around it."""
     span = _stripped(text, 0, len(text))
     if thought := _THOUGHT.match(text[span.start : span.end]):
         span = _stripped(text, span.start + thought.end(), span.end)

@@ -39,7 +39,7 @@ class LimitSettings:
 
 
 class Rate:
-    """A token bucket with a queue: first come, first served, and nobody polls.
+    """A token bucket with a queue: first come, first served, without polling.
 
     Args:
         per_minute: units a minute, spread evenly; at most one second's worth starts at once.
@@ -98,7 +98,7 @@ class Limits:
         self._endpoints: dict[Endpoint, _EndpointLimits] = {}
 
     def at(self, endpoint: Endpoint) -> _EndpointLimits:
-        """The limits of one endpoint, whoever asks it."""
+        """The limits of one endpoint, shared by all its callers."""
         found = self._endpoints.get(endpoint)
         if found is None:
             found = self._endpoints[endpoint] = _EndpointLimits(self._own.get(endpoint, self.settings))

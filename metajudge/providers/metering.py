@@ -22,7 +22,7 @@ class Meter:
         sent: HTTP requests that left, failed ones and those that find out what a server supports included.
         replies: complete replies among them.
         failures: failed requests by kind, unsent ones (no connection) included.
-        usage: tokens reported, those of answers that were of no use included.
+        usage: tokens reported, including those of unusable answers.
         cost_usd: dollars known; a lower bound where ``unpriced`` is not zero.
         unpriced: answers without a known cost, because the price or the usage is unknown.
         first_sent_at: monotonic seconds, None before the first request.
@@ -48,7 +48,7 @@ class Meter:
 
 
 class MeteredModel(ModelWrapper):
-    """Keeps the books of a model: stands right above the provider, so that an attempt is one HTTP request.
+    """Records a model's calls: wraps the provider directly, so that an attempt is one HTTP request.
 
     Args:
         meters: counters to add to, for instance those of the run and those of the agent.
@@ -95,8 +95,8 @@ class MeteredModel(ModelWrapper):
             raise
         except asyncio.CancelledError:
             # The request may have left; counting one too many is the safe side.
-            said = "cancelled before the answer was complete"
-            self._failed(request, started_at, start, FailureKind.INTERRUPTED, said, None)
+            message = "cancelled before the answer was complete"
+            self._failed(request, started_at, start, FailureKind.INTERRUPTED, message, None)
             raise
         now = time.monotonic()
         reply = replace(reply, latency_s=now - start, cost_usd=self._cost(reply.cost_usd, reply.usage))
@@ -151,7 +151,7 @@ class MeteredModel(ModelWrapper):
         started_at: float,
         start: float,
         kind: FailureKind,
-        said: str,
+        message: str,
         error: ProviderError | None,
     ) -> None:
         sent = error is None or error.sent
@@ -177,7 +177,7 @@ class MeteredModel(ModelWrapper):
                 latency_s=time.monotonic() - start,
                 run_id=self._run_id,
                 failure_kind=kind,
-                failure_message=said,
+                failure_message=message,
                 http_status=None if error is None else error.status,
                 usage=usage,
                 cost_usd=cost_usd,

@@ -113,7 +113,7 @@ class CallCache(Protocol):
     """Finds stored replies; the store satisfies it."""
 
     async def find_reply(self, key: str) -> Reply | None:
-        """The newest complete reply stored under a key (``cached`` set, ``attempts`` 0), None where there is none."""
+        """The newest complete reply stored under a key (``cached`` set, ``attempts`` 0), None if missing."""
 
 
 class CallLedger(Protocol):

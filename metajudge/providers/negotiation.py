@@ -81,32 +81,32 @@ class Negotiation:
         self._grace_s = grace_s
         self._settled = False
         self._probe: asyncio.Event | None = None
-        self._doom: ProviderError | None = None
+        self._failure: ProviderError | None = None
         self._renamed = False
 
     async def begin(self) -> Dialect:
         """The dialect for the next structured call; waits briefly while another call finds it out.
 
         Raises:
-            ProviderError: the call waited for met what this one would meet too (see :meth:`doom`); it is not sent.
+            ProviderError: the call waited for failed as this one would (see :meth:`fail_waiting`); it is not sent.
         """
         if not self._settled:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._grace_s):
                     while self._probe is not None and not self._settled:
                         await self._probe.wait()
-                        self._raise_doom()
+                        self._raise_failure()
             if self._probe is None and not self._settled:
-                self._probe, self._doom = asyncio.Event(), None
+                self._probe, self._failure = asyncio.Event(), None
         return self.dialect
 
-    def doom(self, error: ProviderError) -> None:
-        """Tells that every call would end as this one did; those that wait for it end unsent."""
-        self._doom = error
+    def fail_waiting(self, error: ProviderError) -> None:
+        """Every call would fail as this one did: those that wait for it fail without being sent."""
+        self._failure = error
 
-    def _raise_doom(self) -> None:
-        if self._doom is not None:
-            error = copy.copy(self._doom)
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            error = copy.copy(self._failure)
             error.args = (f"not sent, because another call failed at the same time and this one would too: {error}",)
             error.sent, error.attempts = False, 0
             raise error
@@ -134,26 +134,26 @@ class Negotiation:
             self._settled = False
         return RenegotiatedError(f"{error} (asking again in a plainer form)", status=error.status)
 
-    def _plainer_logprobs(self, used: Dialect, body: Mapping[str, Any], said: str) -> Dialect | None:
-        if "logprobs" not in body or not _LOGPROBS.search(said):
+    def _plainer_logprobs(self, used: Dialect, body: Mapping[str, Any], message: str) -> Dialect | None:
+        if "logprobs" not in body or not _LOGPROBS.search(message):
             return None
-        if used.top_logprobs > FEWER_TOP_LOGPROBS and _TOO_MANY.search(said):
+        if used.top_logprobs > FEWER_TOP_LOGPROBS and _TOO_MANY.search(message):
             return replace(used, top_logprobs=FEWER_TOP_LOGPROBS)
         self.drop("logprobs", "the server does not support it")
         return replace(used, dropped=used.dropped | {"logprobs"})
 
-    def _plainer(self, used: Dialect, body: Mapping[str, Any], said: str) -> Dialect | None:
-        unsupported = _UNSUPPORTED.search(said) is not None
-        if unsupported and "max_completion_tokens" in said and not self._renamed:
+    def _plainer(self, used: Dialect, body: Mapping[str, Any], message: str) -> Dialect | None:
+        unsupported = _UNSUPPORTED.search(message) is not None
+        if unsupported and "max_completion_tokens" in message and not self._renamed:
             self._renamed = True
             other = "max_tokens" if used.max_tokens_name == "max_completion_tokens" else "max_completion_tokens"
             return replace(used, max_tokens_name=other)
         for name in _DROPPABLE:
             sent = name in body or name in body.get("output_config", ())
-            if unsupported and sent and re.search(rf"\b{name}\b", said):
+            if unsupported and sent and re.search(rf"\b{name}\b", message):
                 self.drop(name, "the server does not support it")
                 return replace(used, dropped=used.dropped | {name})
-        if _FORMAT.search(said) and not _OWN_SCHEMA.search(said) and used.mode is not self._modes[-1]:
+        if _FORMAT.search(message) and not _OWN_SCHEMA.search(message) and used.mode is not self._modes[-1]:
             mode = self._modes[self._modes.index(used.mode) + 1]
             self._notices.say(f"{self._model}: the server does not support {used.mode} output; using {mode} instead")
             return replace(used, mode=mode)
@@ -169,6 +169,6 @@ class Negotiation:
 
 
 def schema_instruction(schema: OutputSchema) -> str:
-    """What a model is told where the server cannot enforce the schema."""
+    """The instruction to a model whose server cannot enforce the schema."""
     text = json_bytes(schema.schema).decode()
     return f"Answer with one JSON object and nothing else. It must be valid against this JSON Schema:\n{text}"

@@ -1,4 +1,4 @@
-"""Things a user must hear about once: a setting that was dropped, a price nobody knows."""
+"""Notices shown once to the user: a setting that was dropped, an unknown price."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ def not_sent(model: str, setting: str, reason: str) -> str:
 
 
 class Notices:
-    """Collects sentences, each once, in the order in which they were said.
+    """Collects sentences, each once, in the order in which they came.
 
     Args:
         listener: called with every new sentence, for instance to print it.
@@ -22,7 +22,7 @@ class Notices:
         self._listener = listener
 
     def say(self, sentence: str) -> None:
-        """Says a sentence unless it was said before."""
+        """Adds a sentence unless it was added before."""
         if sentence in self._said:
             return
         self._said[sentence] = None
@@ -31,5 +31,5 @@ class Notices:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """Everything said so far."""
+        """All notices so far."""
         return tuple(self._said)

@@ -72,7 +72,7 @@ class ListPrice:
 
 
 def find_price(spec: AgentSpec) -> Price | None:
-    """The list price of a model at its provider, None where nobody knows one.
+    """The list price of a model at its provider, None if unknown.
 
     A model asked at another base URL is priced as at the provider it is named under.
     """
@@ -98,7 +98,7 @@ _HALF_PRICE = frozenset({"openai", "anthropic"})
 
 
 def find_batch_price(spec: AgentSpec, own: Price | None = None) -> Price | None:
-    """What a call costs in a batch, None where nobody knows.
+    """What a call costs in a batch, None if unknown.
 
     The price list's own batch price where it has one; else half of the list price at OpenAI and Anthropic, who take
     half of everything; else the list price, which is too high rather than too low.

@@ -50,7 +50,7 @@ SELECT '', coalesce(sum(usd), 0), coalesce(sum(calls), 0), coalesce(sum(tokens),
 
 @dataclass(frozen=True, slots=True)
 class BudgetTotals:
-    """What a ledger holds: spent by everyone, and set aside by those who are still running."""
+    """A ledger's totals: spent by all runs, and reserved by those still running."""
 
     spent: Amount
     held: Amount
@@ -60,7 +60,7 @@ class BudgetLedger:
     """The file of a shared budget; each thread or process opens it for itself.
 
     Args:
-        path: made where it does not exist; on a disk of this machine (SQLite's locks do not hold on network drives).
+        path: made where it does not exist; on a disk of this machine (SQLite's locks do not work on network drives).
 
     Raises:
         ConfigurationError: the file cannot be opened or written, or is something else.
@@ -87,7 +87,7 @@ class BudgetLedger:
             self._db.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
             self._db.execute(_SCHEMA)
             self._bury_the_dead()
-            # What nobody works on any more becomes one row, so that the sum stays short.
+            # Finished runs become one row, so that the sum stays short.
             self._db.execute(_FOLD)
             (last,) = self._db.execute("SELECT max(id) FROM participants").fetchone()
             self._db.execute("DELETE FROM participants WHERE process = '' AND id < ?", (last,))
@@ -210,8 +210,8 @@ class SharedBudget(Budget):
                     seen, waited = totals, 0.0
                 elif waited > _GIVE_UP_S:
                     raise BudgetExceeded(
-                        f"the budget has no room: others have set ${totals.held.usd:.4f} ({totals.held.calls} calls) "
-                        f"aside in {self._ledger.path} and settled nothing for an hour. Raise it, or wait for them"
+                        f"the budget is used up: other runs reserve ${totals.held.usd:.4f} ({totals.held.calls} calls) "
+                        f"in {self._ledger.path} and have finished no call for an hour. Raise it, or wait for them"
                     )
                 await asyncio.sleep(wait)
                 waited += wait

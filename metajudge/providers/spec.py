@@ -26,7 +26,7 @@ class Provider:
     Attributes:
         protocol: what is spoken there: OpenAI chat completions or Anthropic messages.
         base_url: where, unless the agent names another URL.
-        key_variable: the environment variable that holds the key.
+        key_variable: the environment variable with the key.
         key_required: False for servers that usually run without one.
         price_id: the provider's id in the genai-prices data, None where prices make no sense.
     """
@@ -115,7 +115,9 @@ def parse_agent_spec(text: str) -> AgentSpec:
         raise ConfigurationError(f"agent {shown!r} has no model: write {_FORM}, for instance openai:gpt-4o-mini")
     name, equals, provider = head.rpartition("=")
     if equals and not _NAME.fullmatch(name):
-        raise ConfigurationError(f"agent {shown!r}: the name {name!r} may only hold letters, digits, '_', '.' and '-'")
+        raise ConfigurationError(
+            f"agent {shown!r}: the name {name!r} may contain only letters, digits, '_', '.' and '-'"
+        )
     check_provider(provider, f"agent {shown!r}")
     model, base_url = _split_url(rest, f"agent {shown!r}")
     if not model:
@@ -192,7 +194,7 @@ def check_base_url(base_url: str, where: str) -> None:
         raise ConfigurationError(f"{where}: {base_url!r} is not an http:// or https:// URL with a host")
     if parts.username is not None or parts.password is not None:
         raise ConfigurationError(
-            f"{where}: the base URL holds a user or password, which would be recorded; "
+            f"{where}: the base URL contains a user or password, which would be recorded; "
             "give the key in the environment or the settings file instead"
         )
     if parts.query or parts.fragment:

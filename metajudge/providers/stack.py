@@ -195,7 +195,7 @@ def _wrapped(
 
 
 def _batched(spec: AgentSpec, resources: Resources, price: Price | None, meter: Meter | None, live: Model) -> Model:
-    """The model asked in batches; ``live`` asks where a batch would not do. Batches wait for nobody's limits."""
+    """The model asked in batches; ``live`` asks where a batch would not do. Rate limits do not apply to batches."""
     from metajudge.providers.batch_model import BatchedModel, BatchMeteredModel, BatchProvider
 
     assert resources.batches is not None

@@ -78,8 +78,8 @@ class StreamingModel:
         except BadRequestError as error:
             if self._streams and "stream" in str(error).lower():
                 self._streams = False
-                said = f"{error} (asking again for the whole answer at once)"
-                raise RenegotiatedError(said, status=error.status) from None
+                message = f"{error} (asking again for the whole answer at once)"
+                raise RenegotiatedError(message, status=error.status) from None
             raise (self._negotiation.rejected(dialect, body, error) or error) from None
 
     async def _read(self, response: "httpx2.Response", *, started: float) -> Reply:

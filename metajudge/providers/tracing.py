@@ -15,7 +15,7 @@ from metajudge.types import Reply
 
 
 def tracer() -> Any:
-    """OpenTelemetry's tracer; None where nobody in this process has imported it, so that nobody listens."""
+    """OpenTelemetry's tracer; None where it was not imported in this process, so that no exporter is set up."""
     trace = sys.modules.get("opentelemetry.trace")
     return None if trace is None else trace.get_tracer("metajudge")
 
@@ -47,23 +47,23 @@ class TracedModel(ModelWrapper):
 
     def _asked(self, request: ModelRequest) -> dict[str, Any]:
         attempt = CallAttempt.of(self, request).attempt
-        told = {
+        attributes = {
             "gen_ai.operation.name": "chat",
             "gen_ai.provider.name": self.endpoint.protocol,
             "gen_ai.request.model": self.name,
             "server.address": urlsplit(self.endpoint.base_url).hostname,
             "metajudge.attempt": attempt,
         }
-        return {name: value for name, value in told.items() if value is not None}
+        return {name: value for name, value in attributes.items() if value is not None}
 
 
 def _answered(reply: Reply) -> dict[str, Any]:
     usage = reply.usage
-    told = {
+    attributes = {
         "gen_ai.response.model": reply.model,
         "gen_ai.response.finish_reasons": None if reply.finish is None else [str(reply.finish)],
         "gen_ai.usage.input_tokens": None if usage is None else usage.input_tokens,
         "gen_ai.usage.output_tokens": None if usage is None else usage.output_tokens,
         "metajudge.cost_usd": reply.cost_usd,
     }
-    return {name: value for name, value in told.items() if value is not None}
+    return {name: value for name, value in attributes.items() if value is not None}

@@ -8,8 +8,8 @@ The shape is what ``gen_judgment.py`` of the repository lmarena/arena-hard-auto 
 
 The first game shows the baseline as assistant A and the model as B, the second one the other way round; ``score`` is in
 the order shown (``show_result.py`` reads it so) and is turned back here: response ``A`` is the baseline's, ``B`` the
-model's. The texts stand in the prompt alone, between the template's marks; where a judged text holds such marks itself
-the record is rejected, because it cannot be told where a response ends. Ids are ``question/model/judge/order``.
+model's. The texts appear in the prompt alone, between the template's marks; where a judged text contains such marks
+the record is rejected, because the end of a response is ambiguous. Ids are ``question/model/judge/order``.
 """
 
 import re
@@ -139,7 +139,7 @@ def _texts(row: ArenaHardRow) -> _Texts:
     """Question and responses in the order of the first game.
 
     Raises:
-        BadLine: no game holds its prompt, the prompt is not the template's, or the two games show different texts.
+        BadLine: no game has its prompt, the prompt is not the template's, or the two games show different texts.
     """
     seen: list[_Texts] = []
     for number, game in enumerate(row.games):
@@ -148,7 +148,7 @@ def _texts(row: ArenaHardRow) -> _Texts:
         texts = _parsed(game.shown, number)
         seen.append(texts if number == 0 else texts.reversed())
     if not seen:
-        raise BadLine("no game holds its prompt, and question and answers stand nowhere else")
+        raise BadLine("no game has its prompt, and question and answers are not stored elsewhere")
     if len(set(seen)) > 1:
         raise BadLine("games.0 and games.1 do not show the same question and answers in both orders")
     return seen[0]
@@ -160,7 +160,7 @@ def _parsed(prompt: str, number: int) -> _Texts:
     if not start or not end or body.count(_BETWEEN) != 1 or not head.startswith(_QUESTION):
         where = f"games.{number}: the prompt"
         if rest.count(_BETWEEN) > 1:
-            raise BadLine(f"{where} holds the template's marks several times: a judged text may contain them")
+            raise BadLine(f"{where} contains the template's marks several times: a judged text may contain them")
         raise BadLine(
             f"{where} is not that of Arena-Hard (<|User Prompt|>, <|The Start of Assistant A's Answer|>, ...)"
         )

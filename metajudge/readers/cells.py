@@ -1,11 +1,11 @@
-"""What stands in a row: a column's value, or one inside nested data, and the text by which values are looked up."""
+"""A row's cells: a column's value, or one inside nested data, and the text by which values are looked up."""
 
 from collections.abc import Mapping
 from typing import Any
 
 
 def cell(data: Mapping[str, Any], column: str) -> Any:
-    """A row's value in a column, or at a dotted path in nested data; None where there is none."""
+    """A row's value in a column, or at a dotted path in nested data; None if missing."""
     if column in data:
         return data[column]
     value: Any = data

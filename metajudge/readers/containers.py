@@ -14,7 +14,7 @@ _SIGNATURE_BYTES = 4
 
 
 class Container(Enum):
-    """What holds the records."""
+    """The container of the records."""
 
     LINES = "one JSON object a line"
     LIST = "one JSON list"

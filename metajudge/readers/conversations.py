@@ -2,8 +2,8 @@
 
 A conversation of one turn gives the user's message and the assistant's, as they are. One of several turns gives all of
 the user's turns as the question and all of the assistant's as the response, each with its number and role, up to the
-turn that was judged. A later answer never stands beside an earlier question: a record in which turns cannot be told
-apart is refused with the reason.
+turn that was judged. A later answer is never paired with an earlier question: a record with ambiguous
+turns is rejected with the reason.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ _ROLES: Final[Mapping[str, Role]] = {
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What a user said, and what the assistant answered."""
+    """A user's message and the assistant's answer."""
 
     user: str
     assistant: str
@@ -65,15 +65,15 @@ class Conversation:
         if len(self.turns) == 1:
             user = self.turns[0].user
             return user if self.system is None else f"system: {self.system}\n\nuser: {user}"
-        said = [f"[turn {number}] user: {turn.user}" for number, turn in enumerate(self.turns, start=1)]
-        return "\n\n".join(said if self.system is None else [f"system: {self.system}", *said])
+        turns = [f"[turn {number}] user: {turn.user}" for number, turn in enumerate(self.turns, start=1)]
+        return "\n\n".join(turns if self.system is None else [f"system: {self.system}", *turns])
 
     def answer(self) -> str:
         """The assistant's only message as it is; of several turns, each with its number."""
         if len(self.turns) == 1:
             return self.turns[0].assistant
-        said = (f"[turn {number}] assistant: {turn.assistant}" for number, turn in enumerate(self.turns, start=1))
-        return "\n\n".join(said)
+        turns = (f"[turn {number}] assistant: {turn.assistant}" for number, turn in enumerate(self.turns, start=1))
+        return "\n\n".join(turns)
 
 
 def is_chat(value: Any) -> bool:
@@ -82,10 +82,10 @@ def is_chat(value: Any) -> bool:
 
 
 def exchange(question: Any, answers: Mapping[str, Any], turn: int | None = None) -> tuple[str, dict[str, str]]:
-    """What was asked and what was answered, as texts, from cells that may hold conversations.
+    """What was asked and what was answered, as texts, from cells that may contain conversations.
 
     Args:
-        question: a text, or a list of messages: what was asked so far, or the conversation that an answer holds too.
+        question: a text, or a list of messages: what was asked so far, or the conversation that an answer contains too.
         answers: response id -> a text, a list with one message, or a whole conversation.
         turn: the turn that was judged, from 1; None for the last one.
 
@@ -125,7 +125,7 @@ def exchange(question: Any, answers: Mapping[str, Any], turn: int | None = None)
 def conversation_of(value: Any) -> Conversation | None:
     """A list of messages as turns; None for what is no list of several messages.
 
-    With one message of a user, whatever stands between it and the last answer (a tool's calls, say) is left out.
+    With one message of a user, anything between it and the last answer (a tool's calls, say) is left out.
 
     Raises:
         BadLine: the list does not end with an answer; or it has several turns, and roles that are unknown.
@@ -140,7 +140,7 @@ def conversation_of(value: Any) -> Conversation | None:
         )
     if users == 0:
         if roles.count("assistant") > 1:
-            raise BadLine("the messages are several answers of an assistant, and what was asked is not among them")
+            raise BadLine("the messages are several answers of an assistant, and the question is missing")
         return None
     system, body = _system(value, roles)
     if users == 1:
@@ -163,17 +163,17 @@ def text_of(value: Any, *, answer: bool = False) -> str:
     """A cell as text: messages as ``role: text``, a single one as its text; other nested data as JSON.
 
     Args:
-        value: text, number, list of messages, or anything that JSON can hold.
+        value: text, number, list of messages, or anything that JSON can contain.
         answer: whether it is a response: of messages it is then the last one.
     """
     if isinstance(value, str):
         return value
     if is_chat(value):
-        said = [text_of(one["content"]) for one in value]
-        if answer or len(said) == 1:
-            return said[-1]
+        texts = [text_of(one["content"]) for one in value]
+        if answer or len(texts) == 1:
+            return texts[-1]
         roles = [str(one.get("role") or one.get("from") or "message") for one in value]
-        return "\n\n".join(f"{role}: {text}" for role, text in zip(roles, said, strict=True))
+        return "\n\n".join(f"{role}: {text}" for role, text in zip(roles, texts, strict=True))
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int | float):
@@ -207,7 +207,7 @@ def _question(given: Any, judged: Conversation, whole: Conversation) -> str:
 def _require_asked(question: Sequence[Mapping[str, Any]], turn: int | None) -> None:
     asked = sum(_role(one) == "user" for one in question)
     if asked != turn:
-        raise BadLine(f"turn {turn} is judged, and the question holds {asked} of the user's turns")
+        raise BadLine(f"turn {turn} is judged, and the question contains {asked} of the user's turns")
 
 
 def _system(value: Sequence[Mapping[str, Any]], roles: Sequence[Role | None]) -> tuple[str | None, Sequence[Any]]:

@@ -82,7 +82,7 @@ class CsvTable:
 
     def _broken(self, lines: "_Lines", error: csv.Error) -> Reject:
         if "unexpected end of data" in str(error) or "field larger" in str(error):
-            reason = "a quote opens here and is not closed: what follows cannot be told apart from its text"
+            reason = "a quote opens here and is not closed: the rest of the file would be read as its text"
         else:
             reason = f"not CSV: {error}"
         return self.source.reject(lines.first, reason, lines.text[:EXCERPT])
@@ -106,7 +106,7 @@ class _Lines:
 
     @property
     def text(self) -> bytes:
-        """The row as it stands in the file."""
+        """The row as written in the file."""
         return b"".join(self._pieces).rstrip(b"\r\n")
 
     def from_(self, line: str) -> Iterator[str]:

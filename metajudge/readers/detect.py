@@ -3,25 +3,20 @@
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from metajudge.errors import InputError
-from metajudge.readers import alpaca_eval, arena_hard, inspect_log, judgebench, langfuse, langsmith, llmbar, promptfoo
 from metajudge.readers.containers import Container, container_of, table_of
 from metajudge.readers.dataset_table import DatasetTable, dataset_folders
-from metajudge.readers.guessing import guess_mapping
 from metajudge.readers.json_object import read_object
 from metajudge.readers.jsonl import JudgmentLines
 from metajudge.readers.lines import Line, Reject, Source, open_bytes
-from metajudge.readers.llmbar_results import ResultFile, is_result_path
-from metajudge.readers.mapped import MappedTable
 from metajudge.readers.mapping import FieldMap, own_columns
-from metajudge.readers.pairs import is_pair
 from metajudge.readers.reader import Reader
 from metajudge.readers.saved_maps import saved_map
-from metajudge.readers.scored_runs import ScoredRuns
 from metajudge.readers.tables import Table
 
 SNIFFED_LINES = 1_000
@@ -57,16 +52,14 @@ class Shape(Enum):
 
 
 _APART = {
-    Shape.GAMES: "holds judgments that name their pair by item_id, but not the pairs: give the folder that holds both "
-    "files",
-    Shape.PAIRS: "holds pairs, but no judgments: give the folder that holds both files",
-    Shape.FEEDBACK: "holds LangSmith feedback, but not the runs it is about: give the folder that holds both (runs "
+    Shape.GAMES: "contains judgments that name pairs by item_id, but not the pairs: give the folder with both files",
+    Shape.PAIRS: "contains pairs, but no judgments: give the folder with both files",
+    Shape.FEEDBACK: "contains LangSmith feedback, but not the runs it is about: give the folder with both (runs "
     "have id, inputs, outputs)",
-    Shape.RUNS: "holds LangSmith runs, but no feedback: give the folder that holds both (feedback has run_id, key, "
-    "score)",
-    Shape.SCORES: "holds Langfuse scores, but not the traces they are about: give the folder that holds scores/ and "
+    Shape.RUNS: "contains LangSmith runs, but no feedback: give the folder with both (feedback has run_id, key, score)",
+    Shape.SCORES: "contains Langfuse scores, but not the traces they are about: give the folder with scores/ and "
     "traces/ or observations_v2/",
-    Shape.TRACES: "holds Langfuse traces, but no scores: give the folder that holds both",
+    Shape.TRACES: "contains Langfuse traces, but no scores: give the folder with both",
 }
 _APART[Shape.EVALUATIONS] = _APART[Shape.GAMES]
 
@@ -95,8 +88,18 @@ def readers_of(path: Path, name: str, mapping: FieldMap | None = None) -> list[R
 def shape_of(record: Mapping[str, Any]) -> Shape:
     """What one record is, by its keys."""
     data = dict(record)
-    known = {
-        Shape.JUDGMENTS: JudgmentLines.recognises,
+    if JudgmentLines.recognises(data):
+        return Shape.JUDGMENTS
+    return next((shape for shape, recognises in _other_formats().items() if recognises(data)), Shape.UNKNOWN)
+
+
+@cache
+def _other_formats() -> dict[Shape, Callable[[dict[str, Any]], bool]]:
+    """What recognises a record of another tool's format; their modules are imported where a file is not our own."""
+    from metajudge.readers import alpaca_eval, arena_hard, judgebench, langfuse, langsmith, llmbar, promptfoo
+    from metajudge.readers.pairs import is_pair
+
+    return {
         Shape.OUTPUT: judgebench.is_output,
         Shape.ARENA_HARD: arena_hard.is_arena_hard,
         Shape.ALPACA_EVAL: alpaca_eval.is_annotation,
@@ -109,29 +112,47 @@ def shape_of(record: Mapping[str, Any]) -> Shape:
         Shape.RUNS: langsmith.is_run,
         Shape.TRACES: langfuse.is_run,
     }
-    return next((shape for shape, recognises in known.items() if recognises(data)), Shape.UNKNOWN)
 
 
 def _file(source: Source, mapping: FieldMap | None) -> Reader:
     container = container_of(source)
     if container is Container.ZIP:
+        from metajudge.readers import inspect_log
+
         if inspect_log.is_inspect_archive(source):
             return inspect_log.InspectLog(source, archive=True)
         open_bytes(source).close()  # says what it is instead
-    if container is Container.LIST and is_result_path(source.path.resolve()):
-        return ResultFile(source)
+    if container is Container.LIST:
+        from metajudge.readers.llmbar_results import ResultFile, is_result_path
+
+        if is_result_path(source.path.resolve()):
+            return ResultFile(source)
     table = table_of(source, container)
     shape, found = _sniff(table)
+    if shape is Shape.JUDGMENTS:
+        return JudgmentLines(source, table)
     mapped = mapping if mapping is not None and mapping.columns else None
     if mapped is None and shape in (Shape.UNKNOWN, Shape.TABLE):
         mapped = _kept(source, mapping)
-    if mapped is not None and shape is not Shape.JUDGMENTS:
-        return MappedTable(table, mapped)
+    if mapped is not None:
+        return _mapped(table, mapped)
     values = mapping.values if mapping is not None else {}
     if shape is Shape.EMPTY:
         raise InputError(f"{source.name} is empty; {EXPECTED}")
+    return _of_other_format(shape, table, values, found)
+
+
+def _mapped(table: Table, mapping: FieldMap) -> Reader:
+    from metajudge.readers.mapped import MappedTable
+
+    return MappedTable(table, mapping)
+
+
+def _of_other_format(shape: Shape, table: Table, values: Mapping[str, str], found: str) -> Reader:
+    from metajudge.readers import alpaca_eval, arena_hard, judgebench, promptfoo
+
+    source = table.source
     makers: dict[Shape, Callable[[], Reader]] = {
-        Shape.JUDGMENTS: lambda: JudgmentLines(source, table),
         Shape.OUTPUT: lambda: judgebench.judgebench_output(source),
         Shape.ARENA_HARD: lambda: arena_hard.arena_hard_judgments(source),
         Shape.ALPACA_EVAL: lambda: alpaca_eval.alpaca_eval_annotations(table),
@@ -146,7 +167,7 @@ def _file(source: Source, mapping: FieldMap | None) -> Reader:
 
 
 def _kept(source: Source, mapping: FieldMap | None) -> FieldMap | None:
-    """The mapping kept for a file, with the meanings given now laid over its own."""
+    """The mapping kept for a file, with the meanings given now taking precedence."""
     kept = saved_map(source.path)
     if kept is None or mapping is None:
         return kept
@@ -154,6 +175,8 @@ def _kept(source: Source, mapping: FieldMap | None) -> FieldMap | None:
 
 
 def _object(source: Source, values: Mapping[str, str]) -> Reader:
+    from metajudge.readers import inspect_log, langfuse, promptfoo
+
     data = read_object(source)
     if inspect_log.is_inspect_log(data):
         return inspect_log.InspectLog(source, archive=False)
@@ -167,6 +190,10 @@ def _object(source: Source, values: Mapping[str, str]) -> Reader:
 
 def _table(table: Table, values: Mapping[str, str], found: str) -> Reader:
     """A reader for rows that no format claims: by names of our own, else not at all, with a guess."""
+    from metajudge.readers import langsmith
+    from metajudge.readers.guessing import guess_mapping
+    from metajudge.readers.llmbar_results import ResultFile
+
     columns = table.columns()
     if langsmith.is_test_results(columns):
         return langsmith.LangSmithTestResults(table, values)
@@ -175,18 +202,18 @@ def _table(table: Table, values: Mapping[str, str], found: str) -> Reader:
     own = own_columns(columns)
     direct = FieldMap(columns=own, values=dict(values))
     if own.keys() >= {"verdict", "question", "judge"} and not direct.missing():
-        return MappedTable(table, direct)
+        return _mapped(table, direct)
     name = table.source.name
     if table.format == "JSONL" and not columns:
-        raise InputError(f"{name} holds no judgment that can be read: {found}; {EXPECTED}")
+        raise InputError(f"{name} contains no judgment that can be read: {found}; {EXPECTED}")
     rows = [row for row in islice(table.rows(), SNIFFED_LINES) if isinstance(row, Line)]
     guess = guess_mapping(columns, rows)
-    told = f": {found}" if found else ""
+    reason = f": {found}" if found else ""
     if len(guess.fields) < 3:
-        raise InputError(f"{name} holds no judgment that can be read{told}; {EXPECTED}")
+        raise InputError(f"{name} contains no judgment that can be read{reason}; {EXPECTED}")
     problems = "".join(f"\n  {problem}" for problem in guess.problems)
     raise InputError(
-        f"{name} is a table of no known format{told}. Say which column is what, for instance\n"
+        f"{name} is a table of no known format{reason}. Say which column is what, for instance\n"
         f"  {guess.mapping.to_flags()}{problems}\n`metajudge inspect {name}` shows what that gives."
     )
 
@@ -210,10 +237,10 @@ def _folder(path: Path, name: str, mapping: FieldMap | None) -> list[Reader]:
             readers += [] if found is None else [found]
     readers += _paired(name, apart)
     readers += _scored(path, name, apart, mapping.values if mapping is not None else {})
-    readers = readers or [ResultFile(source) for source in _result_files(path, name)]
+    readers = readers or _result_files(path, name)
     if not readers:
         seen = ", ".join(source.path.name for source in files[:5]) + (", ..." if len(files) > 5 else "")
-        raise InputError(f"{name} holds no file of judgments (found: {seen or 'nothing'}); {EXPECTED}")
+        raise InputError(f"{name} contains no file of judgments (found: {seen or 'nothing'}); {EXPECTED}")
     return readers
 
 
@@ -221,10 +248,12 @@ def _dataset(source: Source, mapping: FieldMap | None) -> Reader:
     table = DatasetTable(source)
     mapped = mapping if mapping is not None and mapping.columns else _kept(source, mapping)
     if mapped is not None:
-        return MappedTable(table, mapped)
+        return _mapped(table, mapped)
     first = next((row for row in table.rows() if isinstance(row, Line)), None)
     if first is None:
         raise InputError(f"{source.name} is empty; {EXPECTED}")
+    from metajudge.readers import alpaca_eval
+
     if alpaca_eval.is_annotation(first.data):
         return alpaca_eval.alpaca_eval_annotations(table)
     return _table(table, mapping.values if mapping is not None else {}, "")
@@ -232,11 +261,13 @@ def _dataset(source: Source, mapping: FieldMap | None) -> Reader:
 
 def _paired(name: str, apart: Mapping[Shape, list[Source]]) -> Iterator[Reader]:
     """Files of judgments with the files of pairs beside them."""
+    from metajudge.readers import judgebench, llmbar
+
     pairs = apart[Shape.PAIRS]
     games = apart[Shape.GAMES] + apart[Shape.EVALUATIONS]
     if games and not pairs:
         raise InputError(
-            f"{name} holds judgments ({games[0].path.name}), but not the pairs they name (item_id, question, "
+            f"{name} contains judgments ({games[0].path.name}), but not the pairs they name (item_id, question, "
             "response_a, response_b)"
         )
     for source in sorted(games, key=lambda one: one.name):
@@ -246,6 +277,9 @@ def _paired(name: str, apart: Mapping[Shape, list[Source]]) -> Iterator[Reader]:
 
 def _scored(path: Path, name: str, apart: Mapping[Shape, list[Source]], values: Mapping[str, str]) -> Iterator[Reader]:
     """Files of scores with the runs they are about, beside them or in the folders of Langfuse's export."""
+    from metajudge.readers import langfuse, langsmith
+    from metajudge.readers.scored_runs import ScoredRuns
+
     feedback, runs = apart[Shape.FEEDBACK], [*apart[Shape.RUNS]]
     for source in feedback:
         if not runs:
@@ -282,17 +316,20 @@ def _files(path: Path, name: str) -> list[Source]:
     return [Source(entry, str(entry)) for entry in entries if entry.is_file() and not entry.name.startswith(".")]
 
 
-def _result_files(path: Path, name: str) -> Iterator[Source]:
-    for found in sorted(path.rglob("result.json")):
-        if is_result_path(found.resolve()):
-            yield Source(found, str(Path(name) / found.relative_to(path)))
+def _result_files(path: Path, name: str) -> list[Reader]:
+    from metajudge.readers.llmbar_results import ResultFile, is_result_path
+
+    files = [found for found in sorted(path.rglob("result.json")) if is_result_path(found.resolve())]
+    return [ResultFile(Source(found, str(Path(name) / found.relative_to(path)))) for found in files]
 
 
 def _sniff_quietly(source: Source) -> Shape:
-    """The shape of a file that nobody named: what cannot be read is no input."""
+    """The shape of a file in a folder: what cannot be read is no input."""
     try:
         container = container_of(source)
         if container is Container.ZIP:
+            from metajudge.readers import inspect_log
+
             return Shape.OBJECT if inspect_log.is_inspect_archive(source) else Shape.UNKNOWN
         return _sniff(table_of(source, container))[0]
     except InputError:
@@ -300,7 +337,7 @@ def _sniff_quietly(source: Source) -> Shape:
 
 
 def _quietly(source: Source, mapping: FieldMap | None) -> Reader | None:
-    """The reader of a file that nobody named, where there is one."""
+    """The reader of a file in a folder; None if its format is unknown."""
     try:
         return _file(source, mapping)
     except InputError:
@@ -308,7 +345,7 @@ def _quietly(source: Source, mapping: FieldMap | None) -> Reader | None:
 
 
 def _sniff(table: Table) -> tuple[Shape, str]:
-    """A table's shape by its first record of a known one, and what else stands there."""
+    """A table's shape by its first record of a known one, and what else was found."""
     found, rows = "", 0
     lines = table.format == "JSONL"
     for number, row in enumerate(table.rows()):
@@ -333,6 +370,8 @@ _SPREAD = "half a JSON object"
 
 
 def _is_object(data: dict[str, Any]) -> bool:
+    from metajudge.readers import inspect_log, langfuse, promptfoo
+
     return inspect_log.is_inspect_log(data) or promptfoo.is_promptfoo_output(data) or langfuse.is_trace(data)
 
 

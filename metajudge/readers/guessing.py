@@ -1,4 +1,4 @@
-"""A guess at which column of a table is what, with its reasons; nobody is bound by it."""
+"""A guess at which column of a table is what, with its reasons; not binding."""
 
 import re
 from collections import Counter
@@ -86,7 +86,7 @@ class Guess:
 
 
 def guess_mapping(columns: Sequence[str], rows: Sequence[Line]) -> Guess:
-    """Guesses by the names of the columns and by what stands in them.
+    """Guesses by the names of the columns and by their values.
 
     Args:
         columns: the table's columns.
@@ -206,7 +206,7 @@ def _by_name(target: str, names: Sequence[str], guess: Guess, taken: dict[str, s
 
 
 def _is_judges_own(name: str, names: Sequence[str]) -> bool:
-    """Whether a label is what the judge itself said, beside its score or explanation (as in Phoenix's annotations)."""
+    """Whether a label is the judge's own output, beside its score or explanation (as in Phoenix's annotations)."""
     parent = name.rpartition(".")[0]
     beside = {_base(one) for one in names if one.rpartition(".")[0] == parent and one != name}
     annotation = any(_base(one) in ("annotator_kind", "annotation_name") for one in names)
@@ -246,8 +246,8 @@ def _drop_ambiguous_ids(rows: Sequence[Line], guess: Guess, taken: dict[str, str
         seen: dict[str, str] = {}
         for number, row in enumerate(rows):
             key = key_of(cell(row.data, column))
-            said = str(number) if content is None else repr([cell(row.data, one) for one in content])
-            if key == "" or seen.setdefault(key, said) != said:
+            signature = str(number) if content is None else repr([cell(row.data, one) for one in content])
+            if key == "" or seen.setdefault(key, signature) != signature:
                 guess.fields = [one for one in guess.fields if one.field != target]
                 del taken[column]
                 break
@@ -316,7 +316,7 @@ def _level(name: str) -> int:
 
 
 def _paths(data: Mapping[str, Any], prefix: str = "", depth: int = 1) -> Iterator[str]:
-    """Dotted paths to what stands inside nested objects."""
+    """Dotted paths to values inside nested objects."""
     for key, value in data.items():
         if prefix:
             yield f"{prefix}{key}"

@@ -3,7 +3,7 @@
 * ``lmsys/mt_bench_human_judgments`` (Zheng et al., "Judging LLM-as-a-Judge with MT-Bench and Chatbot Arena", 2023,
   CC-BY-4.0): rows of question_id, model_a, model_b, winner, judge, conversation_a, conversation_b, turn.
 * ``lmarena-ai/arena-human-preference-100k`` (Chiang et al., "Chatbot Arena", 2024, CC-BY-4.0): the same without judge,
-  with anony and language. Its conversations may be stored as text that holds JSON.
+  with anony and language. Its conversations may be stored as text that contains JSON.
 
 Export either as JSONL, one row a line. The inclusion rule is that of the Agent Clash study (Boisbouvier and Claude
 Opus 4.5, sections 8.1 and 9.1): a clear winner and one turn; for Arena-100k also a list of models, an anonymous battle,
@@ -125,7 +125,7 @@ class _Battle(BaseModel):
                 return read(value)
             except (ValueError, SyntaxError, RecursionError, MemoryError):
                 continue
-        raise ValueError("is text that holds no list of messages")
+        raise ValueError("is text that contains no list of messages")
 
     def item(self, name: str, models: Mapping[str, str]) -> Item:
         return Item.model_validate(
@@ -234,7 +234,7 @@ def _excluded(battle: _Battle, arena: bool, models: Mapping[str, str] | None) ->
 
 
 def _flat(name: str) -> Preferences:
-    """Rows of a question, response_a and response_b; who won stands in one of :data:`_LABELS`."""
+    """Rows of a question, response_a and response_b; the winner is in one of :data:`_LABELS`."""
     found = Preferences([], "flat rows", f"Taken: pairs of which one of {', '.join(_LABELS)} names the winner.")
     seen: Counter[str] = Counter()
     source = Source(Path(name), name)
@@ -264,11 +264,11 @@ def _flat(name: str) -> Preferences:
 
 def _flat_label(row: Mapping[str, Any]) -> str | None:
     for field_name in _LABELS:
-        said = row.get(field_name)
+        value = row.get(field_name)
         for side, label in (("a", "A>B"), ("b", "B>A")):
-            if said is not None and said in (side, side.upper(), label, label.replace(">", ">>"), f"model_{side}"):
+            if value is not None and value in (side, side.upper(), label, label.replace(">", ">>"), f"model_{side}"):
                 return label
-            if said is not None and said == row.get(f"model_{side}"):
+            if value is not None and value == row.get(f"model_{side}"):
                 return label
     return None
 

@@ -27,7 +27,7 @@ def as_record(given: M | Mapping[str, Any], kind: type[M], place: str) -> M:
     """The record itself, or the one that plain data describes.
 
     Args:
-        place: where it stands, for the error message, e.g. ``"judgment 3 of 10"``.
+        place: its position, for the error message, e.g. ``"judgment 3 of 10"``.
 
     Raises:
         InputError: data of another shape; the message names the fields at fault.

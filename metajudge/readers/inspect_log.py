@@ -3,7 +3,7 @@
 Both formats of the documentation's page "Eval Logs" are read, as inspect_ai 0.3 writes them (checked against
 0.3.285): ``.eval``, a zip archive with ``header.json`` and one member a sample (``samples/ID_epoch_N.json``; an
 unfinished log has ``_journal/start.json`` in place of the header), one sample at a time; and ``.json``, one object
-with ``eval`` and ``samples``. A score is a model's judgment where its metadata holds the grader's conversation
+with ``eval`` and ``samples``. A score is a model's judgment where its metadata contains the grader's conversation
 (``metadata.grading``, as ``model_graded_qa`` and ``model_graded_fact`` leave it), or where its scorer is one of
 these; what programs scored (``match``, ``includes``) is kept in ``meta.scores``.
 
@@ -76,7 +76,7 @@ class InspectLog:
                 yield self._found(number, head, sample, name, score)
         if header is not None and not graded and others:
             reason = (
-                f"the log holds no score of a model: its scorers are {', '.join(sorted(others))}, which leave no "
+                f"the log contains no score of a model: its scorers are {', '.join(sorted(others))}, which leave no "
                 "conversation of a grader; judgments are the scores of model_graded_qa and its like"
             )
             yield Reject(self.source.name, 1, reason, "")

@@ -45,7 +45,7 @@ class Inspection:
         judges: who judged, with counts.
         verdicts: how often each verdict occurs; of a table that cannot be read yet, each value among its first rows.
         records: the first ones, as they would be read.
-        problems: what stands in the way, or is to be known.
+        problems: problems and notices.
         people: scores by people, which are not read as verdicts or labels.
     """
 
@@ -163,7 +163,7 @@ def _preview(found: Inspection, reader: MappedTable | None, rows: Sequence[Line]
 
 
 def _merged(guess: FieldMap, given: FieldMap) -> FieldMap:
-    """A guess, with what was given laid over it."""
+    """A guess, overridden by what was given."""
     taken = set(given.columns.values())
     own_responses = bool(given.response_ids)
     columns = {
@@ -183,7 +183,7 @@ def _previewable(mapping: FieldMap) -> bool:
 
 
 def _with_judge(mapping: FieldMap) -> FieldMap:
-    """The mapping with a stand-in where nobody said who judged, for a look only."""
+    """The mapping with a placeholder where the judge is not named, for a preview only."""
     if "judge" not in mapping.missing():
         return mapping
     return mapping.model_copy(update={"constants": {**mapping.constants, "judge": _PLACEHOLDER}})

@@ -1,4 +1,4 @@
-"""Items in: a file of items, any table of questions and responses, or the items of whatever holds judgments.
+"""Items in: a file of items, any table of questions and responses, or the items of any source of judgments.
 
 A line of an items file is an :class:`~metajudge.types.Item`: ``{"id", "question", "responses": {"A": ..., "B": ...}}``
 and, where known, ``category``, ``label``, ``reference`` and ``models``. A table (CSV, Parquet, a dataset on disk, ...)
@@ -29,7 +29,7 @@ _ITEM_FIELDS = ("question", "item_id", "category", "reference", "label")
 
 @dataclass(frozen=True, slots=True)
 class _FoundItem:
-    """An item, and where it stands: for judgments, ``line`` counts records."""
+    """An item and its position: for judgments, ``line`` counts records."""
 
     item: Item
     file: str
@@ -52,7 +52,7 @@ class ItemSource:
         responses: how many responses these have together.
         rejects: lines that could not be read, and items with another number of responses than asked for.
 
-    Iterating raises :class:`~metajudge.errors.InputError` where one id stands for two different items: whatever
+    Iterating raises :class:`~metajudge.errors.InputError` where one id is used for two different items: whatever
     was judged, it could not be told which.
     """
 
@@ -121,7 +121,7 @@ def open_items(
         prefix_ids: for judgments, put the file's name before every judgment's id.
 
     Raises:
-        InputError: a path is missing or of no known format, or holds no record that can be read.
+        InputError: a path is missing or of no known format, or contains no record that can be read.
     """
     if not paths:
         raise InputError("no input given: name at least one file of items or of judgments")
@@ -155,7 +155,7 @@ class _MappedItems:
 
 
 class _JudgedItems:
-    """The items of judgments, in any format that holds judgments."""
+    """The items of judgments, in any format that contains judgments."""
 
     def __init__(self, path: str, mapping: FieldMap | None, prefix_ids: bool) -> None:
         self.path = path
@@ -195,7 +195,7 @@ def _tables(source: Source) -> list[Table]:
 
 
 def _items_of(tables: Sequence[Table], mapping: FieldMap | None) -> _ItemRecords | _MappedItems | None:
-    """A reader for tables that hold items and no verdicts; None for what may hold judgments."""
+    """A reader for tables that contain items and no verdicts; None for what may contain judgments."""
     table = tables[0]
     first = next((line for line in table.rows() if isinstance(line, Line)), None)
     if first is None:
@@ -215,7 +215,7 @@ def _is_item(line: Line) -> bool:
 
 
 def _guessed(table: Table) -> str:
-    """What a table without verdicts would be read by, as far as its columns' names tell."""
+    """The mapping that the column names of a table without verdicts suggest."""
     rows = [row for row in islice(table.rows(), SURVEYED_ROWS) if isinstance(row, Line)]
     guess = guess_mapping(table.columns(), rows).mapping
     columns = {

@@ -10,16 +10,16 @@ from metajudge.readers.lines import EXCERPT, MAX_LINE_BYTES, BadLine, Line, Reje
 _CHUNK = 1 << 20
 _LONGEST_STRING = 4 * MAX_LINE_BYTES
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|["\[\]{},]', re.S)
-"""A whole string, the opening quote of one that goes on behind what is held, or one sign of structure."""
+"""A whole string, the opening quote of one that continues past the buffer, or one sign of structure."""
 
 _SPACE = b" \t\r\n"
 _BOM = b"\xef\xbb\xbf"
 
 
 def read_elements(source: Source, *, nan_is_null: bool = False) -> Iterator[Line | Reject]:
-    """Parses the objects of a file that holds one JSON list; ``number`` is 1 for the first one.
+    """Parses the objects of a file that contains one JSON list; ``number`` is 1 for the first one.
 
-    An element that is no object, or a damaged one, is a :class:`Reject`; the others go on as long as brackets and
+    An element that is no object, or a damaged one, is a :class:`Reject`; the others are read as long as brackets and
     quotes balance. Memory: one element.
     """
     with open_bytes(source) as stream:

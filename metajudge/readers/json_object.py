@@ -21,7 +21,7 @@ _LOCAL_HEADER = struct.Struct("<26xHH")
 
 
 def read_object(source: Source) -> dict[str, Any]:
-    """The object that a file holds.
+    """The object that a file contains.
 
     Raises:
         InputError: it is longer than :data:`MAX_OBJECT_BYTES`, no JSON, or no object.
@@ -53,7 +53,7 @@ def parsed_object(raw: bytes, name: str) -> dict[str, Any]:
         except (ValueError, RecursionError):
             raise InputError(f"{name} is no valid JSON: {error}") from None
     if not isinstance(data, dict):
-        raise InputError(f"{name} holds no JSON object")
+        raise InputError(f"{name} contains no JSON object")
     return data
 
 

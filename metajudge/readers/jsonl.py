@@ -64,7 +64,7 @@ def write_jsonl(path: Path | str, judgments: Iterable[Judgment]) -> int:
         The number of judgments written.
 
     Raises:
-        InputError: the file cannot be written, or a judgment holds text or ``meta`` that JSON cannot.
+        InputError: the file cannot be written, or a judgment contains text or ``meta`` that JSON cannot.
     """
     target = Path(path)
     try:
@@ -91,7 +91,7 @@ def to_line(judgment: Judgment) -> bytes:
     """One judgment as a JSON line, with its version, without fields at their default.
 
     Raises:
-        InputError: the judgment holds something that JSON cannot.
+        InputError: the judgment contains something that JSON cannot.
     """
     try:
         data = {"version": judgment.version, **judgment.model_dump(mode="json", exclude_defaults=True)}

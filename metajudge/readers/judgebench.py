@@ -1,6 +1,6 @@
 """JudgeBench (Tan et al., "JudgeBench", ICLR 2025): the runner's output files, and the folder layout.
 
-An output file holds one pair a line with its ``judgments``: one game, or two of which the second shows the
+An output file contains one pair a line with its ``judgments``: one game, or two of which the second shows the
 responses swapped. Each game becomes a judgment. Decisions are recorded in the order shown and turned back here.
 
 The judge is the model; a prompt other than the benchmark's standard one (``arena_hard``) is part of the judge's
@@ -168,14 +168,14 @@ def _judgment(item: Item, game: _RecordedGame, meta: dict[str, Any]) -> Judgment
     standard = game.judge_prompt == STANDARD_PROMPT
     judge = game.judge_model if standard else f"{game.judge_model}/{game.judge_prompt}"
     if not standard:
-        meta = {**meta, "judge_model": game.judge_model}  # two prompts of one model share its voice as evidence
+        meta = {**meta, "judge_model": game.judge_model}  # two prompts of one model count as one judge in the evidence
     if game.failed:
         outcome = GameVerdict(None, "the runner failed to ask the judge: the game is null")
     else:
         outcome = game_verdict(game.decision, game.mark, game.text, game.order)
     stated = turned_back(game.mark, game.order) if game.mark else None
     if stated is not None and outcome.verdict is not None and stated.winner != outcome.verdict.winner:
-        # The decision governs; what the judge wrote is kept for whoever wants to look into it.
+        # The decision governs; what the judge wrote is kept for inspection.
         meta = {**meta, "stated_verdict": str(stated)}
     return Judgment(
         id=f"{item.id}/{judge}/{game.order}",

@@ -1,7 +1,7 @@
 """Ballots from judgments: every judge ranks the models that wrote the responses.
 
-A response's id is a candidate only where it names one: ``A`` and ``B`` say where a response stands in its item, and
-another model stands there in the next item.
+A response's id is a candidate only where it names one: ``A`` and ``B`` give a response's position in its item, and
+another model has that position in the next item.
 """
 
 import re
@@ -30,7 +30,7 @@ _LETTERED = re.compile(r"[a-z][_.-]?\d{1,3}", re.I)
 
 
 def holds_judgments(source: Source) -> bool:
-    """Whether a file holds judgments, whose verdicts are about an item's responses, and not rankings as they are."""
+    """Whether a file contains judgments, whose verdicts are about an item's responses, and not rankings as they are."""
     if source.path.is_dir() or saved_map(source.path) is not None:
         return True
     container = container_of(source)
@@ -63,7 +63,7 @@ def read_judged_rankings(source: Source, mapping: FieldMap | None = None) -> Ran
         mapping: which column of a table is what; None for the one that is kept for the file.
 
     Raises:
-        InputError: the file holds no judgments that can be read, or none of them says who wrote the responses.
+        InputError: the file contains no judgments that can be read, or none of them says who wrote the responses.
     """
     found = _Found(source.name)
     for number, record in enumerate(open_judgments([source.path], mapping=mapping).scan(), start=1):
@@ -115,7 +115,7 @@ class _Found:
         return RankingFile(self.name, "judgments", None, tuple(ballots), tuple(rejects))
 
     def _recur(self) -> bool:
-        """Whether some response id stands in several items, as a candidate's name does."""
+        """Whether some response id occurs in several items, as a candidate's name does."""
         items = {(judgment.item.id, name) for judgment, _ in self.by_id for name in judgment.item.responses}
         seen = Counter(name for _, name in items)
         return len({item for item, _ in items}) == 1 or any(count > 1 for count in seen.values())
@@ -125,7 +125,7 @@ def _compared(judgment: Judgment) -> AnyVerdict:
     """The verdict, if it compares responses.
 
     Raises:
-        InputError: there is none, or it is a grade.
+        InputError: the verdict is missing or is a grade.
     """
     if judgment.verdict is None:
         raise InputError(f"no verdict ({judgment.no_verdict})")
@@ -153,7 +153,8 @@ def _nobody(name: str, slots: list[tuple[str, ...]]) -> str:
     columns = ",".join(f"models.{one}=COLUMN" for one in sorted(slots[0])[:2])
     count = "1 judgment does" if len(slots) == 1 else f"{len(slots):,} judgments do"
     return (
-        f"{name}: {count} not name the models (item.models) that wrote the responses {ids}. Such names are places, and "
-        f"another model stands there in the next item. Name the models: in each judgment's item.models, or in a table "
-        f"with --map {columns}. To rank the responses to one question, give a file of rankings"
+        f"{name}: {count} not name the models (item.models) that wrote the responses {ids}. Such names are "
+        f"positions, and another model has that position in the next item. Name the models: in each judgment's "
+        f"item.models, or in a table with --map {columns}. To rank the responses to one question, give "
+        "a file of rankings"
     )

@@ -54,7 +54,7 @@ def is_trace(data: Mapping[str, Any]) -> bool:
 
 
 def run_of(row: Mapping[str, Any]) -> RecordedRun | None:
-    """A trace, or an observation; a root observation stands for its trace."""
+    """A trace, or an observation; a root observation represents its trace."""
     if not row.get("id"):
         return None
     trace = _get(row, "trace_id", "traceId")
@@ -123,7 +123,7 @@ class LangfuseTrace:
                 return [score]
             run = runs.get(score.run or whole.id)
             if run is None:
-                raise BadLine(f"the trace holds no observation {score.run!r}")
+                raise BadLine(f"the trace contains no observation {score.run!r}")
             return [judgment_of(score, run, self._vocabulary)]
 
         rows = entries_of(data.get("scores") or trace.get("scores"))

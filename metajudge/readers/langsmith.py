@@ -9,7 +9,7 @@ Two documented shapes are read (docs.langchain.com and the ``langsmith`` client 
   ``reference.*`` and ``feedback.KEY``, written with ``to_csv``, ``to_json`` or ``to_parquet``.
 
 Feedback from ``app`` is people's: it is counted, and not read as verdicts or labels yet. The judge is the key, because
-feedback does not name the evaluator's model. A score is the grade; where there is none, ``value`` is a category that
+feedback does not name the evaluator's model. A score is the grade; where it is missing, ``value`` is a category that
 ``--map-values`` gives a grade.
 """
 

@@ -43,7 +43,7 @@ class Reject:
         file: the path as the user gave it (or a file in the folder given).
         line: 1 for the first line; for a format that is one JSON list, 1 for the first entry.
         reason: what is wrong, in terms of the file's own fields.
-        text: the line as it stands in the file; bytes that are not UTF-8 are replaced, and only the beginning
+        text: the line as written in the file; bytes that are not UTF-8 are replaced, and only the beginning
             is kept where the line is longer than :data:`MAX_LINE_BYTES`.
     """
 
@@ -81,7 +81,7 @@ class Source:
 
 
 class BadLine(Exception):  # noqa: N818 - a verdict on the input, turned into a Reject
-    """Why a line holds no usable object; never leaves this package."""
+    """Why a line contains no usable object; never leaves this package."""
 
 
 def open_bytes(source: Source) -> BinaryIO:
@@ -132,7 +132,7 @@ def read_lines(source: Source, span: ByteSpan | None = None, *, nan_is_null: boo
     Args:
         source: the file.
         span: read only this part; the first line in it is then number 1.
-        nan_is_null: read ``NaN`` as null, as it stands for a missing cell of a table.
+        nan_is_null: read ``NaN`` as null, as it marks a missing cell of a table.
     """
     with open_bytes(source) as stream:
         number = 0
@@ -183,7 +183,7 @@ def parse_object(raw: bytes, *, nan_is_null: bool = False) -> dict[str, Any]:
     except orjson.JSONDecodeError:
         data = _parse_carefully(raw, nan_is_null)
     if not isinstance(data, dict):
-        raise BadLine(f"the line holds {_kind(data)}, not an object")
+        raise BadLine(f"the line contains {_kind(data)}, not an object")
     keys, marks = _count_keys(data), raw.count(b'":')
     if marks != keys and marks - raw.count(b'\\":') != keys:
         _parse_carefully(raw, nan_is_null)
@@ -204,9 +204,9 @@ def _parse_carefully(raw: bytes, nan_is_null: bool) -> Any:
     except RecursionError:
         raise BadLine("nested too deeply") from None
     except UnicodeEncodeError:
-        raise BadLine("holds half of a surrogate pair (\\ud800 to \\udfff), which is no character") from None
+        raise BadLine("contains half of a surrogate pair (\\ud800 to \\udfff), which is no character") from None
     except ValueError:
-        raise BadLine("holds a number that is too large") from None
+        raise BadLine("contains a number that is too large") from None
     return data
 
 

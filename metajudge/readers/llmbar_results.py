@@ -66,7 +66,7 @@ class ResultFile(LineReader):
         path = source.path.resolve()
         if not is_result_path(path):
             raise InputError(
-                f"{source.name} holds a JSON list of results, but only a path .../evaluators/MODEL/STRATEGY/"
+                f"{source.name} contains a JSON list of results, but only a path .../evaluators/MODEL/STRATEGY/"
                 "result.json says whose they are: keep the repository's folders"
             )
         self.judge_model, self.judge_prompt = path.parts[-3], path.parts[-2]
@@ -88,7 +88,7 @@ class ResultFile(LineReader):
         except orjson.JSONDecodeError as error:
             raise InputError(f"{self.source.name} is no valid JSON: {error}") from error
         if not isinstance(entries, list):
-            raise InputError(f"{self.source.name} holds no JSON list")
+            raise InputError(f"{self.source.name} contains no JSON list")
         return entries_of(entries)
 
     def _item(self, index: int, entry: _Entry) -> Item:
@@ -129,11 +129,11 @@ class ResultFile(LineReader):
 
 def _game(game: _Game, order: GameOrder, asked: bool) -> dict[str, Any]:
     text = game.completion[0]
-    said = _SAID_BETTER.findall(text) if asked else []
+    matches = _SAID_BETTER.findall(text) if asked else []
     return {
         "order": order,
         "decision": _as_shown(game.winner, order),
-        "text_verdict": ("A>B" if said[-1] == "a" else "B>A") if said else None,
+        "text_verdict": ("A>B" if matches[-1] == "a" else "B>A") if matches else None,
         "judgment_text": text,
         "finish": game.completion[1] if len(game.completion) > 1 else None,
         "has_explanation": asked and len(text.split()) >= 8,

@@ -139,7 +139,7 @@ class MappedTable(LineReader):
             item = Item.model_validate({**data, "label": label})
         name = self._text(row, "item_id")
         if name is not None and turn is not None and turn > 1:
-            name = f"{name}/turn-{turn}"  # one id stands for all turns of a conversation
+            name = f"{name}/turn-{turn}"  # one id is shared by all turns of a conversation
         return item.model_copy(update={"id": name or f"item-{item.digest[:16]}"})
 
     def _turn(self, row: Line, question: Any, answers: Mapping[str, Any]) -> int | None:
@@ -217,9 +217,9 @@ class MappedTable(LineReader):
             try:
                 value = orjson.loads(value)
             except orjson.JSONDecodeError as error:
-                raise BadLine(f"meta: column {self.mapping.columns['meta']!r} holds no JSON object: {error}") from None
+                raise BadLine(f"meta: column {self.mapping.columns['meta']!r} is no JSON object: {error}") from None
         if value not in (None, "") and not isinstance(value, dict):
-            raise BadLine(f"meta: column {self.mapping.columns['meta']!r} holds no JSON object")
+            raise BadLine(f"meta: column {self.mapping.columns['meta']!r} is no JSON object")
         meta = dict(value or {})
         for name, column in self.mapping.columns.items():
             if name.startswith("meta.") and (found := cell(row.data, column)) is not None:

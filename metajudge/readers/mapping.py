@@ -27,7 +27,7 @@ FIELDS: Final[Mapping[str, str]] = {
     "turn": "of a conversation, the turn that was judged (1 for the first); without it, the last one",
     "category": "the item's category",
     "reference": "a reference answer",
-    "instruction": "what the judge was told",
+    "instruction": "the judge's instruction",
     "no_verdict": "why there is no verdict",
     "labels": "what the judge called the responses, in the order shown",
     "meta": "an object of your own data; or meta.NAME, a column each",
@@ -76,7 +76,7 @@ _NEXT = re.compile(rf",(?=\s*{_FIELD}\s*:?=)")
 
 
 def own_columns(columns: Sequence[str]) -> dict[str, str]:
-    """The columns that are named after the field they hold."""
+    """The columns that are named after their field."""
     families = tuple(f"{family}." for family in _FAMILIES)
     return {name: name for name in columns if name in FIELDS or name.startswith(families)}
 
@@ -87,7 +87,7 @@ class FieldMap(Frozen):
     Attributes:
         columns: field -> column. A column of nested data is reached by dots: ``outputs.0.text``; a verdict may be
             spread over several columns (``onehot:win_a,win_b,tie``, see :mod:`metajudge.readers.one_hot`).
-        constants: field -> a text that holds for every row (a judge that no column names).
+        constants: field -> a text that applies to every row (a judge that no column names).
         values: value of the verdict or label -> what it means: a verdict, an id, ``tie``, ``none`` or a number.
     """
 
@@ -117,7 +117,7 @@ class FieldMap(Frozen):
         return frozenset([*named, *(name.split(".")[0] for name in named)])
 
     def with_values(self, values: Mapping[str, str]) -> "FieldMap":
-        """The mapping with more meanings laid over its own."""
+        """The mapping, updated with more meanings."""
         return self.model_copy(update={"values": {**self.values, **values}})
 
     def missing(self, needed: Sequence[str] = JUDGED) -> tuple[str, ...]:
@@ -140,7 +140,7 @@ def parse_map(texts: Sequence[str], values: Sequence[str] = (), wording: Wording
     """Reads mappings as the command line has them.
 
     Args:
-        texts: ``FIELD=COLUMN`` or ``FIELD:=TEXT``, several divided by commas; a column's name may hold anything.
+        texts: ``FIELD=COLUMN`` or ``FIELD:=TEXT``, several divided by commas; a column's name may contain anything.
         values: ``VALUE=MEANING``, divided by commas: ``C=tie,0.5=tie,1=A>B``.
         wording: how messages name the mapping.
 
@@ -203,7 +203,7 @@ def check_fields(
     needed: Sequence[str] = JUDGED,
     wording: Wording = FLAGS,
 ) -> None:
-    """Whether a mapping says what must be said.
+    """Whether a mapping has all required fields.
 
     Raises:
         InputError: with the fields left out.

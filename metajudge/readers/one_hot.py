@@ -42,7 +42,7 @@ class OneHot:
             return ""
         odd = next((name for name, value in values.items() if value not in (*_SET, *_UNSET)), None)
         if odd is not None:
-            raise BadLine(f"column {odd!r} holds {values[odd][:40]!r}, which is neither 1 nor 0")
+            raise BadLine(f"column {odd!r} contains {values[odd][:40]!r}, which is neither 1 nor 0")
         chosen = [name for name, value in values.items() if value in _SET]
         if len(chosen) != 1:
             count = f"{len(chosen)} of the columns are 1" if chosen else "none of the columns is 1"
@@ -81,7 +81,7 @@ def find_one_hot(columns: Sequence[str], rows: Sequence[Mapping[str, Any]], mark
 
     Args:
         columns: names.
-        rows: some rows; each of the columns holds 0 and 1 alone.
+        rows: some rows; each of the columns contains 0 and 1 alone.
         marks: by which letter or number the names of the responses' columns end, as ``a`` and ``b``.
     """
     flags = [name for name in columns if is_flag(name, rows)]
@@ -98,7 +98,7 @@ def find_one_hot(columns: Sequence[str], rows: Sequence[Mapping[str, Any]], mark
 
 
 def is_flag(column: str, rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a column holds 0 and 1 alone, and both of them."""
+    """Whether a column contains 0 and 1 alone, and both of them."""
     values = {key_of(cell(row, column)).casefold() for row in rows}
     return values <= {*_SET, *_UNSET} and bool(values & set(_SET)) and bool(values & set(_UNSET))
 

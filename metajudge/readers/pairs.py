@@ -102,6 +102,6 @@ def _read_pairs(source: Source, items: dict[str, Item]) -> Iterator[Reject]:
     def add(line: Line) -> None:
         item = _PairRow.model_validate(line.data).item()
         if items.setdefault(item.id, item) != item:
-            raise BadLine(f"item_id {item.id!r} stands for another pair further up; the first one is used")
+            raise BadLine(f"item_id {item.id!r} was already used for another pair; the first pair is kept")
 
     return (found for found in each(source, read_lines(source), add) if isinstance(found, Reject))

@@ -32,7 +32,7 @@ class PersonScore:
 
 @dataclass(frozen=True, slots=True)
 class ByPeople:
-    """A score by a person, and where it stands."""
+    """A score by a person, and its position."""
 
     score: PersonScore
     file: str
@@ -47,7 +47,7 @@ class PeopleCount:
         count: how many.
         names: how often each score's name occurs.
         annotators: how many each annotator gave, where the export says who.
-        first: where the first one stands; None without any.
+        first: position of the first one; None if there are none.
     """
 
     count: int = 0
@@ -63,7 +63,7 @@ class PeopleCount:
         self.first = self.first or f"{found.file}:{found.line}"
 
     def notice(self) -> str | None:
-        """What is to be said about them; None where there are none."""
+        """A notice about them; None if there are none."""
         if not self.count:
             return None
         scores = "1 score by a person is" if self.count == 1 else f"{self.count:,} scores by people are"

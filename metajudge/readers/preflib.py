@@ -52,7 +52,7 @@ def read_preflib(source: Source) -> RankingFile:
     ballots, rejects = split(each(source, rows, lambda row: _ballot(row.raw.decode(), row.number, content)))
     cast = sum(int(ballot.weight) for ballot in ballots)
     if not rejects and content.voters is not None and cast != content.voters:
-        reason = f"the file announces {content.voters} voters and holds {cast}: it may be cut off"
+        reason = f"the file announces {content.voters} voters and contains {cast}: it may be cut off"
         rejects.append(source.reject(lines[-1][0], reason, lines[-1][1].encode()))
     return RankingFile(source.name, "preflib", tuple(content.names.values()), tuple(ballots), tuple(rejects))
 
@@ -85,7 +85,7 @@ def _read_former(source: Source, lines: Iterator[tuple[int, str]], content: _Fil
 
 def _check(source: Source, content: _File) -> None:
     if content.kind and content.kind not in _KINDS:
-        raise InputError(f"{source.name} holds PrefLib data of type {content.kind!r}: orders are {', '.join(_KINDS)}")
+        raise InputError(f"{source.name} has PrefLib data of type {content.kind!r}: orders are {', '.join(_KINDS)}")
     if not content.names:
         raise InputError(f"{source.name} names no candidates ('# ALTERNATIVE NAME 1: ...')")
     names = list(content.names.values())
@@ -111,7 +111,7 @@ def _ballot(text: str, number: int, content: _File) -> FileBallot:
 def _groups(text: str, names: dict[str, str]) -> Groups:
     rest = _GROUP.sub("", text).replace(",", "").strip()
     if rest:
-        raise InputError(f"the order holds {rest!r}: groups are written {{1,4}}")
+        raise InputError(f"the order contains {rest!r}: groups are written {{1,4}}")
     groups: list[tuple[str, ...]] = []
     for tied, single in _GROUP.findall(text):
         codes = [code.strip() for code in (tied or single).split(",") if code.strip()]
@@ -121,5 +121,5 @@ def _groups(text: str, names: dict[str, str]) -> Groups:
         if codes:
             groups.append(tuple(names[code] for code in codes))
     if not groups:
-        raise InputError("the order names nobody")
+        raise InputError("the order names no candidates")
     return tuple(groups)

@@ -111,7 +111,7 @@ class PromptfooResults:
 
 
 def _entries(grading: Any) -> Iterator[tuple[dict[str, Any], str]]:
-    """Every graded assertion with its type; assertion sets hold theirs within."""
+    """Every graded assertion with its type; assertion sets contain nested ones."""
     if not isinstance(grading, dict):
         return
     components = grading.get("componentResults")

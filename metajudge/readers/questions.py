@@ -62,7 +62,7 @@ class Questions:
 
 
 def open_questions(prompt: str, *, limit: int | None = None) -> Questions:
-    """Reads a prompt as it stands, or a file; a text that ends like a file's name must be one.
+    """Reads a literal prompt or a file; a text that ends like a file's name must be one.
 
     Raises:
         InputError: see :func:`read_questions`; an empty prompt.
@@ -82,10 +82,10 @@ def read_questions(path: Path, limit: int | None = None) -> Questions:
     """Reads a file of questions.
 
     Raises:
-        InputError: the file cannot be read, holds no question, or one id stands for two questions.
+        InputError: the file cannot be read, holds no question, or one id is used for two questions.
     """
     if not path.is_file():
-        raise InputError(f"{path}: no such file; a file of questions holds a JSON object a line")
+        raise InputError(f"{path}: no such file; a file of questions has one JSON object per line")
     if path.suffix.lower() in (".txt", ".md"):
         return Questions((as_question(_text_of(path)),))
     source = Source(path, str(path))
@@ -102,13 +102,13 @@ def read_questions(path: Path, limit: int | None = None) -> Questions:
             continue
         if found.setdefault(question.id, question) != question:
             raise InputError(
-                f"{path}:{line.number}: the id {question.id!r} stands for two questions: give different questions "
+                f"{path}:{line.number}: the id {question.id!r} is used for two questions: give different questions "
                 "different ids"
             )
     if not found:
         reason = f": {rejects[0]}" if rejects else ": it is empty"
         raise InputError(
-            f'{path} holds no question{reason}. A line is an object such as {{"id": "q1", "question": "?"}}'
+            f'{path} contains no question{reason}. A line is an object such as {{"id": "q1", "question": "?"}}'
         )
     return Questions(tuple(found.values())[:limit], tuple(rejects))
 
@@ -123,7 +123,7 @@ def as_questions(given: "Sequence[Question | Mapping[str, Any] | str] | Question
     for number, one in enumerate(given.items if isinstance(given, Questions) else given, start=1):
         question = as_question(one, place=f"question {number}")
         if found.setdefault(question.id, question) != question:
-            raise InputError(f"the id {question.id!r} stands for two questions: give different questions different ids")
+            raise InputError(f"the id {question.id!r} is used for two questions: give each question its own id")
     return tuple(found.values())
 
 

@@ -1,4 +1,4 @@
-"""Files of rankings as JSONL, CSV, PrefLib or judgments, recognised by what they hold."""
+"""Files of rankings as JSONL, CSV, PrefLib or judgments, recognised by their content."""
 
 import json
 from collections.abc import Callable
@@ -35,7 +35,7 @@ def read_ranking_file(path: Path | str, mapping: FieldMap | None = None) -> Rank
         mapping: which column of a table of judgments is what.
 
     Raises:
-        InputError: the file cannot be read, is none of these, or holds no ballot; or it holds judgments that do not
+        InputError: the file is unreadable, is none of these, or has no ballots; or it contains judgments that do not
             say which models wrote the responses.
     """
     source = Source(Path(path), str(path))
@@ -53,7 +53,7 @@ def read_ranking_file(path: Path | str, mapping: FieldMap | None = None) -> Rank
         found = readers[_format_of(source)](source)
     if not found.ballots:
         why = f": {found.rejects[0]}" if found.rejects else " (it is empty)"
-        raise InputError(f"{source.name} holds no ballot{why}")
+        raise InputError(f"{source.name} contains no ballots{why}")
     return found
 
 

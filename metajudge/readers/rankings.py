@@ -1,4 +1,4 @@
-"""Ballots of files: their rankings as data and as text, and files that hold one ranking a line."""
+"""Ballots of files: their rankings as data and as text, and files that contain one ranking a line."""
 
 import io
 import json
@@ -30,7 +30,7 @@ class FileBallot:
         weight: above 0; 1 where the file gives none.
         voter: None where the file names none.
         question: None where the file names none.
-        line: where it stands.
+        line: its line number.
     """
 
     ranking: Groups
@@ -42,7 +42,7 @@ class FileBallot:
 
 @dataclass(frozen=True, slots=True)
 class RankingFile:
-    """What a file of ballots holds.
+    """What a file of ballots contains.
 
     Attributes:
         name: the path as given.
@@ -50,7 +50,7 @@ class RankingFile:
         candidates: all names the file declares (PrefLib, a CSV with a column a candidate), ranked or not; None where
             it declares none.
         ballots: in the file's order.
-        rejects: lines that hold no ballot, and why.
+        rejects: lines that contain no ballot, and why.
     """
 
     name: str
@@ -119,7 +119,7 @@ def _name(data: dict[str, Any], keys: Sequence[str]) -> str | None:
 
 
 def ranking_from_text(text: str) -> Groups:
-    """Reads ``"B > A = C"``; names may hold anything but ``>`` and ``=``.
+    """Reads ``"B > A = C"``; names may contain anything but ``>`` and ``=``.
 
     Raises:
         InputError: an empty text, place or name, or a candidate named twice.
@@ -142,7 +142,7 @@ def checked_ranking(groups: Sequence[Sequence[object]]) -> Groups:
         raise InputError("the ranking has an empty group")
     for name in names:
         if not isinstance(name, str) or not name:
-            raise InputError(f"the ranking holds {name!r}, which is no name: names are text")
+            raise InputError(f"the ranking contains {name!r}, which is not a name: names are text")
     if len(set(names)) < len(names):
         repeated = next(name for name in names if names.count(name) > 1)
         raise InputError(f"the ranking names {repeated!r} twice")
@@ -153,7 +153,7 @@ def weight_of(value: object) -> Fraction:
     """A weight as an exact fraction: text and numbers count as the decimals they print as.
 
     Raises:
-        InputError: not a finite number above 0, or one whose exponent no sum of weights could hold.
+        InputError: not a finite number above 0, or one so large that a sum of weights would overflow.
     """
     try:
         if isinstance(value, bool) or not isinstance(value, int | float | str):

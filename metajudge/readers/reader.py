@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class FoundJudgment:
-    """A judgment and where it stands."""
+    """A judgment and its position."""
 
     judgment: Judgment
     file: str
@@ -29,7 +29,7 @@ UNREADABLE = (InputError, BadLine, KeyError, TypeError, AttributeError, ValueErr
 
 
 class Reader(Protocol):
-    """One input in one format. ``read`` starts anew at each call and holds one record at a time."""
+    """One input in one format. ``read`` starts anew at each call and keeps one record in memory at a time."""
 
     format: str
 
@@ -37,7 +37,7 @@ class Reader(Protocol):
 
 
 class LineReader:
-    """A format in which each row stands by itself.
+    """A format in which each row is independent.
 
     Args:
         format_name: for people.
@@ -88,7 +88,7 @@ def why(error: Exception, shape: str | None = None) -> str:
 
 
 def attempt(source: Source, line: Line, read: Callable[[Line], T], shape: str | None = None) -> T | Reject:
-    """What a line holds, or why it cannot be read.
+    """A line's content, or why it cannot be read.
 
     Args:
         shape: what the data is taken for where ``read`` looks into it without a schema; data of another shape is then
@@ -103,7 +103,7 @@ def attempt(source: Source, line: Line, read: Callable[[Line], T], shape: str | 
 def each(
     source: Source, rows: Iterable[Line | Reject], read: Callable[[Line], T], shape: str | None = None
 ) -> Iterator[tuple[int, T] | Reject]:
-    """What every row holds with its number, or why it cannot be read; arguments as for :func:`attempt`."""
+    """Every row's content with its number, or why it cannot be read; arguments as for :func:`attempt`."""
     for row in rows:
         found = row if isinstance(row, Reject) else attempt(source, row, read, shape)
         yield found if isinstance(found, Reject) else (row.number, found)  # type: ignore[union-attr]

@@ -23,7 +23,7 @@ _STRENGTH: dict[str, Literal[0, 1, 2]] = {"=": 0, ">": 1, ">>": 2}
 
 @dataclass(frozen=True, slots=True)
 class GameVerdict:
-    """What a game says: a verdict in terms of response ids, or the reason why there is none."""
+    """A game's result: a verdict in terms of response ids, or the reason why it is missing."""
 
     verdict: Pairwise | None
     no_verdict: str | None = None

@@ -19,7 +19,7 @@ FILE_NAMES = ("reward_scores.jsonl", "reward_scores.jsonl.gz")
 
 
 def find_reward_scores(folder: Path) -> Path | None:
-    """The file of reward scores in a folder of judgments, None where there is none."""
+    """The file of reward scores in a folder of judgments, None if missing."""
     if not folder.is_dir():
         return None
     return next((folder / name for name in FILE_NAMES if (folder / name).is_file()), None)

@@ -1,4 +1,4 @@
-"""Mappings that were given once and hold from then on: ``metajudge-inputs.toml`` in the working folder.
+"""Mappings that are given once and reused from then on: ``metajudge-inputs.toml`` in the working folder.
 
 ::
 
@@ -12,9 +12,8 @@
     [inputs."votes.csv".values]
     C = "tie"
 
-A name may hold ``*`` and ``?`` (``[inputs."runs/*.csv".columns]``): it then stands for every file whose path fits. A
-folder's name stands for what lies in it.
-Paths are relative to the file's folder.
+A name may contain ``*`` and ``?`` (``[inputs."runs/*.csv".columns]``): it then applies to all files whose paths match.
+A folder's name applies to the files in it. Paths are relative to the file's folder.
 """
 
 import json

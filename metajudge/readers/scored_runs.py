@@ -23,7 +23,7 @@ ANSWER_KEYS = ("output", "answer", "response", "completion", "content", "message
 
 @dataclass(frozen=True, slots=True)
 class RecordedRun:
-    """What was asked and answered; None where the export holds none.
+    """Question and answer; None if missing in the export.
 
     Attributes:
         id: scores name it by this, or by one of ``aliases``.
@@ -139,7 +139,7 @@ def judgment_of(score: RecordedScore, run: RecordedRun, vocabulary: Vocabulary) 
     try:
         verdict = vocabulary.read(score.value, ("A",), {})
     except UnknownValueError as error:
-        raise BadLine(f"{error}; say which grade it stands for: --map-values '{score.value}=1'") from None
+        raise BadLine(f"{error}; give the grade it stands for: --map-values '{score.value}=1'") from None
     why = None
     if isinstance(verdict, NoVerdict):
         why = "the score has no value" if score.value is None else verdict.reason
@@ -188,7 +188,7 @@ def reference_text(value: Any) -> str | None:
 
 
 def payload(value: Any, keys: Sequence[str]) -> Any:
-    """What an input or output holds under the first of ``keys`` it has; of an object with one value, that one."""
+    """The value of an input or output under the first of ``keys`` it has; of an object with one value, that one."""
     if isinstance(value, str):
         if not value.lstrip().startswith(("{", "[")):
             return value

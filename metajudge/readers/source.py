@@ -109,7 +109,7 @@ class JudgmentSource:
     """Judgments from files and folders, read anew from disk at every iteration, one at a time.
 
     Iterating the source gives the judgments asked for (``judges``, ``limit``); :meth:`all` gives every judgment,
-    for evidence that must not depend on the filter (what peers said, the other order). The counts hold for all of
+    for evidence that must not depend on the filter (peers' verdicts, the other order). The counts are of all of
     the input once one pass has run to its end, and for what was read so far before that. Files must not change
     in between.
 
@@ -298,7 +298,7 @@ def open_judgments(
 ) -> JudgmentSource:
     """Opens files and folders of judgments; each one's format is recognised by its content.
 
-    Read are metajudge JSONL and JudgeBench output files (plain or gzip), folders that hold such files or the
+    Read are metajudge JSONL and JudgeBench output files (plain or gzip), folders that contain such files or the
     pairs-and-judgments layout of JudgeBench and LLMBar, LLMBar's own result files, the results of Arena-Hard,
     AlpacaEval, Inspect and promptfoo, scores of LangSmith and Langfuse, and, by a mapping of their columns, CSV, JSON,
     Parquet and Hugging Face datasets on disk.
@@ -316,7 +316,7 @@ def open_judgments(
         A source that can be iterated any number of times.
 
     Raises:
-        InputError: a path is missing, empty or of no known format, or holds no readable judgment at all; with
+        InputError: a path is missing, empty or of no known format, or contains no readable judgment at all; with
             what was looked for and found.
     """
     if not paths:
@@ -361,7 +361,7 @@ def _settled(found: FoundJudgment | Reject, ledger: _SeenIds | None) -> Judgment
         return found.judgment
     if earlier.same:
         return None
-    reason = f"id {found.judgment.id!r} stands for another judgment at {earlier.file}:{earlier.line}"
+    reason = f"id {found.judgment.id!r} is already used for another judgment at {earlier.file}:{earlier.line}"
     other = earlier.file != found.file
     reason += "; --prefix-ids puts each file's name before its ids" if other else "; give each judgment its own id"
     return Reject(found.file, found.line, reason, to_line(found.judgment).decode().rstrip("\n"))
@@ -385,7 +385,7 @@ def _require_judgment(name: str, readers: Sequence[Reader], *, strict: bool) -> 
     none = "no record at all" if not people.count else "no score by a model"
     bad = f"{rejects} bad line{'s' if rejects != 1 else ''}, the first at {first}" if first else none
     notice = people.notice()
-    raise InputError(f"{name} holds no readable judgment: {bad}{f'. {notice}' if notice else ''}")
+    raise InputError(f"{name} contains no readable judgments: {bad}{f'. {notice}' if notice else ''}")
 
 
 def _seekable(path: str, name: str, spooled: list[Path]) -> Path:

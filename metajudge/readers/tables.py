@@ -12,7 +12,7 @@ SURVEYED_ROWS = 1_000
 
 
 class Table(Protocol):
-    """Rows in one format. ``rows`` starts anew at each call and holds a bounded part of the file.
+    """Rows in one format. ``rows`` starts anew at each call and keeps a bounded part of the file in memory.
 
     Attributes:
         format: what it is, for people.

@@ -51,7 +51,7 @@ class NoVerdict:
 class Vocabulary:
     """Reads the values of one column.
 
-    Understood without being told are verdicts (``A>>B``, ``[[A=B]]``, ``B<A``, ``[["B"], ["A", "C"]]``), a response's
+    Known by default are verdicts (``A>>B``, ``[[A=B]]``, ``B<A``, ``[["B"], ["A", "C"]]``), a response's
     id in any case and with words such as ``model_`` before it, ``output_1`` and the like by position, words for a
     tie in any case, and a number where there is a single response. A bare number for several responses is not: it
     might be a position, a score or a label.
@@ -77,7 +77,7 @@ class Vocabulary:
         Args:
             value: a cell.
             ids: the responses' ids, in their order.
-            models: id -> the model that wrote it, where known; a model's name then stands for its response.
+            models: id -> the model that wrote it, where known; a model's name then denotes its response.
 
         Raises:
             UnknownValueError: it means nothing here.

@@ -1,4 +1,4 @@
-"""Charts of bars that lie down, so that long names and figures stay readable: by group, and as parts of a whole."""
+"""Horizontal bar charts, for long names: by group, and as parts of a whole."""
 
 from xml.etree import ElementTree as ET
 
@@ -13,7 +13,7 @@ NAME_LETTERS = int((NAME_WIDTH - 18) / CHARACTER_WIDTH)
 
 
 def draw_bars(chart: BarChart, name: str) -> ET.Element:
-    """One bar a series in every group, with its interval as a whisker and its figure behind."""
+    """One bar per series in every group, with its interval as a whisker and its figure beside it."""
     legend = _legend_places([series.name for series in chart.series])
     top = 12 + LEGEND_LINE * (legend[-1][1] + 1)
     block = BAR * len(chart.series) + GAP
@@ -34,7 +34,7 @@ def draw_bars(chart: BarChart, name: str) -> ET.Element:
 
 
 def draw_shares(chart: ShareChart, name: str) -> ET.Element:
-    """One bar a whole, divided into its parts; parts wide enough carry their share."""
+    """One bar per whole, divided into its parts; parts that are wide enough show their share."""
     legend = _legend_places(list(chart.parts))
     top = 12 + LEGEND_LINE * (legend[-1][1] + 1)
     height = top + (BAR + 5 + GAP) * len(chart.rows) + 34
@@ -69,8 +69,8 @@ def _bar(canvas: Canvas, x: Axis, y: float, number: int, value: Measured | Absen
         canvas.line(x.at(value.low), middle, x.at(value.high), middle, "whisker")
         for end in (value.low, value.high):
             canvas.line(x.at(end), middle - 3, x.at(end), middle + 3, "whisker")
-    said = f"{100 * value.value:.1f}" if percent else f"{value.value:.3g}"
-    canvas.text(x.at(value.high) + 6, middle + 4, said, "value")
+    text = f"{100 * value.value:.1f}" if percent else f"{value.value:.3g}"
+    canvas.text(x.at(value.high) + 6, middle + 4, text, "value")
 
 
 def _divided(canvas: Canvas, x: Axis, y: float, counts: tuple[int, ...]) -> None:

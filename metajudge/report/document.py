@@ -1,4 +1,4 @@
-"""What a report holds, before it has a format: sections of tables and charts, all of it plain data.
+"""The contents of a report, independent of its format: sections of tables and charts, as plain data.
 
 A chart keeps the figures it is drawn from, and :func:`metajudge.report.tables.table_of` turns them back into a
 table, so that no format loses a number.
@@ -25,7 +25,7 @@ class Measured(Finite):
 
 
 class Absent(Finite):
-    """No figure, and why."""
+    """A missing figure and the reason."""
 
     absent: str
 
@@ -34,7 +34,7 @@ Cell = str | int | float | Measured | Absent
 
 
 class Column(Finite):
-    """A column of a table; ``note`` says what it means where the title cannot."""
+    """A column of a table; ``note`` explains it if the title does not."""
 
     title: str
     kind: Kind = "text"
@@ -88,7 +88,7 @@ class CoverageChart(Finite):
 
 
 class Bin(Finite):
-    """Judgments of similar probability: what was said, what was true (with an interval), and how many."""
+    """Judgments of similar probability: stated probability, observed share (with an interval), and count."""
 
     predicted: Share
     observed: Share
@@ -121,7 +121,7 @@ class BarSeries(Finite):
 
 
 class BarChart(Finite):
-    """Shares by group, with intervals; or amounts from 0, where ``unit`` is another than percent."""
+    """Shares by group, with intervals; or amounts from 0, if ``unit`` is not percent."""
 
     block: Literal["bars"] = "bars"
     title: str
@@ -149,7 +149,7 @@ class ShareChart(Finite):
 
 
 class ScatterPoint(Finite):
-    """A named point; ``marked`` tells it apart, as the description says."""
+    """A named point; ``marked`` highlights it, as the description explains."""
 
     name: str
     x: Annotated[float, Field(ge=0)]
@@ -158,7 +158,7 @@ class ScatterPoint(Finite):
 
 
 class ScatterChart(Finite):
-    """One figure against another, a point each."""
+    """One figure against another, one point per name."""
 
     block: Literal["scatter"] = "scatter"
     title: str
@@ -186,7 +186,7 @@ class Report(Finite):
     """A whole report.
 
     Attributes:
-        provenance: what the figures were made from: data, versions, seeds, commands; shown at the end.
+        provenance: sources of the figures: data, versions, seeds, commands; shown at the end.
     """
 
     version: Literal[1] = 1

@@ -1,4 +1,4 @@
-"""A report to a file; the file's name says the format."""
+"""Writes a report to a file; the file's name decides the format."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -36,7 +36,7 @@ def check_report_path(path: Path) -> None:
 
 
 def write_report(report: Report, path: Path) -> None:
-    """Writes the report in the format its name asks for, at once or not at all.
+    """Writes the report in the format its name asks for, atomically.
 
     Raises:
         InputError: as :func:`check_report_path`, or the file cannot be written.

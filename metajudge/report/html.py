@@ -72,13 +72,13 @@ def _drawing(chart: Chart, name: str) -> Markup:
 
 
 def _notes(table: Table) -> list[str]:
-    """Notes in full: what a tooltip says is lost in print and on a phone."""
+    """Notes in full, as tooltips are lost in print and on a phone."""
     columns = [f"{column.title}: {column.note}." for column in table.columns if column.note]
     return [*columns, *table.notes, *(f"No figure: {reason}." for reason in reasons(table))]
 
 
 def _printable(value: Any) -> Any:
-    """Control characters and lone surrogates are no HTML; what replaces them shows that something stood there."""
+    """Replaces control characters and lone surrogates, which are not valid HTML, by a visible mark."""
     if not isinstance(value, str):
         return value
     text = "".join(

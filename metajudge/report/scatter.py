@@ -1,4 +1,4 @@
-"""A chart of named points: one figure against another, with the points nobody beats told apart by their shape."""
+"""A chart of named points: one figure against another, with points on the Pareto front in another shape."""
 
 from xml.etree import ElementTree as ET
 
@@ -7,7 +7,7 @@ from metajudge.report.svg import BOTTOM, HEIGHT, RIGHT, TOP, WIDTH, Canvas, amou
 
 LEFT = 64.0
 MARKED, PLAIN = 0, 4
-"""Series whose shapes and colours stand for a marked point (a disc) and for another one (a cross)."""
+"""Series whose shapes and colours show a marked point (a disc) and another one (a cross)."""
 
 
 def draw_scatter(chart: ScatterChart, name: str) -> ET.Element:

@@ -1,4 +1,4 @@
-"""The page's style: light, dark and print, in colours that the colour-blind can tell apart (Okabe and Ito, 2008)."""
+"""The page's style: light, dark and print, in colours for the colour-blind (Okabe and Ito, 2008)."""
 
 STYLE = """
 :root {

@@ -1,7 +1,7 @@
-"""Drawing: a small canvas that makes SVG elements, and what tells series apart.
+"""Drawing: a small canvas that makes SVG elements, and the marks of series.
 
 Colours are those of Okabe and Ito ("Color Universal Design", 2008) and are only ever named by class, so that the
-page decides how they look in light, in dark and in print. No series is told apart by colour alone: lines have
+page decides how they look in light, in dark and in print. No series is identified by colour alone: lines have
 dashes and markers, areas have patterns, and both have labels.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from xml.etree import ElementTree as ET
 
 SERIES = 8
-"""Series that can be told apart; more than these start again from the first."""
+"""Number of distinct series; further ones repeat from the first."""
 
 DASHES = ("", "7 3", "2 3", "9 3 2 3", "4 2", "12 4", "1 2", "6 2 1 2 1 2")
 CHARACTER_WIDTH = 7.0
@@ -19,7 +19,7 @@ CHARACTER_WIDTH = 7.0
 
 WIDTH, HEIGHT = 720.0, 380.0
 RIGHT, TOP, BOTTOM = 230.0, 30.0, 48.0
-"""A chart of points, and its margins; names stand in the right one."""
+"""A chart of points, and its margins; names are in the right one."""
 LABEL_LETTERS = int((RIGHT - 26) / CHARACTER_WIDTH)
 
 
@@ -137,7 +137,7 @@ def amount_axis(values: list[float], start: float, end: float) -> Axis:
 def frame(
     canvas: Canvas, x: Axis, y: Axis, across: str, upwards: str, write: Callable[[float], str] = _hundredths
 ) -> None:
-    """Axes with their ticks, a grid and what they stand for.
+    """Axes with their ticks, a grid and their titles.
 
     Args:
         write: a tick's value as text; as per cent if not given.
@@ -159,7 +159,7 @@ def name_at_right(
     """Names at the right of a chart of :data:`WIDTH`, each with a thin line to where it belongs.
 
     Args:
-        series: whose mark stands beside a name; negative for none.
+        series: whose mark is shown beside a name; negative for none.
         starts, heights: where the lines begin.
     """
     left = WIDTH - RIGHT + 18
@@ -186,7 +186,7 @@ def spread(places: list[float], gap: float, low: float, high: float) -> list[flo
 
 
 def shortened(words: str, letters: int) -> str:
-    """At most so many letters, cut in the middle: names differ at their ends. In full they are in the chart's table."""
+    """A name cut in the middle to at most this many letters; the chart's table has it in full."""
     clean = " ".join(words.split())
     if len(clean) <= letters:
         return clean

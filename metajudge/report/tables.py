@@ -1,4 +1,4 @@
-"""Figures as words, and charts as tables."""
+"""Figures as text, and charts as tables."""
 
 from collections.abc import Callable
 
@@ -18,7 +18,7 @@ from metajudge.report.document import (
 )
 
 DASH = "\N{EN DASH}"
-"""Stands where there is no figure; the reason goes with it."""
+"""Shown for a missing figure, together with the reason."""
 
 
 def cell_text(cell: Cell, kind: Kind = "text") -> str:
@@ -55,7 +55,7 @@ def reasons(table: Table) -> tuple[str, ...]:
 
 
 def table_of(block: Block) -> Table:
-    """The block itself where it is a table, else the figures a chart is drawn from."""
+    """The block itself if it is a table, else the figures a chart is drawn from."""
     match block:
         case Table():
             return block

@@ -10,7 +10,7 @@ from metajudge.types import AnyVerdict
 
 
 def verdict_is_right(decision: HumanDecision, verdict: AnyVerdict | None) -> bool | None:
-    """Whether a person holds a judge's verdict to be right; None where the decision does not say.
+    """Whether a person judges a verdict right; None where the decision does not say.
 
     A corrected verdict speaks through its winner: another winner makes the judge's verdict wrong, the same one (with
     another strength) leaves it right. Corrected scores alone, and ``cannot_tell``, say nothing about the verdict.
@@ -28,8 +28,8 @@ def verdict_is_right(decision: HumanDecision, verdict: AnyVerdict | None) -> boo
 
 def label_of(decisions: Iterable[HumanDecision], verdict: AnyVerdict | None) -> bool | None:
     """The majority's word on a verdict; None without one, and where as many say yes as no."""
-    said = Counter(verdict_is_right(one, verdict) for one in decisions)
-    return None if said[True] == said[False] else said[True] > said[False]
+    counts = Counter(verdict_is_right(one, verdict) for one in decisions)
+    return None if counts[True] == counts[False] else counts[True] > counts[False]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +53,11 @@ class ReviewerAgreement:
 
 def reviewer_agreement(states: Sequence[ReviewState]) -> ReviewerAgreement:
     """Agreement on outcomes; ``cannot_tell`` is an outcome like the others."""
-    said = [{one.reviewer: one.outcome.value for one in state.decisions} for state in states]
-    shared = [outcomes for outcomes in said if len(outcomes) > 1]
-    reviewers = sorted({name for outcomes in said for name in outcomes})
+    by_reviewer = [{one.reviewer: one.outcome.value for one in state.decisions} for state in states]
+    shared = [outcomes for outcomes in by_reviewer if len(outcomes) > 1]
+    reviewers = sorted({name for outcomes in by_reviewer for name in outcomes})
     counts: dict[str, Counter[str]] = {name: Counter() for name in reviewers}
-    for outcomes in said:
+    for outcomes in by_reviewer:
         for name, outcome in outcomes.items():
             counts[name][outcome] += 1
     pairs = {}

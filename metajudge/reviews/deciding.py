@@ -90,7 +90,7 @@ def _verdict(text: str | AnyVerdict | None, judgment: Judgment | None) -> AnyVer
     try:
         found = parse_verdict(text)
     except (ValueError, ValidationError) as error:
-        raise InputError(f"{text!r} is no verdict: write one such as A>B, A=B or B>>A ({error})") from None
+        raise InputError(f"{text!r} is not a verdict: write one such as A>B, A=B or B>>A ({error})") from None
     if judgment is not None:
         unknown = [name for name in found.ids if name not in judgment.item.responses]
         if unknown:
@@ -103,7 +103,7 @@ def _compared(review: Review, judgment: Judgment | None, verdict: AnyVerdict | N
     if verdict is None:
         raise InputError(f"say --outcome ({', '.join(Outcome)}), or your own --verdict to decide blind")
     if judgment is None or judgment.verdict is None:
-        raise InputError(f"review {review.review_id} has no verdict to compare yours with: say --outcome")
+        raise InputError(f"review {review.review_id} has no verdict to compare yours with: give --outcome")
     return Outcome.APPROVE if verdict.winner == judgment.verdict.winner else Outcome.MODIFY
 
 
@@ -112,7 +112,7 @@ def _scores(texts: Sequence[str]) -> dict[str, float]:
     for text in texts:
         name, number = _score(text)
         if name in found:
-            raise InputError(f"{name} is given twice, as {found[name]:g} and {number:g}: say one score a criterion")
+            raise InputError(f"{name} is given twice, as {found[name]:g} and {number:g}: give one score per criterion")
         found[name] = number
     return found
 
@@ -124,5 +124,5 @@ def _score(text: str) -> tuple[str, float]:
     except ValueError:
         number = float("nan")
     if not sign or not name or not math.isfinite(number):
-        raise InputError(f"{text!r} is no score: write CRITERION=NUMBER, such as accuracy=2")
+        raise InputError(f"{text!r} is not a score: write CRITERION=NUMBER, such as accuracy=2")
     return name, number

@@ -40,16 +40,16 @@ COLUMNS = (
 """What an export has; the last six are to be filled in, and are what an import reads."""
 
 CLASH = "clash"
-"""The content of a clash: its whole record, with names, votes and verdict. Nothing of it is for a blind reviewer."""
+"""The content of a clash: its whole record, with names, votes and verdict. A blind reviewer sees none of it."""
 HIDDEN_WHEN_BLIND = ("action", "priority", "margin", "probability", "score", "verdict", "rationale", "judge")
 
 
 def export_row(state: ReviewState, judgment: Judgment | None, *, blind: bool = False) -> list[dict[str, Any]]:
-    """A review as flat rows: one for each decision, or one to be filled in where there is none.
+    """A review as flat rows: one for each decision, or one to fill in where there are none.
 
     Args:
         judgment: what there is to see, None where it was forgotten (or for a case).
-        blind: leave out what the machine said.
+        blind: leave out the automatic result.
     """
     review = state.review
     shown = _shown(review, judgment, blind)
@@ -92,7 +92,7 @@ def read_decisions(path: Path, *, now: float, reviewer: str | None = None) -> li
         reviewer: who decided where the file does not say.
 
     Raises:
-        InputError: a row that is no decision, with file and line; the file is missing or holds none.
+        InputError: a row that is no decision, with file and line; the file is missing or contains none.
     """
     decisions = []
     for where, row in _rows(path):
@@ -100,7 +100,7 @@ def read_decisions(path: Path, *, now: float, reviewer: str | None = None) -> li
             continue
         decisions.append(_decision(where, row, now, reviewer))
     if not decisions:
-        raise InputError(f"{path} holds no decision: fill in its columns outcome and reviewer")
+        raise InputError(f"{path} contains no decision: fill in its columns outcome and reviewer")
     return decisions
 
 

@@ -22,7 +22,7 @@ def review_of(
     reviewers: int = 1,
     scale: tuple[float, float] | None = None,
 ) -> Review | None:
-    """The review of a decided judgment, None where nobody needs to look.
+    """The review of a decided judgment; None where no review is needed.
 
     What a policy approves or rejects is audited with a fixed probability, drawn from the seed and the content alone:
     the same judgment is drawn or not however often and in whatever order it is vetted. Without such a share only
@@ -79,7 +79,7 @@ class Place:
 
 
 def place_of(decision: Decision, content: str, audit_share: float, seed: int) -> Place | None:
-    """The queue's place for a decision on a content; None where nobody needs to look."""
+    """The priority of a decision in the queue; None where no review is needed."""
     priority = PRIORITY.get(decision.action)
     if priority is not None:
         return Place(ReviewOrigin.POLICY, priority, 1.0)
@@ -98,7 +98,7 @@ def criterion_means(assessment: Assessment) -> dict[str, float]:
     """Criterion -> mean over the agents that scored it."""
     found: dict[str, list[float]] = {}
     for result in assessment.agents:
-        for name, said in (result.criteria or {}).items():
-            if said.score is not None:
-                found.setdefault(name, []).append(said.score)
+        for name, criterion in (result.criteria or {}).items():
+            if criterion.score is not None:
+                found.setdefault(name, []).append(criterion.score)
     return {name: sum(values) / len(values) for name, values in found.items()}

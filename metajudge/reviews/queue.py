@@ -7,10 +7,10 @@ from typing import Protocol
 from metajudge.reviews.review import HumanDecision, Review, ReviewState, ReviewStatus
 
 LEASE_S = 900.0
-"""How long a claim lasts where nothing else is said."""
+"""Default duration of a claim."""
 
 LONGEST_LEASE_S = 30 * 86_400.0
-"""A claim never lasts longer: what somebody forgot comes back to the queue."""
+"""Maximum duration of a claim: a forgotten review returns to the queue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class ReviewFilter:
     category: str | None = None
     policy_digest: str | None = None
     reviewer: str | None = None
-    """Those this person has in hand or has decided."""
+    """Reviews this person has claimed or decided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +52,14 @@ class ReviewQueue(Protocol):
         review_id: str | None = None,
         wanted: ReviewFilter | None = None,
     ) -> ReviewState | None:
-        """Takes the next review this person can decide, or a given one; None where there is none.
+        """Takes the next review this person can decide, or a given one; None if there is none left.
 
         What the person has in hand already comes first, with a new lease. A review that several people are to decide
         can be in as many hands.
 
         Raises:
             InputError: a lease that does not last or lasts longer than :data:`LONGEST_LEASE_S`, or a blank name.
-            ReviewError: the given review is unknown, decided, or in somebody else's hands.
+            ReviewError: the given review is unknown, decided, or claimed by another person.
         """
 
     async def release(self, review_id: str, reviewer: str, *, now: float) -> None:
@@ -70,7 +70,7 @@ class ReviewQueue(Protocol):
         """
 
     async def decide(self, decision: HumanDecision, *, now: float) -> ReviewState:
-        """Records a decision by somebody who has the review in hand; saying the same again changes nothing.
+        """Records a decision by the person who claimed the review; repeating it changes nothing.
 
         Raises:
             ReviewError: the review is unknown, was decided, is not in this person's hands, or the lease has expired.

@@ -23,7 +23,7 @@ def reviewer_name(text: str) -> str:
     """
     name = text.strip()
     if not name or len(name) > _LONGEST_NAME or not name.isprintable():
-        raise InputError(f"{text!r} is no name of a reviewer: give 1 to {_LONGEST_NAME} characters that print")
+        raise InputError(f"{text!r} is not a valid reviewer name: give 1 to {_LONGEST_NAME} printable characters")
     return name
 
 
@@ -35,7 +35,7 @@ class ReviewOrigin(StrEnum):
     AUDIT = "audit"
     """Drawn at random from what a policy approved or rejected."""
     REQUEST = "request"
-    """Somebody asked for it."""
+    """A person requested it."""
 
 
 class PolicyUsed(Frozen):
@@ -65,7 +65,7 @@ class Review(Frozen):
         question: digest of what makes cases depend on each other, the item's content.
         criteria: criterion -> the machine's score, the mean over agents; ``criterion_weights`` those it was
             combined with; ``scale`` the ends of their scale, None where there are no such scores.
-        content: what there is to see, where the store holds it nowhere else (cases).
+        content: the content to review, where the store has it nowhere else (cases).
     """
 
     review_id: str
@@ -119,7 +119,7 @@ class Outcome(StrEnum):
     REJECT = "reject"
     """The verdict is wrong."""
     CANNOT_TELL = "cannot_tell"
-    """Nothing can be said; this is no label."""
+    """Undecidable; this is not a label."""
 
 
 class HumanDecision(Frozen):
@@ -157,8 +157,8 @@ class HumanDecision(Frozen):
 
     def same_as(self, other: "HumanDecision") -> bool:
         """Whether two decisions say the same, whenever, blind or not, and by whichever way they came in."""
-        said = ("review_id", "reviewer", "outcome", "verdict", "scores", "reason")
-        return all((getattr(self, name) or None) == (getattr(other, name) or None) for name in said)
+        compared = ("review_id", "reviewer", "outcome", "verdict", "scores", "reason")
+        return all((getattr(self, name) or None) == (getattr(other, name) or None) for name in compared)
 
 
 class ReviewStatus(StrEnum):

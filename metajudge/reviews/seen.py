@@ -1,4 +1,4 @@
-"""Who was shown what the machine said of something, so that no later decision of theirs on it counts as blind.
+"""Who was shown the automatic result on a subject, so that their later decisions on it do not count as blind.
 
 The record is kept in the store's audit log under the subject (a judgment, a case, a clash), not under one review or one
 assessment: a person who saw any row of a judgment has seen the machine's opinion of it.
@@ -25,7 +25,7 @@ class Onlooker:
     """A person, by any of the marks there are.
 
     Attributes:
-        reviewer: the name that stands beside their decisions; None while it is unknown.
+        reviewer: the name recorded with their decisions; None while it is unknown.
         session: their session in a browser, which may begin before the name is known; None without one.
     """
 
@@ -40,12 +40,12 @@ class Onlooker:
 
 
 async def has_seen(log: SeenLog, subject_id: str, person: Onlooker) -> bool:
-    """Whether a person was shown what the machine said of a subject."""
+    """Whether a person was shown the automatic result on a subject."""
     return any(person.is_same(one.payload) for one in await log.entries(KIND, _subject(subject_id)))
 
 
 async def remember_seen(log: SeenLog, subject_ids: Collection[str], person: Onlooker, *, now: float) -> None:
-    """Keeps on record that a person was shown what the machine said of some subjects, once for each."""
+    """Records that a person was shown the automatic results on some subjects, once for each."""
     for subject_id in subject_ids:
         if not await has_seen(log, subject_id, person):
             record = {"reviewer": person.reviewer, "session": person.session}

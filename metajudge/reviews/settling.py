@@ -14,13 +14,13 @@ class Ruling(StrEnum):
     """The outcome of a review that is decided."""
 
     RIGHT = "right"
-    """More people hold the verdict to be right than wrong."""
+    """More people judge the verdict right than wrong."""
     CORRECTED = "corrected"
     """It is wrong, and most of those who judged it give the same verdict in its place."""
     WRONG = "wrong"
     """It is wrong, and there is no such verdict."""
     DIVIDED = "divided"
-    """As many hold it to be right as wrong."""
+    """As many people judge it right as wrong."""
     CANNOT_TELL = "cannot_tell"
     """No decision says whether it is right: all of them are ``cannot_tell`` or correct scores alone."""
 
@@ -66,14 +66,14 @@ def _says_right(decision: HumanDecision, verdict: AnyVerdict | None) -> bool | N
     return verdict_is_right(decision, verdict)
 
 
-def _shared_verdict(decisions: Sequence[HumanDecision], voices: int) -> AnyVerdict | None:
-    """The verdict that more than half of the voices wrote; strengths may differ, and the weakest is taken."""
+def _shared_verdict(decisions: Sequence[HumanDecision], votes: int) -> AnyVerdict | None:
+    """The verdict that more than half of the votes wrote; strengths may differ, and the weakest is taken."""
     groups: dict[str, list[AnyVerdict]] = {}
     for one in decisions:
         if one.verdict is not None:
             groups.setdefault(_side(one.verdict), []).append(one.verdict)
     for same in groups.values():
-        if 2 * len(same) > voices:
+        if 2 * len(same) > votes:
             return min(same, key=lambda given: given.strength if isinstance(given, Pairwise) else 0)
     return None
 

@@ -22,7 +22,7 @@ def looks_like_path(text: str) -> bool:
 
 
 def read_text(path: Path, what: str, error: type[UserError]) -> str:
-    """The text of a UTF-8 file of at most a megabyte; ``what`` it holds goes into errors."""
+    """The text of a UTF-8 file of at most a megabyte; ``what`` describes it in errors."""
     try:
         with path.open("rb") as file:
             content = file.read(MAX_BYTES + 1)
@@ -42,7 +42,7 @@ def parse_yaml(text: str, source: str, what: str, error: type[UserError]) -> dic
 
     Args:
         source: what to call it in messages, e.g. its path.
-        what: what it holds, in words such as ``rubric is a mapping with name, title, ...``.
+        what: what it should contain, in words such as ``rubric is a mapping with name, title, ...``.
         error: the class of the errors raised.
     """
     # Imported here: YAML is needed only once a document is read. Safe loading builds no Python objects.
@@ -71,8 +71,8 @@ def problems_of(error: ValidationError, known_fields: Callable[[tuple[int | str,
     """Every problem once, in words; a list is not called too short where its entries are what is wrong."""
     found = error.errors(include_url=False)
     above = {details["loc"][:end] for details in found for end in range(len(details["loc"]))}
-    told = [details for details in found if details["type"] != "too_short" or details["loc"] not in above]
-    return list(dict.fromkeys(describe(details, known_fields) for details in told))
+    reported = [details for details in found if details["type"] != "too_short" or details["loc"] not in above]
+    return list(dict.fromkeys(describe(details, known_fields) for details in reported))
 
 
 def describe(details: ErrorDetails, known_fields: Callable[[tuple[int | str, ...]], list[str]]) -> str:

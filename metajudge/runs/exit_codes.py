@@ -10,10 +10,10 @@ code  name         meaning
                    also a judgment without a verdict or a bad line
 2     USAGE        something the user must fix first: options, files, keys; also input of which no line
                    could be read
-3     BUDGET       the budget is spent; the same command with a larger one goes on
+3     BUDGET       the budget is spent; the same command with a larger one resumes
 4     PENDING      batches are with their provider; the same command collects them
 5     BAR_MISSED   everything was done, and a bar was missed (``--fail-under``)
-130   INTERRUPTED  Ctrl-C; the same command goes on
+130   INTERRUPTED  Ctrl-C; the same command resumes
 ====  ===========  ====================================================================================
 """
 
@@ -54,9 +54,9 @@ class RunCounts:
     """What a command's exit code depends on.
 
     Attributes:
-        done: records that were read and worked on, whatever came of them; None where the command does not count.
+        done: records that were read and processed, whatever the result; None where the command does not count.
         failed: records or parts of them that are missing because an agent, a model or a delivery failed for good.
-        without_verdict: recorded judgments that hold no verdict: nobody failed, there is nothing to work on.
+        without_verdict: recorded judgments without a verdict: nothing failed, but there is nothing to vet.
         bad_lines: lines that could not be read.
     """
 

@@ -1,6 +1,6 @@
 """Output files of runs: lines in the order of the input, attempts that are only appended, small lists of records.
 
-A disk that is full is told with the file's name and what to do, in place of a bare ``OSError``.
+A full disk is reported with the file's name and what to do, in place of a bare ``OSError``.
 """
 
 import os
@@ -32,7 +32,7 @@ def written_to(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise OutputError(
-            f"{path}: cannot be written any further: {error.strerror or error}; make room, and run the same command "
+            f"{path}: cannot be written: {error.strerror or error}; free disk space, and run the same command "
             "again: what is kept in the store is not asked again"
         ) from error
 
@@ -120,7 +120,7 @@ class AttemptFile(Generic[R]):
 
     Args:
         path: made where it is missing.
-        record: what a line holds.
+        record: the content of a line.
         kind: what to call a line in messages, as in "a record of `metajudge clash`".
         exclude_none: leave out fields that are None.
 
@@ -198,7 +198,7 @@ class AttemptFile(Generic[R]):
 
 
 def write_lines(path: Path, records: Iterable[Mapping[str, object]]) -> int:
-    """Writes plain data as JSONL; where there is none, no file is left, not even one of an earlier run.
+    """Writes plain data as JSONL; without data no file is left, not even an earlier run's.
 
     Returns:
         The number of lines.

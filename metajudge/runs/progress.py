@@ -14,7 +14,7 @@ PLAIN_EVERY_S = 10.0
 
 
 class Progress:
-    """Shows rate, spend, failures and the time left while a run goes on.
+    """Shows rate, spend, failures and the time left during a run.
 
     Args:
         totals: of the run, read as they grow.

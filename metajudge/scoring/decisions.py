@@ -1,7 +1,7 @@
 """What is already certain about a panel's decision, whatever the missing answers would say.
 
 One rule serves missing answers and early exit alike: a decision that no completion of the missing scores
-could change stands. Stopping there gives the decision a full evaluation gives.
+could change is final. Stopping there gives the decision a full evaluation gives.
 """
 
 from dataclasses import dataclass
@@ -33,15 +33,15 @@ class Decisions:
         low: lowest final score that a completion of the missing answers could give.
         high: highest such score.
         accepted: whether the final score lies above the threshold; masked where undecided.
-        settled: True where no completion could change the decision (nobody else needs to be asked).
+        settled: True where no completion could change the decision (no other agent needs to be asked).
         status: ``assessed``, ``renormalised`` or ``unscored``, as in :mod:`metajudge.scoring.formulas`; a
             settled decision is ``assessed`` even where there is no final score.
     """
 
-    final: np.ma.MaskedArray[Any, Any]
+    final: "np.ma.MaskedArray[Any, Any]"
     low: Floats
     high: Floats
-    accepted: np.ma.MaskedArray[Any, Any]
+    accepted: "np.ma.MaskedArray[Any, Any]"
     settled: Bools
     status: Strings
 
@@ -57,7 +57,7 @@ def decide_average(
 ) -> Decisions:
     """Decides by weighted average: accepted when ``final > threshold``.
 
-    Missing answers: (1) a decision that no completion could change stands; (2) else, with a quorum (default:
+    Missing answers: (1) a decision that no completion could change is final; (2) else, with a quorum (default:
     a strict majority) of valid answers, the average over those decides and is marked ``renormalised``;
     (3) else unscored. Arguments and errors as in :func:`~metajudge.scoring.formulas.weighted_average`.
     """

@@ -59,7 +59,7 @@ def weighted_average(
     valid: ArrayLike | None = None,
     *,
     quorum: int | None = None,
-) -> tuple[np.ma.MaskedArray[Any, Any], Strings]:
+) -> "tuple[np.ma.MaskedArray[Any, Any], Strings]":
     """The panel's weighted average, ``final = sum_i w_i S_i`` (equation 1).
 
     Args:
@@ -94,7 +94,7 @@ def majority_vote(
     valid: ArrayLike | None = None,
     *,
     scale: tuple[float, float] = (1.0, 5.0),
-) -> tuple[np.ma.MaskedArray[Any, Any], Strings]:
+) -> "tuple[np.ma.MaskedArray[Any, Any], Strings]":
     """The panel's vote (equation 2): the scale's upper end if more than half of M exceed the threshold, else the lower.
 
     Args:

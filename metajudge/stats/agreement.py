@@ -24,8 +24,8 @@ class Agreement:
 
     Attributes:
         estimate: 1 for perfect agreement, 0 for agreement as by chance; None where it is undefined, see ``reason``.
-        low: lower end of the interval, None where there is none.
-        high: upper end of the interval, None where there is none.
+        low: lower end of the interval, None if missing.
+        high: upper end of the interval, None if missing.
         n: items with at least two ratings.
         confidence: nominal coverage, in (0, 1).
         method: statistic, model of chance and kind of interval.
@@ -266,7 +266,7 @@ def _with_jackknife(
     with np.errstate(divide="ignore", invalid="ignore"):
         others = (left_out[0] - left_out[1]) / (1 - left_out[1])
     if not np.isfinite(others).all():
-        reason = "without one of the items all ratings are the same label: there is no interval"
+        reason = "without one of the items all ratings are the same label, so the interval is undefined"
         return Agreement(kappa, None, None, n, confidence, method, observed, expected, categories, reason)
     error = float(np.sqrt((n - 1) / n * np.sum((others - others.mean()) ** 2)))
     half = normal_quantile(confidence) * error

@@ -1,4 +1,4 @@
-"""Names for NumPy arrays by what they hold."""
+"""Names for NumPy arrays by their content."""
 
 from typing import TypeAlias
 

@@ -21,7 +21,7 @@ from metajudge.stats.interval_estimate import Estimate, check_confidence
 Interval: TypeAlias = Literal["percentile", "bca"]
 
 _CHUNK = 1 << 20
-"""Drawn clusters held in memory at once."""
+"""Drawn clusters kept in memory at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +238,7 @@ def _cluster_sums(clusters: Sequence[Hashable] | None, **columns: ArrayLike) -> 
         _same_length(names[0], vectors[names[0]], name, vectors[name])
     for name in names[1::2]:
         if (vectors[name] < 0).any():
-            raise InputError(f"{name} holds negative values: a ratio needs a denominator that only adds up")
+            raise InputError(f"{name} contains negative values: a ratio needs a denominator that only adds up")
         if vectors[name].sum() == 0:
             raise InputError(f"{name} sums to 0: the ratio is undefined (nothing was kept); report it as such")
     stacked = np.column_stack(list(vectors.values()))
@@ -277,7 +277,7 @@ def _indicator(name: str, values: ArrayLike) -> Floats:
     vector = _vector(name, values)
     other = vector[(vector != 0) & (vector != 1)]
     if len(other):
-        raise InputError(f"{name} must hold 0 and 1 (or False and True), not {other[0]:g}")
+        raise InputError(f"{name} must contain only 0 and 1 (or False and True), not {other[0]:g}")
     return vector
 
 

@@ -41,7 +41,7 @@ class Table2x2:
 
     @property
     def empty_margin(self) -> str:
-        """Which row or column holds nothing, in words; empty where all hold something."""
+        """The empty rows and columns, in words; empty where there are none."""
         a, b, c, d = self.cells
         margins = {"first group": a + b, "second group": c + d, "outcome": a + c, "absence of the outcome": b + d}
         empty = [name for name, count in margins.items() if not count]
@@ -74,8 +74,8 @@ class RatioEstimate:
 
     Attributes:
         estimate: the ratio of the counts themselves; None where it is infinite or undefined, see ``reason``.
-        low: lower end of the interval; None where there is none.
-        high: upper end of the interval; None where there is none.
+        low: lower end of the interval; None if missing.
+        high: upper end of the interval; None if missing.
         n: observations.
         confidence: nominal coverage, in (0, 1).
         method: statistic and kind of interval, with the correction for empty cells where one was needed.

@@ -12,7 +12,7 @@ from metajudge.stats.interval_estimate import Estimate, check_confidence, check_
 def wilson(successes: int, n: int, confidence: float = 0.95) -> Estimate:
     """Score interval of a proportion (Wilson, 1927), without continuity correction.
 
-    The set of p with ``|k/n - p| <= z sqrt(p (1 - p) / n)``. It stays within [0, 1] and holds its coverage on average
+    The set of p with ``|k/n - p| <= z sqrt(p (1 - p) / n)``. It stays within [0, 1] and keeps its coverage on average
     over p, also for small n and proportions near the ends. Assumes independent observations; where several come from
     one question, use :mod:`metajudge.stats.bootstrap`.
 

@@ -1,4 +1,4 @@
-"""Panels of judges: majority, unanimity, and what every smaller panel would have said."""
+"""Panels of judges: majority, unanimity, and the verdicts every smaller panel would have given."""
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
@@ -41,15 +41,15 @@ def majority(votes: Sequence[Hashable | None], panel_size: int) -> Hashable | No
 def unity(votes: Sequence[Hashable | None], panel_size: int) -> Unity:
     """Unanimous, split, or incomplete where a judge of the panel is missing; errors as for :func:`majority`."""
     majority(votes, panel_size)
-    said = [vote for vote in votes if vote is not None]
-    if len(said) < panel_size:
+    given = [vote for vote in votes if vote is not None]
+    if len(given) < panel_size:
         return Unity.INCOMPLETE
-    return Unity.UNANIMOUS if len(set(said)) == 1 else Unity.SPLIT
+    return Unity.UNANIMOUS if len(set(given)) == 1 else Unity.SPLIT
 
 
 @dataclass(frozen=True, slots=True)
 class PanelResult:
-    """What a panel of some of the judges would have said.
+    """The verdicts of a panel of some of the judges.
 
     Attributes:
         judges: who sits on it.
@@ -89,17 +89,17 @@ def panel_result(
     """
     if len(votes) != len(truth) or not len(truth) or not judges:
         raise InputError(f"{len(votes)} evaluations, {len(truth)} human choices, {len(judges)} judges: each is needed")
-    said = [majority([vote.get(judge) for judge in judges], len(judges)) for vote in votes]
-    right = sum(choice == human for choice, human in zip(said, truth, strict=True) if choice is not None)
-    decided = sum(choice is not None for choice in said)
+    choices = [majority([vote.get(judge) for judge in judges], len(judges)) for vote in votes]
+    right = sum(choice == human for choice, human in zip(choices, truth, strict=True) if choice is not None)
+    decided = sum(choice is not None for choice in choices)
     return PanelResult(
         judges=tuple(judges),
         right=right,
         wrong=decided - right,
-        undecided=len(said) - decided,
-        n=len(said),
+        undecided=len(choices) - decided,
+        n=len(choices),
         concordance=wilson(right, decided, confidence) if decided else None,
-        of_all=wilson(right, len(said), confidence),
+        of_all=wilson(right, len(choices), confidence),
     )
 
 

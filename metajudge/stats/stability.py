@@ -1,7 +1,7 @@
 """Repeated runs: test-retest agreement, stability classes, the choice of a third run, and where variance comes from.
 
 A *run* judges fixed responses anew (fresh seeds, criteria, orders); a *cycle* makes the responses themselves anew and
-then judges them. A label is a verdict such as a winner's name; ``None`` stands for a run without one and is counted
+then judges them. A label is a verdict such as a winner's name; ``None`` means a run without one and is counted
 apart, never as a disagreement.
 """
 
@@ -56,10 +56,10 @@ def stability_class(outcomes: Sequence[Correctness]) -> StabilityClass:
 
     Runs without a verdict say nothing; with fewer than two verdicts the class is undetermined.
     """
-    said = [outcome for outcome in outcomes if outcome.has_verdict]
-    if len(said) < 2:
+    decided = [outcome for outcome in outcomes if outcome.has_verdict]
+    if len(decided) < 2:
         return StabilityClass.UNDETERMINED
-    return _STABLE[said[0]] if len(set(said)) == 1 else StabilityClass.UNSTABLE
+    return _STABLE[decided[0]] if len(set(decided)) == 1 else StabilityClass.UNSTABLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ def choose_third_run(
         low += groups[level]
         room -= len(groups[level])
     equals = (
-        "the last places among equal confidence are drawn by lot" if rng else "equal confidence whole or not at all"
+        "the last places among equal confidence are drawn at random" if rng else "equal confidence whole or not at all"
     )
     rule = f"all stable-wrong, all unstable, then stable-right by least mean confidence up to {size}; {equals}"
     return ThirdRun(wrong, unstable, tuple(low), tuple(left), drawn, rule)
@@ -212,8 +212,8 @@ def winner_stability(winners: Mapping[str, Sequence[str | None]], confidence: fl
     """
     stable, split, without = list[str](), list[str](), list[str]()
     for prompt, labels in winners.items():
-        said = [label for label in labels if label is not None]
-        (without if len(said) < 2 else stable if len(set(said)) == 1 else split).append(prompt)
+        given = [label for label in labels if label is not None]
+        (without if len(given) < 2 else stable if len(set(given)) == 1 else split).append(prompt)
     n = len(stable) + len(split)
     share = wilson(len(stable), n, confidence) if n else None
     return WinnerStability(share, n, tuple(stable), tuple(split), tuple(without))

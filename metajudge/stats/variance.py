@@ -14,7 +14,7 @@ class VarianceSplit:
 
     Attributes:
         generation: variance between cycles of one prompt, beyond what judging alone would give; None where it cannot
-            be told, see ``reason``. Cut at 0.
+            be estimated, see ``reason``. Cut at 0.
         judgment: variance between judgments of the same responses; None likewise.
         generation_share: generation / (generation + judgment), in [0, 1]; None where both are 0 or unknown.
         prompts: prompts that contribute.
@@ -43,7 +43,7 @@ def split_variance(values: Mapping[str, Sequence[Sequence[float]]]) -> VarianceS
     A nested random-effects analysis of variance (Searle, Casella and McCulloch, "Variance Components", 1992): the mean
     square within cycles estimates judgment, that between cycles judgment plus n0 times generation, where n0 is the
     usual mean size for unequal cycles. Needs a prompt with two cycles, and a cycle with two judgments: with one
-    judgment a cycle the two cannot be told apart, however large the difference to another study's retest may be.
+    judgment a cycle the two cannot be separated, however large the difference to another study's retest may be.
 
     Args:
         values: prompt -> for each cycle the outcome of each judgment of its responses, such as 1 where the first
@@ -68,7 +68,7 @@ def split_variance(values: Mapping[str, Sequence[Sequence[float]]]) -> VarianceS
         return VarianceSplit(generation, judgment, share, len(cycles), count, n, _METHOD, reason)
 
     if not within:
-        return found(None, None, None, "no cycle was judged twice: repeat judgments of the same responses to tell them")
+        return found(None, None, None, "no cycle was judged twice: judge the same responses repeatedly")
     judgment = float(sum(((c - c.mean()) ** 2).sum() for series in cycles.values() for c in series)) / within
     if not between:
         return found(None, judgment, None, "no prompt has two cycles: nothing was generated anew")

@@ -1,4 +1,4 @@
-"""What is kept: judgments, calls, assessments and runs, in one file or in a PostgreSQL database."""
+"""The store: judgments, calls, assessments and runs, in one file or in a PostgreSQL database."""
 
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ async def open_store(location: "StoreLocation | str") -> Store:
 
     Raises:
         ConfigurationError: a URL of something else, or extra ``postgres`` is missing.
-        StoreError: there cannot be a store at this place; the message says why.
+        StoreError: no store can be opened there; the message gives the reason.
     """
     where = store_location(location)
     if isinstance(where, PostgresUrl):

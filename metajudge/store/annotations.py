@@ -1,4 +1,4 @@
-"""What a calibration and a policy say of an assessment, apart from what its panel found."""
+"""Annotations: a calibration's probability and a policy's decision, apart from the panel's own assessment."""
 
 from typing import Any, Final
 
@@ -14,19 +14,19 @@ NOTHING: Final[dict[str, Any]] = {
     "guarantee": None,
     "decision": None,
 }
-"""What these fields of an assessment hold as long as nothing was said of it."""
+"""Values of these fields in an assessment without an annotation."""
 
 FIELDS: Final = ("status", "accepted", "failure", *NOTHING)
 """The fields that an annotation may set; a guarantee sets the first three."""
 
 
 def without_annotation(assessment: Assessment) -> Assessment:
-    """What the panel found; an outcome that a guarantee has set stays."""
+    """The panel's own assessment; an outcome that a guarantee has set is kept."""
     return assessment.model_copy(update=NOTHING)
 
 
 def annotation_of(assessment: Assessment, found: Assessment) -> str | None:
-    """The fields that were added to what the panel found, as JSON; None where there are none."""
+    """The fields added to the panel's assessment, as JSON; None if there are none."""
     changed = {name for name in FIELDS if getattr(assessment, name) != getattr(found, name)}
     if not changed:
         return None

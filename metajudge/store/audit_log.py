@@ -11,7 +11,7 @@ from metajudge.store.sql import Ask, Connection, Dialect
 
 
 class StoredAuditLog:
-    """Entries by kind and subject, oldest first; nothing is ever changed."""
+    """Append-only entries by kind and subject, oldest first."""
 
     def __init__(self, write: Ask, read: Ask, dialect: Dialect) -> None:
         self._write = write

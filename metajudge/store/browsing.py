@@ -1,4 +1,4 @@
-"""Looking through assessments, newest first, by filters; everything about one. SQL that both databases understand.
+"""Lists of assessments by filters, newest first, and the details of one. SQL for both databases.
 
 A list has one line for each judgment and panel, its current version (:mod:`metajudge.store.versions`).
 """
@@ -16,11 +16,11 @@ from metajudge.store.versions import current_page, newest_among, versions
 from metajudge.types import Assessment, Judgment, Status
 
 Outcome = Literal["kept", "not_kept", "unscored", "failed"]
-"""How vetting ended, in one word: accepted, not accepted, too few answers, or nothing could be asked."""
+"""The result of vetting: accepted, not accepted, too few answers, or no agent could be asked."""
 
 WINDOW: Final = 5_000
 WINDOWS: Final = 4
-"""Filters that have to read texts look at so many versions at a time, and at so many times that for one page."""
+"""Filters on texts read this many versions at a time, and at most this many times that for one page."""
 
 _NAMED: Final = 50
 
@@ -48,12 +48,12 @@ class AssessmentFilter:
 
     Attributes:
         decision: a policy's action, such as ``REVIEW``.
-        agent: somebody on the panel, by name.
-        panel: digest of a panel, or how it begins.
-        run: a run's id; the versions are then the newest that this run kept, whatever others kept later.
-        text: to be found, in any case, in the ids, the question, the responses or the rationale.
-        since, until: seconds since the epoch; the end is left out.
-        without: ids of judgments whose assessments are left out.
+        agent: name of an agent on the panel.
+        panel: digest of a panel, or a prefix of it.
+        run: a run's id; the versions are then the newest of this run, even if others kept newer ones.
+        text: searched for, ignoring case, in the ids, the question, the responses and the rationale.
+        since, until: seconds since the epoch; the end is excluded.
+        without: ids of judgments to exclude.
     """
 
     judge: str | None = None
@@ -70,13 +70,13 @@ class AssessmentFilter:
 
     @property
     def reads_texts(self) -> bool:
-        """Whether a page cannot be found from short columns alone."""
+        """Whether a filter needs more than the short columns."""
         return self.agent is not None or self.text is not None
 
 
 @dataclass(frozen=True, slots=True)
 class AssessmentLine:
-    """One version in a list; ``number`` grows with time, ``action`` is None where no policy decided."""
+    """One version in a list; ``number`` grows with time, ``action`` is None if no policy decided."""
 
     number: int
     created_at: float
@@ -105,9 +105,9 @@ class AssessmentLines:
     """A page, newest first.
 
     Attributes:
-        older: the number before which to go on; None where nothing is older.
-        newer: the number after which to go back; None on the newest page.
-        cut_short: the page is not full only because enough was looked at; ``older`` goes on.
+        older: the number before which the next page begins; None if nothing is older.
+        newer: the number after which the previous page begins; None on the newest page.
+        cut_short: the page is not full because the search limit was reached; ``older`` continues it.
     """
 
     lines: tuple[AssessmentLine, ...]
@@ -143,8 +143,8 @@ class KeptAssessment:
     """Everything about one assessment.
 
     Attributes:
-        judgment: None where its texts were forgotten.
-        attempts: of the calls behind it, oldest first, those of earlier runs that were reused included.
+        judgment: None if its texts were forgotten.
+        attempts: of its calls, oldest first, including reused ones of earlier runs.
         current: number of the current version of this judgment by this panel.
         history: the other versions of this judgment by this panel, newest first.
         others: the current version of each other panel about the same judgment, newest first.
@@ -162,7 +162,7 @@ class KeptAssessment:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What filters can be set to: the most frequent of each."""
+    """The most frequent values of each filter."""
 
     judges: tuple[str, ...]
     agents: tuple[str, ...]
@@ -178,7 +178,7 @@ class _Conditions:
         self.values: list[Any] = []
 
     def add(self, text: str, *values: Any) -> None:
-        """Adds one; each ``{}`` is the place of a value."""
+        """Adds a condition; each ``{}`` is the place of a value."""
         places = [f"${len(self.values) + place}" for place in range(1, len(values) + 1)]
         self.texts.append(text.format(*places))
         self.values += values
@@ -205,7 +205,7 @@ def page_of_assessments(
     edge = after if back else before
     found, looked = _found(connection, wanted, edge, limit + 1, back)
     full, lines = len(found) > limit, found[:limit]
-    beyond = lines[-1].number if full else looked  # from where to go on in this direction; None at its end
+    beyond = lines[-1].number if full else looked  # where the next page begins in this direction; None at its end
     start = lines[0].number if lines else None if edge is None else edge + (1 if back else -1)
     cut_short = looked is not None and not full
     if not back:
@@ -216,7 +216,7 @@ def page_of_assessments(
 def _found(
     connection: Connection, wanted: AssessmentFilter, edge: int | None, count: int, back: bool
 ) -> tuple[list[AssessmentLine], int | None]:
-    """The nearest assessments beyond an edge, and the number up to which was looked where that was cut short."""
+    """The nearest assessments beyond an edge, and the last number searched if the search was cut short."""
     if not wanted.reads_texts:
         return _lines(connection, wanted, _numbers(connection, wanted, edge, count, back), count, back), None
     found: list[AssessmentLine] = []
@@ -288,7 +288,7 @@ def _add_long(conditions: _Conditions, wanted: AssessmentFilter) -> None:
             wanted.agent,
         )
     if wanted.text is not None:
-        written = orjson.dumps(wanted.text).decode()[1:-1]  # as it stands in JSON
+        written = orjson.dumps(wanted.text).decode()[1:-1]  # as written in JSON
         conditions.add(
             "(strpos(lower(v.judgment_id), lower({})) > 0 OR strpos(lower(v.item_id), lower({})) > 0 "
             "OR strpos(lower(i.payload), lower({})) > 0 OR strpos(lower(j.payload), lower({})) > 0)",
@@ -302,7 +302,7 @@ def _line(row: Sequence[Any]) -> AssessmentLine:
 
 
 def kept_assessment(connection: Connection, number: int) -> KeptAssessment | None:
-    """Everything about the version of this number; None where there is none."""
+    """Everything about the version with this number; None if missing."""
     rows = connection.execute(
         f"SELECT {_LINE}, v.judgment_digest, v.assessment_id, v.payload, v.annotation FROM {_ABOUT} "  # noqa: S608
         "WHERE v.number = $1",
@@ -342,7 +342,7 @@ def _attempts(connection: Connection, assessment_id: int) -> tuple[Attempt, ...]
 
 
 def names(connection: Connection) -> Names:
-    """The judges, agents, strategies and panels there are, the most frequent of each."""
+    """The judges, agents, strategies and panels in the store, the most frequent of each."""
 
     def frequent(table: str, column: str) -> tuple[str, ...]:
         rows = connection.execute(

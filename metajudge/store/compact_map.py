@@ -12,7 +12,7 @@ MIN_SETTLED: Final = 4_096
 class CompactMap:
     """64-bit integers by 64-bit integers, 16 bytes an entry where a dict takes a hundred and more.
 
-    The entries are two arrays, ordered by key; the newest are in a dict and sorted in once they are many enough.
+    The entries are two arrays, ordered by key; the newest are in a dict and merged once there are enough of them.
     Any thread may read and write at any time.
     """
 
@@ -25,7 +25,7 @@ class CompactMap:
         """Sets the value of a key."""
         with self._writing:
             self._newest[key] = value
-            # Sorting in costs as much as there are entries, hence not before they are a part of them.
+            # A merge costs time linear in all entries, so wait until the new ones are a fixed fraction.
             if len(self._newest) < max(MIN_SETTLED, len(self._settled[0]) // 64):
                 return
             keys = np.fromiter(self._newest, dtype=np.uint64, count=len(self._newest))
@@ -33,10 +33,10 @@ class CompactMap:
             order = keys.argsort()
             keys, values = keys[order], values[order]
             self._settled = _laid_over(self._settled, keys, values)
-            self._newest = {}  # only now: who reads meanwhile finds an entry in one of them
+            self._newest = {}  # only now: a concurrent reader finds an entry in one of them
 
     def add(self, keys: npt.NDArray[np.uint64], values: npt.NDArray[np.uint64]) -> None:
-        """Adds many entries at once; of those with the same key the last counts, and one that is there stays."""
+        """Adds many entries at once; the last one counts among equal keys, and existing entries are kept."""
         order = keys.argsort(kind="stable")
         keys, values = keys[order], values[order]
         last = np.append(keys[1:] != keys[:-1], True) if len(keys) else np.empty(0, dtype=bool)
@@ -44,7 +44,7 @@ class CompactMap:
             self._settled = _laid_over((keys[last], values[last]), *self._settled)
 
     def get(self, key: int) -> int | None:
-        """The value of a key, None where there is none."""
+        """The value of a key, None if missing."""
         newest = self._newest.get(key)  # before the arrays: entries go from here to there
         if newest is not None:
             return newest

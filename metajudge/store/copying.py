@@ -1,7 +1,7 @@
-"""Copies a store into another, a batch at a time: what is there already is compared, what lacks is added.
+"""Copies a store into another in batches: existing rows are compared, missing ones added.
 
-Every batch is one transaction, so a copy that was cut off goes on where it stopped, and one that is complete copies
-nothing. A target that holds what the source does not, or other content under the same key, is left as it is.
+Every batch is one transaction, so an interrupted copy resumes where it stopped, and a complete one copies
+nothing. A target with rows the source lacks, or with other content under the same key, is not changed.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ Watch = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class TableCopy:
-    """What became of a table: rows there are now, and how many of them this copy added."""
+    """Result for a table: its rows now, and how many of them this copy added."""
 
     table: str
     rows: int
@@ -33,15 +33,15 @@ def copy_store(
     watch: Watch = lambda *_: None,
     only: frozenset[str] | None = None,
 ) -> list[TableCopy]:
-    """Makes a store hold what another one holds; either may be a file or a PostgreSQL database.
+    """Copies the contents of a store to another; either may be a file or a PostgreSQL database.
 
     Args:
-        target: made where there is none.
-        watch: told table, rows done and rows in all.
+        target: created if missing.
+        watch: called with table, rows done and rows in total.
         only: names of the tables to copy, None for all.
 
     Raises:
-        StoreError: a store cannot be opened; the target holds something else; or the counts differ in the end.
+        StoreError: a store cannot be opened; the target has other content; or the counts differ in the end.
     """
     if str(source) == str(target):
         raise StoreError(f"{source} cannot be copied into itself: name another target")
@@ -56,7 +56,7 @@ def copy_store(
 
 
 def opened_tables(location: StoreLocation) -> AbstractContextManager[Tables]:
-    """A store's rows; the store is open meanwhile, and brought up to date before.
+    """A store's rows; the store is migrated first and stays open meanwhile.
 
     Raises:
         StoreError: it cannot be opened.
@@ -78,7 +78,7 @@ class _Copy:
         self._before: dict[str, int] = {}
 
     def compare(self, table: Table) -> None:
-        """Refuses a target that holds anything but a part of the source."""
+        """Refuses a target with anything but a part of the source."""
         columns = self._columns(table.name)
         there = self._before[table.name] = self._new.count(table.name)
         if not there:
@@ -92,7 +92,7 @@ class _Copy:
                     self._compare_rows(table, columns, row, found[row[key]])
         if met < there:
             raise StoreError(
-                f"{self._target} holds {there - met} rows of {table.name} that {self._source} does not: it is another "
+                f"{self._target} has {there - met} rows of {table.name} that {self._source} does not: it is another "
                 "store. Nothing was copied; choose an empty target"
             )
 
@@ -101,11 +101,11 @@ class _Copy:
             return
         one, other = dict(zip(columns, old, strict=True)), dict(zip(columns, new, strict=True))
         if other.get("redacted") and not one.get("redacted"):
-            return  # forgotten in the target, and it stays so
+            return  # forgotten in the target: do not restore it
         if one.get("redacted") and not other.get("redacted"):
             about = f"item {one['item_id']!r}" if "item_id" in one else f"{table.key} {one[table.key]}"
             raise StoreError(
-                f"{self._source} has forgotten what {self._target} still holds ({table.name}, {about}): forget it "
+                f"{self._source} has redacted what {self._target} still has ({table.name}, {about}): forget it "
                 "there too (`metajudge forget ITEM --store ...`), then copy again. Nothing was copied"
             )
         raise StoreError(

@@ -1,7 +1,7 @@
-"""Figures over a whole store, added up by the database. SQL that both databases understand.
+"""Figures over a whole store, computed by the database. SQL for both databases.
 
 Assessments are counted once for each judgment and panel, by their current version (:mod:`metajudge.store.versions`),
-over the whole period. What stands in texts alone (a verdict and its label) is read a page at a time, and kept as
+over the whole period. Data in texts only (a verdict and its label) is read a page at a time, and kept as
 :class:`Fact`. Attempts and their cost are all counted.
 """
 
@@ -18,11 +18,11 @@ from metajudge.types import Grade
 from metajudge.types.verdict import AnyVerdict, parse_verdict
 
 LabelSource = Literal["all", "people", "truth"]
-"""Whose word says which judgments are right: people's where there is one, else the item's label; or one of them."""
+"""Which truth about judgments counts: people's decision if there is one, else the item's label; or only one of them."""
 
 _DAY: Final = 86_400
 TIE: Final = ""
-"""What stands for a winner where nobody is alone in front; no response has this id."""
+"""Winner of a judgment that ranks several responses first; no response has this id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class DayCount:
 
 @dataclass(frozen=True, slots=True)
 class JudgeCount:
-    """How a judge's judgments fared over the whole period."""
+    """Outcomes of a judge's judgments over the whole period."""
 
     judge: str
     n: int
@@ -79,7 +79,7 @@ class FailureCount:
 
 @dataclass(frozen=True, slots=True)
 class PairCount:
-    """How often two agree: agents over assessments, judges over items."""
+    """Agreement of a pair: agents over assessments, judges over items."""
 
     first: str
     second: str
@@ -93,10 +93,10 @@ class Fact:
 
     Attributes:
         number: of the version, which never changes.
-        action: what ``policy`` decided; None where none was named.
-        winner: the id that the judgment puts first, :data:`TIE` where it is nobody; None for a grade or no verdict.
-        right: whether that is the label's winner (see :attr:`metajudge.types.Judgment.correct`), None where it
-            cannot be said.
+        action: of ``policy``; None if no policy was named.
+        winner: the id that the judgment ranks first, :data:`TIE` if there are several; None for a grade or no verdict.
+        right: whether that is the label's winner (see :attr:`metajudge.types.Judgment.correct`), None if
+            unknown.
     """
 
     number: int
@@ -117,7 +117,7 @@ class Fact:
 
 
 def panels(connection: Connection, since: float) -> list[PanelCount]:
-    """The panels at work since then, the busiest first."""
+    """The panels active since then, the most frequent first."""
     rows = connection.execute(
         f"SELECT panel_digest, min(strategy), count(*) AS n FROM {_LINES} "  # noqa: S608 - our own text
         "GROUP BY panel_digest ORDER BY n DESC, panel_digest LIMIT 50",
@@ -137,7 +137,7 @@ def outcomes_by_day(connection: Connection, since: float) -> list[DayCount]:
 
 
 def actions_by_day(connection: Connection, since: float, panel: str) -> list[DayCount]:
-    """What policies decided on one panel's assessments, by day and action."""
+    """Policy decisions on one panel's assessments, by day and action."""
     rows = connection.execute(
         f"SELECT CAST(floor(created_at / {_DAY}) AS INTEGER) AS day, action AS kind, count(*) "  # noqa: S608
         f"FROM {_LINES} AND panel_digest = $2 AND action IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2",
@@ -201,7 +201,7 @@ def failures(connection: Connection, since: float) -> list[FailureCount]:
 
 @dataclass(frozen=True, slots=True)
 class RunTotals:
-    """What one run kept itself.
+    """Counts of one run's own records.
 
     Attributes:
         outcomes: ``kept``, ``not_kept``, ``unscored`` or ``failed`` -> judgments, each once for a panel, by the newest
@@ -250,7 +250,7 @@ def run_totals(connection: Connection, run_ids: Sequence[str]) -> dict[str, RunT
 
 
 def newest_numbers(connection: Connection, since: float, panel: str | None, most: int) -> tuple[list[int], int]:
-    """Numbers of the newest versions (by one panel) since then, newest first; and how many there are altogether."""
+    """Numbers of the newest versions (by one panel) since then, newest first; and their total number."""
     rows = connection.execute(
         f"SELECT number, count(*) OVER () FROM {_LINES} AND ($2::VARCHAR IS NULL OR panel_digest = $2) "  # noqa: S608
         f"ORDER BY number DESC LIMIT {int(most)}",
@@ -260,10 +260,10 @@ def newest_numbers(connection: Connection, since: float, panel: str | None, most
 
 
 def facts(connection: Connection, numbers: Sequence[int]) -> list[Fact]:
-    """What is known of these assessments, without their texts; in order of their numbers."""
+    """Facts about these assessments, without their texts, in the order of their numbers."""
     if not numbers:
         return []
-    # A condition on texts, or one query for all of them, would hold more of them in memory than a store may.
+    # A condition on texts, or one query for all of them, would need more memory than a store may use.
     rows = connection.execute(
         f"""
         SELECT v.number, v.assessment_id, v.created_at, v.judgment_digest, j.item_digest, v.panel_digest, v.judge,
@@ -296,7 +296,7 @@ def _winner(verdict: AnyVerdict | None) -> str | None:
 
 
 def _right(verdict: AnyVerdict | None, label: AnyVerdict | None) -> bool | None:
-    """As :attr:`metajudge.types.Judgment.correct` has it, without the texts."""
+    """As :attr:`metajudge.types.Judgment.correct`, computed without the texts."""
     if verdict is None or label is None or isinstance(verdict, Grade) or isinstance(label, Grade):
         return None
     if label.winner is None:

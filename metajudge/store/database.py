@@ -1,4 +1,4 @@
-"""One DuckDB file: opened with fixed settings, a cursor for each thread, errors in words."""
+"""One DuckDB file: opened with fixed settings, a cursor for each thread, readable errors."""
 
 import contextlib
 import os
@@ -26,7 +26,7 @@ _TRIMMED: Final = "8MB"
 _SETTINGS: Final[dict[str, str | bool | int | float | list[str]]] = {
     "threads": 1,
     "memory_limit": _MEMORY_LIMIT,
-    # Every column of every table holds at least a block in memory, and DuckDB's own 256 kB add up; small ones do, too,
+    # Every column of every table keeps a block or more in memory. The default of 256 kB adds up; so do small ones,
     # as each has a record in memory for as long as the file is open.
     "default_block_size": 65_536,
     # What is written stays in memory until a checkpoint.
@@ -45,10 +45,10 @@ ROW_GROUP_ROWS: Final = 4_096
 """A checkpoint writes row groups that are not full anew. With DuckDB's 122,880 rows that takes seconds and 100 MB once
 there are 80,000 assessments; with few rows every checkpoint takes the same."""
 _MERGES: Final = 4
-"""How many times a table's small row groups are merged when the file is closed: a bounded part of what there may be."""
+"""How many merges of small row groups are made per table when the file is closed: a bound on the time."""
 
 _open_paths: set[Path] = set()
-"""DuckDB hands one process the same database twice without a word; two writers would then corrupt numbering."""
+"""DuckDB opens the same database twice in one process without an error; two writers would corrupt the numbering."""
 
 
 class Database:
@@ -92,7 +92,7 @@ class Database:
         return connection
 
     def _attached(self) -> duckdb.DuckDBPyConnection:
-        # The size of row groups can only be said in ATTACH.
+        # The size of row groups can only be set in ATTACH.
         spill = {} if self.in_memory else {"temp_directory": f"{self.path}.tmp"}
         connection = duckdb.connect(MEMORY, config=_SETTINGS | spill)
         try:
@@ -110,20 +110,20 @@ class Database:
         return cursor
 
     def trim(self) -> bool:
-        """Gives back the memory in which DuckDB keeps what is in the file as well; call in the thread that writes.
+        """Frees DuckDB's cached pages of the file; call in the writer thread.
 
-        It would keep every page up to its limit, and so grow for as long as a run lasts. A limit low enough to prevent
-        that would leave large transactions and questions without room.
+        DuckDB would keep every page up to its limit, and so grow during a run. A limit low enough to prevent that would
+        be too low for large transactions and queries.
 
         Returns:
-            Whether it was done; not while somebody reads.
+            Whether it was done; False while a read is in progress.
         """
-        if self.in_memory:  # what is in memory is nowhere else
+        if self.in_memory:  # the data is only in memory
             return True
         with self._gate:
             if self._readers or self._closed:
                 return False
-            with contextlib.suppress(duckdb.OutOfMemoryException):  # so much is in use: the limit stays as it was
+            with contextlib.suppress(duckdb.OutOfMemoryException):  # too much is in use: keep the limit
                 self.writer.execute(f"SET memory_limit = '{_TRIMMED}'")
             self.writer.execute(f"SET memory_limit = '{_MEMORY_LIMIT}'")
         return True
@@ -143,7 +143,7 @@ class Database:
             yield self._cursor()
         except duckdb.Error as error:
             raise StoreError(
-                f"cannot read from the store {self.path}: {error}. If the file was cut or overwritten, restore "
+                f"cannot read from the store {self.path}: {error}. If the file was truncated or overwritten, restore "
                 "it from a copy or start a new one with --store"
             ) from error
         finally:
@@ -159,14 +159,14 @@ class Database:
         return cursor
 
     def replaced_by(self, copy: Path) -> None:
-        """Puts another database file in this one's place and goes on with that one; readers wait meanwhile."""
+        """Replaces the database file with another one and uses that; readers wait meanwhile."""
         with self._gate:
             self._gate.wait_for(lambda: self._readers == 0)
             self._disconnect()
             try:
                 log = self.path.with_name(self.path.name + ".wal")
                 if log.exists():  # it would be replayed into the new file
-                    raise StoreError(f"cannot replace {self.path}: its log {log} is there after a checkpoint")
+                    raise StoreError(f"cannot replace {self.path}: its log {log} still exists after a checkpoint")
                 shutil.copymode(self.path, copy)
                 os.replace(copy, self.path)
                 sync(self.path.parent)
@@ -174,20 +174,20 @@ class Database:
                 self.writer = self._connect()
 
     def _disconnect(self) -> None:
-        for cursor in self._cursors.values():  # an open cursor would keep the file
+        for cursor in self._cursors.values():  # an open cursor would keep the file open
             cursor.close()
         self._cursors.clear()
         self.writer.close()
 
     def close(self) -> None:
-        """Checkpoints and lets go of the file; a second call does nothing."""
+        """Checkpoints and closes the file; a second call does nothing."""
         with self._gate:
             if self._closed:
                 return
             self._gate.wait_for(lambda: self._readers == 0)
             self._closed = True
             try:
-                with contextlib.suppress(duckdb.Error):  # a database that has failed merges nothing
+                with contextlib.suppress(duckdb.Error):  # a failed database merges nothing
                     self.writer.execute(f"SET max_vacuum_tasks = {_MERGES}")
                 self._disconnect()
             finally:
@@ -195,7 +195,7 @@ class Database:
 
 
 def attach(connection: duckdb.DuckDBPyConnection, path: Path, name: str) -> None:
-    """Attaches a store's file, created where there is none, under a name."""
+    """Attaches a store's file under a name; creates it if missing."""
     target = str(path).replace("'", "''")
     options = f"TYPE duckdb, ROW_GROUP_SIZE {ROW_GROUP_ROWS}, STORAGE_VERSION '{STORAGE_VERSION}'"
     connection.execute(f"ATTACH '{target}' AS {name} ({options})")
@@ -216,7 +216,7 @@ class DuckDBDialect:
 
 def _claim(path: Path) -> None:
     if path in _open_paths:
-        raise StoreLockedError(f"this process has the store {path} open already: share that one, or close it first")
+        raise StoreLockedError(f"this process already has the store {path} open: share that one, or close it first")
     _open_paths.add(path)
 
 
@@ -242,7 +242,7 @@ def _check_length(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     expected, actual = _HEADER_BYTES + block_size * blocks, path.stat().st_size
     if blocks and actual < expected:
         raise StoreError(
-            f"the store {path} is cut short: it has {actual} bytes, its header promises {expected}; restore "
+            f"the store {path} is truncated: it has {actual} bytes, its header states {expected}; restore "
             "it from a copy or start a new one with --store"
         )
 
@@ -251,15 +251,15 @@ def _in_use(path: Path, holder: re.Match[str] | None) -> StoreLockedError:
     url = owner_url(path, int(holder["pid"])) if holder else None
     if holder is not None and url is not None:
         return StoreLockedError(
-            f"the store {path} is in use by the service at {url} (process {holder['pid']}), and one process at a time "
-            f"can have it. Ask the service: its pages show what is stored ({url}/assessments, {url}/reviews), and "
+            f"the store {path} is in use by the service at {url} (process {holder['pid']}), and only one process "
+            f"can open it. Ask the service: its pages show what is stored ({url}/assessments, {url}/reviews), and "
             "`POST /v1/vet`, `POST /v1/vet/batch` or metajudge.client vet with its panels and policies. Or name "
             "another file with --store, or stop the service",
             service_url=url,
         )
     who = f"process {holder['pid']} ({holder['program']})" if holder else "another process"
     return StoreLockedError(
-        f"the store {path} is in use by {who}; one process at a time can have it. Wait until that one ends or stop "
+        f"the store {path} is in use by {who}; only one process can open it. Wait until that one ends or stop "
         "it, or name another file with --store; a PostgreSQL store can be shared"
     )
 
@@ -270,7 +270,7 @@ def _cannot_open(path: Path, error: duckdb.Error) -> StoreError:
         return _in_use(path, _HOLDER.search(text))
     if "not a valid DuckDB database" in text:
         return StoreError(
-            f"{path} exists but is not a metajudge store (no DuckDB file); it was left as it is. Choose another "
+            f"{path} exists but is not a metajudge store (no DuckDB file); it was not changed. Choose another "
             "file with --store"
         )
     return StoreError(

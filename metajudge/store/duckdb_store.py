@@ -34,22 +34,22 @@ T = TypeVar("T")
 READERS: Final = 2
 _MAX_SAVED: Final = 10_000
 _TRIM_EVERY: Final = 500
-"""Records written between two times that DuckDB's cached pages are let go."""
+"""Records written before DuckDB's cached pages are freed again."""
 
 
 async def open_store(path: str | Path) -> "DuckDBStore":
-    """Opens a store, creating the file where there is none; ``":memory:"`` keeps nothing.
+    """Opens a store and creates the file if missing; ``":memory:"`` keeps nothing.
 
     Raises:
         StoreLockedError: another process, or this one, has the file open.
-        StoreError: there cannot be a store at this path; the message says why.
+        StoreError: no store can be opened at this path; the message gives the reason.
     """
     return await asyncio.to_thread(DuckDBStore, path)
 
 
 @contextmanager
 def opened_tables(path: Path) -> Iterator[DuckDBTables]:
-    """A file's rows; what a killed process left in its log is in them.
+    """A file's rows, including those a killed process left in its log.
 
     Raises:
         StoreError: as for :func:`open_store`.
@@ -64,7 +64,7 @@ def opened_tables(path: Path) -> Iterator[DuckDBTables]:
 class DuckDBStore(StoredQueries):
     """A :class:`~metajudge.store.protocol.Store` in one DuckDB file, owned by one process.
 
-    One thread writes, in groups; a few read, each on its own cursor. Keys that are not stored are told
+    One thread writes, in groups; a few read, each on its own cursor. Keys that are not stored are recognised
     without asking the database.
     """
 
@@ -114,13 +114,13 @@ class DuckDBStore(StoredQueries):
     def record_call(self, call: CallRecord) -> None:
         """Keeps one attempt; see :class:`~metajudge.providers.model.Ledger`."""
         if has_reply(call):
-            self._reply_keys.acknowledge(key_hash(call.key))  # first: the writer may be quick
+            self._reply_keys.acknowledge(key_hash(call.key))  # first: the writer may finish before this returns
         self._writer.put(call)
 
     async def save_assessment(
         self, key: str, judgment: Judgment, assessment: Assessment, run_id: str, found: Assessment | None = None
     ) -> None:
-        """Keeps a judgment (once per content) and its assessment, from when it returns on; see the protocol."""
+        """Keeps a judgment (once per content) and its assessment; durable when it returns; see the protocol."""
         hashed = key_hash(key)
         again = self._assessment_keys.may_contain(hashed)
         write = assessment_write(key, judgment, assessment, found, run_id, stored=self._saved, again=again)
@@ -128,7 +128,7 @@ class DuckDBStore(StoredQueries):
         self._assessments.written(key)
         try:
             await self._writer.write(write)
-        except BaseException:  # cancelled while it waited for room
+        except BaseException:  # cancelled while waiting for room in the queue
             self._assessment_keys.retract(hashed)
             raise
         finally:
@@ -138,8 +138,8 @@ class DuckDBStore(StoredQueries):
         self._saved.update((judgment.item.digest, judgment.digest))  # only now: a cancelled save kept nothing
 
     async def find_assessments(self, keys: Sequence[str]) -> dict[str, Assessment]:
-        """What panels found, by key; see the protocol."""
-        single = keys[0] if len(keys) == 1 else None  # one judgment at a time is how the service asks
+        """Panels' assessments by key; see the protocol."""
+        single = keys[0] if len(keys) == 1 else None  # the service asks for one judgment at a time
         if single is not None and (kept := self._assessments.get(single)) is not None:
             return {single: kept}
         turn = self._assessments.turn
@@ -163,10 +163,10 @@ class DuckDBStore(StoredQueries):
         return self._ask(lambda cursor: keyed_reads.find_assessments(cursor, probable, self._assessment_keys))
 
     async def start_run(self, run: RunRecord) -> None:
-        """Keeps a run's beginning.
+        """Records a run's start.
 
         Raises:
-            StoreError: there is a run of this id already.
+            StoreError: there is already a run with this id.
         """
         config = orjson.dumps(hide_headers(run.config)).decode()
         await self._writer.run(lambda: self._start_run(run, config))
@@ -179,13 +179,13 @@ class DuckDBStore(StoredQueries):
                 "INSERT INTO runs VALUES ($1, $2, $3, $4)", [run.run_id, run.command, run.started_at, config]
             )
         except duckdb.ConstraintException as error:
-            raise StoreError(f"the store {self.path} has a run {run.run_id!r} already; use a new id") from error
+            raise StoreError(f"the store {self.path} already has a run {run.run_id!r}; use a new id") from error
 
     async def finish_run(self, run_id: str, status: str, finished_at: float, summary: Mapping[str, Any]) -> None:
         """Adds a run's end; the newest one counts.
 
         Raises:
-            StoreError: no run of this id was started.
+            StoreError: no run with this id was started.
         """
         text = orjson.dumps(summary).decode()
         await self._writer.run(lambda: self._finish_run(run_id, status, finished_at, text))
@@ -199,23 +199,23 @@ class DuckDBStore(StoredQueries):
         )
 
     async def ask(self, question: Callable[[Connection], T], /) -> T:
-        """Puts a read-only question to the database, after everything acknowledged; see the protocol."""
+        """Runs a read-only query after everything acknowledged is in the database; see the protocol."""
         await self._writer.flush()
         return await self._read(lambda: self._ask(question))
 
     async def forget(self, item_id: str) -> int:
         """Redacts an item's texts and rewrites the file without them; see :mod:`metajudge.store.forgetting`.
 
-        What is vetted again later is kept again. Copies of the file and exports are not reached.
+        Judgments that are vetted again later are stored again. Copies of the file and exports are not changed.
 
         Returns:
-            How many rows were redacted; 0 where the store knows no such item or has forgotten it already.
+            How many rows were redacted; 0 if the item is unknown or already forgotten.
         """
-        self._saved.clear()  # what is saved from here on brings its texts along
+        self._saved.clear()  # later saves bring their texts along
         self._assessments.clear()
         try:
             count: int = await self._writer.run(lambda: self._forget(item_id))
-        finally:  # also where only the rewrite failed
+        finally:  # also if only the rewrite failed
             self._saved.clear()
             self._assessments.clear()
         return count
@@ -232,10 +232,10 @@ class DuckDBStore(StoredQueries):
         return count
 
     async def close(self) -> None:
-        """Commits what is queued, checkpoints and lets go of the file; a second call does nothing.
+        """Commits the queue, checkpoints and closes the file; a second call does nothing.
 
         Raises:
-            StoreError: queued writes were lost and nobody was told yet.
+            StoreError: queued writes were lost and this was not reported yet.
         """
         await asyncio.to_thread(self._close)
 
@@ -247,7 +247,7 @@ class DuckDBStore(StoredQueries):
             self._database.close()
         except duckdb.Error as error:
             raise StoreError(
-                f"the store {self.path} could not be closed cleanly: {error}. What was acknowledged is in its log "
+                f"the store {self.path} could not be closed cleanly: {error}. Acknowledged records are in its log "
                 "and will be read from there when it is opened again"
             ) from error
         finally:
@@ -265,7 +265,7 @@ class DuckDBStore(StoredQueries):
             self._untrimmed = 0
 
     def _replayed_log(self) -> WriteAhead:
-        """The write-ahead log, once what a killed process left in it is in the database."""
+        """The write-ahead log, after records left in it by a killed process are in the database."""
         log = WriteAhead(self.path, self._journal.committed_segment())
         for segment in log.left_behind():
             self._journal.commit([decode(payload) for payload in segment.payloads], segment.number)
@@ -292,7 +292,7 @@ class DuckDBStore(StoredQueries):
 
 
 class _Refused(StoreError):  # noqa: N818 - a carrier, never seen outside
-    """Carries a caller's own mistake out of the writer thread, which only a StoreError does not end."""
+    """Carries a caller's error out of the writer thread; any error but a StoreError would end the thread."""
 
     def __init__(self, error: UserError) -> None:
         super().__init__(str(error))
@@ -322,7 +322,7 @@ _NEXT_EVENT: Final = "(SELECT coalesce(max(event_id), 0) + 1 FROM run_events)"
 
 
 def _end_orphaned_runs(connection: duckdb.DuckDBPyConnection) -> None:
-    """Marks runs without an end as interrupted: whoever opens the file owns it, so none of them is alive."""
+    """Marks runs without an end as interrupted: the process that opens the file owns it, so none of them is alive."""
     connection.execute(f"""
         {_ADD_EVENT} SELECT {_NEXT_EVENT} + row_number() OVER () - 1, run_id, 'interrupted', NULL, NULL
         FROM runs WHERE run_id NOT IN (SELECT run_id FROM run_events)

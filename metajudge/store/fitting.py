@@ -1,5 +1,5 @@
-"""The newest assessment of every judgment by every panel, by filters, a page at a time. SQL that both databases
-understand.
+"""The newest assessment of every judgment by every panel, by filters, a page at a time. SQL for both
+databases.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,10 +14,10 @@ from metajudge.store.versions import current_page, versions
 from metajudge.types import Assessment, Status
 
 WINDOW: Final = 5_000
-"""Versions whose texts are looked into by one query: a condition on texts holds them in memory."""
+"""Versions whose texts one query searches: a condition on texts keeps them in memory."""
 
 NUMBERS: Final = 50_000
-"""Numbers of versions found by one query where their texts have to be looked into."""
+"""Numbers of versions selected by one query if their texts have to be searched."""
 
 _COLUMNS: Final = {
     "judge": "judge",
@@ -53,7 +53,7 @@ class NewestPage:
 
     Attributes:
         found: assessments with their numbers.
-        next_cursor: the number after which more of them fit; None where none does.
+        next_cursor: the number after which the next page begins; None if there is none.
     """
 
     found: tuple[tuple[int, Assessment], ...]
@@ -61,12 +61,12 @@ class NewestPage:
 
 
 def newest_fitting(connection: Connection, wanted: NewestFilter, after: int, limit: int) -> NewestPage:
-    """A page of those that fit; it is full unless nothing more fits.
+    """A page of matching assessments; full unless there are no more matches.
 
     Args:
         after: the cursor of the page before; 0 for the first page.
     """
-    # Quotes within any text are escaped in JSON, so a text cannot hold this.
+    # Quotes within any text are escaped in JSON, so no text can contain this.
     pattern = None if wanted.category is None else f'"category":{orjson.dumps(wanted.category).decode()}'
     rows: list[tuple[int, str, str | None]] = []
     for numbers in _candidates(connection, wanted, after, limit + 1):
@@ -95,7 +95,7 @@ def _candidates(connection: Connection, wanted: NewestFilter, after: int, count:
 def _rows(
     connection: Connection, numbers: Sequence[int], pattern: str | None, count: int
 ) -> list[tuple[int, str, str | None]]:
-    """The first of these versions whose texts hold the pattern, with their texts."""
+    """The first of these versions whose texts contain the pattern, with their texts."""
     return connection.execute(
         f"SELECT number, payload, annotation FROM {versions()} found WHERE number BETWEEN $2 AND $3 "  # noqa: S608
         "AND number IN (SELECT unnest($1::BIGINT[])) AND ($4::VARCHAR IS NULL OR strpos(payload, $4) > 0) "

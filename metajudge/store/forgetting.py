@@ -1,4 +1,4 @@
-"""Takes an item's texts out of the tables."""
+"""Redacts an item's texts in the tables."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -42,12 +42,12 @@ def known(connection: Connection, item_id: str) -> bool:
 
 
 def redact(connection: Connection, item_id: str) -> int:
-    """Redacts, in the caller's transaction, all that was said about an item; returns how many rows were.
+    """Redacts, in the caller's transaction, all texts about an item; returns the number of redacted rows.
 
     An item with the same content under another id is the same text and goes with it. A call belongs to the
     item when an assessment, or a case's record, names its key; calls that neither names (a run was killed before the
     assessment was complete, a repair, a later round of a discussion) might quote any item, so their texts are
-    dropped too: what it costs is that they are asked again.
+    dropped too; these calls are then made again when needed.
     """
     count = 0
     for table, key, condition, redacted in (

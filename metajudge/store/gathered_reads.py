@@ -1,4 +1,4 @@
-"""Questions that arrive while another is being answered are answered together."""
+"""Combines look-ups that arrive while another one is running into one query."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -22,7 +22,7 @@ class GatheredReads(Generic[T]):
         self._reader: asyncio.Task[None] | None = None
 
     async def get(self, key: str) -> T | None:
-        """The value of a key, None where it has none; raises what the read raised."""
+        """The value of a key, None if it has none; raises the read's exception."""
         answer = self._waiting.get(key)
         if answer is None:
             answer = self._waiting[key] = asyncio.get_running_loop().create_future()
@@ -54,4 +54,4 @@ def _fail(answer: "asyncio.Future[T | None]", error: BaseException) -> None:
         answer.cancel()
     else:
         answer.set_exception(error)
-        answer.exception()  # whoever still waits gets it; nobody waiting is no fault
+        answer.exception()  # raised in callers that still wait; marks it as retrieved if none do

@@ -1,7 +1,7 @@
 """One writer thread that brings the database up to date in groups, behind a write-ahead log.
 
-A record is acknowledged when it is in the log (see :mod:`metajudge.store.write_ahead`). Order is kept: what is in
-the database implies that everything acknowledged before is there too.
+A record is acknowledged when it is in the log (see :mod:`metajudge.store.write_ahead`). Order is kept: if a record
+is in the database, so is everything acknowledged before it.
 """
 
 import threading
@@ -45,8 +45,8 @@ class GroupCommit(Generic[T]):
     Args:
         commit: puts a group into the database and notes the number of its log segment, called in the writer
             thread; whatever it raises ends the writer.
-        encode: a record as it stands in the log.
-        name: what is written to, for messages.
+        encode: turns a record into its bytes in the log.
+        name: of the store, for messages.
         ahead: the log; None for a database in memory.
     """
 
@@ -75,7 +75,7 @@ class GroupCommit(Generic[T]):
 
     @property
     def behind(self) -> bool:
-        """Whether the database lacks something that was acknowledged."""
+        """Whether an acknowledged record is not in the database yet."""
         return self._busy or self._records > 0
 
     def put(self, row: T) -> None:
@@ -125,14 +125,14 @@ class GroupCommit(Generic[T]):
         with self._wake:
             self._check_open()
             if self._ahead is not None:
-                self._ahead.rotate()  # a segment holds no more than one group
+                self._ahead.rotate()  # a segment contains at most one group
             self._queue.append(_Task(task, ticket))
             self._due = 0.0
             self._wake.notify()
         return await ticket.future
 
     def stop(self) -> StoreError | None:
-        """Commits what is queued and ends the thread (blocks); returns a failure nobody was told of."""
+        """Commits the queue and ends the thread (blocks); returns a failure that was not reported yet."""
         with self._wake:
             self._closing = True
             self._wake.notify()
@@ -156,7 +156,7 @@ class GroupCommit(Generic[T]):
         while group := self._next_group():
             try:
                 reply = self._process(group)
-            except BaseException as error:  # the thread must never end without telling those who wait
+            except BaseException as error:  # waiting callers must get the error before the thread ends
                 with self._wake:
                     self._fail(error, group)
                 return
@@ -201,13 +201,13 @@ class GroupCommit(Generic[T]):
         lost = [*group, *self._queue]
         self._queue.clear()
         kept = (
-            "What was acknowledged is in its log and will be read when it is opened again"
+            "Acknowledged records are in its log and will be read when it is opened again"
             if self._ahead is not None
-            else "What it held is gone"
+            else "Its contents are lost"
         )
         error = StoreError(
-            f"the store {self._name} could not be written to: {cause}. {kept}. Nothing more is accepted: see to the "
-            "cause (disk space, permissions), then run the same command again to go on"
+            f"the store {self._name} could not be written to: {cause}. {kept}. Further writes are refused: fix the "
+            "cause (disk space, permissions), then run the same command again to resume"
         )
         error.__cause__ = cause
         self._error = error

@@ -26,7 +26,7 @@ Record = CallRecord | AssessmentWrite
 
 
 class Once:
-    """A table whose rows are kept once per digest, their first column; one that was redacted gets its texts again."""
+    """A table whose rows are kept once per digest, their first column; saving a redacted one restores its texts."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, table: str, digest: str) -> None:
         self._connection = connection
@@ -35,7 +35,7 @@ class Once:
         self._restore = f"UPDATE {table} SET payload = $2, redacted = false WHERE {digest} = $1"  # noqa: S608
 
     def save(self, rows: Iterable[Row | None]) -> None:
-        """Keeps the rows that are not there."""
+        """Adds the rows that are missing."""
         new = {row[0]: row for row in rows if row is not None}
         if not new:
             return
@@ -70,7 +70,7 @@ def _newest(connection: duckdb.DuckDBPyConnection, subjects: Iterable[Subject]) 
 
 @dataclass(frozen=True, slots=True)
 class Numbered:
-    """Which rows a group became: (hash of the key, number) of each reply and of each assessment.
+    """The rows of a group: (hash of the key, number) of each reply and of each assessment.
 
     Attributes:
         repeats: hashes of the keys of writes that added no assessment.

@@ -1,4 +1,4 @@
-"""What keeps look-ups away from the database: the known keys, and the assessments looked up last."""
+"""Caches in front of the database: the known keys, and the assessments looked up last."""
 
 import hashlib
 import threading
@@ -24,11 +24,11 @@ def key_hash(key: str) -> int:
 class KnownKeys:
     """Which keys are stored, and in which row, without asking the database.
 
-    Holds 16 bytes for each key, found in the file or added since. Any thread may use it.
+    Uses 16 bytes per key, whether read from the file or added since. Any thread may use it.
 
     Args:
         load: reads the stored hashes and the numbers of their rows (uint64, in the order of the numbers); called at the
-            first question.
+            first look-up.
     """
 
     def __init__(self, load: Callable[[], Pairs]) -> None:
@@ -39,7 +39,7 @@ class KnownKeys:
         self.loaded = False
 
     def acknowledge(self, hashed: int) -> None:
-        """Notes that a row of this key is on its way to the file."""
+        """Notes that a row with this key is being written."""
         with self._counting:
             self._pending[hashed] += 1
 
@@ -51,13 +51,13 @@ class KnownKeys:
                 del self._pending[hashed]
 
     def commit(self, rows: Iterable[tuple[int, int]]) -> None:
-        """Notes the numbers of rows that were acknowledged and are in the file now, as (hash, number)."""
+        """Notes the numbers of acknowledged rows that are now in the file, as (hash, number)."""
         for hashed, number in rows:
             self._rows.put(hashed, number)
-            self.retract(hashed)  # only now: who asks meanwhile finds it in one of them
+            self.retract(hashed)  # only now: a concurrent reader finds it in one of them
 
     def pending(self, hashed: int) -> bool:
-        """Whether the file lacks a row of this key that was acknowledged."""
+        """Whether an acknowledged row of this key is not in the file yet."""
         return hashed in self._pending
 
     def load(self) -> None:
@@ -71,14 +71,14 @@ class KnownKeys:
         return not self.loaded or hashed in self._pending or hashed in self._rows
 
     def row(self, hashed: int) -> int | None:
-        """The number of the newest row of a key, None where it is not known."""
+        """The number of the newest row of a key, None if unknown."""
         return self._rows.get(hashed)
 
 
 class RecentAssessments:
     """The assessments looked up last by a key of their own, bounded by number.
 
-    A look-up takes its ``turn`` before it reads; what it read is kept only where nothing was written meanwhile, so that
+    A look-up takes its ``turn`` before it reads; what it read is kept only if nothing was written meanwhile, so that
     an older assessment never outlives a newer one, nor a text its redaction.
     """
 

@@ -1,4 +1,4 @@
-"""Numbered migrations: what brings a store's file to the form this version works with."""
+"""Numbered migrations of a store's file to the schema of this version."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -77,7 +77,7 @@ def _applied(connection: "duckdb.DuckDBPyConnection", path: Path) -> int:
     if "migrations" not in tables:
         raise StoreError(
             f"{path} is a DuckDB database, but not a metajudge store (it has the tables "
-            f"{', '.join(sorted(tables)[:5])}); it was left as it is. Choose another file with --store"
+            f"{', '.join(sorted(tables)[:5])}); it was not changed. Choose another file with --store"
         )
     ((version,),) = connection.execute("SELECT coalesce(max(version), 0) FROM migrations").fetchall()
     return int(version)

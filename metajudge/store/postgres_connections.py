@@ -1,4 +1,4 @@
-"""Connections to a PostgreSQL database: opened with fixed settings, pooled, errors in words without secrets."""
+"""Connections to a PostgreSQL database: opened with fixed settings, pooled, readable errors without secrets."""
 
 import logging
 import random
@@ -26,14 +26,14 @@ PgConnection = psycopg.Connection[tuple[Any, ...]]
 SCHEMA: Final = "metajudge"
 POOLED: Final = 6
 PATIENCE_S: Final = 20.0
-"""How long a server that does not answer is tried again before whoever waits is told."""
+"""How long to retry a server that does not answer before an error is raised."""
 _CONNECT_S: Final = 10
 _RETRY_S: Final = (0.05, 2.0)
 _TAKE_S: Final = 2.0
 _SETTINGS: Final[dict[str, Any]] = {
     "application_name": "metajudge",
     "connect_timeout": _CONNECT_S,
-    # A server that vanished without a word is noticed within half a minute, and so is a client that did.
+    # A server or client that vanished is detected within half a minute.
     "keepalives_idle": 10,
     "keepalives_interval": 5,
     "keepalives_count": 3,
@@ -41,10 +41,10 @@ _SETTINGS: Final[dict[str, Any]] = {
     "client_encoding": "utf8",
 }
 _SERVER_SIDE: Final = "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3"
-# PostgreSQL's text cannot hold NUL.
+# PostgreSQL's text cannot contain NUL.
 _ESCAPE: Final = "\x1b"
 
-logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)  # what it says is said in our own errors
+logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)  # our own errors report it
 
 
 class _TextDumper(StrDumper):
@@ -71,7 +71,7 @@ class Connections:
 
     Args:
         url: the database.
-        patience_s: how long to go on trying while the server cannot be reached.
+        patience_s: how long to retry while the server cannot be reached.
 
     Raises:
         StoreError: the URL is not valid, the server refuses the user, or there is no such database.
@@ -101,18 +101,18 @@ class Connections:
             )
             self._configure(connection)
         except psycopg.Error as error:
-            raise self.said(error, "open") from None  # libpq's own words may hold what the URL holds
+            raise self.store_error(error, "open") from None  # libpq's own message may quote the URL
         return connection
 
     def open_pool(self) -> None:
-        """Begins to keep connections, once :meth:`connect` has shown that there can be some."""
+        """Opens the pool, once :meth:`connect` has succeeded."""
         self._pool = ConnectionPool(
             "",
             kwargs={"autocommit": True, "cursor_factory": psycopg.RawCursor, **self._options},
             min_size=1,
             max_size=self._pooled,
             timeout=min(_TAKE_S, self.patience_s),
-            reconnect_timeout=_TAKE_S,  # whoever asks next makes it try again, rather than after ever longer pauses
+            reconnect_timeout=_TAKE_S,  # the next request retries at once instead of after growing pauses
             configure=self._configure,
             name="metajudge",
             open=True,
@@ -120,12 +120,12 @@ class Connections:
 
     @property
     def options(self) -> dict[str, Any]:
-        """How to connect, for others who do; with the password, so not to be printed."""
+        """The connection string, for other clients; it has the password, so it must not be printed."""
         return dict(self._options)
 
     @property
     def session(self) -> str:
-        """What a new connection has to be told."""
+        """The settings of a new connection."""
         return f"SET search_path = {quoted(self.schema)}; {_SERVER_SIDE}"
 
     def _configure(self, connection: PgConnection) -> None:
@@ -133,20 +133,20 @@ class Connections:
         connection.execute(self.session)
 
     def read(self, question: Callable[[Connection], T]) -> T:
-        """Asks something that changes nothing; asked again where the connection breaks.
+        """Runs a read-only query; retried if the connection breaks.
 
         Raises:
             StoreUnavailableError: the server did not answer in time, or no connection came free.
-            StoreError: it does not allow it, or the store is closed.
+            StoreError: the server refuses it, or the store is closed.
         """
         return self._again(lambda: self._once(question, transaction=False), "read from", safe=True)
 
     def change(self, change: Callable[[Connection], T], *, safe: bool = False) -> T:
-        """Changes something in one transaction.
+        """Runs a change in one transaction.
 
         Args:
             safe: whether doing it twice is the same as doing it once, so that a commit whose answer was lost can be
-                repeated. Before the commit anything is repeated where the connection breaks.
+                repeated. Before the commit everything is repeated if the connection breaks.
 
         Raises:
             StoreUnavailableError: as for :meth:`read`; or the connection broke during the commit, so that it is not
@@ -196,10 +196,10 @@ class Connections:
                     raise self._none_free() from None
             except psycopg.Error as error:
                 if not passing(error) or not pauses.wait(self._hurried):
-                    raise self.said(error, what) from error
+                    raise self.store_error(error, what) from error
 
     def _none_free(self) -> StoreUnavailableError:
-        """Why no connection came free: the server is away, or all of them are at work."""
+        """The error if no connection is free: the server cannot be reached, or all connections are busy."""
         try:
             self.connect().close()
         except StoreUnavailableError as error:
@@ -207,24 +207,24 @@ class Connections:
         except StoreError as error:
             return StoreUnavailableError(str(error))
         return StoreUnavailableError(
-            f"all {self._pooled} connections to the store {self.url} were at work for {self.patience_s:g} s: ask again "
-            "later, or ask less at once"
+            f"all {self._pooled} connections to the store {self.url} were busy for {self.patience_s:g} s: try again "
+            "later, or send fewer requests at a time"
         )
 
     def _unknown(self, error: psycopg.Error) -> StoreUnavailableError:
         return StoreUnavailableError(
             f"the connection to the store {self.url} broke while a change was being committed ({self._words(error)}): "
-            "whether it was made is not known; look before you repeat it"
+            "it is unknown whether it was made; check before you repeat it"
         )
 
-    def said(self, error: psycopg.Error, what: str) -> StoreError:
-        """A database error in our words, without secrets."""
+    def store_error(self, error: psycopg.Error, what: str) -> StoreError:
+        """A database error as a store error, without secrets."""
         words = self._words(error)
         if isinstance(error, sql_errors.InvalidPassword | sql_errors.InvalidAuthorizationSpecification) or re.search(
             r"authentication failed|no password supplied|no pg_hba\.conf entry|role .* does not exist", words
         ):
             return StoreError(
-                f"the store {self.url} does not let us in: {words}. Check user and password (percent-encode special "
+                f"the store {self.url} refuses the login: {words}. Check user and password (percent-encode special "
                 "characters in the URL), or keep them in a password file (~/.pgpass)"
             )
         if re.search(r"database .* does not exist", words):
@@ -236,8 +236,8 @@ class Connections:
             )
         if passing(error):
             return StoreUnavailableError(
-                f"the store {self.url} cannot be reached: {words}. Nothing that was acknowledged is lost; start the "
-                "server, or check host and port, then run the same again to go on"
+                f"the store {self.url} cannot be reached: {words}. No acknowledged record is lost; start the "
+                "server, or check host and port, then run the same command again to resume"
             )
         if isinstance(error, sql_errors.InsufficientPrivilege):
             return StoreError(
@@ -254,11 +254,11 @@ class Connections:
         return StoreError(f"the store {self.url} is closed; open it again to use it")
 
     def hurry(self) -> None:
-        """From here on nothing is tried twice: the process is about to end, with or without the server."""
+        """Stops retries: the process is about to end, with or without the server."""
         self._hurried.set()
 
     def close(self) -> None:
-        """Lets go of the pool; a second call does nothing."""
+        """Closes the pool; a second call does nothing."""
         self._closed.set()
         self.hurry()
         pool, self._pool = self._pool, None
@@ -273,7 +273,7 @@ class _UnknownOutcomeError(Exception):
 
 
 class Pauses:
-    """Pauses that grow between attempts, until patience is at an end."""
+    """Growing pauses between attempts, up to a time limit."""
 
     def __init__(self, patience_s: float) -> None:
         self._until = time.monotonic() + patience_s
@@ -284,27 +284,27 @@ class Pauses:
         return time.monotonic() >= self._until
 
     def wait(self, stop: threading.Event) -> bool:
-        """Waits a little; False where there is no time left, or ``stop`` was set."""
+        """Waits for the next pause; False if no time is left, or ``stop`` was set."""
         pause = min(self._next * (0.5 + random.random()), max(0.0, self._until - time.monotonic()))
         self._next = min(2 * self._next, self._longest)
         return not self.over and not stop.wait(pause)
 
 
 def adapt(connection: "psycopg.Connection[Any] | psycopg.AsyncConnection[Any]") -> None:
-    """Lets a connection store any text."""
+    """Makes a connection accept any text."""
     connection.adapters.register_dumper(str, _TextDumper)
     for name in ("text", "varchar"):
         connection.adapters.register_loader(name, _TextLoader)
 
 
 def lost(error: psycopg.Error) -> bool:
-    """Whether the connection is gone, or the server goes down."""
+    """Whether the connection is lost, or the server is shutting down."""
     state = error.sqlstate or ""
     return isinstance(error, psycopg.OperationalError) and (not state or state[:2] in ("08", "57"))
 
 
 def passing(error: psycopg.Error) -> bool:
-    """Whether the same may well work in a moment: connection lost, server restarting or full, a deadlock."""
+    """Whether a retry may succeed: connection lost, server restarting or full, a deadlock."""
     state = error.sqlstate or ""
     refused = re.search(r"authentication failed|no password supplied|pg_hba|does not exist", str(error))
     return (lost(error) and not refused) or state[:2] in ("40", "53") or state == "25006"
@@ -323,7 +323,7 @@ def _checked(url: PostgresUrl) -> dict[str, Any]:
     try:
         options = cast("dict[str, Any]", conninfo_to_dict(url.secret))
     except psycopg.Error:
-        raise StoreError(invalid) from None  # what libpq says quotes the URL
+        raise StoreError(invalid) from None  # libpq's message quotes the URL
     ports = str(options.get("port") or "").split(",")
     if not all(port.isdecimal() and 0 < int(port) < 65536 for port in ports if port):
         raise StoreError(invalid)

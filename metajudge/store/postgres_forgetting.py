@@ -1,4 +1,4 @@
-"""Takes an item's texts out of what replicas of the service share: results of jobs and kept answers."""
+"""Redacts an item's texts in data shared by replicas of the service: results of jobs and kept answers."""
 
 import orjson
 
@@ -7,7 +7,7 @@ from metajudge.store.sql import Connection
 
 
 def redact_service(connection: Connection, item_id: str) -> None:
-    """Redacts the results about an item, and drops the answers under idempotency keys that hold some.
+    """Redacts the results about an item, and drops the answers under idempotency keys that contain some.
 
     A repeated request is then answered from the redacted assessment.
     """

@@ -12,7 +12,7 @@ from metajudge.types import CallRecord
 
 Record = CallRecord | AssessmentWrite
 
-# A record that was redacted and is saved again has its texts again.
+# Saving a redacted record again restores its texts.
 _SAVE_ITEMS: Final = """
     INSERT INTO items (item_digest, item_id, category, payload, redacted)
     SELECT * FROM unnest($1::VARCHAR[], $2::VARCHAR[], $3::VARCHAR[], $4::VARCHAR[], $5::BOOLEAN[])
@@ -59,7 +59,7 @@ class PostgresJournal:
             if calls:
                 _copy(connection, _CALLS, (_unhashed(call_row(0, call))[1:] for call in calls))
             if writes:
-                # Sorted, so that two replicas that save the same records wait for one another, but not in a circle.
+                # Sorted, so that two replicas that save the same records cannot deadlock.
                 _save(connection, _SAVE_ITEMS, [w.item for w in writes if w.item is not None])
                 _save(connection, _SAVE_JUDGMENTS, [w.judgment for w in writes if w.judgment is not None])
                 _copy_assessments(connection, _new_rows(connection, writes))
@@ -73,7 +73,7 @@ class PostgresJournal:
         """
         rows = connection.execute("SELECT committed FROM writers WHERE writer_id = $1", [self.writer_id]).fetchall()
         if not rows:
-            raise StoreError("the store was emptied or restored while it was in use: open it again")
+            raise StoreError("the store was emptied or restored while it was in use: open the store again")
         return int(rows[0][0])
 
 
@@ -84,7 +84,7 @@ def _save(connection: PgConnection, query: str, rows: Iterable[Row]) -> None:
 
 
 def _new_rows(connection: PgConnection, writes: Sequence[AssessmentWrite]) -> NewRows:
-    """What these writes add.
+    """The rows that these writes add.
 
     Saving a judgment has locked its row, changed or not, until this transaction ends: no other replica can append
     anything about it between this look and the rows that follow.
@@ -126,7 +126,7 @@ def _copy_assessments(connection: PgConnection, new: NewRows) -> None:
 
 
 def next_numbers(connection: Any, table: str, column: str, count: int) -> list[int]:
-    """Numbers of new rows, ascending; nobody else gets them."""
+    """Numbers of new rows, ascending; reserved for this writer."""
     rows = connection.execute(
         "SELECT nextval(pg_get_serial_sequence($1, $2)) FROM generate_series(1, $3)", [table, column, count]
     ).fetchall()

@@ -1,4 +1,4 @@
-"""Brings a PostgreSQL schema to the form this version works with, while others may be starting too."""
+"""Migrates a PostgreSQL schema to this version, while other processes may be starting too."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -38,7 +38,7 @@ def migrate(connection: PgConnection, connections: Connections) -> None:
                 connection.execute("CREATE TABLE migrations (version INTEGER PRIMARY KEY, name VARCHAR)")
             _apply(connection, [step for step in steps if step.version > applied])
     except psycopg.Error as error:
-        raise connections.said(error, "bring up to date") from error
+        raise connections.store_error(error, "bring up to date") from error
 
 
 def _apply(connection: PgConnection, pending: Sequence[Migration]) -> None:
@@ -58,8 +58,8 @@ def _applied(connection: PgConnection, connections: Connections) -> int:
     where = f"the schema {connections.schema!r} of {connections.url}"
     if "migrations" not in tables or "assessments" not in tables:
         raise StoreError(
-            f"{where} is not a metajudge store (it has the tables {', '.join(sorted(tables)[:5])}); it was left as it "
-            "is. Choose another database with --store, or another schema with ?options=-csearch_path%3DNAME in the URL"
+            f"{where} is not a metajudge store (it has the tables {', '.join(sorted(tables)[:5])}); it was not "
+            "changed. Choose another database with --store, or a schema with ?options=-csearch_path%3DNAME in the URL"
         )
     ((version,),) = connection.execute("SELECT coalesce(max(version), 0) FROM migrations").fetchall()
     newest = known_migrations()[-1].version

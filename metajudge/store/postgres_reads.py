@@ -1,4 +1,4 @@
-"""Look-ups by key in PostgreSQL, and the little in which its dialect differs."""
+"""Look-ups by key in PostgreSQL, and its differences in dialect."""
 
 from collections.abc import Sequence
 from typing import Any, Final

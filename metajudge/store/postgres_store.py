@@ -38,15 +38,15 @@ _REDACTED: Final = (
 
 
 async def open_store(url: PostgresUrl, *, pooled: int = POOLED, patience_s: float = PATIENCE_S) -> "PostgresStore":
-    """Opens a store, creating its tables where there are none.
+    """Opens a store and creates its tables if missing.
 
     Args:
         pooled: how many connections to keep at most, besides the writer's own.
-        patience_s: how long a server that cannot be reached is tried again before whoever waits is told.
+        patience_s: how long to retry a server that cannot be reached before an error is raised.
 
     Raises:
         StoreUnavailableError: the server cannot be reached.
-        StoreError: there cannot be a store in this database; the message says why.
+        StoreError: no store can be opened in this database; the message gives the reason.
     """
     return await asyncio.to_thread(PostgresStore, url, pooled=pooled, patience_s=patience_s)
 
@@ -54,7 +54,7 @@ async def open_store(url: PostgresUrl, *, pooled: int = POOLED, patience_s: floa
 class PostgresStore(StoredQueries):
     """A :class:`~metajudge.store.protocol.Store` in a PostgreSQL database.
 
-    One thread commits what is recorded, in groups; everything else takes a connection of the pool. Any number of
+    One thread commits records in groups; everything else uses a connection of the pool. Any number of
     processes may have the same database open.
     """
 
@@ -69,7 +69,7 @@ class PostgresStore(StoredQueries):
             _end_orphaned_runs(connection, self._lock_class)
         except psycopg.Error as error:
             connection.close()
-            raise self.connections.said(error, "open") from error
+            raise self.connections.store_error(error, "open") from error
         except BaseException:
             connection.close()
             raise
@@ -110,16 +110,16 @@ class PostgresStore(StoredQueries):
         await self._writer.write(write)
 
     async def find_assessments(self, keys: Sequence[str]) -> dict[str, Assessment]:
-        """What panels found, by key; see the protocol."""
+        """Panels' assessments by key; see the protocol."""
         if not keys:
             return {}
         return await self.read(lambda connection: postgres_reads.find_assessments(connection, keys))
 
     async def start_run(self, run: RunRecord) -> None:
-        """Keeps a run's beginning.
+        """Records a run's start.
 
         Raises:
-            StoreError: there is a run of this id already.
+            StoreError: there is already a run with this id.
         """
         config = orjson.dumps(hide_headers(run.config)).decode()
         values = [run.run_id, run.command, run.started_at, config, self.writer_id]
@@ -133,7 +133,7 @@ class PostgresStore(StoredQueries):
             return bool(added)
 
         if not await self.change(insert):
-            raise StoreError(f"the store {self.url} has a run {run.run_id!r} already; use a new id")
+            raise StoreError(f"the store {self.url} already has a run {run.run_id!r}; use a new id")
         if run.status != "running":
             await self.finish_run(run.run_id, run.status, run.finished_at or run.started_at, run.summary or {})
 
@@ -141,7 +141,7 @@ class PostgresStore(StoredQueries):
         """Adds a run's end; the newest one counts.
 
         Raises:
-            StoreError: no run of this id was started.
+            StoreError: no run with this id was started.
         """
         text = orjson.dumps(summary).decode()
 
@@ -159,11 +159,11 @@ class PostgresStore(StoredQueries):
     async def forget(self, item_id: str) -> int:
         """Redacts an item's texts; see :mod:`metajudge.store.forgetting`.
 
-        What is vetted again later is kept again. The old versions of the rows are vacuumed away; the server's
-        write-ahead log, its backups and its replicas are not reached.
+        Judgments that are vetted again later are stored again. Old versions of the rows are removed by VACUUM; the
+        server's write-ahead log, its backups and its replicas are not changed.
 
         Returns:
-            How many rows were redacted; 0 where the store knows no such item or has forgotten it already.
+            How many rows were redacted; 0 if the item is unknown or already forgotten.
         """
         await self._writer.flush()
 
@@ -179,14 +179,14 @@ class PostgresStore(StoredQueries):
         return count
 
     def hurry(self) -> None:
-        """Has whoever waits for a server that is away told at once; to be called before a process that must end."""
+        """Fails all waits for an unreachable server at once; call it before the process ends."""
         self.connections.hurry()
 
     async def close(self) -> None:
-        """Commits what is queued and lets go of the connections; a second call does nothing.
+        """Commits the queue and closes the connections; a second call does nothing.
 
         Raises:
-            StoreError: queued writes were lost and nobody was told yet.
+            StoreError: queued writes were lost and this was not reported yet.
         """
         await asyncio.to_thread(self._close)
 
@@ -204,27 +204,27 @@ class PostgresStore(StoredQueries):
         return lock_class(self.connections.schema)
 
     def _alive(self, connection: PgConnection) -> bool:
-        """Marks this store as open for as long as the connection lives; False where an earlier one still does."""
+        """Marks this store as open while the connection lives; False while an earlier connection still does."""
         ((held,),) = connection.execute(
             "SELECT pg_try_advisory_lock($1, $2)", [self._lock_class, self.writer_id]
         ).fetchall()
         return bool(held)
 
     async def change(self, change: Callable[[Connection], T], /) -> T:
-        """Changes something in one transaction; see :meth:`Connections.change`."""
+        """Runs a change in one transaction; see :meth:`Connections.change`."""
         return await self._in_thread(lambda: self.connections.change(change))
 
     async def change_again(self, change: Callable[[Connection], T], /) -> T:
-        """A change that may be made twice without harm."""
+        """A change that is safe to repeat."""
         return await self._in_thread(lambda: self.connections.change(change, safe=True))
 
     async def ask(self, question: Callable[[Connection], T], /) -> T:
-        """Puts a read-only question to the database, after everything acknowledged; see the protocol."""
+        """Runs a read-only query after everything acknowledged is in the database; see the protocol."""
         await self._writer.flush()
         return await self.read(question)
 
     async def read(self, question: Callable[[Connection], T], /) -> T:
-        """Asks at once; see :meth:`Connections.read`."""
+        """Runs a query at once; see :meth:`Connections.read`."""
         return await self._in_thread(lambda: self.connections.read(question))
 
     @property
@@ -235,7 +235,7 @@ class PostgresStore(StoredQueries):
     async def _in_thread(self, work: Callable[[], T]) -> T:
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, work)
-        except RuntimeError as error:  # the threads were told to end
+        except RuntimeError as error:  # the pool is shut down
             raise self.connections.closed() from error
 
 
@@ -248,7 +248,7 @@ ALIVE: Final = """
     SELECT objid::BIGINT FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 2 AND classid = {}::OID
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 """
-"""The numbers of the writers that are there."""
+"""The numbers of the live writers."""
 
 
 def _register(connection: PgConnection) -> int:
@@ -257,7 +257,7 @@ def _register(connection: PgConnection) -> int:
 
 
 def _end_orphaned_runs(connection: PgConnection, locks: int) -> None:
-    """Marks runs without an end as interrupted where the store that began them is gone."""
+    """Marks runs without an end as interrupted if the store that began them is no longer open."""
     connection.execute(
         f"""INSERT INTO run_events (run_id, status) SELECT run_id, 'interrupted' FROM runs
         WHERE run_id NOT IN (SELECT run_id FROM run_events)

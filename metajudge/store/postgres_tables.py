@@ -26,7 +26,7 @@ def opened_tables(url: PostgresUrl) -> Iterator["PostgresTables"]:
         try:
             yield PostgresTables(reader, writer)
         except psycopg.Error as error:
-            raise connections.said(error, "copy") from error
+            raise connections.store_error(error, "copy") from error
 
 
 class PostgresTables:
@@ -34,7 +34,7 @@ class PostgresTables:
 
     Args:
         reader: its transaction stays open; what others write meanwhile is not seen.
-        writer: for everything else.
+        writer: connection for everything else.
     """
 
     def __init__(self, reader: PgConnection, writer: PgConnection) -> None:

@@ -1,8 +1,8 @@
-"""One writer thread that commits groups of records to PostgreSQL, through a server that goes away and comes back.
+"""One writer thread that commits groups of records to PostgreSQL, and reconnects when the server is restarted.
 
 A record that is awaited is acknowledged once it is committed; one that is only put is committed with the next group,
-within ``COMMIT_EVERY_S``. A group whose commit was not answered is looked for before it is sent again, so that no
-record is lost and none is doubled.
+within ``COMMIT_EVERY_S``. If a commit is not confirmed, the database is checked for the group before it is sent
+again, so that no record is lost or duplicated.
 """
 
 import threading
@@ -22,14 +22,14 @@ from metajudge.store.tickets import Ticket, answer
 COMMIT_EVERY_S: Final = 0.02
 MAX_GROUP: Final = 500
 MAX_QUEUED: Final = 20_000
-"""Beyond this, which takes a server that is away, nothing more is accepted."""
+"""Maximum queue; it is only reached while the server is unreachable, and then writes are refused."""
 _PING_S: Final = 5.0
 _CLOSING_S: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A record, or nothing but the wish to know when all before it is committed."""
+    """A record, or only a ticket that is answered once everything before it is committed."""
 
     record: Record | None
     ticket: Ticket | None
@@ -39,10 +39,10 @@ class PostgresWriter:
     """Queue and thread in front of a :class:`PostgresJournal`.
 
     Args:
-        connections: where connections come from, and how long to try.
+        connections: source of connections, and how long to retry.
         connection: an open one, which the thread takes over.
-        claim: marks the writer as alive on a new connection; False where an earlier one still does.
-        committed: told which records are in the database now, in the thread.
+        claim: marks the writer as alive on a new connection; False while an earlier connection still does.
+        committed: called in the thread with the records that are in the database now.
     """
 
     def __init__(
@@ -67,35 +67,35 @@ class PostgresWriter:
         self._closing = threading.Event()
         self._away: StoreUnavailableError | None = None
         self._error: StoreError | None = None
-        self._told = False
+        self._reported = False
         self._thread = threading.Thread(target=self._work, name="metajudge-store", daemon=True)
         self._thread.start()
 
     @property
     def behind(self) -> bool:
-        """Whether the database lacks something that was taken on."""
+        """Whether an accepted record is not in the database yet."""
         return self._busy or bool(self._queue)
 
     def put(self, record: Record) -> None:
-        """Takes a record on, without waiting for anything.
+        """Accepts a record without waiting.
 
         Raises:
-            StoreError: an earlier write failed, the server is away, or the store is closed.
+            StoreError: an earlier write failed, the server is unreachable, or the store is closed.
         """
         self._add(_Entry(record, None))
 
     async def write(self, record: Record) -> None:
-        """Returns once a record, and all that was put before it, is committed.
+        """Returns once a record, and everything put before it, is committed.
 
         Raises:
-            StoreError: as for :meth:`put`; the record may have been committed where the connection broke.
+            StoreError: as for :meth:`put`; the record may have been committed if the connection broke.
         """
         ticket = Ticket.new()
         self._add(_Entry(record, ticket))
         await ticket.future
 
     async def flush(self) -> None:
-        """Returns once all that was taken on before is committed."""
+        """Returns once everything accepted before is committed."""
         if not self.behind and self._error is None and self._away is None and not self._closing.is_set():
             return
         ticket = Ticket.new()
@@ -103,13 +103,13 @@ class PostgresWriter:
         await ticket.future
 
     def stop(self) -> StoreError | None:
-        """Commits what is queued and ends the thread (blocks); returns a failure nobody was told of."""
+        """Commits the queue and ends the thread (blocks); returns a failure that was not reported yet."""
         with self._wake:
             self._closing.set()
             self._wake.notify()
         self._thread.join()
-        untold = None if self._told else self._error
-        self._told = True
+        untold = None if self._reported else self._error
+        self._reported = True
         return untold
 
     def _add(self, entry: _Entry) -> None:
@@ -117,14 +117,14 @@ class PostgresWriter:
             if self._closing.is_set():
                 raise self._connections.closed()
             if self._error is not None:
-                self._told = True
+                self._reported = True
                 raise self._error
             if self._away is not None:
                 raise self._away
             if len(self._queue) >= MAX_QUEUED:
                 raise StoreUnavailableError(
-                    f"the store {self._connections.url} takes no writes and {MAX_QUEUED} wait already: see to the "
-                    "server, then run the same again to go on"
+                    f"the store {self._connections.url} does not accept writes and {MAX_QUEUED} are queued: check the "
+                    "server, then run the same command again to resume"
                 )
             self._queue.append(entry)
             if entry.ticket is not None:
@@ -141,7 +141,7 @@ class PostgresWriter:
                 break
             try:
                 self._process(group)
-            except BaseException as error:  # the thread must never end without telling those who wait
+            except BaseException as error:  # waiting callers must get the error before the thread ends
                 self._fail(error, group)
                 break
             self._busy = False
@@ -149,7 +149,7 @@ class PostgresWriter:
             self._connection.close()
 
     def _next_group(self) -> list[_Entry] | None:
-        """Waits for a group; an empty one is a reason to see whether the connection lives, None the end."""
+        """Waits for a group; an empty one means to check the connection, None the end."""
         with self._wake:
             idle_until = time.monotonic() + _PING_S
             while not self._closing.is_set():
@@ -165,28 +165,28 @@ class PostgresWriter:
             return group
 
     def _process(self, group: list[_Entry]) -> None:
-        """Commits a group however often it takes; those who wait too long are told, and what they gave is dropped."""
+        """Commits a group, with retries; callers that wait too long get an error, and their records are dropped."""
         self._number += 1
         pauses = Pauses(self._connections.patience_s)
         until: float | None = None
-        while (said := self._attempt(group)) is not None:
+        while (failure := self._attempt(group)) is not None:
             if self._closing.is_set():
                 until = until or time.monotonic() + _CLOSING_S
                 if time.monotonic() > until:
-                    raise said
+                    raise failure
                 time.sleep(0.1)
             elif not pauses.wait(self._closing) and pauses.over:
-                group = self._give_up_waiting(group, said)
+                group = self._give_up_waiting(group, failure)
                 pauses = Pauses(self._connections.patience_s)
         self._away = None
         self._committed([entry.record for entry in group if entry.record is not None])
         answer([(entry.ticket, None) for entry in group if entry.ticket is not None])
 
     def _attempt(self, group: Sequence[_Entry]) -> StoreError | None:
-        """Tries to commit a group; what went wrong where it may go right in a moment.
+        """Tries to commit a group; returns the failure if a retry may succeed.
 
         Raises:
-            StoreError, psycopg.Error: it never will.
+            StoreError, psycopg.Error: a retry cannot succeed.
         """
         records = [entry.record for entry in group if entry.record is not None]
         try:
@@ -194,7 +194,7 @@ class PostgresWriter:
             if connection is None:
                 connection = self._connection = self._connections.connect()
                 if self._journal.committed(connection) >= self._number:
-                    return None  # the answer was lost, not the group
+                    return None  # committed: only the confirmation was lost
             if not self._claimed:
                 self._claimed = self._claim(connection)
             if records:
@@ -207,13 +207,13 @@ class PostgresWriter:
                 self._connection, self._claimed = None, False
             if not passing(error):
                 raise
-            return self._connections.said(error, "write to")
+            return self._connections.store_error(error, "write to")
         except StoreUnavailableError as error:
             return error
         return None
 
     def _give_up_waiting(self, group: list[_Entry], error: StoreError) -> list[_Entry]:
-        """Tells those who wait, and refuses what is new until the server is back; calls that were put are kept."""
+        """Fails waiting callers and refuses new writes until the server is back; calls that were put are kept."""
         with self._wake:
             self._away = error if isinstance(error, StoreUnavailableError) else StoreUnavailableError(str(error))
             tickets = [entry.ticket for entry in (*group, *self._queue) if entry.ticket is not None]
@@ -222,17 +222,17 @@ class PostgresWriter:
         return [entry for entry in group if entry.ticket is None]
 
     def _fail(self, cause: BaseException, group: Sequence[_Entry]) -> None:
-        said = self._connections.said(cause, "write to") if isinstance(cause, psycopg.Error) else cause
+        failure = self._connections.store_error(cause, "write to") if isinstance(cause, psycopg.Error) else cause
         with self._wake:
             lost = [*group, *self._queue]
             self._queue.clear()
             count = sum(one.record is not None for one in lost)
             error = StoreError(
-                f"{said}. What was not acknowledged is gone ({count} records), and nothing more is accepted: see to "
-                "the cause, then run the same command again to go on"
+                f"{failure}. Records that were not acknowledged are lost ({count}), and further writes are refused: "
+                "fix the cause, then run the same command again to resume"
             )
             error.__cause__ = cause
             self._error = error
             tickets = [entry.ticket for entry in lost if entry.ticket is not None]
-            self._told = self._told or bool(tickets)
+            self._reported = self._reported or bool(tickets)
         answer([(ticket, error) for ticket in tickets])

@@ -1,4 +1,4 @@
-"""What the rest of the product asks of a store."""
+"""The interface of a store."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class RunRecord:
     Attributes:
         status: ``running``, ``finished``, ``interrupted``, ``budget`` (stopped at its budget) or ``failed``;
             a run whose process was killed stays ``running`` until the next one on this store opens it.
-        config: what was asked, as plain data without secrets.
+        config: the settings of the run, as plain data without secrets.
         summary: counts at the end (or so far).
     """
 
@@ -52,7 +52,7 @@ class AuditLog(Protocol):
         """The entries of a kind (about one subject), oldest first; ``limit`` keeps the newest."""
 
     def appended(self, kind: str) -> int:
-        """A number that grows whenever this process adds an entry of a kind; others' entries do not move it."""
+        """A number that grows whenever this process adds an entry of a kind; other processes' entries do not count."""
 
 
 class Store(Protocol):
@@ -75,25 +75,25 @@ class Store(Protocol):
     async def save_assessment(
         self, key: str, judgment: Judgment, assessment: Assessment, run_id: str, found: Assessment | None = None
     ) -> None:
-        """Keeps a judgment (once per content), what its panel found and what was said of that.
+        """Keeps a judgment (once per content), its panel's assessment and the annotation of that.
 
-        Several assessments of one key are a history, and so are the annotations of an assessment. What the newest ones
-        of the judgment and panel say already adds no row, also where several processes save it at the same time; see
+        Several assessments of one key are a history, and so are the annotations of an assessment. A save that repeats
+        the newest ones of the judgment and panel adds no row, even if several processes save at the same time; see
         :mod:`metajudge.store.repeats`.
 
         Args:
             assessment: with its probability and decision, if any.
-            found: the same as the panel found it; None for ``assessment`` without probability, guarantee and decision.
+            found: the panel's own assessment; None for ``assessment`` without probability, guarantee and decision.
         """
 
     async def find_assessments(self, keys: Sequence[str]) -> dict[str, Assessment]:
-        """What panels found: the newest assessment per key, without annotations, for the keys that have one."""
+        """The panels' newest assessment per key, without annotations, for the keys that have one."""
 
     async def judgments(self) -> list[Judgment]:
         """Every judgment whose texts are kept."""
 
     async def find_judgment(self, judgment_digest: str) -> Judgment | None:
-        """A judgment by the digest of its content, None where it is unknown or was forgotten."""
+        """A judgment by the digest of its content, None if unknown or forgotten."""
 
     async def newest_assessments(self, after: int = 0, limit: int = 1000) -> list[tuple[int, Assessment]]:
         """A page of the current assessment of each judgment by each panel, with its newest annotation, oldest first.
@@ -105,7 +105,7 @@ class Store(Protocol):
         """
 
     async def run_assessments(self, run_id: str, after: int = 0, limit: int = 1000) -> list[tuple[int, Assessment]]:
-        """A page of what a run itself kept, paged like :meth:`newest_assessments`; what it reused is not its own."""
+        """A page of a run's own assessments, paged like :meth:`newest_assessments`; reused ones are not included."""
 
     async def start_run(self, run: RunRecord) -> None: ...
 
@@ -118,18 +118,18 @@ class Store(Protocol):
         """Everything kept about a judgment id (or an item id, or a run id): records, assessments, calls."""
 
     async def ask(self, question: Callable[[Connection], T], /) -> T:
-        """Puts a read-only question of :mod:`~metajudge.store.browsing` or :mod:`~metajudge.store.dashboard`.
+        """Runs a read-only query of :mod:`~metajudge.store.browsing` or :mod:`~metajudge.store.dashboard`.
 
         Args:
             question: is called with a connection, in a thread; must not change anything.
         """
 
     async def forget(self, item_id: str) -> int:
-        """Redacts the texts of an item and of all that was said about it; keeps digests and numbers.
+        """Redacts the texts of an item and all texts about it; keeps digests and numbers.
 
         Returns:
             How many rows were redacted.
         """
 
     async def close(self) -> None:
-        """Commits what is queued and lets go of the file."""
+        """Commits the queue and closes the file."""

@@ -1,4 +1,4 @@
-"""Read-only questions, in SQL that both databases understand."""
+"""Read-only queries, in SQL for both databases."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -14,7 +14,7 @@ from metajudge.store.versions import current_page, newest_among, versions
 from metajudge.types import Assessment, Judgment
 
 MAX_SHOWN: Final = 1_000
-"""How many assessments and calls :func:`show` returns of each kind, the newest."""
+"""Maximum number of assessments and of calls that :func:`show` returns; the newest are shown."""
 
 _RUNS: Final = """
     SELECT r.run_id, r.command, r.started_at, coalesce(e.status, 'running'), r.config, e.occurred_at, e.summary
@@ -31,7 +31,7 @@ def newest_assessments(cursor: Cursor, after: int, limit: int) -> list[tuple[int
 
 
 def run_assessments(cursor: Cursor, run_id: str, after: int, limit: int) -> list[tuple[int, Assessment]]:
-    """A page of the newest version of each judgment and panel that a run itself kept, by its number, ascending."""
+    """A page of a run's own newest version of each judgment and panel, by its number, ascending."""
     rows = cursor.execute(
         f"SELECT number, payload, annotation FROM {versions()} lines WHERE run_id = $1 AND number > $2 "  # noqa: S608
         f"AND {newest_among('run_id = $1')} ORDER BY number LIMIT $3",
@@ -60,18 +60,18 @@ def _run(row: Sequence[Any]) -> RunRecord:
 
 
 def show(cursor: Cursor, name: str) -> dict[str, Any] | None:
-    """Everything kept under a name: a judgment's, an item's, a run's, a case's, a review's, a proposal's or a policy's.
+    """Everything stored under the name of a judgment, item, run, case, review, proposal or policy.
 
     Returns:
         ``name``; ``runs``, ``judgments`` (with their items), ``assessments``, ``history``, ``calls`` and ``reviews``
-        (with their decisions) as lists of plain data, oldest first. ``assessments`` holds one version for each judgment
-        and panel, the current one (under a run's id, the newest that the run kept), and ``history`` the others: what
-        the panel found, and earlier annotations. ``audit_log``, what is on record about a case (its numbers,
+        (with their decisions) as lists of plain data, oldest first. ``assessments`` has one version for each judgment
+        and panel, the current one (under a run's id, the newest of that run), and ``history`` the others: the
+        panel's own assessment, and earlier annotations. ``audit_log``: the records about a case (its numbers,
         webhook deliveries), a proposal (backtests, activation) or a policy (versions, activations, snapshots);
-        ``policies``, the contents of those that decided, by digest; ``calibrations``, of those behind probabilities,
-        what they are for, fitted on and guarantee (whole under the digest's own name);
+        ``policies``: the contents of those that decided, by digest; ``calibrations``: identity, provenance and
+        guarantees of those behind probabilities (in full under the digest's own name);
         ``assessments_total``, ``history_total`` and ``calls_total``, as the lists hold the newest ``MAX_SHOWN``. None
-        where nothing has that name.
+        if nothing has that name.
     """
     judgments = _judgments(cursor, name)
     audit_log = _audit_log(cursor, name)
@@ -122,7 +122,7 @@ def _judgments(cursor: Cursor, name: str) -> list[dict[str, Any]]:
 
 
 def find_judgment(cursor: Cursor, judgment_digest: str) -> Judgment | None:
-    """A judgment with its item, None where it is unknown or its texts were forgotten."""
+    """A judgment with its item, None if unknown or forgotten."""
     rows = cursor.execute(
         "SELECT j.payload, j.item_id, i.payload FROM judgments j JOIN items i USING (item_digest) "
         "WHERE j.judgment_digest = $1 AND NOT j.redacted AND NOT i.redacted",
@@ -152,7 +152,7 @@ def _reviews(cursor: Cursor, name: str) -> list[dict[str, Any]]:
         "ORDER BY opened_at, review_id",
         [name],
     ).fetchall()
-    said = cursor.execute(
+    decisions = cursor.execute(
         "SELECT review_id, payload FROM review_decisions WHERE review_id IN (SELECT unnest($1::VARCHAR[])) "
         "ORDER BY decision_id",
         [[review_id for review_id, _ in rows]],
@@ -160,7 +160,7 @@ def _reviews(cursor: Cursor, name: str) -> list[dict[str, Any]]:
     return [
         {
             **orjson.loads(payload),
-            "decisions": [orjson.loads(decision) for about, decision in said if about == review_id],
+            "decisions": [orjson.loads(decision) for about, decision in decisions if about == review_id],
         }
         for review_id, payload in rows
     ]
@@ -180,7 +180,7 @@ def _audit_log(cursor: Cursor, name: str) -> list[dict[str, Any]]:
 
 
 def _requests(payload: Mapping[str, Any]) -> Iterator[str]:
-    """Keys of the calls that a judged case's record names."""
+    """Keys of the calls named in a judged case's record."""
     stages = payload.get("stages")
     for stage in stages.values() if isinstance(stages, dict) else ():
         yield from (key for key in stage["requests"].values() if key is not None)

@@ -1,4 +1,4 @@
-"""What is left of a record once something in it is taken out: forgotten texts, labels, secrets in headers."""
+"""Redaction of records: forgotten texts, labels, secrets in headers."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -34,7 +34,7 @@ def redact_judgment(payload: str) -> str:
 
 
 def redact_review(payload: str) -> str:
-    """A review without what there was to see."""
+    """A review without the texts that were shown."""
     review: dict[str, Any] = orjson.loads(payload)
     if review.get("content") is not None:
         review["content"] = {}
@@ -77,7 +77,7 @@ def redact_annotation(payload: str) -> str:
 
 
 def _redact_decision(d: Decision) -> Decision:
-    """Why a number was absent may quote a failure, in inputs and justification; a policy's own words stay."""
+    """The reason for a missing number may quote a failure, in inputs and justification; a policy's own text is kept."""
     if not d.inputs.absent:
         return d
     inputs = d.inputs.model_copy(update={"absent": dict.fromkeys(d.inputs.absent, FORGOTTEN)})
@@ -110,16 +110,16 @@ def hide_headers(config: Any) -> Any:
 
 
 def without_label(judgment: Judgment) -> Judgment:
-    """A judgment for a reviewer who is still to find out what is right.
+    """A judgment for a reviewer who must not see the label.
 
-    The caller's own data goes, too, as it may repeat the label.
+    The caller's own data is also removed, as it may repeat the label.
     """
     item = judgment.item.model_copy(update={"label": None})
     return judgment.model_copy(update={"item": item, "meta": {}})
 
 
 def without_labels(found: Mapping[str, Any], withheld: Callable[[str], bool]) -> dict[str, Any]:
-    """What a store's ``show`` gave, without the labels of some items and without what was derived from them.
+    """The result of a store's ``show``, without the labels of some items and data derived from them.
 
     Args:
         withheld: whether the label of an item, by its id, must not be shown.

@@ -1,9 +1,9 @@
-"""Which writes add no row, whichever process makes them.
+"""Detection of repeated writes, which add no row, from any process.
 
-History is append-only. An assessment is left out where the newest one of the judgment and panel has the same content:
+History is append-only. An assessment is skipped if the newest one of the judgment and panel has the same content:
 the same request sent twice, a judgment without a verdict posted again, a retry that failed in the same way. An
-annotation is left out where the newest one of the assessment says the same. One that says something else is appended,
-even where an older one says the same: a policy that is used again counts again.
+annotation is skipped if the newest one of the assessment has the same content. A different one is appended, even if
+it equals an older one: a policy that is used again counts again.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,7 +16,7 @@ from metajudge.types import AgentResult, Assessment, Failure, TokenUsage
 
 
 class Subject(NamedTuple):
-    """What an assessment is about, and by whom."""
+    """The judgment and panel of an assessment."""
 
     judgment_digest: str
     panel_digest: str
@@ -28,7 +28,7 @@ def subject_of(assessment: Assessment) -> Subject:
 
 @dataclass(frozen=True, slots=True)
 class Newest:
-    """The newest assessment of a subject, as the panel found it and with its newest annotation."""
+    """The newest assessment of a subject, without and with its newest annotation."""
 
     assessment_id: int
     found: Assessment
@@ -82,12 +82,12 @@ def new_rows(
 
 
 def same_result(one: Assessment, other: Assessment) -> bool:
-    """Whether two panels' assessments have the same content; what they cost is not compared."""
+    """Whether two panels' assessments have the same content; costs are not compared."""
     return _content(one) == _content(other)
 
 
 def same_annotation(one: Assessment, other: Assessment) -> bool:
-    """Whether calibration and policy say the same of two assessments of the same content."""
+    """Whether two assessments of the same content have equal annotations."""
     same = all(getattr(one, name) == getattr(other, name) for name in FIELDS if name != "failure")
     return same and _kind(one.failure) == _kind(other.failure)
 
@@ -96,7 +96,7 @@ _FREE: Final[dict[str, Any]] = {"calls": 0, "cached_calls": 0, "cost_usd": 0.0, 
 
 
 def _content(assessment: Assessment) -> Assessment:
-    """An assessment without what it cost; of failures the kind, as messages quote times and ids of requests."""
+    """An assessment without costs; failures by kind only, as messages quote times and ids of requests."""
     changes = {
         "agents": tuple(_result(agent) for agent in assessment.agents),
         "summariser": None if assessment.summariser is None else _result(assessment.summariser),

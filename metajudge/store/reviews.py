@@ -1,6 +1,6 @@
-"""The review queue's tables, in SQL that both databases understand.
+"""The review queue's tables, in SQL for both databases.
 
-Every change is one transaction that holds the reviews it is about, so no two people get one review.
+Every change is one transaction that locks its reviews, so that no review is given to two people.
 """
 
 from collections.abc import Sequence
@@ -142,9 +142,9 @@ def _claim(connection: Connection, dialect: Dialect, claim: Claim, wanted: Revie
 
 
 def _next(connection: Connection, dialect: Dialect, claim: Claim, wanted: ReviewFilter) -> str | None:
-    """What the person has in hand already, else the first that has a place left.
+    """The review that the person has already claimed, else the first one that needs another reviewer.
 
-    Between the choice and the lock somebody else may have taken it: a second look, with the lock held, tells.
+    Another person may take it between the choice and the lock, so it is checked again under the lock.
     """
     while (found := _first_free(connection, claim, wanted, dialect.skip_locked)) is not None:
         if not dialect.skip_locked or found == _first_free(connection, claim, wanted, "", found):
@@ -175,21 +175,23 @@ def _check_free(state: ReviewState, reviewer: str) -> None:
     review = state.review
     name = review.review_id
     if any(one.reviewer == reviewer for one in state.decisions):
-        raise ReviewError(f"{reviewer} has decided review {name} already", "decided")
+        raise ReviewError(f"{reviewer} has already decided review {name}", "decided")
     if state.status is ReviewStatus.DECIDED:
-        raise ReviewError(f"review {name} is decided already ({_by(state)})", "decided")
+        raise ReviewError(f"review {name} is already decided ({_by(state)})", "decided")
     if any(one.reviewer == reviewer for one in state.claims):
         return
     if len(state.decisions) + len(state.claims) >= review.reviewers:
         holders = ", ".join(f"{one.reviewer} until {_utc(one.expires_at)}" for one in state.claims)
-        raise ReviewError(f"review {name} is in other hands ({holders}): take another one, or wait", "claimed_by_other")
+        raise ReviewError(
+            f"review {name} is claimed by others ({holders}): take another one, or wait", "claimed_by_other"
+        )
 
 
 def _release(connection: Connection, dialect: Dialect, review_id: str, reviewer: str, now: float) -> None:
     dialect.lock_reviews(connection, [review_id])
     state = _known(connection, review_id, now)
     if not any(one.reviewer == reviewer for one in state.claims):
-        raise ReviewError(f"{reviewer} does not have review {review_id}: there is nothing to give back", "not_claimed")
+        raise ReviewError(f"{reviewer} has not claimed review {review_id}: nothing to release", "not_claimed")
     _add_claim(connection, dialect, review_id, reviewer, now, now)
 
 
@@ -201,9 +203,9 @@ def _decide(connection: Connection, dialect: Dialect, decision: HumanDecision, n
     if earlier is not None:
         if earlier.same_as(decision):
             return state
-        raise ReviewError(f"{reviewer} has decided review {name} already: {earlier.outcome}", "decided")
+        raise ReviewError(f"{reviewer} has already decided review {name}: {earlier.outcome}", "decided")
     if state.status is ReviewStatus.DECIDED:
-        raise ReviewError(f"review {name} is decided already ({_by(state)})", "decided")
+        raise ReviewError(f"review {name} is already decided ({_by(state)})", "decided")
     if not any(one.reviewer == reviewer for one in state.claims):
         _refuse_without_claim(connection, name, reviewer)
     check_corrections(state.review, decision)
@@ -223,7 +225,7 @@ def _refuse_without_claim(connection: Connection, review_id: str, reviewer: str)
             "claim it again, then decide",
             "lease_expired",
         )
-    raise ReviewError(f"{reviewer} does not have review {review_id}: claim it before deciding", "not_claimed")
+    raise ReviewError(f"{reviewer} has not claimed review {review_id}: claim it before deciding", "not_claimed")
 
 
 def _import(connection: Connection, dialect: Dialect, decisions: Sequence[HumanDecision]) -> int:
@@ -240,15 +242,15 @@ def _import(connection: Connection, dialect: Dialect, decisions: Sequence[HumanD
                 "those there are",
                 "unknown",
             )
-        said = known[decision.review_id]
-        earlier = next((one for one in said if one.reviewer == decision.reviewer), None)
+        recorded = known[decision.review_id]
+        earlier = next((one for one in recorded if one.reviewer == decision.reviewer), None)
         if earlier is not None and earlier.same_as(decision):
             continue
-        if earlier is not None or len(said) >= state.review.reviewers:
-            by = ", ".join(f"{one.outcome} by {one.reviewer}" for one in said)
-            raise ReviewError(f"review {decision.review_id} is decided already ({by}): nothing was imported", "decided")
+        if earlier is not None or len(recorded) >= state.review.reviewers:
+            by = ", ".join(f"{one.outcome} by {one.reviewer}" for one in recorded)
+            raise ReviewError(f"review {decision.review_id} is already decided ({by}): nothing was imported", "decided")
         check_corrections(state.review, decision)
-        said.append(decision)
+        recorded.append(decision)
         new.append(decision.model_copy(update={"policy": state.review.policy}))
     if new:
         _add_decisions(connection, dialect, new)
@@ -293,7 +295,7 @@ def _page(connection: Connection, wanted: ReviewFilter, now: float, limit: int, 
 
 
 def _place(connection: Connection, review_id: str) -> list[Any]:
-    """Where a review stands in the order."""
+    """A review's position in the order of the queue."""
     rows = connection.execute(
         f"SELECT {_ORDER} FROM reviews states WHERE review_id = $1",  # noqa: S608 - our own text
         [review_id],
@@ -315,10 +317,10 @@ def _state(connection: Connection, review_id: str, now: float) -> ReviewState | 
 
 
 def _states(connection: Connection, names: Sequence[str], now: float) -> dict[str, ReviewState]:
-    """The reviews of some ids that there are, with what happened to them."""
+    """The existing reviews with these ids, with their claims and decisions."""
     wanted = "review_id IN (SELECT unnest($1::VARCHAR[]))"
     reviews = connection.execute(f"SELECT review_id, payload FROM reviews WHERE {wanted}", [names]).fetchall()  # noqa: S608
-    said = connection.execute(
+    decided = connection.execute(
         f"SELECT review_id, payload FROM review_decisions WHERE {wanted} ORDER BY decision_id",  # noqa: S608
         [names],
     ).fetchall()
@@ -328,7 +330,7 @@ def _states(connection: Connection, names: Sequence[str], now: float) -> dict[st
     ).fetchall()
     newest = {(name, reviewer): (claimed, expires) for name, reviewer, claimed, expires in held}
     decisions: dict[str, list[HumanDecision]] = {}
-    for name, payload in said:
+    for name, payload in decided:
         decisions.setdefault(name, []).append(HumanDecision.model_validate_json(payload))
     claims: dict[str, list[Claim]] = {}
     for (name, reviewer), (claimed, expires) in newest.items():
@@ -352,7 +354,7 @@ def _with_status(review: Review, claims: Sequence[Claim], decisions: Sequence[Hu
 def _utc(at: float) -> str:
     try:
         return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    except (OverflowError, ValueError, OSError):  # an older store may hold leases without an end
+    except (OverflowError, ValueError, OSError):  # an older store may have leases without an end
         return "further notice"
 
 

@@ -1,4 +1,4 @@
-"""Takes what was forgotten out of the bytes of a DuckDB file, too."""
+"""Removes forgotten texts from the bytes of a DuckDB file."""
 
 from pathlib import Path
 
@@ -13,14 +13,14 @@ Connection = duckdb.DuckDBPyConnection
 
 
 def rewrite(database: Database) -> None:
-    """Copies the tables into a new file and puts it in the old one's place.
+    """Copies the tables into a new file and replaces the old one with it.
 
     DuckDB leaves the old bytes of a changed row in free blocks of its file, so a checkpoint is not enough.
-    Needs as much free space as the file has. A rewrite that was cut off leaves its copy behind, and
-    :func:`finish_rewrite` goes on from there.
+    Needs as much free space as the file has. An interrupted rewrite leaves its copy behind, and
+    :func:`finish_rewrite` repeats it.
 
     Raises:
-        StoreError: the copy could not be written; the tables are redacted all the same.
+        StoreError: the copy could not be written; the tables are redacted nevertheless.
     """
     if database.in_memory:
         return
@@ -38,7 +38,7 @@ def rewrite(database: Database) -> None:
 
 
 def finish_rewrite(database: Database) -> None:
-    """Repeats a rewrite that was cut off (its copy is still there)."""
+    """Repeats an interrupted rewrite (its copy still exists)."""
     if not database.in_memory and copy_path(database.path).exists():
         rewrite(database)
 
@@ -50,7 +50,7 @@ def copy_path(path: Path) -> Path:
 def _copy_tables(connection: Connection, copy: Path, path: Path) -> None:
     (name,) = only_row(connection, "SELECT current_database()")
     source = _quoted(name)
-    connection.execute("FORCE CHECKPOINT")  # waits for who reads
+    connection.execute("FORCE CHECKPOINT")  # waits for readers
     attach(connection, copy, "rewritten")
     try:
         connection.execute("USE rewritten")

@@ -19,11 +19,11 @@ class AssessmentWrite:
     """An assessment with its judgment, as rows that lack only a number and a time.
 
     Attributes:
-        assessment: as the panel found it; ``payload`` is the same as JSON.
-        completed: with its annotation, which ``annotation`` holds as JSON; None where nothing was said of it.
-        item: row of ``items``, None where this process has stored it already; likewise ``judgment``.
-        again: whether there may be a row under this key already. Not in the write-ahead log: for what is replayed from
-            there, the database is asked.
+        assessment: the panel's own; ``payload`` is the same as JSON.
+        completed: with its annotation, which ``annotation`` has as JSON; None without an annotation.
+        item: row of ``items``, None if this process has already stored it; likewise ``judgment``.
+        again: whether there may already be a row under this key. Not in the write-ahead log: for replayed records the
+            database is asked.
     """
 
     key: str
@@ -70,11 +70,11 @@ def assessment_write(
 
 
 def encode(record: CallRecord | AssessmentWrite) -> bytes:
-    """A record as it stands in the write-ahead log."""
+    """A record as bytes for the write-ahead log."""
     if isinstance(record, CallRecord):
         try:
             return b"c" + orjson.dumps(_plain(record))
-        except TypeError:  # a lone surrogate, which the database could not hold either
+        except TypeError:  # a lone surrogate, which the database cannot store either
             text, model, failure = map(storable, (record.reply_text, record.reply_model, record.failure_message))
             changed = replace(record, reply_text=text, reply_model=model, failure_message=failure)
             return b"c" + orjson.dumps(_plain(changed))
@@ -143,7 +143,7 @@ def annotation_row(number: int, assessment_id: int, write: AssessmentWrite, crea
 
 
 def agent_rows(number: int, assessment: Assessment) -> list[Row]:
-    """One row for each result; what an agent said before a discussion, and each of several draws, is one, too."""
+    """One row for each result, including answers before a discussion and each of several draws."""
     rows: list[Row] = []
     for position, result in enumerate(assessment.agents):
         if result.opening is not None:
@@ -221,7 +221,7 @@ def reply_of_row(row: Row) -> Reply:
 
 
 def storable(text: str | None) -> str | None:
-    """The text with lone surrogates, which UTF-8 and so the database cannot hold, replaced by ``?``."""
+    """The text with lone surrogates, which UTF-8 and so the database cannot store, replaced by ``?``."""
     if text is None or text.isascii():
         return text
     return text.encode("utf-8", "replace").decode("utf-8")

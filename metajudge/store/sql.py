@@ -1,4 +1,4 @@
-"""What DuckDB and PostgreSQL have in common: SQL with ``$1`` for values, and the little in which they differ.
+"""What DuckDB and PostgreSQL have in common: SQL with ``$1`` for values, and their few differences.
 
 Queries over these keep to what both understand: ``DISTINCT ON``, ``array_agg``, ``= ANY(...)``, ``FLOAT8``, ``strpos``,
 ``RETURNING``, ``unnest($1::VARCHAR[])``.
@@ -11,11 +11,11 @@ T = TypeVar("T")
 
 
 class Result(Protocol):
-    """What a statement gave."""
+    """The result of a statement."""
 
     @property
     def description(self) -> Sequence[Any] | None:
-        """A sequence for each column, its name first; None where there are no rows."""
+        """A sequence for each column, its name first; None without rows."""
 
     def fetchall(self) -> list[Any]: ...
 
@@ -27,21 +27,21 @@ class Connection(Protocol):
 
 
 class Dialect(Protocol):
-    """In what the two differ where rows are changed."""
+    """Differences between the two when rows are changed."""
 
     @property
     def skip_locked(self) -> str:
         """Ends the selection of a row of ``reviews`` that is about to be changed."""
 
     def lock_reviews(self, connection: Connection, names: Sequence[str]) -> None:
-        """Keeps others from changing these reviews until the transaction ends."""
+        """Locks these reviews until the transaction ends."""
 
     def numbers(self, connection: Connection, table: str, column: str, count: int) -> list[int]:
-        """Numbers for new rows, ascending, larger than any there."""
+        """Numbers for new rows, ascending, larger than all existing ones."""
 
 
 class Ask(Protocol):
-    """Runs a function on a connection, somewhere; what it returns is handed back."""
+    """Runs a function on a connection and returns its result."""
 
     def __call__(self, question: Callable[[Connection], T], /) -> Awaitable[T]: ...
 

@@ -1,4 +1,4 @@
-"""The reading half of a store: questions in SQL that both databases understand."""
+"""The reading half of a store: queries in SQL for both databases."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable

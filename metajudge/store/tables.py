@@ -1,4 +1,4 @@
-"""A store's tables as rows, whatever the database: what copying needs."""
+"""A store's tables as rows, for copying between databases."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ class Table:
     """A table that is copied.
 
     Attributes:
-        key: the column that tells its rows apart.
+        key: the column that identifies a row.
         order: in which they came.
         numbered: whether the store numbers its rows itself.
     """
@@ -46,7 +46,7 @@ OWN_COLUMNS: Final = frozenset({"key_hash", "rowid", "writer_id"})
 
 
 class Tables(Protocol):
-    """All rows of an open store that nobody else uses through this object's process meanwhile."""
+    """All rows of an open store that nothing else in this process uses meanwhile."""
 
     def columns(self, table: str) -> list[str]:
         """Names of the columns that every database has, sorted."""
@@ -54,7 +54,7 @@ class Tables(Protocol):
     def count(self, table: str) -> int: ...
 
     def batches(self, table: Table, columns: Sequence[str], size: int) -> Iterator[list[Row]]:
-        """All rows in the order in which they came, as they were when this began."""
+        """All rows in the order in which they came, as they were at the start."""
 
     def find(self, table: str, column: str, columns: Sequence[str], values: Sequence[Any]) -> list[Row]:
         """The rows that have one of these values in a column."""
@@ -65,7 +65,7 @@ class Tables(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Insertion:
-    """Rows for a table; ``number`` is the column that the store goes on numbering after them."""
+    """Rows for a table; ``number`` is the column that the store continues to number after them."""
 
     table: str
     columns: Sequence[str]

@@ -1,4 +1,4 @@
-"""How a thread answers those who wait in event loops."""
+"""Answers from a thread to callers that wait in event loops."""
 
 import asyncio
 from collections.abc import Sequence
@@ -8,14 +8,14 @@ from typing import Any, Self
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """Where the answer goes."""
+    """The place of an answer."""
 
     loop: asyncio.AbstractEventLoop
     future: "asyncio.Future[Any]"
 
     @classmethod
     def new(cls) -> Self:
-        """A ticket for whoever runs in the current loop."""
+        """A ticket for the current event loop."""
         loop = asyncio.get_running_loop()
         return cls(loop, loop.create_future())
 

@@ -1,4 +1,4 @@
-"""What waits for a person: subjects and items whose reviews they could still decide. SQL for both databases."""
+"""Subjects and items whose reviews a person can still decide. SQL for both databases."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ class Undecided:
 
 
 def undecided_by(connection: Connection, reviewer: str | None) -> Undecided:
-    """What waits for a person.
+    """The subjects and items that a person can still decide.
 
     Args:
         reviewer: their name; None for a person without one, who has decided nothing.

@@ -1,4 +1,4 @@
-"""What is known of a judgment by a panel, version by version. SQL that both databases understand.
+"""Versions of the assessment of a judgment by a panel. SQL for both databases.
 
 A panel's assessment is one version, each annotation of it (a probability, a policy's decision) another. Their numbers
 are one sequence. Of the versions of a judgment and panel the newest assessment with its newest annotation is current;
@@ -23,7 +23,7 @@ _ANNOTATED: Final = (
 
 
 def versions(schema: str = "") -> str:
-    """All versions, as something to select from.
+    """All versions, as a subquery.
 
     Args:
         schema: where the tables are, with a dot at its end.
@@ -46,7 +46,7 @@ _ARMS: Final = (
     "WHERE said.assessment_id = n.assessment_id)",
 )
 CURRENT: Final = f"({' UNION ALL '.join(_ARMS)})"
-"""The current versions, as something to select from."""
+"""The current versions, as a subquery."""
 
 
 def current_page(columns: str, condition: str, limit: int, *, backwards: bool = False) -> str:
@@ -63,8 +63,8 @@ def newest_among(condition: str, *, each_run: bool = False) -> str:
     """A condition on a ``number``: the newest version of its judgment and panel among those that meet a condition.
 
     Args:
-        condition: on versions; it selects all about some judgments, or one run's: what that run found last, whatever
-            others found later.
+        condition: on versions; it selects all versions of some judgments, or those of one run: then that run's newest,
+            even if other runs have newer ones.
         each_run: the newest of its judgment, panel and run, for several runs at once.
     """
     subject = f"{'run_id, ' if each_run else ''}judgment_digest, panel_digest"

@@ -1,9 +1,9 @@
 """A log in front of the database, so that a write survives the process the moment it is acknowledged.
 
-A DuckDB commit costs milliseconds however little it holds. So every record first goes, with one ``write`` to the
+A DuckDB commit costs milliseconds however small it is. So every record first goes, with one ``write`` to the
 operating system, into a segment file beside the database (which survives ``kill -9``), and is acknowledged then.
-The database is brought up to date in groups: a group is what one segment holds, and the transaction that commits
-it also notes the segment's number. Segments up to that number are done with and deleted; later ones are replayed
+The database is updated in groups: a group is the contents of one segment, and the transaction that commits
+it also notes the segment's number. Segments up to that number are deleted; later ones are replayed
 when the file is opened again, which therefore neither loses nor repeats a record.
 
 A frame is the payload's length and CRC-32 (8 bytes) and the payload. A frame that a kill or a full disk left
@@ -36,7 +36,7 @@ class Segment:
 
 
 class WriteAhead:
-    """The segments beside one database file; whoever holds the database's lock owns them.
+    """The segments beside one database file; owned by the process that has the database's lock.
 
     Args:
         database: the file they belong to.
@@ -64,7 +64,7 @@ class WriteAhead:
             if not complete and (number, path) != pending[-1]:
                 raise StoreError(
                     f"{path}, part of the log of the store {self._database}, is damaged: restore it from a copy, or "
-                    "move it away to go on without the calls and assessments it holds"
+                    "move it away to continue without the calls and assessments in it"
                 )
             self._number = number + 1
             yield Segment(number, path, tuple(payloads))
@@ -73,7 +73,7 @@ class WriteAhead:
         """Writes a record to the current segment and returns the segment's number.
 
         Raises:
-            OSError: it could not be written whole; nothing may be appended after that.
+            OSError: it could not be written in full; nothing may be appended after that.
         """
         if self._handle is None:
             path = segment_path(self._database, self._number)

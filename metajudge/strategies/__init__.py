@@ -2,6 +2,6 @@
 
 from metajudge.strategies.panel import Panel, StrategyName
 from metajudge.strategies.signals import SignalEvidence
-from metajudge.strategies.vetter import STRATEGIES, Evidence, Vetter
+from metajudge.strategies.vetter import Evidence, Vetter
 
-__all__ = ["STRATEGIES", "Evidence", "Panel", "SignalEvidence", "StrategyName", "Vetter"]
+__all__ = ["Evidence", "Panel", "SignalEvidence", "StrategyName", "Vetter"]

@@ -25,22 +25,22 @@ async def cascade(
     judgment: Judgment,
     *,
     retry: bool = False,
-    heard: Callable[[AgentResult], None] = lambda _result: None,
+    on_result: Callable[[AgentResult], None] = lambda _result: None,
 ) -> Outcome:
     """Asks stage after stage until one is sure."""
     plan = panel.cascade
     assert plan is not None
     by_name = {agent.name: agent for agent in panel.agents}
-    said: dict[str, AgentResult] = {}
+    results: dict[str, AgentResult] = {}
     steps: list[CascadeStep] = []
 
     async def ask(agent: Agent) -> None:
-        said[agent.name] = await agent.assess(judgment, retry=retry)
-        heard(said[agent.name])
+        results[agent.name] = await agent.assess(judgment, retry=retry)
+        on_result(results[agent.name])
 
     for number, stage in enumerate(plan.stages):
-        await all_of(ask(by_name[name]) for name in stage.agents if name not in said)
-        score = _score(stage, panel, said)
+        await all_of(ask(by_name[name]) for name in stage.agents if name not in results)
+        score = _score(stage, panel, results)
         if score is None:
             steps.append(CascadeStep(agents=stage.agents, outcome="no_score"))
             continue
@@ -51,7 +51,7 @@ async def cascade(
         if step != "escalate":
             return Outcome(
                 status=Status.ASSESSED,
-                agents=_everyone(panel, said),
+                agents=_all_results(panel, results),
                 final_score=plan.on_scale(probability),
                 accepted=step == "accept",
                 cascade=CascadeTrace(
@@ -61,23 +61,23 @@ async def cascade(
                     plan=plan.digest,
                 ),
             )
-    failed = undecided(panel, _everyone(panel, said))
+    failed = undecided(panel, _all_results(panel, results))
     trace = CascadeTrace(steps=tuple(steps), decided_by=None, reason="the last stage has no score", plan=plan.digest)
     return Outcome(status=failed.status, agents=failed.agents, failure=failed.failure, cascade=trace)
 
 
-def _score(stage: CascadeStage, panel: Panel, said: dict[str, AgentResult]) -> float | None:
+def _score(stage: CascadeStage, panel: Panel, results: dict[str, AgentResult]) -> float | None:
     """The weighted mean over the stage's valid answers; None without a strict majority of them."""
     weights = {agent.name: agent.weight for agent in panel.agents}
-    valid = [(weights[name], said[name].score) for name in stage.agents if said[name].score is not None]
+    valid = [(weights[name], results[name].score) for name in stage.agents if results[name].score is not None]
     if 2 * len(valid) <= len(stage.agents):
         return None
     total = sum(weight for weight, _ in valid)
     return round(sum(weight * (score or 0.0) for weight, score in valid) / total, 9)
 
 
-def _everyone(panel: Panel, said: dict[str, AgentResult]) -> tuple[AgentResult, ...]:
-    return tuple(said.get(agent.name) or _spared(agent) for agent in panel.agents)
+def _all_results(panel: Panel, results: dict[str, AgentResult]) -> tuple[AgentResult, ...]:
+    return tuple(results.get(agent.name) or _spared(agent) for agent in panel.agents)
 
 
 def _spared(agent: Agent) -> AgentResult:

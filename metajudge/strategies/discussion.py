@@ -1,4 +1,4 @@
-"""panel_discussion: agents who hear each other before they score.
+"""panel_discussion: agents that see each other's scores before they score.
 
 "Leveraging LLMs as Meta-Judges" (arXiv 2504.17087), section 3.2.3 and appendix B. Two ways to run it:
 
@@ -7,8 +7,8 @@
 - ``sequential``: agents speak once, in order, each seeing those before. M calls.
 
 Without a summariser the last scores are aggregated by majority (default) or by weighted average; with one, its
-own scores are final (one call more). A revision that fails is a missing answer: what the agent said before it
-heard the others is kept as its ``opening`` but does not stand in for it.
+own scores are final (one call more). A revision that fails is a missing answer: the agent's first answer,
+given alone, is kept as its ``opening`` but does not replace it.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,12 +26,12 @@ async def discuss(
     judgment: Judgment,
     *,
     retry: bool = False,
-    heard: Callable[[AgentResult], None] = lambda _result: None,
+    on_result: Callable[[AgentResult], None] = lambda _result: None,
 ) -> Outcome:
     """Runs the discussion; early exit applies to the last round of a panel without a summariser.
 
     Args:
-        heard: told what each agent said in the last round, as it comes.
+        on_result: called with each agent's result of the last round as it arrives.
     """
     openings: list[AgentResult] = []
     if panel.rounds == "independent_first":
@@ -43,9 +43,9 @@ async def discuss(
         if may_stop and results and settled(panel, results):
             results.append(_with_opening(skipped(panel, position), opening))
             continue
-        said = await agent.assess(judgment, earlier=_heard(results, openings, agent.name), retry=retry)
-        results.append(_with_opening(said, opening))
-        heard(results[-1])
+        result = await agent.assess(judgment, earlier=_statements(results, openings, agent.name), retry=retry)
+        results.append(_with_opening(result, opening))
+        on_result(results[-1])
     if panel.summariser is None:
         return concluded(panel, results)
     return await _summarised(panel, panel.summariser, judgment, results, retry)
@@ -54,10 +54,10 @@ async def discuss(
 async def _summarised(
     panel: Panel, summariser: Agent, judgment: Judgment, results: list[AgentResult], retry: bool
 ) -> Outcome:
-    heard = _heard(results)
-    if not heard:
+    statements = _statements(results)
+    if not statements:
         return undecided(panel, results)
-    summary = await summariser.assess(judgment, earlier=heard, summarise=True, retry=retry)
+    summary = await summariser.assess(judgment, earlier=statements, summarise=True, retry=retry)
     if summary.score is None:
         return undecided(panel, results, summary)
     return Outcome(
@@ -69,28 +69,30 @@ async def _summarised(
     )
 
 
-def _heard(results: Sequence[AgentResult], openings: Sequence[AgentResult] = (), hearer: str = "") -> list[Statement]:
-    """What has been said so far: each agent's latest scores, in speaking order; the hearer's own are marked."""
+def _statements(
+    results: Sequence[AgentResult], openings: Sequence[AgentResult] = (), reader: str = ""
+) -> list[Statement]:
+    """Each agent's latest scores so far, in speaking order; the reader's own are marked."""
     latest = [*results, *openings[len(results) :]]
     return [
-        Statement(f"{said.agent} (yours)" if said.agent == hearer else said.agent, said.criteria)
-        for said in latest
-        if said.criteria is not None
+        Statement(f"{one.agent} (yours)" if one.agent == reader else one.agent, one.criteria)
+        for one in latest
+        if one.criteria is not None
     ]
 
 
-def _with_opening(said: AgentResult, opening: AgentResult | None) -> AgentResult:
+def _with_opening(result: AgentResult, opening: AgentResult | None) -> AgentResult:
     if opening is None:
-        return said
-    known = said.cost_usd is not None and opening.cost_usd is not None
-    usage = {name: getattr(said.usage, name) + getattr(opening.usage, name) for name in TokenUsage.model_fields}
-    return said.model_copy(
+        return result
+    known = result.cost_usd is not None and opening.cost_usd is not None
+    usage = {name: getattr(result.usage, name) + getattr(opening.usage, name) for name in TokenUsage.model_fields}
+    return result.model_copy(
         update={
             "opening": opening,
-            "calls": said.calls + opening.calls,
-            "cached_calls": said.cached_calls + opening.cached_calls,
-            "cost_usd": (said.cost_usd or 0.0) + (opening.cost_usd or 0.0) if known else None,
+            "calls": result.calls + opening.calls,
+            "cached_calls": result.cached_calls + opening.cached_calls,
+            "cost_usd": (result.cost_usd or 0.0) + (opening.cost_usd or 0.0) if known else None,
             "usage": TokenUsage(**usage),
-            "latency_s": round(said.latency_s + opening.latency_s, 6),
+            "latency_s": round(result.latency_s + opening.latency_s, 6),
         }
     )

@@ -1,4 +1,4 @@
-"""single, weighted_average and majority_vote: agents who do not hear each other.
+"""single, weighted_average and majority_vote: agents that do not see each other's answers.
 
 "Leveraging LLMs as Meta-Judges" (arXiv 2504.17087), sections 3.2.1 and 3.2.2. The three differ only in how
 :mod:`metajudge.scoring` makes one score of the agents' scores; cost M calls.
@@ -18,18 +18,18 @@ async def ask_independently(
     judgment: Judgment,
     *,
     retry: bool = False,
-    heard: Callable[[AgentResult], None] = lambda _result: None,
+    on_result: Callable[[AgentResult], None] = lambda _result: None,
 ) -> Outcome:
     """Asks every agent alone: all at once, or one after the other until the decision is settled.
 
     Args:
-        heard: told what each agent said, as it comes.
+        on_result: called with each agent's result as it arrives.
     """
 
     async def asked_alone(agent: Agent) -> AgentResult:
-        said = await agent.assess(judgment, retry=retry)
-        heard(said)
-        return said
+        result = await agent.assess(judgment, retry=retry)
+        on_result(result)
+        return result
 
     if not panel.early_exit:
         asked = await all_of(asked_alone(agent) for agent in panel.agents)

@@ -46,7 +46,7 @@ NEVER_ASKED = frozenset(
         FailureKind.CONNECTION,
     }
 )
-"""Failures that kept the question from being answered at all, as opposed to answers that were of no use."""
+"""Failures that left the question unanswered, as opposed to unusable answers."""
 
 
 def decide(panel: Panel, results: Sequence[AgentResult]) -> Decisions:
@@ -66,7 +66,7 @@ def settled(panel: Panel, results: Sequence[AgentResult]) -> bool:
 
 
 def concluded(panel: Panel, results: Sequence[AgentResult]) -> Outcome:
-    """The outcome once nobody else is asked; ``results`` holds every agent, skipped ones included."""
+    """The outcome once no other agent is asked; ``results`` has every agent, skipped ones included."""
     decision = decide(panel, results)
     status = str(decision.status[0])
     if status == "unscored":
@@ -86,12 +86,12 @@ def concluded(panel: Panel, results: Sequence[AgentResult]) -> Outcome:
 
 
 def undecided(panel: Panel, results: Sequence[AgentResult], summariser: AgentResult | None = None) -> Outcome:
-    """The outcome where too few answers were valid: unscored, or failed where nobody could be asked."""
+    """The outcome where too few answers were valid: unscored, or failed where no agent could be asked."""
     failures = [(r.agent, r.failure) for r in (*results, *([summariser] if summariser else ())) if r.failure]
     answered = sum(result.score is not None for result in results)
     never_asked = answered == 0 and all(failure.kind in NEVER_ASKED for _, failure in failures)
     reasons = "; ".join(f"{name}: {failure.kind}: {failure.message}" for name, failure in failures)
-    summary = f"{answered} of {len(panel.agents)} agents answered validly, which decides nothing ({reasons})"
+    summary = f"{answered} of {len(panel.agents)} agents gave a valid answer, too few for a decision ({reasons})"
     kind = (failures[-1] if summariser is not None and summariser.failure else failures[0])[1].kind
     return Outcome(
         status=Status.FAILED if never_asked else Status.UNSCORED,
@@ -102,7 +102,7 @@ def undecided(panel: Panel, results: Sequence[AgentResult], summariser: AgentRes
 
 
 def skipped(panel: Panel, position: int) -> AgentResult:
-    """The result of an agent who was not asked because the decision was already settled."""
+    """The result of an agent not asked because the decision was already certain."""
     agent = panel.agents[position]
     return AgentResult(
         agent=agent.name, model=agent.model.name, role=agent.role, weight=agent.weight, skipped="early_exit"

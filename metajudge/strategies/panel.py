@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from metajudge.agents import Agent
-from metajudge.calibration.cascade import CascadePlan
 from metajudge.errors import ConfigurationError
-from metajudge.prompts import judge, meta_judge
-from metajudge.prompts.templates import prompts_digest
 from metajudge.providers.families import FamilyPolicy
 from metajudge.scoring.formulas import check_threshold, quorum_of
 from metajudge.types import digest
+
+if TYPE_CHECKING:  # most panels have no plan, and some no agents
+    from metajudge.agents import Agent
+    from metajudge.calibration.cascade import CascadePlan
 
 
 class StrategyName(StrEnum):
@@ -51,7 +51,7 @@ class Panel:
         digest: digest of everything about the panel that can change an assessment; secrets are no part of it.
     """
 
-    agents: tuple[Agent, ...]
+    agents: "tuple[Agent, ...]"
     strategy: StrategyName
     threshold: float
     rubric: str | None = None
@@ -60,10 +60,10 @@ class Panel:
     early_exit: bool = False
     rounds: Rounds = "independent_first"
     aggregate: Aggregate = "majority"
-    summariser: Agent | None = None
+    summariser: "Agent | None" = None
     average_votes: bool = False
     families: FamilyPolicy = "warn"
-    cascade: CascadePlan | None = None
+    cascade: "CascadePlan | None" = None
     route: str | None = None
     prompt_digest: str | None = field(init=False)
     digest: str = field(init=False)
@@ -74,12 +74,12 @@ class Panel:
             _check_agents(self)
             quorum_of(len(self.agents), self.quorum)
         elif self.agents:
-            raise ConfigurationError("strategy signals asks no model: drop the agents, or choose another strategy")
+            raise ConfigurationError("strategy signals asks no model: remove the agents, or choose another strategy")
         object.__setattr__(self, "prompt_digest", _prompt_digest(self) if self.agents else None)
         object.__setattr__(self, "digest", _digest(self))
 
     @property
-    def members(self) -> tuple[Agent, ...]:
+    def members(self) -> "tuple[Agent, ...]":
         """Everyone who may be asked, the summariser included."""
         return self.agents if self.summariser is None else (*self.agents, self.summariser)
 
@@ -119,6 +119,9 @@ class Panel:
 
 
 def _prompt_digest(panel: Panel) -> str:
+    from metajudge.prompts import judge, meta_judge
+    from metajudge.prompts.templates import prompts_digest
+
     version = panel.agents[0].prompt_version
     if panel.strategy is StrategyName.REJUDGE:
         return prompts_digest(*judge.TEMPLATES, version=version)
@@ -160,8 +163,8 @@ def _digest(panel: Panel) -> str:
     return digest([members, rules, panel.prompt_digest])
 
 
-def _finer(agent: Agent) -> list[object]:
-    """What the digest holds of how finely an agent scores: nothing where it reports one point."""
+def _finer(agent: "Agent") -> list[object]:
+    """The digest's part for fine-grained scoring: empty where an agent reports one point."""
     return [] if (agent.scoring, agent.samples) == ("reported", 1) else [[agent.scoring, agent.samples]]
 
 
@@ -176,10 +179,10 @@ def _check_agents(panel: Panel) -> None:
             "or panel_discussion"
         )
     if panel.summariser is not None and panel.strategy is not StrategyName.PANEL_DISCUSSION:
-        raise ConfigurationError(f"a summariser belongs to panel_discussion, not to {panel.strategy}")
+        raise ConfigurationError(f"only panel_discussion has a summariser, {panel.strategy} has none: remove it")
     _check_names(panel)
     if len({agent.prompt_version for agent in panel.members}) > 1:
-        raise ConfigurationError("the agents of a panel take their prompts from one set: give all one prompt_version")
+        raise ConfigurationError("the agents of a panel use one prompt set: give all the same prompt_version")
     if (panel.strategy is StrategyName.CASCADE) is not (panel.cascade is not None):
         raise ConfigurationError(
             "strategy cascade and the plan of a cascade go together: make one with `metajudge calibrate cascade` and "
@@ -190,7 +193,7 @@ def _check_agents(panel: Panel) -> None:
         if (scale.low, scale.high) != panel.scale:
             raise ConfigurationError(
                 f"agent {agent.name} scores on {scale.low:g}..{scale.high:g}, the panel on "
-                f"{panel.scale[0]:g}..{panel.scale[1]:g}: give all agents of a panel rubrics of one scale"
+                f"{panel.scale[0]:g}..{panel.scale[1]:g}: give all agents of a panel rubrics with the same scale"
             )
     if panel.strategy is StrategyName.REJUDGE:
         _check_rejudging(panel.agents)
@@ -199,12 +202,12 @@ def _check_agents(panel: Panel) -> None:
     averaged = panel.averages and panel.summariser is None and len(panel.agents) > 1
     if votes and averaged and not panel.average_votes:
         raise ConfigurationError(
-            f"{', '.join(votes)} would bring a binary vote into an average: choose majority_vote, or set "
+            f"{', '.join(votes)} would put a binary vote into an average: choose majority_vote, or set "
             "average_votes = true to count votes as the scale's ends"
         )
 
 
-def _check_rejudging(agents: Sequence[Agent]) -> None:
+def _check_rejudging(agents: "Sequence[Agent]") -> None:
     roles = [agent.name for agent in agents if agent.role is not None]
     if roles:
         raise ConfigurationError(
@@ -239,6 +242,6 @@ def _check_names(panel: Panel) -> None:
         if identity in seen:
             raise ConfigurationError(
                 f"agents {seen[identity]} and {agent.name} are the same model with the same role, rubric and "
-                "parameters: their answers would be one answer counted twice"
+                "parameters: one answer would count twice; change or remove one"
             )
         seen[identity] = agent.name

@@ -23,7 +23,7 @@ from metajudge.strategies.panel import Panel
 from metajudge.types import AgentResult, AnyVerdict, CriterionScore, Failure, Judgment, Status, TokenUsage, Usage
 
 CRITERIA = ("order_given", "order_swapped")
-"""What an agent's two verdicts are recorded as: support by each, on the panel's scale."""
+"""The criteria that record an agent's two verdicts: each one's support, on the panel's scale."""
 
 
 async def rejudge(
@@ -31,18 +31,18 @@ async def rejudge(
     judgment: Judgment,
     *,
     retry: bool = False,
-    heard: Callable[[AgentResult], None] = lambda _result: None,
+    on_result: Callable[[AgentResult], None] = lambda _result: None,
 ) -> Outcome:
-    """Has every agent judge the pair anew: all at once, or one after the other until the decision is settled."""
+    """Has every agent judge the pair again: all at once, or one by one until the decision is certain."""
     verdict = judgment.verdict
     if verdict is None or len(verdict.ids) != 2:
-        message = f"rejudge compares two responses; it has no evidence on {verdict}: choose another strategy for it"
+        message = f"rejudge compares two responses; it cannot judge {verdict}: choose another strategy for it"
         return Outcome(Status.FAILED, failure=Failure(kind=FailureKind.NO_EVIDENCE, message=message))
 
     async def asked_alone(agent: Agent) -> AgentResult:
-        said = await _ask(panel, agent, judgment, verdict, retry)
-        heard(said)
-        return said
+        result = await _ask(panel, agent, judgment, verdict, retry)
+        on_result(result)
+        return result
 
     if not panel.early_exit:
         asked = await all_of(asked_alone(agent) for agent in panel.agents)

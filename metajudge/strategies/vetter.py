@@ -1,6 +1,6 @@
-"""Vetting one judgment: choose the panel, ask it, and say what came of it with full provenance."""
+"""Vetting one judgment: choose the panel, ask it, and return the result with full provenance."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
@@ -9,12 +9,8 @@ from metajudge.concurrency import off_the_loop
 from metajudge.errors import ConfigurationError, FailureKind
 from metajudge.installation import __version__
 from metajudge.providers.families import Kinship, kinships
-from metajudge.strategies.cascade import cascade
-from metajudge.strategies.discussion import discuss
-from metajudge.strategies.independent import ask_independently
 from metajudge.strategies.outcome import Outcome
 from metajudge.strategies.panel import Panel, StrategyName
-from metajudge.strategies.rejudge import rejudge
 from metajudge.types import AgentResult, Assessment, Failure, Judgment, Status, TokenUsage, digest
 
 
@@ -24,18 +20,28 @@ class Evidence(Protocol):
     def outcome(self, panel: Panel, judgment: Judgment) -> Outcome: ...
 
 
-STRATEGIES: dict[StrategyName, Callable[..., Awaitable[Outcome]]] = {
-    StrategyName.SINGLE: ask_independently,
-    StrategyName.WEIGHTED_AVERAGE: ask_independently,
-    StrategyName.MAJORITY_VOTE: ask_independently,
-    StrategyName.PANEL_DISCUSSION: discuss,
-    StrategyName.REJUDGE: rejudge,
-    StrategyName.CASCADE: cascade,
-}
-"""The strategies that ask models."""
+async def _ask(panel: Panel, judgment: Judgment, **how: Any) -> Outcome:
+    """The outcome of a strategy that asks models; only its module is imported."""
+    match panel.strategy:
+        case StrategyName.PANEL_DISCUSSION:
+            from metajudge.strategies.discussion import discuss
+
+            return await discuss(panel, judgment, **how)
+        case StrategyName.REJUDGE:
+            from metajudge.strategies.rejudge import rejudge
+
+            return await rejudge(panel, judgment, **how)
+        case StrategyName.CASCADE:
+            from metajudge.strategies.cascade import cascade
+
+            return await cascade(panel, judgment, **how)
+        case _:
+            from metajudge.strategies.independent import ask_independently
+
+            return await ask_independently(panel, judgment, **how)
 
 
-def _unheard(_sentence: str) -> None:
+def _ignore_notice(_notice: str) -> None:
     pass
 
 
@@ -44,16 +50,16 @@ class Vetter:
     """A default panel and the panels of particular item categories.
 
     Attributes:
-        default: vets every judgment that no route takes.
+        default: vets every judgment without a route of its own.
         routes: item category -> panel.
         seed: recorded with every assessment.
-        notice: told what the user should hear, for instance that an agent is of the judge's family.
+        notice: called with notices for the user, for instance that an agent is of the judge's family.
     """
 
     default: Panel
     routes: Mapping[str, Panel] = field(default_factory=dict)
     seed: int | None = None
-    notice: Callable[[str], None] = field(default=_unheard, compare=False, repr=False)
+    notice: Callable[[str], None] = field(default=_ignore_notice, compare=False, repr=False)
 
     def panel_for(self, judgment: Judgment) -> Panel:
         """The panel of the item's category, or the default one."""
@@ -63,7 +69,7 @@ class Vetter:
         """Identity of this vetting: the judgment as vetted, and everything about the panel that could change it."""
         panel = self.panel_for(judgment)
         parts: list[Any] = [judgment.id, judgment.vetting_digest, panel.digest, self.seed]
-        if panel.families == "forbid":  # depends on who wrote the responses, which is no part of the digest
+        if panel.families == "forbid":  # depends on who wrote the responses, which is not part of the digest
             parts.append([str(one) for one in _kin(panel, judgment)])
         return digest(parts)
 
@@ -73,21 +79,21 @@ class Vetter:
         *,
         retry: bool = False,
         evidence: Evidence | None = None,
-        heard: Callable[[AgentResult], None] | None = None,
+        on_result: Callable[[AgentResult], None] | None = None,
     ) -> Assessment:
         """Vets one judgment; every failure of a model ends in the assessment, typed.
 
         Args:
             judgment: may lack a verdict; then it is ``failed`` with kind ``no_verdict``.
-            retry: an earlier vetting ended without a decision; useless stored replies are asked for anew.
+            retry: an earlier vetting ended without a decision; unusable stored replies are requested again.
             evidence: weighs free evidence; required by strategy ``signals``.
-            heard: told what each agent said, as it comes.
+            on_result: called with each agent's result as it arrives.
 
         Raises:
             BudgetExceeded: the run's budget is spent; the judgment is not assessed.
         """
         panel = self.panel_for(judgment)
-        return self._assessment(panel, judgment, await self._outcome(panel, judgment, retry, evidence, heard))
+        return self._assessment(panel, judgment, await self._outcome(panel, judgment, retry, evidence, on_result))
 
     async def _outcome(
         self,
@@ -95,7 +101,7 @@ class Vetter:
         judgment: Judgment,
         retry: bool,
         evidence: Evidence | None,
-        heard: Callable[[AgentResult], None] | None,
+        on_result: Callable[[AgentResult], None] | None,
     ) -> Outcome:
         if judgment.verdict is None:
             message = f"the judge gave no verdict: {judgment.no_verdict}"
@@ -109,8 +115,8 @@ class Vetter:
                 return _forbidden(kin)
             for one in kin:
                 self.notice(f"{one}: models favour their own family's work; --families forbid leaves such cases out")
-        told = {} if heard is None else {"heard": heard}
-        return await STRATEGIES[panel.strategy](panel, judgment, retry=retry, **told)
+        callback = {} if on_result is None else {"on_result": on_result}
+        return await _ask(panel, judgment, retry=retry, **callback)
 
     def _assessment(self, panel: Panel, judgment: Judgment, outcome: Outcome) -> Assessment:
         took = [*outcome.agents, *((outcome.summariser,) if outcome.summariser else ())]

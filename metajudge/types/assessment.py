@@ -14,7 +14,7 @@ class Status(StrEnum):
     """How vetting a judgment ended."""
 
     ASSESSED = "assessed"
-    """Accepted or not: the decision stands."""
+    """Accepted or not: the final decision."""
     UNSCORED = "unscored"
     """Agents were asked, but too few answered validly for a decision."""
     FAILED = "failed"
@@ -55,7 +55,7 @@ class CriterionScore(Frozen):
         default=None, exclude_if=_unset, description="Probability on the scale's points before it was renormalised."
     )
     fallback: str | None = Field(
-        default=None, exclude_if=_unset, description="Why a reported score stands in place of an expected one."
+        default=None, exclude_if=_unset, description="Why a reported score is used in place of an expected one."
     )
     spread: float | None = Field(
         default=None,
@@ -74,10 +74,10 @@ class TokenUsage(Frozen):
 
 
 class AgentResult(Frozen):
-    """What one agent said about one judgment: a score, a failure, or that it was not asked.
+    """One agent's result for one judgment: a score, a failure, or that it was not asked.
 
     Exactly one of ``score``, ``failure`` and ``skipped`` is set. Calls and cost include repairs and retries,
-    in a discussion both rounds, and of several draws all; ``opening`` then holds what the agent said before it saw
+    in a discussion both rounds, and of several draws all; ``opening`` is then the agent's output before it saw
     the others, and ``draws`` each draw.
     """
 
@@ -122,7 +122,7 @@ class SignalValue(Frozen):
 
 
 GuaranteeUnit: TypeAlias = Literal["one_per_question", "any_wrong"]
-"""What stands for a question in the test of a threshold: one judgment drawn from it, or all that are kept together."""
+"""What represents a question in the test of a threshold: one judgment drawn from it, or all that are kept together."""
 
 
 class GuaranteedThreshold(Frozen):
@@ -151,7 +151,7 @@ class GuaranteedThreshold(Frozen):
 
 
 class CascadeStep(Frozen):
-    """What one stage of a cascade said; score and probability are absent where its agents gave no score."""
+    """The result of one stage of a cascade; score and probability are absent where its agents gave no score."""
 
     agents: tuple[str, ...]
     score: float | None = None
@@ -172,7 +172,7 @@ class Assessment(Frozen):
     """Whether one judgment is to be trusted, and why.
 
     ``final_score`` is absent where only the decision is known (a panel stopped early, or missing answers
-    could not change it): then ``score_bounds`` holds the lowest and highest score still possible.
+    could not change it): then ``score_bounds`` contains the lowest and highest score still possible.
     """
 
     version: Literal[1] = 1
@@ -197,7 +197,7 @@ class Assessment(Frozen):
         default=None, description="Calibrated probability that the judgment is correct, in [0, 1]."
     )
     probability_marks: tuple[str, ...] = Field(
-        default=(), description="What is to be known about the probability, or why there is none."
+        default=(), description="Notes on the probability, or why it is missing."
     )
     calibrated: bool = Field(default=False, description="Whether there is a calibrated probability.")
     calibration: str | None = Field(default=None, description="Digest of the calibration applied.")

@@ -29,7 +29,7 @@ class Action(StrEnum):
 
     @property
     def needs_person(self) -> bool:
-        """Whether somebody has to look at it."""
+        """Whether a person has to review it."""
         return self in (Action.REVIEW, Action.REVIEW_PRIORITY)
 
 
@@ -41,7 +41,7 @@ class Absent:
 
 
 class DecisionInputs(Frozen):
-    """The numbers a decision rests on; each is there, or ``absent`` says why it is not.
+    """The numbers a decision is based on; each is present, or ``absent`` gives the reason why it is missing.
 
     Attributes:
         basis: what ``value`` is.
@@ -49,7 +49,7 @@ class DecisionInputs(Frozen):
         confidence: in [0, 1].
         unadjusted: the value before the policy's learned corrections; None where it has none.
         confidence_rule: how the confidence was made, such as ``same_side``.
-        absent: ``value`` or ``confidence`` -> why there is none.
+        absent: ``value`` or ``confidence`` -> why it is missing.
     """
 
     basis: Basis
@@ -65,7 +65,7 @@ class DecisionInputs(Frozen):
     def _check(self) -> "DecisionInputs":
         for name, number in (("value", self.value), ("confidence", self.confidence)):
             if (number is None) != (name in self.absent):
-                raise ValueError(f"{name}: either a number, or the reason in `absent` why there is none")
+                raise ValueError(f"{name}: give either a number, or the reason in `absent` why it is missing")
         return self
 
 
@@ -76,7 +76,7 @@ class Decision(Frozen):
         policy: the policy's name; ``policy_digest`` is its version.
         justification: the policy's words for this band, or for what was missing.
         band: which of the policy's bands, counted from 0; None where an absent number or the gate decided.
-        gate: what the gate said where it ended the case: ``archive`` or ``quick_review``.
+        gate: the gate's result where it ended the case: ``archive`` or ``quick_review``.
         margin: the smallest change of value or confidence alone, as a share of its range, that would have led to
             another action; None where no number decided or no such change exists.
     """

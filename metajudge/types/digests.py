@@ -9,7 +9,7 @@ import orjson
 def digest(value: Any) -> str:
     """32 hex digits (128 bits of SHA-256) over the canonical JSON of a value: keys sorted, no white space.
 
-    A lone surrogate, which JSON cannot hold, counts as U+FFFD, as it is sent (:func:`json_bytes`).
+    A lone surrogate, which JSON cannot represent, counts as U+FFFD, as it is sent (:func:`json_bytes`).
     """
     return hashlib.sha256(json_bytes(value, sort_keys=True)).hexdigest()[:32]
 
@@ -33,7 +33,7 @@ def json_bytes(value: Any, *, sort_keys: bool = False) -> bytes:
 
 
 def valid_text(text: str) -> str:
-    """The text with lone surrogates, halves of characters that UTF-8 cannot hold, replaced by U+FFFD."""
+    """The text with lone surrogates, halves of characters that UTF-8 cannot represent, replaced by U+FFFD."""
     if text.isascii():
         return text
     try:

@@ -47,7 +47,7 @@ class Item(Frozen):
 class Judgment(Frozen):
     """One judge's output on an item.
 
-    ``verdict`` is in terms of response ids, whatever the judge called them. ``order`` holds the ids in the
+    ``verdict`` is in terms of response ids, whatever labels the judge used. ``order`` lists the ids in the
     order in which the judge saw them (default: the order of ``item.responses``), ``labels`` what the judge
     called them, by position (default: see :attr:`shown_labels`).
     """
@@ -61,7 +61,7 @@ class Judgment(Frozen):
     rationale: str = ""
     order: tuple[ResponseId, ...] = ()
     labels: tuple[NonEmpty, ...] | None = None
-    instruction: str | None = Field(default=None, description="What the judge was told to do.")
+    instruction: str | None = Field(default=None, description="The instruction to the judge.")
     meta: dict[str, Any] = Field(default_factory=dict, description="The caller's own data, kept as it is.")
 
     @model_validator(mode="before")
@@ -83,7 +83,7 @@ class Judgment(Frozen):
         if len(set(self.order)) != len(self.order):
             raise ValueError(f"order names a response twice: {', '.join(self.order)}")
         if self.labels is not None and len(set(self.labels)) != len(self.order):
-            raise ValueError("labels must hold one different label for each response in order")
+            raise ValueError("labels must give one distinct label for each response in order")
         if self.verdict is None:
             if self.no_verdict is None:
                 raise ValueError("verdict is null without a reason: say why in no_verdict")

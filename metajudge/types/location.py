@@ -22,7 +22,7 @@ class PostgresUrl:
 
     def __str__(self) -> str:
         scheme, _, rest = self.secret.partition("://")
-        # Up to the last "@", for a password may hold what belongs percent-encoded.
+        # Up to the last "@", for a password may contain characters that should be percent-encoded.
         who, at, where = rest.rpartition("@")
         user, colon, _ = who.partition(":")
         shown = f"{scheme}://{user}{colon and ':' + HIDDEN}{at}{where}"

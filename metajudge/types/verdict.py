@@ -82,7 +82,7 @@ class Ranking:
         return len(self.groups) == 1
 
     def support(self, response: str, over: str) -> int | None:
-        """1, 0 or -1 as ``response`` stands above, beside or below ``over``; None where either is not ranked."""
+        """1, 0 or -1 as ``response`` ranks above, level with or below ``over``; None where either is not ranked."""
         place = {name: i for i, group in enumerate(self.groups) for name in group}
         if response not in place or over not in place:
             return None

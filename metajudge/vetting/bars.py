@@ -1,6 +1,6 @@
 """Bars that a run has to reach: a precision, or a share of judgments kept.
 
-Both shares are of the run at hand, without an interval: whoever needs a promise sets a guaranteed threshold
+Both shares are of the current run, without an interval: for a guarantee, set a guaranteed threshold
 (``metajudge calibrate threshold``).
 """
 
@@ -31,7 +31,7 @@ class Reached:
     """What it did reach.
 
     Attributes:
-        part, whole: the share reached; there is none where ``whole`` is 0, and the bar is missed then.
+        part, whole: the share reached; undefined where ``whole`` is 0, and then the bar is missed.
         where: what the share is of, for the sentence.
     """
 
@@ -77,7 +77,7 @@ def check_labels(bars: Iterable[Bar], judgments: "Iterable[Judgment]") -> None:
     """
     if any(bar.measure == "precision" for bar in bars) and all(judgment.correct is None for judgment in judgments):
         raise ConfigurationError(
-            "--fail-under precision needs labels, and no judgment of the input has one to compare its verdict with: "
+            "--fail-under precision needs labels, and no judgment of the input has one: "
             "put the true winner into item.label, or use --fail-under accepted=SHARE"
         )
 

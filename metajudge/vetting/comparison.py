@@ -30,7 +30,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Second minus first, with an interval from resampled items; or why there is none.
+    """Second minus first, with an interval from resampled items; or the reason it is missing.
 
     Attributes:
         n: judgments compared; ``items`` their independent units.
@@ -96,8 +96,8 @@ def compare(first: Side, second: Side, *, seed: int = 0, resamples: int = 10_000
     pairs = [(first.assessments[name], second.assessments[name]) for name in common]
     same = [pair for pair in pairs if pair[0].judgment_digest == pair[1].judgment_digest]
     if not same:
-        less = f": {len(common)} share an id, and their contents differ" if common else ""
-        raise InputError(f"{first.name} and {second.name} have no judgment in common{less}; name runs over one input")
+        less = f": {len(common)} share an id, but their contents differ" if common else ""
+        raise InputError(f"{first.name} and {second.name} have no judgment in common{less}; give runs over one input")
     decided = [(one, other) for one, other in same if one.accepted is not None and other.accepted is not None]
     gained = [one.judgment_id for one, other in decided if other.accepted and not one.accepted]
     lost = [one.judgment_id for one, other in decided if one.accepted and not other.accepted]
@@ -159,7 +159,7 @@ def _kept(decided: Pairs, draw: _Bootstrap) -> Difference:
     other = [float(bool(pair[1].accepted)) for pair in decided]
     found = _mean_difference([pair[0].item_id for pair in decided], one, other, draw)
     if found.items < found.n:
-        return found  # judgments of one item are not independent: McNemar's test does not hold
+        return found  # judgments of one item are not independent: McNemar's test is not valid
     from dataclasses import replace
 
     from metajudge.stats.paired import mcnemar_exact

@@ -71,7 +71,7 @@ class Demonstration:
 
 
 def sample_text() -> str:
-    """The shipped sample as it stands in its file: one judgment a line."""
+    """The shipped sample as in its file: one judgment per line."""
     return files("metajudge.benchmarks.sample").joinpath("judgments.jsonl").read_text("utf-8")
 
 
@@ -85,7 +85,7 @@ def save_sample(path: str) -> None:
         with open(path, "x", encoding="utf-8", newline="\n") as file:
             file.write(sample_text())
     except FileExistsError:
-        raise OutputError(f"{path} is there already and stays as it is: name another file") from None
+        raise OutputError(f"{path} already exists and is not overwritten: name another file") from None
     except OSError as error:
         raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from None
 

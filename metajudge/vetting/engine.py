@@ -36,7 +36,7 @@ class Engine(Session):
     Args:
         agents: ``[NAME=]PROVIDER:MODEL[@BASE_URL]`` or :class:`~metajudge.providers.model.Model` objects; none
             for the strategy ``signals``, which asks no model.
-        panel: a whole configuration; the other arguments are laid over it.
+        panel: a whole configuration; the other arguments override it.
         policy: a decision policy, its file or its name: assessments get its decision on top, and what it sends to
             people is queued for review in the store. Switches early exit off.
         audit_share: probability with which what the policy approves or rejects is reviewed all the same.
@@ -49,9 +49,9 @@ class Engine(Session):
         concurrency: calls in flight at most.
         budget_usd: dollars this engine may spend; a model without a known price is refused then.
         budget: in place of ``budget_usd``, a budget in any currency, perhaps shared; the caller closes it.
-        batch: ask through the providers' batch APIs, at half price and within a day; the same run again goes on.
+        batch: ask through the providers' batch APIs, at half price and within a day; run it again to resume.
         settings: where keys come from; read from the environment by default.
-        notify: told each notice (a dropped setting, an unknown price) once.
+        notify: called once with each notice (a dropped setting, an unknown price).
         command: recorded with the run.
 
     Raises:
@@ -155,7 +155,7 @@ class Engine(Session):
             evidence: the same, indexed already, for strategy ``signals``.
             vetter: a :meth:`variant` to vet by in place of the engine's own panel.
             policy: decides in place of the engine's own.
-            heard: told what each agent said, as it comes; nothing for an earlier assessment.
+            heard: called with each agent's result as it arrives; not called for a stored assessment.
 
         Raises:
             BudgetExceeded: nothing more may be spent.
@@ -190,7 +190,7 @@ class Engine(Session):
         """Vets every judgment of a source, several at once, going on where an earlier run stopped.
 
         Args:
-            on_result: told index (in the input), judgment and assessment, in order of completion.
+            on_result: called with index (in the input), judgment and assessment, in order of completion.
             keep_failures: whether judgments that ended unscored or failed before are left so.
             stop: lets the caller stop the run; what is done is kept.
             summary: counted into as results come, for progress displays.
@@ -201,7 +201,7 @@ class Engine(Session):
         index, probabilities = self._evidence(records, rewards)
         self._finishing.describe(summary)
 
-        def stands(assessment: Assessment | None) -> bool:
+        def is_done(assessment: Assessment | None) -> bool:
             if assessment is None:
                 return False
             hopeless = assessment.failure is not None and assessment.failure.kind is FailureKind.NO_VERDICT
@@ -212,23 +212,23 @@ class Engine(Session):
             earlier = await self._find_done(keys)
             for job, key in zip(block, keys, strict=True):
                 job.key, job.earlier = key, earlier.get(key)
-            results = [None if self._finishing.active or not stands(job.earlier) else job.earlier for job in block]
+            results = [None if self._finishing.active or not is_done(job.earlier) else job.earlier for job in block]
             rest = [at for at, job in enumerate(block) if results[at] is None and needs_no_model(job)]
             for at, result in zip(rest, await all_of(work(block[at]) for at in rest), strict=True):
                 results[at] = result
             return results
 
         def needs_no_model(job: Job[Judgment, Assessment]) -> bool:
-            return stands(job.earlier) or self.vetter.panel_for(job.record).strategy is StrategyName.SIGNALS
+            return is_done(job.earlier) or self.vetter.panel_for(job.record).strategy is StrategyName.SIGNALS
 
         async def work(job: Job[Judgment, Assessment]) -> Assessment:
-            assessment, new = job.earlier, not stands(job.earlier)
+            assessment, new = job.earlier, not is_done(job.earlier)
             if assessment is None or new:
                 assessment = await self._ask(self.vetter, job.record, assessment, index)
             return await self._finishing.complete(job.key, job.record, assessment, probabilities, self.vetter, new=new)
 
         def finished(job: Job[Judgment, Assessment], assessment: Assessment, _settled: bool) -> None:
-            summary.add(assessment, stands(job.earlier))
+            summary.add(assessment, is_done(job.earlier))
             if on_result is not None:
                 on_result(job.index, job.record, assessment)
 
@@ -260,10 +260,10 @@ class Engine(Session):
         judgment: Judgment,
         earlier: Assessment | None,
         index: EvidenceIndex | None,
-        heard: Callable[[AgentResult], None] | None = None,
+        on_result: Callable[[AgentResult], None] | None = None,
     ) -> Assessment:
         evidence = None if index is None else SignalEvidence(index)
-        return await vetter.vet(judgment, retry=earlier is not None, evidence=evidence, heard=heard)
+        return await vetter.vet(judgment, retry=earlier is not None, evidence=evidence, on_result=on_result)
 
     async def _find_done(self, keys: Sequence[str]) -> Mapping[str, Assessment]:
         return {} if self._store is None else await self._store.find_assessments(keys)

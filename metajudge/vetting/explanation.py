@@ -33,7 +33,7 @@ class Reason:
             ``out_of_reach``, ``undecided``, ``rejudge_support``, ``vote_under_score_policy``, ``below_guarantee`` or
             ``below_threshold``.
         text: one sentence for people.
-        next: a command that helps, with ``INPUT`` and ``AGENTS`` to be filled in; None where there is none.
+        next: a command that helps, with ``INPUT`` and ``AGENTS`` to fill in; None if there is none.
     """
 
     code: str
@@ -110,8 +110,8 @@ class Gathered:
         if found is not None and found.kind is FailureKind.NO_VERDICT:
             self.without_verdict += 1
             return
-        said: list[AgentResult] = [*assessment.agents, *([assessment.summariser] if assessment.summariser else [])]
-        failures = [result.failure for result in said if result.failure is not None]
+        results: list[AgentResult] = [*assessment.agents, *([assessment.summariser] if assessment.summariser else [])]
+        failures = [result.failure for result in results if result.failure is not None]
         if failures:
             self.failed += 1
             for failure in failures:
@@ -132,26 +132,26 @@ class Gathered:
         self.both_orders += order
         self.peers += peers
         contradicted = (signals["rationale"].value or 0) < 0
-        unheard = signals["peers"].state == "no_peers" and not order and not contradicted
-        self.alone += unheard and assessment.accepted is False
+        alone = signals["peers"].state == "no_peers" and not order and not contradicted
+        self.alone += alone and assessment.accepted is False
 
 
 def explain(found: Gathered) -> list[Reason]:
-    """Reasons why nothing was kept, why judgments have no score, or why a decision means little; most telling first."""
+    """Reasons why nothing was kept, why judgments have no score, or why a decision means little, best first."""
     reach = None if found.kept else _below_guarantee(found) or _out_of_reach(found)
     reasons = [_agents_failed(found), _refused(found), _no_verdicts(found), _nothing_to_compare(found)]
     reasons += [reach or _undecided(found), _rejudge(found), _votes(found)]
-    told = [reason for reason in reasons if reason is not None]
-    unexplained = found.kept == 0 and all(reason.code == "vote_under_score_policy" for reason in told)
+    given = [reason for reason in reasons if reason is not None]
+    unexplained = found.kept == 0 and all(reason.code == "vote_under_score_policy" for reason in given)
     below = _below_threshold(found) if unexplained else None
-    return told if below is None else [below, *told]
+    return given if below is None else [below, *given]
 
 
 def _agents_failed(found: Gathered) -> Reason | None:
     if not found.failed:
         return None
     (kind, message), count = found.failures.most_common(1)[0]
-    text = f"No score for {found.failed} of {_judgments(found.judgments)} because agents failed, most often of {kind}"
+    text = f"No score for {found.failed} of {_judgments(found.judgments)} because agents failed, most often with {kind}"
     return Reason("agents_failed", f"{text} ({_times(count)}): {message or 'see --out'}", "metajudge check AGENTS")
 
 
@@ -159,13 +159,13 @@ def _refused(found: Gathered) -> Reason | None:
     if not found.refused:
         return None
     message, _ = found.refused.most_common(1)[0]
-    return Reason("refused", f"Not vetted, {_times(found.refused.total())} for this reason or one like it: {message}")
+    return Reason("refused", f"Not vetted, {_times(found.refused.total())} for this or a similar reason: {message}")
 
 
 def _no_verdicts(found: Gathered) -> Reason | None:
     if not found.judgments or found.without_verdict < found.judgments:
         return None
-    text = f"Of {_judgments(found.judgments)} none holds a verdict, so there is nothing to vet"
+    text = f"Of {_judgments(found.judgments)} none has a verdict, so there is nothing to vet"
     return Reason("no_verdicts", text, "metajudge inspect INPUT")
 
 
@@ -193,7 +193,7 @@ def _out_of_reach(found: Gathered) -> Reason | None:
 def _undecided(found: Gathered) -> Reason | None:
     if not found.alone:
         return None
-    text = f"Undecided rather than doubtful: {_judgments(found.alone)} of those discarded, on which there is neither "
+    text = f"Undecided rather than doubtful: {_judgments(found.alone)} of those discarded have neither "
     return Reason("undecided", f"{text}another judge's verdict nor one in the other order", ADD_AGENTS)
 
 
@@ -201,7 +201,7 @@ def _rejudge(found: Gathered) -> Reason | None:
     if not found.supported or found.threshold is None:
         return None
     text = f"The agents support {_judgments(found.supported)} that are discarded: a rejudge score above 3 is support, "
-    text += f"5 is strong support by all, and the threshold of {found.threshold:g} asks for almost that"
+    text += f"5 is strong support by all, and the threshold of {found.threshold:g} requires almost that"
     return Reason("rejudge_support", text, "metajudge vet INPUT AGENTS --strategy rejudge --threshold 3")
 
 
@@ -210,7 +210,7 @@ def _votes(found: Gathered) -> Reason | None:
         return None
     ends = " or ".join(f"{score:g}" for score in sorted(found.scores))
     text = (
-        f"The policy decides on scores, and a vote has none but the scale's ends (here {ends}): no judgment can fall "
+        f"The policy decides on scores, and a vote has only the ends of the scale (here {ends}): no judgment can fall "
     )
     text += "into a band between them; a weighted average gives scores in between"
     return Reason(

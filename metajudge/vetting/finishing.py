@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from metajudge.vetting.probability import Probabilities
 
 CALIBRATION = "calibration"
-"""What calibrations are called in the store's audit log; their subject is the digest."""
+"""The kind of calibrations in the store's change log; their subject is the digest."""
 
 REVIEWS_AT_ONCE = 200
-"""Reviews are queued in the store in groups of so many, and at the end of a run."""
+"""Reviews are queued in the store in groups of this size, and at the end of a run."""
 
 
 class Completion:
@@ -42,7 +42,7 @@ class Completion:
         opened: reviews queued so far that were not there before.
 
     Raises:
-        ConfigurationError: an audited share outside [0, 1], or no reviewer.
+        ConfigurationError: a review sample outside [0, 1], or no reviewer.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Completion:
         self._seed = 0
         if not 0 <= audit_share <= 1:
             raise ConfigurationError(
-                f"the audited share must lie in 0..1, not {audit_share:g}; .05 audits one in twenty"
+                f"the review sample must be a fraction from 0 to 1, not {audit_share:g}; .05 is one in twenty"
             )
         if reviewers < 1:
             raise ConfigurationError(f"a review needs at least one reviewer, not {reviewers}")
@@ -76,12 +76,12 @@ class Completion:
 
     @property
     def active(self) -> bool:
-        """Whether there is anything to lay over assessments."""
+        """Whether there is any post-processing."""
         return self.calibration is not None or self.policy is not None
 
     @property
     def needs_every_score(self) -> bool:
-        """Whether agents may not be spared: one that was not asked has no score to decide on."""
+        """Whether every agent must be asked: an agent not asked has no score to decide on."""
         reads_agents = self.calibration is not None and "agents" in self.calibration.identity.signals
         return reads_agents or self._given is not None
 
@@ -112,18 +112,18 @@ class Completion:
             )
 
     def check(self, policy: "Policy", vetter: Vetter, say: Callable[[str], None]) -> None:
-        """Checks that a policy can decide on what panels find; says where it will have nothing to decide on."""
+        """Checks that a policy can decide on the panels' results; reports where its input is missing."""
         from metajudge.vetting.policies import check_panels
 
         check_panels(policy, (vetter.default, *vetter.routes.values()))
         if policy.basis == "probability" and self.calibration is None:
             say(
-                f"policy {policy.name!r} decides on probabilities, and without a calibration there are none: all is "
+                f"policy {policy.name!r} decides on probabilities, and there is no calibration: every decision is "
                 f"{policy.missing.value.action} (give --calibration, or a policy over scores such as verdict_score)"
             )
 
     def config(self) -> dict[str, Any]:
-        """What a run's record says about it."""
+        """Its part of a run's record."""
         found: dict[str, Any] = {}
         if self.calibration is not None:
             found["calibration"] = self.calibration.digest
@@ -191,7 +191,7 @@ class Completion:
         """Adds probability and decision and keeps all of it; a decision for people queues a review.
 
         The store adds no row for what it has already (:mod:`metajudge.store.repeats`). Without calibration and policy
-        an earlier decision on the same result stands.
+        an earlier decision on the same result is kept.
 
         Args:
             key: under which the assessment is looked up.

@@ -107,7 +107,7 @@ def _relabelled(table: SignalTable, people: ReviewLabels, contents: dict[str, st
     right = {name: people.right[content] for name, content in contents.items() if content in people.right}
     if not right:
         raise InputError(
-            f"none of the {len(people.right)} judgments that people decided is among these records: give those that "
+            f"none of the {len(people.right)} judgments that people decided is among these records: give records that "
             "were vetted with --data, or leave it out"
         )
     weights = {name: people.weights[content] for name, content in contents.items() if content in people.weights}
@@ -116,7 +116,7 @@ def _relabelled(table: SignalTable, people: ReviewLabels, contents: dict[str, st
 
 @dataclass(frozen=True, slots=True)
 class ThresholdRows:
-    """The rows on which a guaranteed threshold is sought.
+    """The rows on which a guaranteed threshold is searched.
 
     Attributes:
         table: labelled judgments inside the calibration's domain.
@@ -156,7 +156,7 @@ def threshold_rows(
     approximate = not all(new) and (only_new is False or not any(new))
     if not all(new) and not approximate:
         count = len({question for question, fresh in zip(table.questions, new, strict=True) if fresh})
-        notes.append(f"Sought on the {count} of {len(set(table.questions))} questions that were not fitted on.")
+        notes.append(f"Searched on the {count} of {len(set(table.questions))} questions that were not fitted on.")
         table = table.select(new)
     predicted = fitted.probabilities(table, allow_other)
     covered = in_domain(predicted, approximate)
@@ -167,13 +167,13 @@ def threshold_rows(
 
 
 def _left_out(predicted: Predictions, covered: NDArray[np.bool_]) -> list[str]:
-    """Why judgments lie outside the calibration's domain, where its promise would not cover them."""
+    """Why judgments lie outside the calibration's domain, where its guarantee does not apply."""
     left = [marks for marks, kept in zip(predicted.marks, covered, strict=True) if not kept]
     counts = Counter(mark for marks in left for mark in marks)
     why = "; ".join(f"{count} {MEANINGS[mark].partition(':')[0]}" for mark, count in sorted(counts.items()))
     if left and not covered.any():
         raise InputError(
-            f"all {len(left)} labelled judgments lie outside the calibration's domain, where no guarantee holds: "
+            f"all {len(left)} labelled judgments lie outside the calibration's domain, where no guarantee applies: "
             f"{why}. Give data like those it was fitted on, or fit one for these with `metajudge calibrate fit`"
         )
     return [f"{len(left)} judgments are left out, since no guarantee would cover them: {why}."] if left else []

@@ -20,11 +20,11 @@ class NoProbability(StrEnum):
     """Why a judgment has no probability."""
 
     UNDECIDED = "undecided_verdict"
-    """A tie, a ranking, a grade or no verdict: calibrations speak about decided pairwise verdicts."""
+    """A tie, a ranking, a grade or no verdict: calibrations cover decided pairwise verdicts."""
     OTHER_JUDGE = "other_judge"
     """The calibration was not fitted on this judge's judgments."""
     NO_AGENT_SCORES = "no_agent_scores"
-    """It reads agents' scores, and no agent gave one."""
+    """It needs agents' scores, and no agent gave one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,13 +143,13 @@ class Probabilities:
 
     def _agent_scores(self, assessment: Assessment) -> AgentScores | None:
         """This assessment's scores under the calibration's identity, which was compared with the panel before."""
-        said = AgentScores.from_assessments([assessment])
-        if not said.scores.get(assessment.judgment_id):
+        scores = AgentScores.from_assessments([assessment])
+        if not scores.scores.get(assessment.judgment_id):
             return None
         if self._allow_other:
-            return said
+            return scores
         identity = self.calibration.identity
-        return replace(said, agents=identity.agents, rubrics=identity.rubrics, prompts=identity.prompts)
+        return replace(scores, agents=identity.agents, rubrics=identity.rubrics, prompts=identity.prompts)
 
 
 def _decided(assessment: Assessment, probability: float, guarantee: GuaranteedThreshold) -> Assessment:
@@ -181,9 +181,9 @@ def _check_agents(calibration: Calibration, panels: Sequence[Panel]) -> None:
         problems.append("its agents were asked with other prompts")
     if problems:
         raise InputError(
-            f"this calibration is for something else: {'; '.join(problems)}. Vet with the agents it was fitted on, "
+            f"this calibration was fitted for other settings: {'; '.join(problems)}. Vet with the agents of the fit, "
             "fit one for these with `metajudge calibrate fit --signals ...,agents --agent-scores FILE`, or allow "
-            "another identity on purpose"
+            "another identity explicitly"
         )
 
 

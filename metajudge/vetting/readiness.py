@@ -59,7 +59,7 @@ def check_python() -> Iterator[Check]:
     """The interpreter, this package and those it needs."""
     version = platform.python_version()
     old = sys.version_info < (3, 11)
-    yield Check("python", "error" if old else "ok", f"{version} on {platform.system()}" + (": 3.11 needed" * old))
+    yield Check("python", "error" if old else "ok", f"{version} on {platform.system()}" + (": 3.11 is required" * old))
     found, missing = [], []
     for name in (PACKAGE, *DEPENDENCIES):
         try:
@@ -120,7 +120,7 @@ def load_panel(path: Path | None) -> tuple[PanelConfig | None, list[Check]]:
 
 
 def check_local(settings: Settings, panel: PanelConfig | None) -> Iterator[Check]:
-    """Installed local models, and the panel's; the demo model is named as what it is."""
+    """Installed local models, and the panel's; the demo model is marked as such."""
     files = list(installed_models(settings.models))
     for agent in () if panel is None else panel.agents:
         spec = parse_agent_spec(agent.spec())
@@ -128,7 +128,7 @@ def check_local(settings: Settings, panel: PanelConfig | None) -> Iterator[Check
             try:
                 path = find_model_file(spec.model)
             except ConfigurationError:
-                continue  # the panel's own check said so
+                continue  # already reported by the panel's check
             files += [path] if path not in files else []
             if find_spec("xllamacpp") is None:
                 finding = f"local:{path} needs the package xllamacpp: {install_command('local')}"
@@ -142,9 +142,9 @@ def check_local(settings: Settings, panel: PanelConfig | None) -> Iterator[Check
 
 
 async def check_store(location: StoreLocation, now: float) -> list[Check]:
-    """Whether the store opens, which process uses it otherwise, and whether it knows of a later time than now."""
+    """Whether the store opens, which process uses it if not, and whether it has records from the future."""
     if not location.exists():
-        return [Check("store", "note", f"{location}: not there yet, the first run makes it")]
+        return [Check("store", "note", f"{location}: does not exist yet; the first run creates it")]
     try:
         store = await open_store(location)
     except StoreLockedError as error:
@@ -162,7 +162,7 @@ async def check_store(location: StoreLocation, now: float) -> list[Check]:
 
 
 def check_disk(location: StoreLocation) -> Iterator[Check]:
-    """Room where the store is."""
+    """Free disk space at the store."""
     if not isinstance(location, Path):
         return
     folder = location.resolve().parent
@@ -170,7 +170,7 @@ def check_disk(location: StoreLocation) -> Iterator[Check]:
         folder = folder.parent
     free = shutil.disk_usage(folder).free
     state: State = "error" if free < NO_DISK_BYTES else "warning" if free < LOW_DISK_BYTES else "ok"
-    advice = "" if state == "ok" else ": make room, or name a store elsewhere with --store"
+    advice = "" if state == "ok" else ": free disk space, or use a store elsewhere with --store"
     yield Check("disk", state, f"{free / 2**30:.1f} GiB free at {folder}{advice}")
 
 
@@ -178,7 +178,7 @@ def check_clock(now: float) -> Iterator[Check]:
     """Whether the clock is before the installation of this very file."""
     installed = Path(__file__).stat().st_mtime
     if now < installed - CLOCK_TOLERANCE_S:
-        yield Check("clock", "error", f"it says {_date(now)}, before metajudge was installed ({_date(installed)})")
+        yield Check("clock", "error", f"{_date(now)} is before metajudge was installed ({_date(installed)}): set it")
     else:
         yield Check("clock", "ok", _date(now))
 
@@ -205,7 +205,7 @@ def _reach(url: str, now: float) -> Iterator[Check]:
         error.close()
     except (URLError, OSError, ValueError) as error:
         reason = getattr(error, "reason", error)
-        yield Check("online", "error", f"{url} cannot be reached: {reason}. Network, proxy or base URL?")
+        yield Check("online", "error", f"{url} cannot be reached: {reason}. Check network, proxy and base URL")
         return
     yield Check("online", "ok", f"{url} answers (HTTP {status}, {time.monotonic() - started:.2f} s)")
     try:
@@ -213,7 +213,7 @@ def _reach(url: str, now: float) -> Iterator[Check]:
     except (KeyError, TypeError, ValueError):
         return
     if abs(theirs - now) > CLOCK_TOLERANCE_S:
-        yield Check("clock", "warning", f"{url} says {_date(theirs)}, this machine {_date(now)}: set the clock")
+        yield Check("clock", "warning", f"{url} shows {_date(theirs)}, this machine {_date(now)}: set the clock")
 
 
 def _date(seconds: float) -> str:

@@ -34,7 +34,7 @@ async def load_side(name: str, store: StoreLocation, labels: Mapping[str, Judgme
         raise InputError(f"{name} is a folder: name a run's id, a store's file, or a file of `metajudge vet --out`")
     elif not store.exists():
         raise InputError(
-            f"{name} is no file, and there is no store {store} to look for a run of this id: name a file of "
+            f"{name} is not a file, and there is no store {store} with a run of this id: name a file of "
             "`metajudge vet --out`, or the store with --store"
         )
     else:
@@ -62,7 +62,7 @@ def _of_file(path: Path, name: str) -> Side:
         earlier = found.setdefault(assessment.judgment_id, assessment)
         if earlier.judgment_digest != assessment.judgment_digest:
             raise InputError(
-                f"{path} holds two different judgments with the id {assessment.judgment_id!r}: they cannot be paired"
+                f"{path} has two different judgments with the id {assessment.judgment_id!r}: they cannot be paired"
             )
         found[assessment.judgment_id] = assessment
     return Side(name, found)
@@ -80,7 +80,7 @@ async def _of_store(location: StoreLocation, run_id: str | None, name: str) -> S
     finally:
         await store.close()
     if not found:
-        raise InputError(f"{name} holds no assessment: `metajudge runs` lists runs, and how many they assessed")
+        raise InputError(f"{name} contains no assessment: `metajudge runs` lists runs, and how many they assessed")
     correct: dict[str, bool] = {}
     for key, assessment in found.items():
         judgment = judgments.get(assessment.judgment_digest)
@@ -95,7 +95,7 @@ async def _run(store: Store, name: str, location: StoreLocation) -> RunRecord:
     if len(matching) == 1:
         return matching[0]
     if matching:
-        raise InputError(f"{len(matching)} runs in {location} begin with {name!r}: write more of the id")
+        raise InputError(f"{len(matching)} runs in {location} begin with {name!r}: give more characters of the id")
     there = ", ".join(f"{run.run_id} ({run.command})" for run in known[:5]) or "none"
     raise InputError(f"no run {name!r} in {location}, and no such file; the newest runs are: {there}")
 
@@ -124,7 +124,7 @@ async def _only_panel(store: Store, name: str) -> dict[str, Assessment]:
     newest = await _newest(store)
     panels = {one.panel_digest for one in newest}
     if len(panels) > 1:
-        raise InputError(f"{name} holds assessments by {len(panels)} panels: name a run (--store {name} RUN)")
+        raise InputError(f"{name} has assessments by {len(panels)} panels: name a run (--store {name} RUN)")
     return {one.judgment_id: one for one in newest}
 
 

@@ -12,7 +12,7 @@ from metajudge.types import Assessment, Status
 from metajudge.vetting.explanation import Gathered, Reason, explain
 
 NOT_COVERED = "judge_not_covered"
-"""Why a guarantee does not cover a judgment: there is none for its judge."""
+"""Why a guarantee does not cover a judgment: its judge has none."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -27,9 +27,9 @@ class VetSummary(RunTotals):
         kept_without_guarantee: where there is a guarantee, the other accepted ones by reason: a mark that puts them
             outside the calibration's domain, or ``judge_not_covered``. The score's own threshold kept them.
         judges_without_guarantee: how many of these by the judges that no guarantee covers.
-        without_evidence: of the unscored ones, those about which there was no evidence although nobody failed.
+        without_evidence: of the unscored ones, those without evidence although no call failed.
         calibrated: whether a calibration was applied; ``with_probability`` counts what it could speak about,
-            ``probability_marks`` what is to be known about these or why there is none, and ``guarantees`` says what
+            ``probability_marks`` remarks on these or the reason they are missing, and ``guarantees`` says what
             a guaranteed threshold in it promises.
         policy: the policy that decided, with its digest; None for none. ``decisions`` counts its actions.
         reviews: reviews that were queued for people and were not there before.

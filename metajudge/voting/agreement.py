@@ -4,7 +4,7 @@ Every pair of candidates of every vote is an item, on which a voter says +1, -1 
 the truth, the correlation of two of them is the product of their correlations with the truth; so three voters are
 enough to estimate each one's (the triplet method: Fu, Chen, Sala, Hooper, Fatahalian and Ré, "Fast and three-rious",
 2020), and agreement beyond that product is a sign of copying or of a shared bias. What **all** voters share, or half of
-them, cannot be told from the truth without labels.
+them, cannot be distinguished from the truth without labels.
 """
 
 from collections.abc import Mapping, Sequence
@@ -52,7 +52,7 @@ class Preferences:
     seen: Bools
 
     def correlations(self) -> Floats:
-        """[voters, voters] tau-b over the pairs both compared, 1 on the diagonal; 0 where there is none."""
+        """[voters, voters] tau-b over the pairs both compared, 1 on the diagonal; 0 where undefined."""
         squares = self.signs**2
         seen = self.seen.astype(np.float64)
         scale = np.sqrt((squares @ seen.T) * (seen @ squares.T))
@@ -104,7 +104,7 @@ def voter_preferences(ballots: Mapping[str, Mapping[str, Ballot]], *, unranked: 
 def _check_nested(ballots: object) -> None:
     """The one argument here that is no plain sequence of rankings, as the rules take it: easily mistaken."""
     if not isinstance(ballots, Mapping) or not all(isinstance(one, Mapping) for one in ballots.values()):
-        raise InputError("agreement takes a mapping of voters to what they said: {voter: {question: ranking}}")
+        raise InputError("agreement takes a mapping of voters to their rankings: {voter: {question: ranking}}")
 
 
 def _signs(profile: Profile, unranked: Unranked) -> tuple[Floats, Bools]:
@@ -160,7 +160,7 @@ class VoterIndependence:
         skills: voter -> correlation with the truth: estimated from agreement alone, or measured where it was given.
         pairs: every two voters.
         cliques: groups joined by an excess of at least :data:`CLIQUE_EXCESS`; without a truth also near copies, whose
-            skill cannot be told from their agreeing with each other, and whose errors then count as shared.
+            skill cannot be distinguished from mutual agreement; their errors then count as shared.
         from_truth: whether errors were measured against given rankings.
         caution: why to distrust the figures, None where nothing is known.
     """
@@ -208,7 +208,7 @@ def _independence(preferences: Preferences, agreement: Floats, known: Floats | N
     voters = preferences.voters
     estimated = skills(agreement) if known is None else known
     if estimated is None:
-        raise InputError(f"{len(voters)} voters may agree, but who errs cannot be told: take three or more, or a truth")
+        raise InputError(f"{len(voters)} voters may agree, but nothing shows who errs: give at least three, or a truth")
     excess = error_correlations(agreement, estimated)
     if known is None:
         excess = np.where(near_copies(agreement), agreement, excess)
@@ -220,7 +220,7 @@ def _independence(preferences: Preferences, agreement: Floats, known: Floats | N
     )
     mean = float(np.mean([pair.excess for pair in pairs]))
     fewest = min(pair.pairs for pair in pairs)
-    few = f"two of the voters share only {fewest} pairs; take {FEW_PAIRS} or more" if fewest < FEW_PAIRS else None
+    few = f"two of the voters share only {fewest} pairs; {FEW_PAIRS} are needed" if fewest < FEW_PAIRS else None
     return VoterIndependence(
         voters=voters,
         effective=len(voters) / (1 + (len(voters) - 1) * max(mean, 0.0)),
@@ -250,7 +250,7 @@ def error_correlations(agreement: Floats, skill: Floats) -> Floats:
 def near_copies(agreement: Floats) -> Bools:
     """[voters, voters] pairs that agree almost always, and much less with the others.
 
-    Where everybody agrees with everybody nobody is a copy.
+    Where all voters agree with each other, none counts as a copy.
     """
     alike = agreement >= COPIES
     count = (~alike).sum(axis=1)

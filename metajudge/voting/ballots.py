@@ -21,7 +21,7 @@ Ballot: TypeAlias = Sequence[Group]
 
 Weight: TypeAlias = float | Fraction
 Unranked: TypeAlias = Literal["below", "ignore"]
-"""What a ballot says of candidates it does not name.
+"""What a ballot means for candidates it does not name.
 
 ``below``: worse than every candidate it names and tied with each other, as on a top-k list (Fagin, Kumar and Sivakumar,
 "Comparing top k lists", 2003). ``ignore``: nothing; the voter did not see them.
@@ -46,7 +46,7 @@ class Profile:
         places: [ballots, candidates] the group a ballot puts a candidate in, 0 for the best; the number of candidates,
             larger than any place, where the ballot does not name it.
         weights: [ballots] in whole numbers of ``unit``.
-        unit: what a weight of 1 in ``weights`` stands for.
+        unit: the value of a weight of 1 in ``weights``.
         exact: False where the weights had to be rounded to ``unit`` (1e-12 of their sum).
     """
 
@@ -82,8 +82,8 @@ def read_profile(
     Args:
         ballots: one ranking a voter, best first, each a sequence of candidates or of groups (lists, tuples, sets) of
             tied candidates; or a profile, which is returned as it is.
-        candidates: all names a ballot may hold; None: those that any ballot names.
-        weights: one a ballot, above 0; None: 1 each. A float stands for the fraction with the smallest denominator (up
+        candidates: all names a ballot may contain; None: those that any ballot names.
+        weights: one a ballot, above 0; None: 1 each. A float means the fraction with the smallest denominator (up
             to a million) that prints alike, so that 0.1 + 0.2 equals 0.3 and three thirds make one; give
             :class:`fractions.Fraction` for others.
 
@@ -93,7 +93,7 @@ def read_profile(
     """
     if isinstance(ballots, Profile):
         if candidates is not None or weights is not None:
-            raise InputError("a profile has its candidates and weights already: give them when you read the ballots")
+            raise InputError("a profile already has candidates and weights: give them when reading the ballots")
         return ballots
     index = index_of(candidates)
     rows = [_read_ballot(one, number, index, grow=candidates is None) for number, one in enumerate(_listed(ballots))]
@@ -125,7 +125,7 @@ def read_counted(
 
 
 def _counted(ballots: Any) -> Counter[Any] | None:
-    """How often each ballot occurs; None where a ballot is no list or tuple, or holds what cannot be a name."""
+    """How often each ballot occurs; None where a ballot is no list or tuple, or contains an invalid name."""
     if not set(map(type, ballots)) <= {list, tuple}:
         return None
     try:
@@ -155,12 +155,12 @@ def index_of(candidates: Sequence[str] | None) -> dict[str, int]:
     index: dict[str, int] = {}
     for name in candidates:
         if not is_name(name):
-            raise InputError(f"candidates holds {_short(name)}, which is no name: names are strings")
+            raise InputError(f"candidates contains {_short(name)}, which is not a name: names are strings")
         if name in index:
             raise InputError(f"candidates names {name!r} twice: name each once")
         index[name] = len(index)
     if not index:
-        raise InputError("candidates is empty: name at least one, or leave it out to take those on the ballots")
+        raise InputError("candidates is empty: name at least one, or omit it to use the names on the ballots")
     return index
 
 
@@ -179,7 +179,7 @@ def _read_ballot(ballot: Any, number: int, index: dict[str, int], *, grow: bool)
             if not group:
                 raise InputError(f"ballot {number} has an empty group at place {place + 1}: leave it out")
         else:
-            raise InputError(f"ballot {number} holds {_short(entry)} at place {place + 1}, which is no candidate")
+            raise InputError(f"ballot {number} contains {_short(entry)} at place {place + 1}, which is not a candidate")
         for name in group:
             code = index.get(name) if is_name(name) else None
             if code is None:
@@ -194,7 +194,7 @@ def _read_ballot(ballot: Any, number: int, index: dict[str, int], *, grow: bool)
 
 def _new_code(name: Any, number: int, index: dict[str, int], *, grow: bool) -> int:
     if not is_name(name):
-        raise InputError(f"ballot {number} holds {_short(name)}, which is no name: names are strings")
+        raise InputError(f"ballot {number} contains {_short(name)}, which is not a name: names are strings")
     if not grow:
         close = get_close_matches(str(name), [str(known) for known in index], n=1)
         hint = f" (did you mean {close[0]!r}?)" if close else ""

@@ -153,7 +153,7 @@ def newton_strengths(games: Floats) -> Floats:
         [tables, K] log-strengths with mean 0.
 
     Raises:
-        InputError: Newton's method did not settle (strengths beyond what doubles hold).
+        InputError: Newton's method did not converge (strengths beyond the range of doubles).
     """
     tables, size = games.shape[:2]
     both = games + games.swapaxes(1, 2)
@@ -173,7 +173,7 @@ def newton_strengths(games: Floats) -> Floats:
     # Rounding may keep the steps above that where one side wins nearly always; the gradient then tells.
     if (np.abs(step).max(axis=1) <= _ACCURACY).all() or (np.abs(gradient).max(axis=1) <= 1e-15 * scale).all():
         return np.asarray(strengths - strengths.mean(axis=1, keepdims=True))
-    raise InputError("Bradley-Terry did not settle: some strengths are too far apart to be estimated; give a prior")
+    raise InputError("Bradley-Terry did not converge: some strengths are too far apart to be estimated; give a prior")
 
 
 def centred_inverse(information: Floats) -> Floats:
@@ -216,8 +216,8 @@ def _check_draws(wins: Floats, draws: Floats, candidates: Sequence[str]) -> None
     """Refuses comparisons that an ever larger draw parameter explains ever better.
 
     With ``nu = e^(t/2)`` a win says ``a - b >= t`` and a draw ``|a - b| <= t`` as t grows; that strengths can keep all
-    of it, and the likelihood has no maximum, unless some circle of comparisons holds more wins than draws (a negative
-    circle of a system of difference constraints).
+    of it, and the likelihood has no maximum, unless some cycle of comparisons has more wins than draws (a negative
+    cycle of a system of difference constraints).
     """
     if not draws.any():
         raise InputError("ties='davidson' needs draws, and there are none: use ties='half'")
@@ -230,7 +230,7 @@ def _check_draws(wins: Floats, draws: Floats, candidates: Sequence[str]) -> None
         if (np.diag(steps) < 0).any():
             return
     raise InputError(
-        "no circle of comparisons holds more wins than draws (such as a beats b, b beats a), so the draw parameter is "
+        "no cycle of comparisons has more wins than draws (such as a beats b, b beats a), so the draw parameter is "
         "infinite: add comparisons, give a prior above 0, or use ties='half'"
     )
 
@@ -255,7 +255,7 @@ def _davidson(wins: Floats, draws: Floats, added: Floats) -> _Fit:
         if np.abs(step).max() <= _ACCURACY:
             break
     else:
-        raise InputError("Bradley-Terry with draws did not settle: some strengths are too far apart; give a prior")
+        raise InputError("Bradley-Terry with draws did not converge: some strengths are too far apart; give a prior")
     strengths = values[:size] - values[:size].mean()
     _, information = _davidson_slopes(values, games, draws)
     level = np.trace(information) / size
@@ -311,6 +311,6 @@ def _counts(
 ) -> PairCounts:
     if isinstance(ballots, PairCounts):
         if candidates is not None or weights is not None:
-            raise InputError("counts have their candidates and weights already: give them when you count")
+            raise InputError("counts already have candidates and weights: give them when counting the votes")
         return ballots
     return pair_counts(read_counted(ballots, candidates, weights), unranked)

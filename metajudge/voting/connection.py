@@ -26,8 +26,8 @@ def reachable(edges: Bools) -> Bools:
 def check_connected(beats: Bools, candidates: Sequence[str], model: str) -> None:
     """Refuses comparisons for which some strength would be infinite or arbitrary.
 
-    The estimate is finite and unique if and only if, however the candidates are divided in two groups, somebody in
-    each has beaten somebody in the other (Ford, "Solution of a ranking problem from binary comparisons", 1957).
+    The estimate is finite and unique if and only if, however the candidates are divided in two groups, a member of
+    each has beaten a member of the other (Ford, "Solution of a ranking problem from binary comparisons", 1957).
 
     Args:
         beats: [K, K] whether the row's candidate was ever preferred to (or tied with) the column's.
@@ -35,21 +35,21 @@ def check_connected(beats: Bools, candidates: Sequence[str], model: str) -> None
         model: its name, for messages.
 
     Raises:
-        InputError: naming the groups, and the ways out.
+        InputError: names the groups and the possible fixes.
     """
     if len(candidates) < 2:
-        raise InputError(f"{model} compares candidates, and there is only {candidates[0]!r}: rank at least two")
+        raise InputError(f"{model} needs at least two candidates, and there is only {candidates[0]!r}")
     joined = reachable(beats | beats.T)
     if not joined.all():
         apart = joined[0]
         raise InputError(
             f"{model}: no ballot compares {_names(candidates, apart)} with {_names(candidates, ~joined[0])}, directly "
-            "or through others, so their strengths have no common scale: rank the groups apart, add comparisons that "
+            "or through others, so their strengths have no common scale: rank each group alone, add comparisons that "
             "join them, or give a prior above 0"
         )
     reach = reachable(beats)
     if not reach.all():
-        # One that fewest others reach belongs to a group that nobody outside has ever beaten.
+        # A candidate that fewest others reach belongs to a group that no outsider has beaten.
         top = reach[:, int(reach.sum(axis=0).argmin())]
         raise InputError(
             f"{model}: {_names(candidates, top)} never lost to {_names(candidates, ~top)}, so the strength between "

@@ -190,7 +190,7 @@ def _read(
     if rows.size * len(class_names) > _MOST_CELLS:
         raise InputError(
             f"{len(rows)} differently labelled items by {rows.shape[1]} voters in {len(class_names)} classes are too "
-            "many to hold at once: fit parts of the voters, or merge rare classes"
+            "many to fit in memory: fit parts of the voters, or merge rare classes"
         )
     given = rows[:, :, None] == np.arange(1, len(class_names) + 1)
     shares = given.sum(axis=1).astype(np.float64)

@@ -102,7 +102,7 @@ def kemeny(
 
     Raises:
         InputError: bad ballots or options.
-        UnprovenError: the time limit came first; it holds the best order found and the bound.
+        UnprovenError: the time limit was reached first; has the best order so far and the bound.
     """
     check_choice("ties", ties, ("half", "ignore"))
     _check_limits(max_optima, time_limit)
@@ -153,7 +153,7 @@ def _unproven(
     limit = "" if time_limit is None else f" within the time limit of {time_limit:g} s"
     return UnprovenError(
         f"no Kemeny ranking of {len(names)} candidates was proven{limit}: the best order found costs {float(cost):g}, "
-        f"and no order costs less than {float(bound):g}; raise the time limit, or take another rule (borda, schulze)",
+        f"and no order costs less than {float(bound):g}; raise the time limit, or use another rule (borda, schulze)",
         cost=float(cost),
         bound=float(bound),
         best=tuple(names[i] for i in solution.orders(1)[0]),

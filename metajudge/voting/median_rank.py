@@ -50,7 +50,7 @@ def median_rank(
     size = len(profile.candidates)
     missing = [profile.candidates[i] for i in np.flatnonzero(~counted.any(axis=0))]
     if missing:
-        raise InputError(f"no ballot ranks {', '.join(map(repr, missing))}: leave them out, or take unranked='below'")
+        raise InputError(f"no ballot ranks {', '.join(map(repr, missing))}: remove them, or use unranked='below'")
     columns = ((doubled[counted[:, i], i], profile.weights[counted[:, i]]) for i in range(size))
     scores = [size - Fraction(_doubled_median(ranks, held), 4) for ranks, held in columns]
     named = {name: float(score) for name, score in zip(profile.candidates, scores, strict=True)}

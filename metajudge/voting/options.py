@@ -32,7 +32,7 @@ class TieOption(StrEnum):
 
 
 class UnrankedOption(StrEnum):
-    """What a ballot says of candidates it does not name."""
+    """What a ballot means for candidates it does not name."""
 
     BELOW = "below"
     IGNORE = "ignore"
@@ -50,11 +50,11 @@ MODELS = (Rule.BRADLEY_TERRY, Rule.PLACKETT_LUCE)
 
 
 LISTED = 10
-"""Equally good orders listed where the user does not say."""
+"""Default number of equally good orders listed."""
 
 
 SECONDS = 60.0
-"""For a proof where the user does not say: dozens of candidates in hundreds of thousands of near-random ballots can
+"""Default time limit for a proof: dozens of candidates in hundreds of thousands of near-random ballots can
 take hours."""
 
 

@@ -21,7 +21,7 @@ Ties: TypeAlias = Literal["half", "ignore"]
 """
 
 _CHUNK = 1 << 22
-"""Comparisons of a ballot's pairs held in memory at once."""
+"""Comparisons of a ballot's pairs kept in memory at once."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,7 +32,7 @@ class PairCounts:
         candidates: names, in the order of the arrays.
         prefer: [K, K] weight that places the row's candidate above the column's, in ``unit``.
         tied: [K, K] weight that ties them, symmetric, 0 on the diagonal.
-        unit: what 1 stands for.
+        unit: the weight that 1 represents.
         total: weight of all ballots, in ``unit``.
     """
 
@@ -48,7 +48,7 @@ class PairCounts:
         return self.prefer - self.prefer.T
 
     def doubled(self, ties: Ties) -> Ints:
-        """[K, K] twice the weight for the row's candidate, ties counted as said; whole numbers."""
+        """[K, K] twice the weight for the row's candidate, ties counted by the option; whole numbers."""
         return 2 * self.prefer + (self.tied if ties == "half" else 0)
 
 

@@ -114,7 +114,7 @@ def _refuse_ties(profile: Profile) -> None:
     for number, row in enumerate(profile.places):
         named = row[row < size]
         if len(np.unique(named)) < len(named):
-            raise InputError(f"ballot {number} has a tie, which Plackett-Luce has no place for: take ties='breslow'")
+            raise InputError(f"ballot {number} has a tie, which Plackett-Luce does not allow: use ties='breslow'")
 
 
 def _choices(profile: Profile, unranked: Unranked) -> tuple[Bools, Floats, Floats]:
@@ -163,7 +163,7 @@ def _fit(sets: Bools, chosen: Floats, held: Floats, pairs: Floats) -> Floats:
         strengths, loss = strengths + share * step, new
         if np.abs(step).max() <= _ACCURACY:
             return np.asarray(strengths - strengths.mean())
-    raise InputError("Plackett-Luce did not settle: some strengths are too far apart to be estimated; give a prior")
+    raise InputError("Plackett-Luce did not converge: some strengths are too far apart to be estimated; give a prior")
 
 
 def _loss(strengths: Floats, sets: Bools, chosen: Floats, held: Floats, pairs: Floats) -> float:

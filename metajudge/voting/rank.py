@@ -162,8 +162,8 @@ def _warnings(ranked: Ranked) -> Iterator[str]:
         yield from _ambiguous(profile, options)
     if isinstance(result, RankedPairs) and not result.exact:
         yield (
-            "Too many majorities are equally strong to follow every order of locking them: those that contradict each "
-            "other were left out, so the first group may be too large or another."
+            "Too many majorities are equally strong to try every order of locking them: those that contradict each "
+            "other were left out, so the first group may be too large or wrong."
         )
     if isinstance(result, WeightedBorda) and result.warning:
         yield f"Warning: {result.warning}."
@@ -175,13 +175,13 @@ def _warnings(ranked: Ranked) -> Iterator[str]:
     if ranked.questions > 1:
         yield (
             f"The ballots are on {ranked.questions} questions and were counted together: this is one order over all of "
-            "them, and proves nothing about any single question."
+            "them, and says nothing about any single question."
         )
     sizes = profile.ranked.sum(axis=1)
     if options.get("unranked") == "below" and len(profile.candidates) > 2 and bool((sizes == 2).all()):
         yield (
-            f"Every ballot names two of {len(profile.candidates)} candidates, and the others stand below them: if "
-            "these are votes on pairs, take --unranked ignore."
+            f"Every ballot names two of {len(profile.candidates)} candidates, and the others count as below them: if "
+            "these are votes on pairs, use --unranked ignore."
         )
     if not profile.exact:
         yield "The weights were rounded to 1e-12 of their sum; costs that differ by less count as equal."
@@ -191,11 +191,11 @@ def _ambiguous(profile: Profile, options: Mapping[str, Any]) -> Iterator[str]:
     counts = pair_counts(profile, options["unranked"])
     level = int((np.triu(counts.margins == 0, 1)).sum())
     pairs = len(profile.candidates) * (len(profile.candidates) - 1) // 2
-    yield f"The order is ambiguous: report all, or the mean ranks, never one. {level} of {pairs} pairs are level."
+    yield f"The order is ambiguous: report all orders or the mean ranks. {level} of {pairs} pairs are tied."
     voters = len(profile.places)
     even = bool((profile.weights == profile.weights[0]).all()) and voters % 2 == 0
     if even and level:
         yield (
-            f"An even number of equal voters ({voters}) leaves pairs level that an odd panel decides: add a voter, or "
-            "weigh them."
+            f"An even number of equal voters ({voters}) leaves ties that an odd panel decides: add a voter, or "
+            "give weights."
         )

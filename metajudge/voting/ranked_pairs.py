@@ -1,4 +1,4 @@
-"""Ranked pairs: lock the majorities from the strongest down, skipping those that would close a circle (Tideman, 1987).
+"""Ranked pairs: lock the majorities from the strongest down, skipping those that would close a cycle (Tideman, 1987).
 
 Majorities of equal strength must come one after the other in **some** order, and the result may depend on it. Instead
 of settling that by name, position or lot, every order is followed ("parallel universes": Conitzer, Rognlie and Xia,
@@ -17,7 +17,7 @@ from metajudge.voting.pairwise import PairCounts, pair_counts
 from metajudge.voting.schulze import Strength
 
 Reach = tuple[int, ...]
-"""Per candidate, a bit mask of those it stands above in the locked relation, transitively; acyclic."""
+"""Per candidate, a bit mask of those ranked below it in the locked relation, transitively; acyclic."""
 
 Edge = tuple[int, int]
 
@@ -94,7 +94,7 @@ def _lock_in_any_order(states: set[Reach], edges: list[Edge], limit: int) -> set
         reach = stack.pop()
         open_edges = [(a, b) for a, b in edges if not reach[a] >> b & 1 and not reach[b] >> a & 1]
         together = _lock_all(reach, open_edges)
-        # Edges on no circle are locked in every order, so they need no branches.
+        # Edges on no cycle are locked in every order, so they need no branches.
         safe = [(a, b) for a, b in open_edges if not together[b] >> a & 1]
         if len(safe) == len(open_edges):
             done.add(together)
@@ -113,7 +113,7 @@ def _lock_in_any_order(states: set[Reach], edges: list[Edge], limit: int) -> set
 
 
 def _lock_undisputed(reach: Reach, edges: list[Edge]) -> Reach:
-    """Locks the edges that close no circle with each other or with those locked before."""
+    """Locks the edges that close no cycle with each other or with edges locked before."""
     open_edges = [(a, b) for a, b in edges if not reach[b] >> a & 1]
     together = _lock_all(reach, open_edges)
     return _lock_all(reach, [(a, b) for a, b in open_edges if not together[b] >> a & 1])

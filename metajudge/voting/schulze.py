@@ -31,10 +31,10 @@ def schulze(
     unranked: Unranked = "below",
     strength: Strength = "margins",
 ) -> Consensus:
-    """Ranks by strongest paths: a stands above b where the strongest chain from a to b beats that from b to a.
+    """Ranks by strongest paths: a is ranked above b where the strongest chain from a to b beats that from b to a.
 
     A chain of majority wins is as strong as its weakest. "Stands above" is transitive but may leave candidates
-    incomparable; the first group are all candidates that nobody stands above (the Schulze winners), the next those
+    incomparable; the first group are all candidates with none above them (the Schulze winners), the next those
     whom only earlier groups stand above, and so on.
 
     Args:
@@ -55,7 +55,7 @@ def schulze(
 
 
 def strongest_paths(counts: PairCounts, strength: Strength = "margins") -> Ints:
-    """[K, K] strength of the strongest chain of majority wins from row to column, 0 where there is none."""
+    """[K, K] strength of the strongest chain of majority wins from row to column, 0 if missing."""
     margins = counts.margins
     paths = np.where(margins > 0, margins if strength == "margins" else counts.prefer, 0)
     for via in range(len(paths)):

@@ -64,7 +64,7 @@ def count_votes(
     lost, drawn, won = np.bincount(cell, minlength=3 * size * size).reshape(3, size, size)
     against = np.diag(lost + drawn + won)
     if against.any():
-        raise InputError(f"{names[int(against.argmax())]!r} is compared with itself: leave such votes out")
+        raise InputError(f"{names[int(against.argmax())]!r} is compared with itself: remove such votes")
     return PairCounts(names, won + lost.T, drawn + drawn.T, Fraction(1), len(results))
 
 
@@ -75,7 +75,7 @@ def _codes(
     index = index_of(candidates)
     if all(isinstance(side, np.ndarray) and side.dtype.kind in "iu" for side in sides):
         if candidates is None:
-            raise InputError("votes given as indices need candidates: the names they stand for")
+            raise InputError("votes given as indices need candidates: the names of the indices")
         coded: list[NDArray[np.integer]] = [np.asarray(side) for side in sides]
         if any(side.min() < 0 or side.max() >= len(index) for side in coded):
             raise InputError(f"a vote has an index outside 0 to {len(index) - 1}: each is one of the candidates")
@@ -88,7 +88,7 @@ def _codes(
 def _looked_up(names: Sequence[str], index: dict[str, int], *, grow: bool) -> NDArray[np.integer]:
     """[n] the index of each name; a new name gets the next one where the index may grow.
 
-    Many names at once cost half of a look-up each; so does writing the numbers as bytes, where those hold them.
+    Many names at once cost half of a look-up each; so does writing the numbers as bytes, where they fit.
     """
     found: list[NDArray[np.integer]] = []
     for start in range(0, len(names), _LOOKED_UP):

@@ -64,7 +64,7 @@ def test_an_undecided_verdict_fails_unless_told_otherwise(monkeypatch):
 @pytest.mark.parametrize(
     ("output", "given", "said"),
     [
-        ("I like both.", context(), "holds no verdict that can be read"),
+        ("I like both.", context(), "contains no verdict that can be read"),
         ({"verdict": "C>A"}, context(), "verdict"),
         ({"verdict": "A>B"}, context(variables={"question": "q", "answer_a": "4"}), "no variable 'answer_b'"),
         ({"verdict": "A>B"}, context(question="prompt"), "no variable 'prompt'"),

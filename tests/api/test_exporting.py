@@ -112,7 +112,7 @@ class TestDecisionsAndFilters:
             ({"filters": {"since": "2100-01-01"}}, "none of the 6 vetted judgments of the store meets every filter"),
             ({"filters": {"since": "soon"}}, "filters.since: no date such as"),
             ({"filters": {"decisions": ["MAYBE"]}}, "filters.decisions.0: "),
-            ({"filters": {"since": "2026-02-01", "until": "2026-01-01"}}, "nothing can lie between"),
+            ({"filters": {"since": "2026-02-01", "until": "2026-01-01"}}, "no judgment can match"),
             ({"filters": {"city": ["x"]}}, "filters.city: "),
             ({"conflicts": "refuse"}, "stand for two different contents"),
             ({"filters": {"decisions": ["REVIEW"]}}, "waiting for review"),
@@ -131,7 +131,7 @@ def test_an_empty_store_is_422_and_no_export_is_on_record(tmp_path):
     with process(tmp_path) as (_, client):
         answer = client.post(URL, json={})
         assert answer.status_code == 422
-        assert "holds no vetted judgment yet" in answer.json()["detail"]
+        assert "contains no vetted judgments yet" in answer.json()["detail"]
         assert client.get("/v1/audit").json() == []
 
 
@@ -171,7 +171,7 @@ def test_a_full_disk_is_507_in_words_and_the_next_try_succeeds(tmp_path, limit):
         resource.prlimit(one.pid, resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
         answer = client.post(URL, json={})
         assert answer.status_code == 507, answer.text
-        assert "the disk on which the service makes exports is full" in answer.json()["detail"]
+        assert "the disk for exports is full" in answer.json()["detail"]
         assert left_behind(tmp_path) == []
         resource.prlimit(one.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         assert client.post(URL, json={}).status_code == 200

@@ -134,7 +134,7 @@ class TestKeys:
 
     @pytest.mark.parametrize("names", [("a", "a"), ("anybody",)])
     def test_names_that_logs_could_not_tell_apart_are_refused(self, names):
-        with pytest.raises(ConfigurationError, match="give each key a name"):
+        with pytest.raises(ConfigurationError, match="give each key a unique name"):
             keys.KeyRing([ring("vet", name=name) for name in names])
 
 

@@ -103,7 +103,7 @@ def test_a_cursor_of_an_earlier_version_is_refused_rather_than_misread(store, se
     location = client.post("/v1/vet/batch", json=records(1)).headers["location"]
     answer = client.get(f"{location}/results", params={"after": cursor})
     assert answer.status_code == 422
-    assert "begin again without `after`" in answer.json()["detail"]
+    assert "start again without `after`" in answer.json()["detail"]
 
 
 @pytest.mark.slow

@@ -132,7 +132,7 @@ class TestAllowedHosts:
         assert options[0].allowed_hosts == ("judge.example",)
 
     def test_what_is_no_name_is_refused_with_its_place(self, monkeypatch, tmp_path):
-        assert "--allowed-host: '*' is no host name" in refusal("--allowed-host", "*")
+        assert "--allowed-host: '*' is not a host name" in refusal("--allowed-host", "*")
         (tmp_path / "s.toml").write_text('[service]\nallowed_hosts = ["http://a"]\n')
         assert "s.toml: service.allowed_hosts: 'http://a'" in refusal("--config", "s.toml")
         monkeypatch.setenv("METAJUDGE_ALLOWED_HOSTS", "a:80")

@@ -118,7 +118,7 @@ async def test_each_key_pages_through_its_own_jobs_alone(replica):
     assert [one.job_id for one in await jobs.page(sent["alice"][1], 5, "alice")] == sent["alice"][:1]
     assert len(await jobs.page(None, 5)) == 4
     assert [await jobs.owner(name) for name in (*sent["bob"], "nothing")] == ["bob", "bob", None]
-    with pytest.raises(InputError, match="no page of jobs"):
+    with pytest.raises(InputError, match="there is no job"):
         await jobs.page(sent["alice"][0], 5, "bob")
 
 

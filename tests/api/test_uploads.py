@@ -69,7 +69,7 @@ async def test_an_upload_is_read_without_what_is_done_and_by_item(tmp_path):
         (b"", NDJSON, 422, "no judgment"),
         (b"[]", "application/json", 422, "no judgment"),
         (b"[1", "application/json", 422, "not JSON"),
-        (b"{}", "application/json", 422, "a list of judgments is needed"),
+        (b"{}", "application/json", 422, "not a list of judgments"),
         (b"[" + b" " * 20_000 + b"]", "application/json", 413, "send it as JSONL"),
         (b"x" * 20_000, NDJSON, 413, "a line is longer than"),
         (lines(*map(record, range(101))), NDJSON, 413, "more than 100 judgments"),

@@ -136,7 +136,7 @@ def test_an_abstention_advises_no_number_of_labels_to_add_and_look_again():
         assert isinstance(found, Abstention)
         assert "labels_needed" not in found.model_dump()
         assert "more labelled" not in found.meaning()
-        assert "looking again spends confidence: the promise holds for one look" in found.meaning()
+        assert "looking again spends confidence: the guarantee is valid for one look" in found.meaning()
         assert "`metajudge calibrate plan`" in found.meaning()
 
 

@@ -37,7 +37,7 @@ def test_the_sentence_is_of_the_quantity_tested():
 def test_what_an_old_record_does_not_say_is_said_to_be_missing():
     old = Promise.of_stamp(GuaranteedThreshold(threshold=0.7, target=0.85, delta=0.1)).sentence()
     assert "the record does not say how judgments of one question were counted" in old
-    assert "does not name the judges it speaks of together: it may not hold for one of them alone" in old
+    assert "does not name the judges it covers together: it may be invalid for one of them alone" in old
     assert "new questions like those the threshold was set on" in old
 
 

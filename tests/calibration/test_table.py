@@ -162,7 +162,7 @@ def test_one_id_with_two_contents_is_refused():
 
 
 def test_a_judgment_twice_is_refused():
-    with pytest.raises(InputError, match="stands there twice"):
+    with pytest.raises(InputError, match="appears twice"):
         build_table([judgment("a"), judgment("a")], FREE)
 
 

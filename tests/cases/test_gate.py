@@ -59,7 +59,7 @@ def test_a_relevance_that_is_no_number_from_0_to_1_is_refused(relevance):
 def test_two_different_relevances_are_refused():
     stages = [stage.model_dump() for stage in flood().stages]
     stages[0] |= {"context": {"relevance": 0.4}, "output": {"relevance": 0.8}}
-    with pytest.raises(InputError, match="state it once"):
+    with pytest.raises(InputError, match="state it in one of them"):
         panel().check(flood(stages=stages))
 
 

@@ -63,7 +63,7 @@ def test_the_first_n(tmp_path):
 def test_no_file_no_case_and_broken_json_are_errors(tmp_path):
     with pytest.raises(InputError, match="no such file"):
         read_cases([str(tmp_path / "none.jsonl")], PANEL)
-    with pytest.raises(InputError, match="holds no case that can be judged: "):
+    with pytest.raises(InputError, match="contains no case that can be judged: "):
         read(tmp_path, "[1]", name="cases.json")
     with pytest.raises(InputError, match="not one JSON document"):
         read(tmp_path, "{", name="cases.json")

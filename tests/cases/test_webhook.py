@@ -202,7 +202,7 @@ def test_nobody_listens():
         ("file:///etc/passwd", "is no https:// URL"),
         ("http://[::1/hook", "host or port is not valid"),
         ("https://" + "a" * 300 + ".org/hook", "host or port is not valid"),
-        ("https://example.org/caf\u00e9", "percent-encoded"),
+        ("https://example.org/caf\u00e9", "percent-encode them"),
         ("http://example.org/hook", "is not https"),
         ("https://user:word@example.org/hook", "user name or password"),
         ("https://example.org/a b", "white space"),
@@ -236,8 +236,8 @@ def test_a_secret_is_needed_and_never_shown():
         ("10.0.0.5", "on a private network"),
         ("192.168.1.1", "on a private network"),
         ("fd00::1", "on a private network"),
-        ("127.0.0.1", "points at this machine"),
-        ("::1", "points at this machine"),
+        ("127.0.0.1", "resolves to this machine"),
+        ("::1", "resolves to this machine"),
     ],
 )
 def test_a_public_name_that_resolves_inside_is_not_called(monkeypatch, address, said):

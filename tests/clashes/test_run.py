@@ -136,7 +136,7 @@ class TestFiles:
         out.write_text('{"id": "q1", "key"')
         async with Session(judges(), notify=said.append) as session:
             await clash(session, [PAIR], out=out)
-        assert f"{out}: the last line was cut off and is dropped" in said
+        assert f"{out}: the last line is incomplete and was dropped" in said
         assert len(out.read_text().splitlines()) == 1
 
 
@@ -200,7 +200,7 @@ async def test_a_single_evaluation_is_that_of_a_run():
     [
         (["Why?"], "responses are judged"),
         ([{"id": "q"}], "the item is not valid"),
-        ([PAIR, PAIR | {"question": "How?"}], "stands for two items"),
+        ([PAIR, PAIR | {"question": "How?"}], "two different items have the id"),
     ],
 )
 async def test_what_is_no_item_is_refused(items, message):

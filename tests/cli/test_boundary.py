@@ -43,7 +43,7 @@ def test_a_fault_of_ours_is_one_line_that_says_where_the_state_is(metajudge):
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
     assert line.startswith("metajudge: unexpected error: ZeroDivisionError: a fault of ours (")
-    assert "kept in metajudge.duckdb: the same command goes on from there" in line
+    assert "kept in metajudge.duckdb: run the same command again to resume" in line
     assert "--debug shows the trace" in line
 
 

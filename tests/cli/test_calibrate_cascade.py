@@ -82,7 +82,7 @@ def test_a_plan_saves_the_strong_model_what_the_cheap_one_is_sure_of(place):
     [
         ({}, "strategy cascade needs a plan"),
         ({"cascade": {"plan": "nowhere.json"}}, "no plan of a cascade can be read"),
-        ({"cascade": {"plan": "plan.json", "band": [0.9, 0.95]}}, "must hold the cut"),
+        ({"cascade": {"plan": "plan.json", "band": [0.9, 0.95]}}, "must contain the cut"),
         (
             {"cascade": {"plan": "other.json"}},
             "its stages ask missing, and the panel's agents are cheap, strong",

@@ -155,7 +155,7 @@ def test_a_calibration_for_another_judge_is_refused_unless_told_to(calibrate):
     assert "judgments by wren, but it was fitted on owl" in message
     assert "--allow-other-calibration" in message
     told = calibrate(*asked, "--allow-other-calibration", "--out", "other.json")
-    assert "outside the calibration's domain, where no guarantee holds" in refusal(told)
+    assert "outside the calibration's domain, where no guarantee applies" in refusal(told)
 
 
 def test_a_threshold_without_labels_or_with_too_few_is_no_threshold(calibrate, folder):

@@ -202,7 +202,7 @@ def test_what_the_policy_sends_to_people_waits_in_the_queue_once(run, cases, tmp
     with LLMServer(lambda body: by_stage(body, relevance=low)) as server:
         first = run("case", cases, *judge(server))
         again = run("case", cases, *judge(server), "--json")
-    assert "3 wait for people now" in first.stdout
+    assert "3 are waiting for review" in first.stdout
     assert json.loads(again.stdout)["reviews"] == 0
     taken = json.loads(run("review", "next", "--reviewer", "ada", "--json").stdout)
     assert taken["action"] == "REVIEW"

@@ -278,10 +278,10 @@ class TestWrongInput:
         with pytest.raises(InputError, match="no such file"):
             run("clash", "missing.jsonl", *flags)
         Path("empty.jsonl").write_text("")
-        with pytest.raises(InputError, match="holds no question"):
+        with pytest.raises(InputError, match="contains no question"):
             run("clash", "empty.jsonl", *flags)
         Path("twice.jsonl").write_text('{"id": "a", "question": "x"}\n{"id": "a", "question": "y"}\n')
-        with pytest.raises(InputError, match="stands for two questions"):
+        with pytest.raises(InputError, match="is used for two questions"):
             run("clash", "twice.jsonl", *flags)
         with pytest.raises(InputError, match="takes the responses from a file"):
             run("clash", PROMPT, "--responses", "given", "--judge", "vllm:j")

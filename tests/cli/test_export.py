@@ -68,10 +68,10 @@ def test_from_verdicts_to_a_checked_dataset(fresh):
     ("arguments", "said"),
     [
         (["--store", "none.duckdb"], "none.duckdb: no such store"),
-        (["--assessments", "a.jsonl"], "assessments hold no texts"),
+        (["--assessments", "a.jsonl"], "assessments contain no texts"),
         (["--assessments", "a.jsonl", "--judgments", "j.jsonl", "--store", "s"], "exclude each other"),
         (["--accepted", "--all"], "--accepted and --all exclude each other"),
-        (["--guarantee", "0.9"], "--guarantee takes a precision and a chance"),
+        (["--guarantee", "0.9"], "--guarantee takes a precision and a probability"),
         (["--guarantee", "high,low"], "--guarantee takes numbers with commas"),
         (["--min-probability", "2"], "min_probability must be a probability"),
         (["--format", "arrow"], "--format: input should be 'trl'"),
@@ -86,7 +86,7 @@ def test_from_verdicts_to_a_checked_dataset(fresh):
         (["--judgments", "j.jsonl", "--all", "--judge", "nobody"], "the input has no judge 'nobody'"),
         (["--judgments", "j.jsonl", "--all", "--run", "r"], "in which run a judgment was vetted"),
         (["--since", "yesterday"], "--since: no date such as 2026-11-01"),
-        (["--since", "2026-11-02", "--until", "2026-11-01"], "nothing can lie between"),
+        (["--since", "2026-11-02", "--until", "2026-11-01"], "no judgment can match"),
         (["--decision", "MAYBE"], "--decision: input should be 'APPROVE'"),
         (["--panel", "p"], "--panel: string should have at least 8 characters"),
         (["--conflicts", "ignore"], "--conflicts: input should be 'leave_out'"),
@@ -130,7 +130,7 @@ def test_the_terminal_counts_people_policy_and_rule_apart_and_names_conflicts(tm
         "Kept by people 1 (1 with a person's verdict), by a policy 0, by the rule 1; dropped by people 1, by a policy 1, "
         "by the rule 0; waiting for review 1." in shown.out
     )
-    assert "1 item ids stand for two different contents and were left out: item-5." in shown.err
+    assert "1 item ids have two different contents and were left out: item-5." in shown.err
     app([*command, "--ignore-decisions", "--json", "--out", str(tmp_path / "e")], standalone_mode=False)
     told = json.loads(capsys.readouterr().out)
     assert (told["rows"], told["decisions"]["ignored"]) == ({"train": 5}, True)

@@ -21,7 +21,7 @@ def test_reads_both_measures():
     [
         ("0.9", "write --fail-under precision=0.9"),
         ("recall=0.9", "write --fail-under precision=0.9"),
-        ("precision=high", "'high' is no number"),
+        ("precision=high", "'high' is not a number"),
         ("precision=90", "for 90 % write 0.9"),
         ("precision=nan", "between 0 and 1"),
         ("accepted=-0.1", "between 0 and 1"),

@@ -35,7 +35,7 @@ def test_report_propose_backtest_activate_history(reviewed):
 
     done = reviewed("feedback", "propose")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "Nothing is changed" in done.stdout
+    assert "Nothing was changed" in done.stdout
     history, _ = reviewed.json("feedback", "history")
     (better, *_) = [one for one in history["proposals"] if one["status"] == "proposed"]
     refused = [one for one in history["proposals"] if one["status"] == "refused"]
@@ -46,7 +46,7 @@ def test_report_propose_backtest_activate_history(reviewed):
         assert "is refused" in done.stderr
 
     done = reviewed("feedback", "activate", better["proposal_id"], "--by", "ada", "--reason", "too lenient")
-    assert "is in force, put there by ada" in done.stdout
+    assert "is in force, activated by ada" in done.stdout
     history, _ = reviewed.json("feedback", "history")
     (activation,) = history["activations"]
     assert (activation["by"], activation["reason"]) == ("ada", "too lenient")
@@ -63,7 +63,7 @@ def test_a_decision_that_makes_it_enough_has_patterns_looked_for(reviewed):
         assert "changes of policy were tested" in done.stderr
         assert "nothing was changed" in done.stderr
     else:
-        assert "decided already" in done.stderr
+        assert "already decided" in done.stderr
 
 
 def test_nothing_decided_yet(metajudge):

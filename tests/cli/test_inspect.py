@@ -60,7 +60,7 @@ def test_a_guess_is_shown_with_reasons_three_records_and_the_command(run: Run, v
         "3. votes:4",
     ]
     assert "  no column names the judge: --map judge=COLUMN, or judge:=NAME for one judge" in lines
-    assert lines[-1].startswith("To read it so: metajudge vet votes.csv --map verdict=winner,")
+    assert lines[-1].startswith("To read it like this: metajudge vet votes.csv --map verdict=winner,")
     assert lines[-1].endswith("--map judge:=NAME")
 
 
@@ -69,12 +69,12 @@ def test_the_guess_with_a_judge_is_complete_and_kept_on_request(run: Run, votes:
     assert found.returncode == 0, found.stderr
     assert "votes.csv: CSV, mapped, 4 judgments" in found.stdout
     assert "Verdicts: A=B 2, A>B 1, B>A 1" in found.stdout
-    assert "how votes.csv is read is kept in metajudge-inputs.toml" in found.stderr
+    assert "the mapping of votes.csv is saved in metajudge-inputs.toml" in found.stderr
     vetted = run("vet", "votes.csv", "--json")
     assert vetted.returncode == 0, vetted.stderr
     assert json.loads(vetted.stdout)["assessed"] == 4
     again = run("inspect", "votes.csv")
-    assert "Read by the mapping kept in metajudge-inputs.toml:" in again.stdout
+    assert "Read by the mapping saved in metajudge-inputs.toml:" in again.stdout
 
 
 def test_json_has_the_mapping_with_its_reasons_and_null_for_what_is_not_counted(run: Run, votes: Path) -> None:
@@ -159,7 +159,7 @@ def test_files_with_the_same_ids_are_told_apart_on_request(run: Run, tmp_path: P
     assert clash.returncode == 0
     (reject,) = (tmp_path / "o.jsonl.rejects.jsonl").read_text().splitlines()
     assert json.loads(reject)["reason"] == (
-        "id '1' stands for another judgment at a.csv:2; --prefix-ids puts each file's name before its ids"
+        "id '1' is already used for another judgment at a.csv:2; --prefix-ids puts each file's name before its ids"
     )
     told = run("vet", "a.csv", "b.csv", "--prefix-ids", "--json")
     assert told.returncode == 0, told.stderr

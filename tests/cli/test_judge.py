@@ -169,7 +169,7 @@ class TestDryRun:
         done = run("judge", items, "--judge", "vllm:own", "--orders", "given", "--out", "out.jsonl", "--dry-run")
         assert "6 judgments" in done.output
         assert "cost unknown" in done.output
-        assert "No price is known for own" in done.output
+        assert "Unknown price for own" in done.output
 
     def test_rejudging_is_priced_with_two_calls_an_agent(self, run):
         flags = ("--agent", "openai:gpt-4o-mini", "--agent", "anthropic:claude-sonnet-4-5", "--strategy", "rejudge")

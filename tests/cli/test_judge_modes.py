@@ -64,7 +64,7 @@ def test_both_games_are_kept_apart_and_combined_by_the_named_rule(run, items):
     """A judge that always prefers what it sees first: the games differ, and agree on nothing."""
     with LLMServer(answer=answer("A>B")) as server:
         done = run("judge", items, *judges(server), "--out", "out.jsonl", "--combined", "c.jsonl", "--rule", "agree")
-    assert "6 verdicts were made of the games of both orders." in done.output
+    assert "6 verdicts were combined from the games of both orders." in done.output
     assert len(lines("out.jsonl")) == 12
     found = list(open_judgments(["c.jsonl"]))
     assert [one.id for one in found[:2]] == ["i0/mini/agree", "i0/claude-sonnet-4-5/agree"]

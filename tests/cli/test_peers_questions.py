@@ -249,7 +249,7 @@ class TestResumption:
     def test_another_seed_in_the_same_file_is_refused(self, run):
         with LLMServer(answer=answer) as server:
             run("peers", *command(server))
-            with pytest.raises(InputError, match="asked for in another way"):
+            with pytest.raises(InputError, match="made with other settings"):
                 run("peers", *command(server, 3, NAMES[:3], "--seed", "1"))
             assert server.count == 18
 
@@ -333,7 +333,7 @@ class TestFailures:
         assert [(one["evaluator"], one["failure"]["kind"], one["replied"]) for one in failed] == [
             ("cat", "auth", False)
         ] * 3
-        assert "Missing from cat: 3 auth. The same command asks again" in done.output
+        assert "Missing from cat: 3 auth. Run the same command again to retry" in done.output
         assert "cat failed on every ballot (3 auth)" in done.output
         assert "12 ballots" in done.output
         assert "| q0 | cat | auth |" in Path("o.md").read_text()
@@ -374,7 +374,7 @@ class TestFailures:
         with LLMServer(answer=answer, faults=lambda _request: "401") as server:
             done = run("peers", *command(server))
         assert done.exit_code == 1
-        assert "there is no ballot to analyse yet" in done.output
+        assert "there are no ballots to analyse yet" in done.output
         assert {one["failure"]["kind"] for one in lines("b.jsonl")} == {"no_evidence"}
         assert {one["failure"]["kind"] for one in lines("b.answers.jsonl")} == {"auth"}
 
@@ -418,12 +418,12 @@ class TestBadInput:
 
     def test_one_id_for_two_questions(self, run):
         Path("q.jsonl").write_text('{"id": "q", "question": "a"}\n{"id": "q", "question": "b"}\n')
-        with pytest.raises(InputError, match=r"q\.jsonl:2: the id 'q' stands for two questions"):
+        with pytest.raises(InputError, match=r"q\.jsonl:2: the id 'q' is used for two questions"):
             run("peers", "--questions", "q.jsonl", "--model", "vllm:x", "--model", "vllm:y", "--out", "b.jsonl")
 
     def test_no_question(self, run):
         Path("q.jsonl").write_text('{"id": "q"}\n')
-        with pytest.raises(InputError, match="holds no question"):
+        with pytest.raises(InputError, match="contains no question"):
             run("peers", "--questions", "q.jsonl", "--model", "vllm:x", "--model", "vllm:y", "--out", "b.jsonl")
 
     def test_a_dry_run_sends_nothing_and_needs_no_key(self, run):

@@ -27,7 +27,7 @@ def test_kemeny_prints_cost_optima_mean_ranks_and_the_advice(metajudge, panel):
     assert "Cost 27" in done.stdout
     assert "8 orders cost as little: proven" in done.stdout
     assert "mistral        1.250  1 to 2" in done.stdout
-    assert "5 of 15 pairs are level" in done.stdout
+    assert "5 of 15 pairs are tied" in done.stdout
     assert "odd panel" in done.stdout
 
 
@@ -105,7 +105,7 @@ def test_a_time_limit_that_comes_first_is_exit_code_1_with_the_bound(metajudge, 
 def test_votes_on_pairs_are_warned_of_and_ranked_by_strength(tmp_path):
     path = tmp_path / "votes.csv"
     path.write_text("ranking\na>b\nb>c\nc>a\na>b\n", "utf-8")
-    assert "take --unranked ignore" in within(path).stdout
+    assert "use --unranked ignore" in within(path).stdout
     assert "log-strength" in within(path, "--rule", "bradley_terry").stdout
 
 
@@ -167,7 +167,7 @@ def test_judgments_without_models_are_refused_and_never_ranked_by_place(metajudg
     path.write_text("\n".join(map(json.dumps, rows)), "utf-8")
     done = metajudge("rank", path)
     assert "2 candidates, 3 ballots" in done.stdout
-    assert "proves nothing about any single question" in done.stdout
+    assert "says nothing about any single question" in done.stdout
     assert done.stderr.count("left out:") == 1
 
 

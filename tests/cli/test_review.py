@@ -66,7 +66,7 @@ def test_blind_hides_judge_and_machine_until_a_verdict_is_given(queue):
     assert "0.6" not in done.stdout
     done = queue("review", "decide", "r0", "--reviewer", "ada", "--verdict", "B>A")
     assert "r0: modify by ada" in done.stdout
-    assert "The judge's verdict was A>B; the policy said REVIEW." in done.stdout
+    assert "The judge's verdict was A>B; the policy's action was REVIEW." in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def test_copy_there_and_back(metajudge, url):
     free_evidence(metajudge, "--store", "here.duckdb")
     there = metajudge("store", "copy", "here.duckdb", url)
     assert there.returncode == 0, there.stderr
-    assert "holds all of here.duckdb" in there.stdout
+    assert "contains all of here.duckdb" in there.stdout
     assert urlsplit(url).password not in there.stdout + there.stderr
     back, code = metajudge.json("store", "copy", url, "back.duckdb")
     assert code == 0

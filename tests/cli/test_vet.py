@@ -64,7 +64,7 @@ class TestOffline:
     def test_a_file_of_bad_lines_alone_is_no_success(self, metajudge):
         done = metajudge("vet", BROKEN)
         assert done.returncode == 2
-        assert "holds no readable judgment: 6 bad lines" in done.stderr
+        assert "contains no readable judgments: 6 bad lines" in done.stderr
 
     def test_standard_input(self, metajudge):
         done = metajudge("vet", "-", "--json", stdin=SAMPLE.read_text())
@@ -183,7 +183,11 @@ class TestUsage:
 
     @pytest.mark.parametrize(
         ("content", "message"),
-        [(b"", "empty"), (b"\xff\xfe\x00garbage", "save it as UTF-8"), (b"{}\n", "holds no judgment that can be read")],
+        [
+            (b"", "empty"),
+            (b"\xff\xfe\x00garbage", "save it as UTF-8"),
+            (b"{}\n", "contains no judgment that can be read"),
+        ],
     )
     def test_files_that_hold_no_judgment(self, metajudge, content, message):
         (metajudge.folder / "bad.jsonl").write_bytes(content)

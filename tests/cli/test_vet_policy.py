@@ -108,7 +108,7 @@ def test_an_empty_store_is_exit_code_1(run, tmp_path):
     asyncio.run(make())
     done = run("policy", "simulate", "verdict", "--on", "empty.duckdb")
     assert done.exit_code == 1
-    assert "holds no verdicts, which this policy is for: `metajudge vet` puts them there" in done.stdout
+    assert "has no verdicts, which this policy applies to: run `metajudge vet` first" in done.stdout
 
 
 def test_a_policy_that_does_not_fit_ends_the_run_before_anything_is_asked(run, given, tmp_path):

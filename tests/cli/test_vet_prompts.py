@@ -83,7 +83,7 @@ def test_a_store_that_cannot_be_read_is_said_and_counts_for_nothing(run, given, 
     done = run("vet", given, "--agent", "openai:gpt-4o-mini", "--dry-run")
     assert done.exit_code == 0
     assert "0 of them stored" in done.stdout
-    assert "the estimate takes nothing as stored" in done.stderr
+    assert "the estimate does not include stored results" in done.stderr
 
 
 def test_an_unknown_version_is_refused(run, given):

@@ -41,7 +41,7 @@ def test_a_bad_band_is_not_also_called_no_band_at_all():
         (small(basis="score", scale={"low": 5, "high": 5}), "low (5) must be below high (5)"),
         (small(name="My policy"), "name: "),
         (small(version=2), "version: should be 1"),
-        (small(without_confidence=[band(confidence={"below": 0.5})]), "there is none to look at"),
+        (small(without_confidence=[band(confidence={"below": 0.5})]), "remove it; confidence is missing here"),
         (
             small(without_confidence=[band(value={"below": 0.5})]),
             "without_confidence: gap: no band covers probability [0.5, 1]",

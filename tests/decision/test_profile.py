@@ -41,7 +41,7 @@ def test_a_profile_that_forgets_a_criterion_is_refused():
         ([("value: {at_least: 0.7}", "value: {at_least: 0.65}")], "gate: steps: overlap"),
         ([("stage: relevance_check", "stage: relevance")], "there is no stage 'relevance'"),
         ([("[climatique, climatic]", "[regulatory]")], "are both for cases of type 'regulatory'"),
-        ([("- name: regulatory", "- name: climate")], "the name 'climate' was given before"),
+        ([("- name: regulatory", "- name: climate")], "the name 'climate' is given twice"),
         ([("overall_score: mean_of_stages", "overall_score: median")], "overall_score: should be 'mean_of_stages'"),
         ([("traceability: 1.5", "traceability: 0")], "must be a finite number above 0"),
     ],

@@ -86,7 +86,7 @@ def test_what_killed_runs_left_is_gathered_once(tmp_path):
 
 def test_a_call_that_cannot_be_kept_is_an_error(tmp_path):
     journal = BatchJournal(tmp_path / "missing" / "b.jsonl")
-    with pytest.raises(StoreError, match="cannot keep a call"):
+    with pytest.raises(StoreError, match="cannot save a call"):
         journal.append(call("k"))
 
 

@@ -39,7 +39,7 @@ class TestBacktest:
         )
 
     def test_too_few_questions_are_an_error(self):
-        with pytest.raises(InputError, match="too few to tell a better policy from luck"):
+        with pytest.raises(InputError, match="too few to show that a policy is better"):
             backtest(ChangeKind.THRESHOLD, LENIENT, POLICY, crowd(20, 0))
 
     def test_cases_of_one_question_stay_on_one_side(self, monkeypatch):

@@ -108,7 +108,7 @@ async def test_a_proposal_for_an_old_version_is_refused(store, loop):
     await decided(store, crowd(800, 6, bias=0.25))
     better = [one for one in await loop.propose("verdict") if one.status == "proposed"]
     await loop.activate(better[0].proposal_id, by="ada")
-    with pytest.raises(InputError, match="in force already"):
+    with pytest.raises(InputError, match="already in force"):
         await loop.activate(better[0].proposal_id, by="ada")
     others = [one for one in better[1:] if one.policy.digest != better[0].policy.digest]
     for other in others:
@@ -120,7 +120,7 @@ async def test_a_proposal_for_an_old_version_is_refused(store, loop):
 async def test_somebody_must_answer_for_an_activation(store, loop, name):
     await decided(store, crowd(800, 6, bias=0.25))
     better = [one for one in await loop.propose("verdict") if one.status == "proposed"]
-    with pytest.raises(InputError, match="say who"):
+    with pytest.raises(InputError, match="give the name of who"):
         await loop.activate(better[0].proposal_id, by=name)
 
 
@@ -202,5 +202,5 @@ async def test_a_proposal_changed_by_hand_is_not_activated(store, loop):
     changed["proposal_id"] = "0123456789ab"
     changed["policy"]["title"] = "Everything passes"
     await store.audit_log.append("proposal", "verdict", changed, now=5.0)
-    with pytest.raises(InputError, match="not what was proposed"):
+    with pytest.raises(InputError, match="differs from what was proposed"):
         await loop.activate("0123456789ab", by="mallory")

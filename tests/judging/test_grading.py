@@ -57,7 +57,7 @@ async def test_a_judge_that_gives_no_grade_is_recorded_and_one_that_is_lost_is_n
     assert "no usable reply" in record.no_verdict
     lost = await GradingJudge("j", fails(ModelTimeoutError("late"))).grade(item(), "A")
     assert lost.failure.kind is FailureKind.TIMEOUT
-    with pytest.raises(ValueError, match="no judgment came"):
+    with pytest.raises(ValueError, match="gave no judgment"):
         judgment_of(lost)
 
 

@@ -46,12 +46,14 @@ class TestHeaders:
     def test_secrets_are_refused_without_repeating_them(self, name):
         with pytest.raises(ConfigurationError) as refused:
             one(headers={name: "sk-TopSecret"})
-        assert f"{name} would hold a secret" in str(refused.value)
+        assert f"{name} would contain a secret" in str(refused.value)
         assert "api_key_env" in str(refused.value)
         assert "TopSecret" not in str(refused.value)
 
     def test_the_summariser_may_hold_none_either(self):
-        with pytest.raises(ConfigurationError, match=r"discussion\.summariser\.headers: .*cookie would hold a secret"):
+        with pytest.raises(
+            ConfigurationError, match=r"discussion\.summariser\.headers: .*cookie would contain a secret"
+        ):
             panel_config({"discussion": {"summariser": {"model": "openai:m", "headers": {"cookie": "x"}}}})
 
     def test_a_malformed_value_is_not_repeated_either(self):

@@ -31,7 +31,7 @@ class TestDegenerate:
         assert standing(found, "fox").se.value is None
         assert [one.sie for one in found.standings] == [one.sie for one in without.standings]
         (caution,) = [one for one in found.cautions if one.kind is CautionKind.LOST_EVALUATOR]
-        assert caution.message == "fox failed on every ballot (6 timeout): it has no say there"
+        assert caution.message == "fox failed on every ballot (6 timeout): it has no vote there"
         pair = found.pairs[-1]
         assert pair.agreement.value is None
         assert pair.error_correlation.value is None

@@ -78,8 +78,8 @@ def test_a_human_ranking_of_strangers_gives_no_errors_and_says_so():
 
 def test_two_evaluators_cannot_be_told_apart_from_agreement_alone():
     pairs, independence = pairs_of(ballots(10, evaluators=("x", "y")))
-    assert "take three or more" in independence.effective.absent
-    assert "take three or more" in pairs["x", "y"].error_correlation.absent
+    assert "give at least three" in independence.effective.absent
+    assert "give at least three" in pairs["x", "y"].error_correlation.absent
     assert pairs["x", "y"].agreement.value is not None
 
 

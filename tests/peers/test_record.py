@@ -42,7 +42,7 @@ class TestBallot:
             ({"ranking": ["a", ""]}, "at least 1 character"),
             ({"ranking": ["a", 3]}, "valid"),
             ({"ranking": "a > b"}, "valid tuple"),
-            ({"ranking": ["a", "x"], "candidates": ["a", "b"]}, "names 'x', who is not among the candidates"),
+            ({"ranking": ["a", "x"], "candidates": ["a", "b"]}, "names 'x', which is not among the candidates"),
             ({"candidates": ["m1", "m1", "m2", "m3"]}, "names 'm1' more than once"),
             ({"labels": {"A": "m1"}, "candidates": ["m2"]}, "different candidates"),
             ({"ranking": None}, "give status failed"),
@@ -85,26 +85,26 @@ class TestFile:
 
     def test_two_rankings_of_one_question_by_one_evaluator_never_count_twice(self, tmp_path):
         path = write(tmp_path / "b.jsonl", line(), line(ranking=["m1", "m2", "m3"]))
-        with pytest.raises(InputError, match=r"b\.jsonl:2: evaluator 'm1' ranks question 'q' a second time"):
+        with pytest.raises(InputError, match=r"b\.jsonl:2: evaluator 'm1' ranks question 'q' twice"):
             read_ballots(path)
 
     def test_the_same_line_twice_is_refused_unless_it_is_known_to_be_the_same_ballot(self, tmp_path):
-        with pytest.raises(InputError, match="a second time"):
+        with pytest.raises(InputError, match="twice"):
             read_ballots(write(tmp_path / "b.jsonl", line(), line()))
         found = read_ballots(write(tmp_path / "c.jsonl", line(key="k"), line(key="k", ranking=["m2", ["m3", "m1"]])))
         assert len(found.ballots) == 1
-        with pytest.raises(InputError, match="a second time"):
+        with pytest.raises(InputError, match="twice"):
             read_ballots(write(tmp_path / "d.jsonl", line(key="k"), line(key="k", ranking=["m1", "m2", "m3"])))
 
     @pytest.mark.parametrize("content", ["", "\n\n"])
     def test_an_empty_file_is_an_error(self, tmp_path, content):
         path = tmp_path / "b.jsonl"
         path.write_text(content)
-        with pytest.raises(InputError, match="holds no ballot: it is empty"):
+        with pytest.raises(InputError, match="contains no ballot: it is empty"):
             read_ballots(path)
 
     def test_a_file_without_any_ballot_says_what_a_line_looks_like(self, tmp_path):
-        with pytest.raises(InputError, match=r'holds no ballot; .*b\.jsonl:1: .*"ranking": \["m2"'):
+        with pytest.raises(InputError, match=r'contains no ballot; .*b\.jsonl:1: .*"ranking": \["m2"'):
             read_ballots(write(tmp_path / "b.jsonl", {"id": "x", "question": "?"}))
 
     def test_a_missing_file(self, tmp_path):

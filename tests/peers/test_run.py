@@ -111,7 +111,7 @@ async def test_another_seed_in_the_same_file_is_refused(tmp_path):
     out = tmp_path / "b.jsonl"
     async with Session(peers()) as session:
         await run_peers(session, ["Why?"], out=out)
-        with pytest.raises(InputError, match="asked for in another way"):
+        with pytest.raises(InputError, match="made with other settings"):
             await run_peers(session, ["Why?"], out=out, seed=1)
 
 

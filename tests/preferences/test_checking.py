@@ -183,5 +183,5 @@ def test_a_folder_by_somebody_else_is_checked_as_far_as_it_goes(tmp_path):
 def test_what_is_no_dataset_at_all(tmp_path):
     with pytest.raises(InputError, match="is no folder"):
         check(tmp_path / "nothing")
-    with pytest.raises(InputError, match="holds no data file"):
+    with pytest.raises(InputError, match="contains no data file"):
         check(tmp_path)

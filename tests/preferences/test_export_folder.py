@@ -231,7 +231,7 @@ def test_assessments_that_do_not_fit_their_judgments_are_errors(tmp_path):
         exported(tmp_path / "d", [one], [assessment(one), assessment(other)])
     with pytest.raises(InputError, match="the ids contradict each other"):
         exported(tmp_path / "d", [one], [assessment(one, item_id="item-9")])
-    with pytest.raises(InputError, match="assessments hold no texts"):
+    with pytest.raises(InputError, match="assessments contain no texts"):
         export(tmp_path / "d", assessments=[assessment(one)])
     with pytest.raises(InputError, match="nothing says which to keep"):
         export(tmp_path / "d", judgments=[one])

@@ -18,7 +18,7 @@ ALL = ExportRequest.model_validate({"selection": {"rule": "all"}})
 
 @pytest.fixture
 def large(monkeypatch):
-    """Every file counts as large; what came of trying to read it by halves is kept."""
+    """Every file counts as large; the results of reading it by halves are kept."""
     tries = []
 
     def tried(*arguments):

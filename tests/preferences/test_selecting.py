@@ -124,7 +124,7 @@ def test_a_weaker_guarantee_than_asked_for_is_not_enough_and_says_what_to_do(tmp
 def test_labels_at_hand_are_not_looked_at_to_advise_how_many_more_are_needed(tmp_path):
     judgments = [judgment(number, label="A>B" if number % 10 else "B>A") for number in range(12)]
     vetted = [assessment(one, probability=0.9) for one in judgments]
-    with pytest.raises(InputError, match="the promise holds for one look") as raised:
+    with pytest.raises(InputError, match="the guarantee is valid for one look") as raised:
         exported(tmp_path / "d", judgments, vetted, selection=guarantee_of(0.8, 0.1))
     assert "more labelled" not in str(raised.value)
     assert "Nothing was exported" in str(raised.value)

@@ -12,7 +12,7 @@ from tests.preferences.vetted import assessment, bar, judgment
 
 @pytest.fixture
 def store(tmp_path):
-    """Two good items, and one whose id stands for two questions."""
+    """Two good items, and one whose id is used for two questions."""
     said = [judgment(0), judgment(1), judgment(2), judgment(2, judge="jay", question="Something else?")]
     said.append(judgment(3, category="old"))
     said.append(judgment(3, judge="jay", category="new"))
@@ -67,7 +67,7 @@ def test_only_conflicting_items_leave_nothing_and_say_so(tmp_path):
 
 
 def test_an_empty_store_says_what_to_do(tmp_path):
-    with pytest.raises(InputError, match="holds no vetted judgment yet: vet some"):
+    with pytest.raises(InputError, match="contains no vetted judgments yet: vet some"):
         export(tmp_path / "d", store=filled(tmp_path / "s.duckdb", []))
 
 

@@ -73,7 +73,7 @@ def test_the_system_prompt_treats_both_responses_alike():
 
 @pytest.mark.parametrize("order", [("A", "A"), ("A", "C"), ("", "B")])
 def test_an_order_of_other_responses_is_an_error(order):
-    with pytest.raises(PromptError, match=r"item 'i1': cannot show .*; its responses are A, B"):
+    with pytest.raises(PromptError, match=r"item 'i1': cannot compare .*; its responses are A, B"):
         render_pairwise(pair(), order)
 
 

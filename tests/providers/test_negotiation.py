@@ -151,7 +151,7 @@ async def test_calls_that_wait_for_one_with_a_wrong_key_end_unsent():
     await found.begin()
     waiting = [asyncio.create_task(found.begin()) for _ in range(5)]
     await asyncio.sleep(0)
-    found.doom(AuthError("HTTP 401: check the key"))
+    found.fail_waiting(AuthError("HTTP 401: check the key"))
     found.end(False)
     results = await asyncio.wait_for(asyncio.gather(*waiting, return_exceptions=True), 1)
     assert all(isinstance(r, AuthError) and not r.sent and r.attempts == 0 for r in results)

@@ -1,4 +1,4 @@
-"""What stands in a row, and the text by which it is looked up."""
+"""The cells of a row, and the text by which it is looked up."""
 
 import pytest
 

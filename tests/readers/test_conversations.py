@@ -1,4 +1,4 @@
-"""A question of one turn never stands beside the answer of another."""
+"""A question of one turn is never paired with the answer of another."""
 
 import json
 from typing import Any

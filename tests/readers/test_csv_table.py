@@ -36,7 +36,7 @@ def test_bad_rows_are_reported_with_line_and_reason_and_the_rest_is_read(tmp_pat
         "x.csv:2: the row has 1 cells, the header 2",
         "x.csv:3: not UTF-8: byte 0xff",
         "x.csv:4: not CSV: ',' expected after '\"'",
-        "x.csv:6: a quote opens here and is not closed: what follows cannot be told apart from its text",
+        "x.csv:6: a quote opens here and is not closed: the rest of the file would be read as its text",
     ]
     assert [row.data for row in found if isinstance(row, Line)] == [{"a": "4", "b": "5"}]
 

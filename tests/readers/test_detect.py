@@ -67,10 +67,10 @@ def test_a_folder_of_outputs_and_own_records_is_read_whole_and_the_rest_left_alo
 
 def test_judgments_without_their_pairs_point_to_the_folder(write: Write) -> None:
     path = write("judgments.jsonl.gz", GAME, packed=True)
-    assert "holds judgments that name their pair by item_id, but not the pairs: give the folder" in refused(path)
-    assert "holds pairs, but no judgments: give the folder" in refused(write("pairs.jsonl", PAIR))
+    assert "contains judgments that name pairs by item_id, but not the pairs: give the folder" in refused(path)
+    assert "contains pairs, but no judgments: give the folder" in refused(write("pairs.jsonl", PAIR))
     assert "but not the pairs they name" in refused(write("alone/judgments.jsonl", GAME).parent)
-    assert "holds no file of judgments (found: pairs.jsonl)" in refused(write("pairs/pairs.jsonl", PAIR).parent)
+    assert "contains no file of judgments (found: pairs.jsonl)" in refused(write("pairs/pairs.jsonl", PAIR).parent)
 
 
 @pytest.mark.parametrize(
@@ -78,16 +78,16 @@ def test_judgments_without_their_pairs_point_to_the_folder(write: Write) -> None
     [
         ((), r"is empty; expected metajudge JSONL"),
         (("", "   "), r"is empty"),
-        (({"a": 1, "b": 2},), r"holds no judgment that can be read: line 1 has the fields a, b; expected"),
+        (({"a": 1, "b": 2},), r"contains no judgment that can be read: line 1 has the fields a, b; expected"),
         (("{}",), r"line 1 is an empty object"),
         (("id,judge,verdict", "1,2,3"), r"line 1: not JSON: the line starts with 'id,judge,verdict'"),
-        (("[", "{}", "]"), r"holds no judgment that can be read: row 1 is an empty object"),
+        (("[", "{}", "]"), r"contains no judgment that can be read: row 1 is an empty object"),
         (("{", '  "id": "j1"', "}"), r"is one JSON object, with the fields id; expected"),
         ((b"\0\1\2",), r"is not text"),
         ((b"\xff\xfe{\0",), r"is UTF-16 text; save it as UTF-8"),
         ((b"\x1f\x8bgarbage",), r"is a damaged gzip file"),
         ((b"\xff\xfa",), r"not UTF-8"),
-        (({"item": {}, "judge": "j"},), r"no readable judgment: 1 bad line, the first at .*:1: .*missing field"),
+        (({"item": {}, "judge": "j"},), r"no readable judgments: 1 bad line, the first at .*:1: .*missing field"),
     ],
 )
 def test_what_cannot_be_read_says_what_was_found_and_looked_for(
@@ -107,7 +107,7 @@ def test_an_empty_file_of_no_bytes(tmp_path: Path) -> None:
 
 def test_a_missing_path_and_an_empty_folder(tmp_path: Path) -> None:
     assert re.search(r"cannot read .*missing: No such file", refused(tmp_path / "missing"))
-    assert "holds no file of judgments (found: nothing); expected" in refused(tmp_path)
+    assert "contains no file of judgments (found: nothing); expected" in refused(tmp_path)
 
 
 def test_no_input_at_all() -> None:

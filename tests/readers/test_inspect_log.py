@@ -98,7 +98,7 @@ def test_what_programs_scored_is_kept_apart(tmp_path: Path) -> None:
     assert (first.meta.get("judge_model"), second.meta["judge_model"]) == (None, "openai/gpt-4o")
     assert (first.judge, second.judge) == ("openai/gpt-4o", "openai/gpt-4o/model_graded_fact")
     only = write_json(tmp_path / "match.json", sample() | {"scores": {"match": {"value": "C", "answer": "4"}}})
-    with pytest.raises(InputError, match=r"holds no score of a model: its scorers are match"):
+    with pytest.raises(InputError, match=r"contains no score of a model: its scorers are match"):
         open_judgments([only])
     # In a folder of logs it does not stop the others.
     source = open_judgments([tmp_path])

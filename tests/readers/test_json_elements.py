@@ -30,7 +30,7 @@ def test_a_bad_entry_does_not_take_the_others_with_it(tmp_path: Path) -> None:
     path.write_text('\ufeff[{"a": 1}, 7, {"b": }, {"c": 1, "c": 2}, {"d": 4}]')
     found = elements(path)
     assert [str(entry) for entry in found if isinstance(entry, Reject)] == [
-        "x.json:2: the entry holds a number, not an object",
+        "x.json:2: the entry contains a number, not an object",
         "x.json:3: not JSON: expecting value at character 7",
         "x.json:4: the key 'c' is given twice",
     ]

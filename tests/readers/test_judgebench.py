@@ -175,7 +175,7 @@ def test_bad_pairs_are_rejected_and_so_are_the_games_that_name_them(
     reasons = [(Path(entry.file).name, entry.line, entry.reason) for entry in found if isinstance(entry, Reject)]
     assert [place[:2] for place in reasons] == [("pairs.jsonl", 3), ("pairs.jsonl", 4), ("judgments.jsonl", 2)]
     assert "label names 'C'" in reasons[0][2]
-    assert "item_id 'p1' stands for another pair further up" in reasons[1][2]
+    assert "item_id 'p1' was already used for another pair" in reasons[1][2]
     (judgment,) = (entry for entry in found if isinstance(entry, Judgment))
     assert judgment.item.question == "2 + 2?"
 

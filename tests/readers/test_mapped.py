@@ -109,8 +109,8 @@ def test_an_unknown_word_far_down_is_a_reject_with_the_advice(write: Write, monk
         (row(who=""), "judge: column 'who' is empty"),
         (row(output_1=None, output_2=None), "responses: 'output_1', 'output_2' are all empty"),
         (row(order="A,C"), "order names 'C'"),
-        (row(m="[1]"), "meta: column 'm' holds no JSON object"),
-        (row(m="{"), "meta: column 'm' holds no JSON object: "),
+        (row(m="[1]"), "meta: column 'm' is no JSON object"),
+        (row(m="{"), "meta: column 'm' is no JSON object: "),
         ("half", "not JSON"),
     ],
 )
@@ -160,7 +160,7 @@ def test_a_folder_of_tables_is_read_with_a_mapping(tmp_path: Path) -> None:
     for name, winner in (("a", "A"), ("b", "B")):
         (folder / f"{name}.csv").write_text(f"prompt,output_1,output_2,winner,who\n?,x,y,{winner},g\n")
     (folder / "README.md").write_text("# Notes\n")
-    with pytest.raises(InputError, match=r"holds no file of judgments \(found: README.md, a.csv, b.csv\)"):
+    with pytest.raises(InputError, match=r"contains no file of judgments \(found: README.md, a.csv, b.csv\)"):
         open_judgments([folder])
     assert [one.id for one in opened(folder)] == ["a:2", "b:2"]
 
@@ -193,7 +193,7 @@ def test_one_id_in_two_files_names_both_places_and_the_way_out(write: Write) -> 
     source = open_judgments([a, b], mapping=mapping)
     (reject,) = (one for one in source.scan() if isinstance(one, Reject))
     assert str(reject) == (
-        f"{b}:1: id '1' stands for another judgment at {a}:1; --prefix-ids puts each file's name before its ids"
+        f"{b}:1: id '1' is already used for another judgment at {a}:1; --prefix-ids puts each file's name before its ids"
     )
     prefixed = open_judgments([a, b], mapping=mapping, prefix_ids=True)
     assert [one.id for one in prefixed] == [f"{a}/1", f"{b}/1"]

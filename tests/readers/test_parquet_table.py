@@ -13,7 +13,7 @@ def test_parquet_gives_rows_in_order_with_plain_values(tmp_path: Path) -> None:
     assert [row.number for row in rows if isinstance(row, Line)] == [1, 2]
     first, second = (row.data for row in rows if isinstance(row, Line))
     assert (first["when"], first["x"], first["n"]) == ("2026-01-02", [{"k": 1}], 1.5)
-    # NaN stands for a missing value in such files: it is null, not a number.
+    # NaN marks a missing value in such files: it is null, not a number.
     assert (second["when"], second["x"], second["n"]) == (None, [], None)
 
 

@@ -38,7 +38,7 @@ def test_preflib_is_known_by_its_content_and_in_its_former_format(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("2: 3,2,1\n", "", "announces 5 voters and holds 3: it may be cut off"),
+        ("2: 3,2,1\n", "", "announces 5 voters and contains 3: it may be cut off"),
         ("2: 3,2,1", "2: 3,2,4", "candidate 4, which the file does not declare"),
         ("2: 3,2,1", "2: 3,2", "leaves candidates out, and the file is of type toc"),
         ("2: 3,2,1", "2: 3,2,2,1", "names a candidate twice"),
@@ -60,7 +60,7 @@ def test_preflib_orders_that_contradict_the_file_are_rejected(tmp_path, old, new
         ("# DATA TYPE: wmd\n# ALTERNATIVE NAME 1: a\n1: 1\n", "of type 'wmd'"),
         ("# DATA TYPE: soc\n1: 1\n", "names no candidates"),
         ("# ALTERNATIVE NAME 1: a\n# ALTERNATIVE NAME 2: a\n1: 1,2\n", "two candidates one name"),
-        ("# ALTERNATIVE NAME 1: a\n", "holds no ballot"),
+        ("# ALTERNATIVE NAME 1: a\n", "contains no ballots"),
     ],
 )
 def test_preflib_that_cannot_be_read(tmp_path, text, message):

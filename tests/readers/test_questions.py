@@ -65,11 +65,11 @@ def test_a_prompt_is_a_question_with_an_id_of_its_own_text(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "holds no question: it is empty"),
-        ('{"id": "a"}\n', "holds no question: .*question"),
+        ("", "contains no question: it is empty"),
+        ('{"id": "a"}\n', "contains no question: .*question"),
         (
             '{"id": "a", "question": "x"}\n{"id": "a", "question": "y"}\n',
-            "q.jsonl:2: the id 'a' stands for two questions",
+            "q.jsonl:2: the id 'a' is used for two questions",
         ),
     ],
 )
@@ -93,7 +93,7 @@ def test_plain_data_and_texts():
     for given, message in (
         ([" "], "question 1 is empty"),
         (["Why?", {"id": "q"}], "question 2: "),
-        ([{"id": "q", "question": "a"}, {"id": "q", "question": "b"}], "stands for two questions"),
+        ([{"id": "q", "question": "a"}, {"id": "q", "question": "b"}], "is used for two questions"),
     ):
         with pytest.raises(InputError, match=message):
             as_questions(given)

@@ -38,7 +38,7 @@ def item(**changes: Any) -> dict[str, Any]:
         ({"order": "AB"}, "'order' must be a list, not 'AB'"),
         ({"order": ["A b"]}, "'A b' is no response id: use letters, digits, '_', '.', '-'"),
         ({"order": ["A"]}, "verdict names B, which order says the judge was not shown"),
-        ({"labels": ["x"]}, "labels must hold one different label for each response in order"),
+        ({"labels": ["x"]}, "labels must give one distinct label for each response in order"),
         ({"score": 1}, "unknown field 'score' (data of your own belongs in 'meta')"),
         ({"meta": []}, "'meta' must be an object, not a list"),
         ({"item": "q1"}, "'item' must be an object, not 'q1'"),

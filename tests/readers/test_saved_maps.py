@@ -67,7 +67,7 @@ def test_a_kept_mapping_reads_the_file_and_one_given_goes_first() -> None:
     Path("v.csv").write_text("p,x,y,w\n?,a,b,C\n")
     save_map("v.csv", parse_map(["question=p,responses.A=x,responses.B=y,verdict=w,judge:=me"], ["C=tie"]))
     assert [str(one.verdict) for one in open_judgments(["v.csv"])] == ["A=B"]
-    # Meanings given alone are laid over those that are kept.
+    # Meanings given alone take precedence over those that are kept.
     assert [str(one.verdict) for one in open_judgments(["v.csv"], mapping=parse_map([], ["C=B"]))] == ["B>A"]
     other = parse_map(["question=p,responses.A=x,responses.B=y,verdict=w,judge:=you"], ["C=A"])
     assert [one.judge for one in open_judgments(["v.csv"], mapping=other)] == ["you"]

@@ -45,7 +45,7 @@ def test_one_id_for_two_judgments_is_a_reject_that_names_both_places(write: Writ
     found = list(source.scan())
     (reject,) = (entry for entry in found if isinstance(entry, Reject))
     assert str(reject) == (
-        f"{b}:1: id 'j1' stands for another judgment at {a}:2; --prefix-ids puts each file's name before its ids"
+        f"{b}:1: id 'j1' is already used for another judgment at {a}:2; --prefix-ids puts each file's name before its ids"
     )
     assert json.loads(reject.text)["verdict"] == "B>A"
     # The first one stays, in every pass.
@@ -82,7 +82,7 @@ def test_strict_stops_at_the_first_bad_line_and_at_a_contradiction(write: Write,
     with pytest.raises(InputError, match=r"x:2: not JSON"):
         next(given)
     clash = write("y", record("j1"), record("j1", judge="z"))
-    with pytest.raises(InputError, match=r"y:2: id 'j1' stands for another judgment at .*y:1"):
+    with pytest.raises(InputError, match=r"y:2: id 'j1' is already used for another judgment at .*y:1"):
         list(open_judgments([clash], strict=True))
     with pytest.raises(InputError, match=r"z:1: not JSON"):
         open_judgments([write("z", "bad", record("j1"))], strict=True)

@@ -123,7 +123,7 @@ def test_ten_thousand_resamples_of_700_judgments_take_less_than_a_second() -> No
         (lambda: bootstrap_mean([1.0, 2.0], rng=rng(), resamples=10), "at least 100"),
         (lambda: bootstrap_mean([1.0, 2.0], rng=rng(), interval="t"), "'percentile' or 'bca'"),  # type: ignore[arg-type]
         (lambda: bootstrap_precision([1, 0], [0, 0], rng=rng()), "nothing was kept"),
-        (lambda: bootstrap_precision([1, 2], [1, 1], rng=rng()), "correct must hold 0 and 1"),
+        (lambda: bootstrap_precision([1, 2], [1, 1], rng=rng()), "correct must contain only 0 and 1"),
         (lambda: bootstrap_precision([1, 1, 1], [1, 1], rng=rng()), "correct has 3 values, kept has 2"),
         (lambda: bootstrap_ratio([1, 1], [1, -1], rng=rng()), "negative"),
     ],

@@ -84,7 +84,7 @@ class TestOpening:
         await store.close()
         whole = path.read_bytes()
         path.write_bytes(whole[: len(whole) // 2])
-        with pytest.raises(StoreError, match=r"cut short|damaged"):
+        with pytest.raises(StoreError, match=r"truncated|damaged"):
             await open_store(path)
         path.write_bytes(whole)
         await (await open_store(path)).close()  # a failed opening does not keep the file

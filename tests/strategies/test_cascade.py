@@ -121,7 +121,7 @@ def test_another_band_or_curve_is_another_panel():
 
 
 def test_a_band_that_does_not_hold_the_cut_is_refused():
-    with pytest.raises(ConfigurationError, match="must hold the cut"):
+    with pytest.raises(ConfigurationError, match="must contain the cut"):
         PLAN.with_band((0.7, 0.9))
 
 

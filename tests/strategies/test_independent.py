@@ -55,7 +55,7 @@ class TestMissingAnswers:
         result = await vet([5, None], "majority_vote")
         assert (result.status, result.final_score, result.accepted) == (Status.UNSCORED, None, None)
         assert result.failure.kind is FailureKind.SERVER_ERROR
-        assert "1 of 2 agents answered" in result.failure.message
+        assert "1 of 2 agents gave a valid answer" in result.failure.message
 
     async def test_a_vote_that_it_could_not_turn_stands(self):
         result = await vet([5, 5, None], "majority_vote")

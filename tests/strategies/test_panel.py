@@ -29,7 +29,7 @@ class TestPanelChecks:
 
     def test_the_same_agent_under_two_names_would_vote_twice(self):
         twins = [Agent(name=name, model=ScriptedModel([], name="m"), rubric=BASELINE) for name in ("one", "two")]
-        with pytest.raises(ConfigurationError, match="one answer counted twice"):
+        with pytest.raises(ConfigurationError, match="one answer would count twice"):
             Panel(tuple(twins), StrategyName.MAJORITY_VOTE, 4.5)
 
     def test_the_same_model_in_two_roles_is_two_agents(self):
@@ -48,7 +48,7 @@ class TestPanelChecks:
         assert Panel(agents, StrategyName.MAJORITY_VOTE, 4.5)
 
     def test_a_summariser_needs_a_discussion(self):
-        with pytest.raises(ConfigurationError, match="belongs to panel_discussion"):
+        with pytest.raises(ConfigurationError, match="only panel_discussion has a summariser"):
             Panel((member("a", 5),), StrategyName.SINGLE, 4.5, summariser=member("s", 5))
 
     def test_the_digest_knows_what_changes_an_assessment(self):

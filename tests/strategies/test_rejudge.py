@@ -217,7 +217,7 @@ class TestPanel:
             panel(agent(says("A>B", "B>A"), role="critic"))
 
     def test_one_model_under_two_rubrics_is_one_answer_counted_twice(self):
-        with pytest.raises(ConfigurationError, match="one answer counted twice"):
+        with pytest.raises(ConfigurationError, match="one answer would count twice"):
             panel(agent(says("A>B", "B>A")), agent(says("A>B", "B>A"), "b", rubric=load_rubric("short")))
 
     def test_two_temperatures_are_two_answers_and_binary_rubrics_do_not_matter(self):

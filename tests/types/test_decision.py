@@ -24,7 +24,7 @@ def test_reviews_need_a_person_and_ends_do_not():
     ],
 )
 def test_a_number_without_a_reason_or_beside_one_is_refused(changes, name):
-    with pytest.raises(ValidationError, match=f"{name}: either a number"):
+    with pytest.raises(ValidationError, match=f"{name}: give either a number"):
         inputs(**changes)
 
 

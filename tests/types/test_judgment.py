@@ -47,7 +47,7 @@ def test_a_whole_record():
         ({"judge": ""}, "at least 1 character"),
         ({"version": 2}, "Input should be 1"),
         ({"rational": "typo"}, "Extra inputs are not permitted"),
-        ({"labels": ["1", "1"]}, "labels must hold one different label"),
+        ({"labels": ["1", "1"]}, "labels must give one distinct label"),
         ({"item": 3}, "valid dictionary or instance of Item"),
     ],
 )

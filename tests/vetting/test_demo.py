@@ -91,7 +91,7 @@ def test_the_next_commands_work_as_printed(shown, tmp_path):
         [sys.executable, "-m", *shlex.split(commands[0])], cwd=tmp_path, capture_output=True, text=True, timeout=120
     )
     assert again.returncode == 1
-    assert "sample.jsonl is there already and stays as it is" in again.stderr
+    assert "sample.jsonl already exists and is not overwritten" in again.stderr
 
 
 def test_readme_shows_its_real_output(shown):

@@ -243,7 +243,7 @@ class TestConfiguration:
             ({"routes": {"math": {"agent_weights": {"mispelt": 2.0}}}}, "no agent is named mispelt"),
             ({"limits": {"nowhere": {"concurrency": 1}}}, "unknown provider 'nowhere'"),
             ({"agents": [{"model": "openai:m"}]}, "OPENAI_API_KEY"),
-            ({"agents": [{"model": "openai:m", "api_key_env": "MY_OWN_KEY"}]}, "MY_OWN_KEY, which is not set"),
+            ({"agents": [{"model": "openai:m", "api_key_env": "MY_OWN_KEY"}]}, "its key in MY_OWN_KEY"),
         ],
     )
     async def test_what_makes_no_sense_is_refused_on_entering(self, config, message, monkeypatch, tmp_path):

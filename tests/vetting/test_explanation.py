@@ -110,7 +110,9 @@ class TestAgents:
     def test_the_most_frequent_failure_is_named_with_its_message(self):
         found = gathered(*(unscored(f"{n}", "refused by host h") for n in range(7)), unscored("late", "late"))
         (reason,) = explain(found)
-        assert "No score for 8 of 8 judgments because agents failed, most often of connection (14 times)" in reason.text
+        assert (
+            "No score for 8 of 8 judgments because agents failed, most often with connection (14 times)" in reason.text
+        )
         assert reason.text.endswith("refused by host h")
         assert reason.next == "metajudge check AGENTS"
 

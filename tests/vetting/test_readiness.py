@@ -108,4 +108,4 @@ def test_reaching_an_endpoint_sends_no_key_and_a_dead_one_is_an_error(tmp_path):
         found = list(checks.check_online(settings(tmp_path, OPENAI_API_KEY=SECRET), panel, time.time()))
         assert SECRET not in repr([request.headers for request in server.requests])
     assert [check.state for check in found if check.name == "online"] == ["ok", "error"]
-    assert "Network, proxy or base URL?" in found[-1].finding
+    assert "Check network, proxy and base URL" in found[-1].finding

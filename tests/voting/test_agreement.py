@@ -59,7 +59,7 @@ def test_few_pairs_two_voters_and_bad_ballots_are_said():
     ballots, truth = panel(questions=3)
     assert "share only 45 pairs" in voter_independence(ballots).caution
     two = {voter: ballots[voter] for voter in ("v0", "v1")}
-    with pytest.raises(InputError, match="who errs cannot be told"):
+    with pytest.raises(InputError, match="nothing shows who errs"):
         voter_independence(two)
     assert voter_independence(two, truth=truth).from_truth
     with pytest.raises(InputError, match="question 'q0': ballot 1 names 'm1' twice"):

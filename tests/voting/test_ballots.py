@@ -64,9 +64,9 @@ def test_learned_weights_of_many_digits_are_accepted_and_marked():
         ({"ballots": [["a", "b", "a"]]}, "ballot 0 names 'a' twice"),
         ({"ballots": [[["a", "b"], "b"]]}, "ballot 0 names 'b' twice"),
         ({"ballots": [["a", "Claud"]], "candidates": ["a", "Claude"]}, "'Claud'.*did you mean 'Claude'"),
-        ({"ballots": [["a", float("nan")]]}, "ballot 0 holds nan at place 2"),
-        ({"ballots": [["a", [float("nan")]]]}, "nan, which is no name"),
-        ({"ballots": [["a", None]]}, "ballot 0 holds None"),
+        ({"ballots": [["a", float("nan")]]}, "ballot 0 contains nan at place 2"),
+        ({"ballots": [["a", [float("nan")]]]}, "nan, which is not a name"),
+        ({"ballots": [["a", None]]}, "ballot 0 contains None"),
         ({"ballots": ["abc"]}, "ballot 0 is 'abc'"),
         ({"ballots": "abc"}, "ballots must be a sequence"),
         ({"ballots": [["a"]], "weights": [0]}, r"weights\[0\] is 0: a weight is above 0"),
@@ -78,7 +78,7 @@ def test_learned_weights_of_many_digits_are_accepted_and_marked():
         ({"ballots": [["a"]], "weights": 2}, "weights must be a sequence"),
         ({"ballots": [["a"]], "candidates": ["a", "a"]}, "names 'a' twice"),
         ({"ballots": [["a"]], "candidates": []}, "candidates is empty"),
-        ({"ballots": [["a"]], "candidates": ["a", 0.5]}, "0.5, which is no name"),
+        ({"ballots": [["a"]], "candidates": ["a", 0.5]}, "0.5, which is not a name"),
         ({"ballots": [["a"]], "ties": "third"}, "ties must be 'half' or 'ignore', not 'third'"),
         ({"ballots": [["a"]], "unranked": "last"}, "unranked must be"),
         ({"ballots": [["a"]], "max_optima": 0}, "max_optima must be at least 1"),
@@ -104,7 +104,7 @@ def test_arrays_sets_and_numbers_are_ballots_too():
 def test_a_profile_is_read_once():
     profile = read_profile([["a", "b"], ["b", "a"], ["a", "b"]])
     assert kemeny(profile).optima == (("a", "b"),)
-    with pytest.raises(InputError, match="has its candidates and weights already"):
+    with pytest.raises(InputError, match="already has candidates and weights"):
         kemeny(profile, weights=[1, 1, 1])
 
 

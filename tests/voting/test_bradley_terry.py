@@ -97,7 +97,7 @@ def test_davidson_needs_draws_and_wins():
     ],
 )
 def test_davidson_names_comparisons_whose_draw_parameter_is_infinite(ballots):
-    with pytest.raises(InputError, match="no circle of comparisons holds more wins than draws"):
+    with pytest.raises(InputError, match="no cycle of comparisons has more wins than draws"):
         bradley_terry(ballots, ties="davidson")
     assert bradley_terry(ballots, ties="davidson", prior=0.5).draw_parameter > 0
 

@@ -21,7 +21,7 @@ def improved(excess: Floats, order: Ints) -> Ints:
     lead = excess - excess.T
     for _ in range(_MOST_MOVES):
         # Passing a candidate changes the cost by the difference of the two directions, so one cumulative sum a row
-        # holds the gain of every move.
+        # contains the gain of every move.
         passed = np.cumsum(lead[np.ix_(order, order)], axis=1)
         gain = np.where(later, passed, np.concatenate([np.zeros((size, 1)), passed[:, :-1]], axis=1))
         gain -= passed[each, each][:, None]
@@ -39,7 +39,7 @@ def good_order(excess: Floats, place: Floats | None = None) -> Ints:
 
     Args:
         excess: the problem.
-        place: [n, n] how far the row's candidate stands before the column's, from a relaxation; None: the problem's own
+        place: [n, n] how far the row's candidate precedes the column's, from a relaxation; None: the problem's own
             leads.
     """
     lead = (excess.T - excess) if place is None else place

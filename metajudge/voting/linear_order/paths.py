@@ -65,7 +65,7 @@ class Paths:
         return found
 
     def certain(self) -> Bools:
-        """[candidates, candidates] whether row stands before column in every order."""
+        """[candidates, candidates] whether row precedes column in every order."""
         size = len(self.steps)
         common = np.zeros((1, size), dtype=bool)  # members that every way into a node shares: all of its members
         certain = np.ones((size, size), dtype=bool)

@@ -1,9 +1,9 @@
 """Linear programming for blocks too large for subsets: pairs as variables, circles of three forbidden as they occur.
 
-``x[a, b]`` is 1 where a stands before b. The relaxation with ``x[a, b] + x[b, c] + x[c, a] <= 2`` (Grötschel, Jünger
+``x[a, b]`` is 1 where a precedes b. The relaxation with ``x[a, b] + x[b, c] + x[c, a] <= 2`` (Grötschel, Jünger
 and Reinelt, "A cutting plane algorithm for the linear ordering problem", 1984) is nearly always integral on votes;
 where it is not, integer programming closes the gap. Bounds of the relaxation are computed anew from its multipliers, so
-they hold whatever the solver's tolerances are.
+they are valid for any tolerance of the solver.
 """
 
 import math
@@ -20,11 +20,11 @@ from metajudge.voting.linear_order.paths import TimeLeft
 _LARGEST_COST = 1e6
 """The largest cost the solvers are given."""
 _DIGITS = 52
-"""Binary digits of a whole number that a double holds exactly, less one."""
+"""Binary digits of a whole number that a double represents exactly, less one."""
 _SLACK = 1e-6
 _BROKEN = 1e-7
 _NEW_CIRCLES = 5000
-"""Most circles added in one round; the worst first."""
+"""The most cycles added in one round, the worst first."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +35,7 @@ class Bounded:
         order: the best order.
         cost: what it costs.
         bound: no order costs less.
-        certain: [n, n] whether row stands before column in every order of least cost.
+        certain: [n, n] whether row precedes column in every order of least cost.
     """
 
     order: Ints
@@ -54,7 +54,7 @@ class _Relaxed:
     """What the relaxation says.
 
     Attributes:
-        place: [n, n] the share to which row stands before column.
+        place: [n, n] the share to which row precedes column.
         bound: no order costs less.
         reduced: [n, n] an order with row before column costs at least this much more than ``bound``.
     """
@@ -163,7 +163,7 @@ def _relax(excess: Floats, circles: Ints, time_left: TimeLeft | None) -> _Relaxe
 
 
 def _summable(multipliers: Floats, excess: Floats) -> Floats:
-    """The multipliers rounded so that every sum of them with costs is exact, and a bound made of them holds exactly.
+    """The multipliers rounded so that every sum of them with costs is exact, and a bound made of them is exact.
 
     Any multipliers from 0 up give a bound; those of whole costs are mostly whole or halves, which rounding restores.
     """
@@ -173,7 +173,7 @@ def _summable(multipliers: Floats, excess: Floats) -> Floats:
 
 
 def _integral(excess: Floats, circles: Ints, found: Bounded, time_left: TimeLeft | None) -> Bounded:
-    """Solves the integer program, adding the circles its solutions still hold."""
+    """Solves the integer program, adding constraints for the cycles its solutions still contain."""
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     while True:

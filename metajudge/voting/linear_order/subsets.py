@@ -16,8 +16,8 @@ class Subsets:
     """All subsets of n candidates, by size and then by their bits.
 
     Attributes:
-        member: [2^n, n] 1 where the subset holds the candidate.
-        without: [2^n, n] the subset less that candidate; 2^n, a place for infinity, where it does not hold it.
+        member: [2^n, n] 1 where the subset contains the candidate.
+        without: [2^n, n] the subset less that candidate; 2^n, a place for infinity, where it does not contain it.
         bounds: [n + 2] where each size begins.
     """
 

@@ -14,7 +14,7 @@ def rows(page):
 class TestList:
     def test_an_empty_store_says_so_and_what_to_do(self, filled):
         said = words(filled(0, cases=False).see("/assessments"))
-        assert "Nothing was vetted yet" in said
+        assert "No assessments yet" in said
         assert "POST /v1/vet" in said
 
     def test_no_store_is_an_error_for_people(self, visit):
@@ -55,7 +55,7 @@ class TestList:
         }.items():
             page = visitor.see(f"/assessments?{query}")
             assert len(rows(page)) == count, query
-            assert ("No assessment fits" in page) == (count == 0), query
+            assert ("No matching assessments" in page) == (count == 0), query
 
     def test_a_wish_that_makes_no_sense_is_told(self, filled):
         visitor = filled(1)
@@ -91,10 +91,10 @@ class TestOne:
             "3 apart",
             "strict on accuracy: the steps are checked one by one.",
             "timeout no reply within 60 s",
-            "against it With the responses the other way round the judge chose another winner.",
+            "against it In the other order the judge chose another winner.",
             "$0.0025, 3 requests",
             "metajudge 0.1.0",
-            "The store has no request behind it",
+            "The store has no requests for it",
             '"item_id": "item-1"',
         ):
             assert part in said, part
@@ -120,7 +120,7 @@ class TestOne:
 
     def test_who_read_it_decides_nothing_about_it_blind(self, filled):
         visitor = filled(2)
-        marked = "your decision is not recorded as a blind one"
+        marked = "your decision is not recorded as blind"
         visitor.submit("/preferences", {"blind": "true"})
         assert not any(marked in visitor.see(f"/reviews/{name}") for name in visitor.reviews)
         visitor.submit("/preferences", {"blind": "false"})
@@ -133,7 +133,7 @@ class TestOne:
         portal = visitor.portal
         portal.call(visitor.app.state.service.engine.store.forget, "item-1")
         said = words(visitor.see("/assessments/4"))
-        assert "they were forgotten" in said
+        assert "they were deleted" in said
         assert "A train leaves" not in said
 
 

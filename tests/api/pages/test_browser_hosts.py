@@ -44,7 +44,7 @@ def test_forms_work_under_a_named_host_without_tls(pointed, serve_pages, tmp_pat
     pointed.goto(f"http://judge.example:{port}/")
     pointed.get_by_label("Key", exact=True).fill(("ada" * 32)[:32])
     pointed.keyboard.press("Enter")
-    pointed.wait_for_selector("text=Review the next one")
+    pointed.wait_for_selector("text=Review next")
     pointed.keyboard.press("n")
     pointed.wait_for_selector("#record")
     assert pointed.goto(f"http://evil.example:{port}/login").status == 403

@@ -27,7 +27,7 @@ def name_yourself(page, address, name="Ada"):
     page.goto(f"{address}/reviews")
     page.get_by_label("Your name").fill(name)
     page.keyboard.press("Enter")
-    page.wait_for_selector("text=Review the next one")
+    page.wait_for_selector("text=Review next")
 
 
 def state_of(page, address, review_id):
@@ -246,7 +246,7 @@ class TestLooks:
         self.look(page, "login-wrong", tmp_path)
         page.locator("[name=key]").fill(("ada" * 32)[:32])
         page.keyboard.press("Enter")
-        page.wait_for_selector("text=No clash is kept here")
+        page.wait_for_selector("text=No clashes yet")
         self.look(page, "clash-empty", tmp_path)
         assert page.goto(f"{address}/reviews").ok
         self.look(page, "queue-empty", tmp_path)
@@ -289,7 +289,7 @@ def test_filters_change_the_list_in_place_and_the_address(place, browse):
     page.wait_for_selector("#queue li:first-child:last-child")
     assert "category=climate" in page.url
     page.get_by_label("Status").select_option("decided")
-    page.wait_for_selector("text=No review fits")
+    page.wait_for_selector("text=No matching reviews")
     assert page.evaluate("window.stayed") is True
 
 
@@ -298,11 +298,11 @@ def test_everything_essential_works_without_scripts(place, browse):
     page = browse(java_script_enabled=False)
     page.goto(f"{address}/reviews")
     page.get_by_label("Your name").fill("Ada")
-    page.get_by_role("button", name="Go on").click()
-    page.get_by_role("button", name="Review the next one").click()
+    page.get_by_role("button", name="Continue").click()
+    page.get_by_role("button", name="Review next").click()
     page.get_by_label("Reject").check()
     page.get_by_label("Note").fill("wrong")
-    page.get_by_role("button", name="Record and go on").click()
+    page.get_by_role("button", name="Record and continue").click()
     page.wait_for_selector("text=Recorded: reject")
     states = [state_of(page, address, one) for one in reviews]
     assert [one["decisions"][0]["reason"] for one in states if one["decisions"]] == ["wrong"]
@@ -314,10 +314,10 @@ def test_a_link_from_another_site_finds_you_still_logged_in(serve_pages, browse,
     page.goto(f"{address}/login")
     page.locator("[name=key]").fill(("ada" * 32)[:32])
     page.keyboard.press("Enter")
-    page.wait_for_selector("text=Nothing waits")
+    page.wait_for_selector("text=No open reviews")
     page.goto(f"{address.replace('127.0.0.1', 'localhost')}/login")  # another site to a browser
     page.evaluate(f"location.href = '{address}/reviews'")
-    page.wait_for_selector("text=Nothing waits")
+    page.wait_for_selector("text=No open reviews")
     assert page.url.startswith(f"{address}/reviews")
 
 

@@ -56,7 +56,7 @@ def opened(filled):
 
 class TestAdding:
     def test_without_any_the_page_says_what_to_do(self, filled):
-        assert "No clash is kept here" in words(filled(0, cases=False).see("/clash"))
+        assert "No clashes yet" in words(filled(0, cases=False).see("/clash"))
 
     @pytest.mark.parametrize(
         ("content", "name"),
@@ -90,9 +90,9 @@ class TestAdding:
     @pytest.mark.parametrize(
         ("content", "said"),
         [
-            (b"", "holds no evaluation"),
+            (b"", "contains no evaluation"),
             (b"{}", "is no record of `metajudge clash`"),
-            (b"[]", "holds no evaluation"),
+            (b"[]", "contains no evaluation"),
             (b"nonsense", "clash.json:1: not valid JSON"),
             (b'{"evaluations": [1]}', "evaluation 1 is no record"),
             (b"\xff\xfe\x00", "not valid JSON"),
@@ -108,7 +108,7 @@ class TestAdding:
         alone = SPLIT.model_copy(update={"candidates": SPLIT.candidates[:1], "why": "1 of 3 candidates answered"})
         visitor = filled(0, cases=False)
         assert "1 of 3 candidates answered" in words(add(visitor, document(UNANIMOUS, alone)).text)
-        assert "No clash is kept here" in words(visitor.see("/clash"))
+        assert "No clashes yet" in words(visitor.see("/clash"))
 
     def test_too_many_are_refused(self, monkeypatch):
         monkeypatch.setattr(clash_reviews, "MOST", 1)
@@ -236,7 +236,7 @@ class TestReveal:
         visitor, one, _ = opened()
         page = words(visitor.see(f"/clash/{one}?reveal=true"))
         assert "A tie between fox-2 and owl" in page
-        assert "2 of 3 declared; 2 judges are needed" in page
+        assert "2 of 3 declared voters; quorum 2" in page
         assert "candidate:owl observer, not counted" in page
         assert "timeout no reply" in page
         assert page.count("its own answer first") == 0
@@ -269,6 +269,6 @@ def test_forgetting_the_item_takes_the_texts_and_leaves_the_call(tmp_path, visit
 
     asyncio.run(prepare())
     visitor = visit(store=path)
-    assert "Its texts were forgotten" in visitor.see(f"/clash/{review.review_id}")
-    assert "its texts were forgotten" in visitor.see("/clash")
+    assert "The texts were deleted" in visitor.see(f"/clash/{review.review_id}")
+    assert "texts deleted" in visitor.see("/clash")
     assert visitor.see("/reviews?status=all")

@@ -48,7 +48,7 @@ def log_in(visitor, name):
 
 def test_a_job_to_its_end_and_its_results(visit, models, tmp_path):
     visitor = visit(panels={"default": panel_of(models)}, store=tmp_path / "s.duckdb")
-    assert "No job was sent yet" in words(visitor.see("/jobs"))
+    assert "No jobs yet" in words(visitor.see("/jobs"))
     job_id = send(visitor, 30)
     running = visitor.see(f"/jobs/{job_id}")
     assert 'hx-trigger="every 2s"' in running
@@ -117,7 +117,7 @@ def test_a_job_of_another_key_is_not_there(visit, models, tmp_path):
             assert "there is no job" in words(visitor.see(path, 404))
         visitor.see("/jobs")
         assert visitor.submit(f"/jobs/{job_id}/cancel").status_code == (404 if name == "other" else 403)
-        assert "no page of jobs continues" in words(visitor.see(f"/jobs?before={job_id}", 422))
+        assert "or it was deleted; start again" in words(visitor.see(f"/jobs?before={job_id}", 422))
     log_in(visitor, "boss")
     assert job_id in visitor.see("/jobs")
     assert "Cancel the job" in visitor.see(f"/jobs/{job_id}") or "done" in visitor.see(f"/jobs/{job_id}")
@@ -144,7 +144,7 @@ def test_runs_with_counts_and_failures(filled):
     assert "run-1 vet finished 4 4 not kept 0 none $0.0000" in said
     one = words(visitor.see("/runs/run-1"))
     assert '"panel": "default"' in one
-    assert "4, 4 not kept look at them" in one
+    assert "4, 4 not kept show" in one
 
 
 def test_runs_of_a_store_with_failed_requests(visit, tmp_path):
@@ -158,5 +158,5 @@ def test_runs_of_a_store_with_failed_requests(visit, tmp_path):
 
 def test_without_a_store_jobs_are_shown_and_runs_say_why_not(visit):
     visitor = visit()
-    assert "No job was sent yet" in words(visitor.see("/jobs"))
+    assert "No jobs yet" in words(visitor.see("/jobs"))
     assert "start it with --store" in words(visitor.see("/runs", 503))

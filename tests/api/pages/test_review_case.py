@@ -64,7 +64,7 @@ class TestDeciding:
             ({"outcome": "modify", "score.accuracy": "good"}, "is no score"),
             ({"outcome": "modify", "score.invented": "2"}, "no criterion 'invented'"),
             ({"outcome": "delete"}, "no such outcome"),
-            ({"verdict": "forged"}, "none of those on the page"),
+            ({"verdict": "forged"}, "not one of those on the page"),
         ],
     )
     def test_what_cannot_be_recorded_is_said_and_what_was_written_stays(self, filled, sent, said):
@@ -82,7 +82,7 @@ class TestDeciding:
         assert visitor.submit(f"/reviews/{one}/decide", {"outcome": "reject"}).status_code == 409
         assert len(state_of(visitor, one)["decisions"]) == 1
         page = words(visitor.see(f"/reviews/{one}"))
-        assert "You have decided this one" in page
+        assert "You have decided this review" in page
         assert "approve by Ada" in page
 
     def test_after_the_last_one_the_queue_says_so(self, filled):
@@ -109,7 +109,7 @@ class TestDeciding:
             f"/v1/reviews/{one}/decide", json={"reviewer": "Bob", "outcome": "reject", "reason": "Bob's reason"}
         )
         page = words(visitor.see(f"/reviews/{one}"))
-        assert "shown after your own decision" in page
+        assert "visible after your own decision" in page
         assert "Bob" not in page
         visitor.submit(f"/reviews/{one}/claim")
         visitor.submit(f"/reviews/{one}/decide", {"outcome": "approve"})
@@ -180,7 +180,7 @@ class TestBlindMode:
         visitor.submit("/preferences", {"blind": "true"})
         visitor.submit(f"/reviews/{one}/claim")
         page = visitor.see(f"/reviews/{one}")
-        assert "not recorded as a blind one" in words(page)
+        assert "not recorded as blind" in words(page)
         visitor.submit(f"/reviews/{one}/decide", {"verdict": choice(page, "Left better"), "blind": "true"})
         assert state_of(visitor, one)["decisions"][0]["blind"] is False
 
@@ -198,7 +198,7 @@ class TestScopes:
         visitor = self.log_in(filled(6, keys=KEYS), "reader")
         visitor.see("/reviews")
         page = visitor.see(f"/reviews/{visitor.reviews[0]}")
-        assert "that takes the scope review" in words(page)
+        assert "deciding needs the scope review" in words(page)
         assert "/decide" not in page
         for path in ("/reviews/next", f"/reviews/{visitor.reviews[0]}/claim", f"/reviews/{visitor.reviews[0]}/decide"):
             assert visitor.submit(path, {"outcome": "approve"}).status_code == 403
@@ -261,4 +261,4 @@ def test_forgotten_texts_leave_the_review_to_be_seen(tmp_path, visit):
 
     asyncio.run(forget())
     page = words(visit(store=path).see(f"/reviews/{reviews[0]}"))
-    assert "they were forgotten" in page
+    assert "they were deleted" in page

@@ -103,7 +103,7 @@ class TestProducingVerdicts:
 
     def test_a_panel_without_agents_cannot_judge(self, serve):
         answer = serve().post("/v1/judge", json={"item": ITEM})
-        assert (answer.status_code, "choose a panel with agents" in answer.json()["detail"]) == (422, True)
+        assert (answer.status_code, "choose one with agents" in answer.json()["detail"]) == (422, True)
 
     def test_a_case_is_judged_decided_and_on_record(self, client):
         module = importlib.import_module("metajudge.api.routes.judging")

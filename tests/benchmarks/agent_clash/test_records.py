@@ -64,7 +64,7 @@ def test_no_json_is_refused_with_its_line(tmp_path):
 
 def test_one_row_id_with_two_contents_is_refused(tmp_path):
     data = write(tmp_path / "data", [row(1), {**row(2), "row_id": "mtbench-r1-1"}])
-    with pytest.raises(InputError, match="row_id mtbench-r1-1 stands at line 1"):
+    with pytest.raises(InputError, match="row_id mtbench-r1-1 is at line 1"):
         load_study(data)
 
 

@@ -32,7 +32,7 @@ async def test_unlabelled_pairs_are_said_to_be_left_out():
     found = analyse_records(done.records)
     assert any("1 without a human winner" in sentence for sentence in found.summary)
     done = await run_panel([pair(1, label="A=B")], steady(), Protocol(runs=1))
-    with pytest.raises(InputError, match="nothing to hold against a human: 1 without a human winner"):
+    with pytest.raises(InputError, match="nothing to compare with a human: 1 without a human winner"):
         analyse_records(done.records)
 
 
