@@ -66,8 +66,8 @@ async def test_an_upload_is_read_without_what_is_done_and_by_item(tmp_path):
 @pytest.mark.parametrize(
     ("body", "kind", "status", "said"),
     [
-        (b"", NDJSON, 422, "no judgment"),
-        (b"[]", "application/json", 422, "no judgment"),
+        (b"", NDJSON, 422, "send at least one judgment"),
+        (b"[]", "application/json", 422, "send at least one judgment"),
         (b"[1", "application/json", 422, "not JSON"),
         (b"{}", "application/json", 422, "not a list of judgments"),
         (b"[" + b" " * 20_000 + b"]", "application/json", 413, "send it as JSONL"),

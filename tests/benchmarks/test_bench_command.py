@@ -96,8 +96,8 @@ def test_a_dry_run_without_agents_says_that_nothing_is_asked(small):
         (["bench", "judgebench"], "give --data DIR"),
         (["bench", "judgebench", "--data", "SMALL", "--limit", "0"], "--limit"),
         (["bench", "judgebench", "--data", "SMALL", "--judge", "wren"], "the judges here are hawk, owl"),
-        (["bench", "judgebench", "--data", "SMALL", "--rubric", "long"], "needs agents"),
-        (["bench", "judgebench", "--data", "SMALL", "--families", "forbid"], "needs agents"),
+        (["bench", "judgebench", "--data", "SMALL", "--rubric", "long"], "apply to agents"),
+        (["bench", "judgebench", "--data", "SMALL", "--families", "forbid"], "apply to agents"),
         (["bench", "judgebench", "--data", "SMALL", "--agent", "openai:gpt-5", "--families", "all"], "families"),
         (["bench", "agent_clash", "--data", "SMALL", "--families", "forbid"], "--families"),
         (["bench", "judgebench", "--data", "SMALL", "--report", "r.pdf"], "a report ends in"),
@@ -113,7 +113,7 @@ def test_wrong_input_is_refused_with_exit_code_2_and_what_to_do(small, tmp_path,
 
 
 def test_a_second_folder_does_not_replace_the_first_in_silence(small):
-    assert "one at a time" in refused("bench", "judgebench", "--data", small, "--data", small)
+    assert "give one path" in refused("bench", "judgebench", "--data", small, "--data", small)
 
 
 def test_options_that_only_a_calibration_uses_are_refused_without_one(small, tmp_path):

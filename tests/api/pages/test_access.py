@@ -7,4 +7,4 @@ def test_a_key_without_a_scope_is_told_which(visit):
     visitor.submit("/login", {"key": ("looker" * 32)[:32]})
     response = visitor.get("/reviews")
     assert response.status_code == 403
-    assert "no scope read or review" in words(response.text)
+    assert "lacks scope read or review" in words(response.text)

@@ -262,7 +262,7 @@ class TestLooks:
         name_yourself(page, address)
         page.goto(f"{address}/clash")
         page.get_by_label("File").set_input_files(file)
-        page.get_by_role("button", name="Add them").click()
+        page.get_by_role("button", name="Add").click()
         page.wait_for_selector("[data-row]")
         self.look(page, "clash-list", tmp_path)
         page.keyboard.press("j")
