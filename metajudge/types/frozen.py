@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict
 class Frozen(BaseModel):
     """A record that cannot be changed; an unknown field is an error."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Finite(Frozen):

@@ -100,4 +100,4 @@ def test_a_list_of_jobs_that_goes_on_nowhere_is_an_error_and_no_empty_page(servi
     client.delete(f"/v1/jobs/{first}")
     for before in (first, "nonsense", "\x00"):
         answer = client.get("/v1/jobs", params={"before": before})
-        assert (answer.status_code, "begin anew" in answer.json()["detail"]) == (422, True)
+        assert (answer.status_code, "start again" in answer.json()["detail"]) == (422, True)

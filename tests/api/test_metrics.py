@@ -27,7 +27,7 @@ METER.failures[FailureKind.TIMEOUT] = 2
 
 
 def told(counts):
-    text = counts.text(METER, {"metajudge_queue_depth": ("Jobs that wait.", 4)}).decode()
+    text = counts.text(METER, {"metajudge_queue_depth": ("Jobs that wait to be started.", 4)}).decode()
     families = list(text_string_to_metric_families(text))
     samples = {
         (one.name, tuple(sorted(one.labels.items()))): one.value for family in families for one in family.samples

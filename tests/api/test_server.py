@@ -141,19 +141,19 @@ class TestAllowedHosts:
 
 class TestSeveralWorkers:
     def test_by_the_flag(self):
-        assert "one process owns" in refusal("--workers", "2")
+        assert "cannot share a store file" in refusal("--workers", "2")
 
     def test_of_another_server_by_the_environment(self, monkeypatch):
         monkeypatch.setenv("METAJUDGE_API_KEY", GOOD)
         monkeypatch.setenv("WEB_CONCURRENCY", "2")
-        with pytest.raises(ConfigurationError, match="one process owns"):
+        with pytest.raises(ConfigurationError, match="cannot share a store file"):
             server.app()
 
     @pytest.mark.parametrize("words", [["--workers", "4"], ["--workers=4"]])
     def test_of_another_server_by_its_option(self, monkeypatch, words):
         monkeypatch.setenv("METAJUDGE_API_KEY", GOOD)
         monkeypatch.setattr(sys, "argv", ["uvicorn", "--factory", "metajudge.api.server:app", *words])
-        with pytest.raises(ConfigurationError, match="one process owns"):
+        with pytest.raises(ConfigurationError, match="cannot share a store file"):
             server.app()
 
 
@@ -215,7 +215,7 @@ class TestServiceFile:
 
     def test_two_services_files_are_one_too_many(self, tmp_path):
         self.written(tmp_path, "[service]\n")
-        assert "not several" in refusal("--config", "service.toml", "--config", "service.toml")
+        assert "give one" in refusal("--config", "service.toml", "--config", "service.toml")
 
 
 @pytest.mark.slow

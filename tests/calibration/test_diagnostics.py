@@ -67,7 +67,7 @@ def test_a_judge_that_never_errs_is_named_and_left_out():
 
 
 def test_one_judge_alone_has_no_independence():
-    with pytest.raises(InputError, match="two judges at least"):
+    with pytest.raises(InputError, match="at least two judges"):
         panel_independence(table_of(drawn(judges=1)))
 
 
@@ -87,7 +87,7 @@ def test_unanimity_without_peers_is_refused():
 
 
 def test_importance_of_a_single_group_is_refused():
-    with pytest.raises(InputError, match="two groups at least"):
+    with pytest.raises(InputError, match="at least two groups"):
         importances(table_of(drawn(n=40), signals=["peers"]))
 
 

@@ -144,7 +144,7 @@ def test_without_models_only_the_routes_are_toml():
 
 
 def test_a_single_agent_has_nothing_to_share():
-    with pytest.raises(InputError, match="two agents at least"):
+    with pytest.raises(InputError, match="at least two agents"):
         fit_weights(table_of(scored(noise={"a": 1.0})))
 
 

@@ -27,7 +27,7 @@ def test_from_flags_and_never_over_a_file_that_is_there(metajudge):
 def test_without_a_terminal_the_flags_must_say_it(metajudge):
     done = metajudge("init", stdin="openai:a\n")
     assert done.returncode == 2
-    assert "no terminal" in done.stderr
+    assert "not a terminal" in done.stderr
     assert "--strategy signals" in done.stderr
     assert not (metajudge.folder / "panel.toml").exists()
     refused = metajudge("init", "--agent", "opnai:a", stdin="")

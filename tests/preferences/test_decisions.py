@@ -54,7 +54,7 @@ def test_people_come_first_then_the_policy_then_the_rule(tmp_path, store):
     }
     assert check(tmp_path / "d").faults == []
     card = (tmp_path / "d" / "README.md").read_text()
-    for said in ("| kept | 2 | 1 | 2 | |", "| dropped | 3 | 1 | 1 | 2 |", "In 1 of these a person's verdict stands"):
+    for said in ("| kept | 2 | 1 | 2 | |", "| dropped | 3 | 1 | 1 | 2 |", "In 1 of these a person's verdict replaces"):
         assert said in card
     assert json.loads((tmp_path / "d" / "stats.json").read_text())["kept_by"]["people_corrected"] == 1
 

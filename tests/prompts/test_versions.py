@@ -79,7 +79,7 @@ class TestSets:
     def test_a_panel_with_an_unknown_version_is_refused(self, strategy):
         agents = [{"model": "openai:m"}] if strategy == "single" else []
         panel = panel_config({"agents": agents, "strategy": strategy, "prompt_version": 7})
-        with pytest.raises(ConfigurationError, match="prompt_version 7: there is no such set"):
+        with pytest.raises(ConfigurationError, match="prompt_version 7: unknown prompt set"):
             build_vetter(panel, Resources(key_for=lambda _spec: "k"), early_exit=False)
 
     @pytest.mark.parametrize("version", [0, -1, "new", 1.5])

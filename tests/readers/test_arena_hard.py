@@ -75,7 +75,7 @@ def test_a_game_without_a_score_or_not_played_has_no_verdict_with_the_reason(wri
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        (old(games=[None, None]), "no game holds its prompt"),
+        (old(games=[None, None]), "no game has its prompt"),
         (old(games=[{"user_prompt": "Judge this.", "judgment": "", "score": "A>B"}]), "is not that of Arena-Hard"),
         (
             old(games=[{"user_prompt": prompt("?", prompt("?", "x", "y"), "z"), "judgment": "", "score": "A>B"}]),

@@ -137,7 +137,7 @@ async def test_what_was_forgotten_in_the_source_since_is_not_kept_in_silence(new
     store = await open_store(source)
     await store.forget("item-1")
     await store.close()
-    with pytest.raises(StoreError, match=r"has forgotten .*item 'item-1'.*forget it there too"):
+    with pytest.raises(StoreError, match=r"has redacted .*item 'item-1'.*forget it there too"):
         copy_store(source, target)
     store = await open_store(target)
     await store.forget("item-1")

@@ -251,7 +251,7 @@ class TestPool:
         store = await impatient(postgres_url, pooled=1, patience_s=0.5)
         slow = asyncio.create_task(store.read(lambda connection: connection.execute("SELECT pg_sleep(2)").fetchall()))
         await asyncio.sleep(0.2)
-        with pytest.raises(StoreUnavailableError, match=r"all 1 connections to the store .* were at work"):
+        with pytest.raises(StoreUnavailableError, match=r"all 1 connections to the store .* were busy"):
             await store.runs()
         await slow
         assert await store.runs() == []

@@ -51,7 +51,7 @@ def test_what_the_guarantee_does_not_cover_has_a_row_of_its_own(counted):
     cells = list(zip(*(column.cells for column in table.columns), strict=True))
     assert cells[0] == ("kept", "60", "under the guarantee")
     assert cells[1][:2] == ("kept without it", "60")
-    assert "by the uncalibrated score above 4.5, no promise: 60 lack a signal" in cells[1][2]
+    assert "by the uncalibrated score above 4.5, no guarantee: 60 lack a signal" in cells[1][2]
     assert "The guarantee covers 60 of 120 judgments." in _calibration_lines(summary)
 
 

@@ -78,5 +78,5 @@ def test_a_grade_given_blind_is_compared_as_a_number():
     for text, outcome in (("4", Outcome.APPROVE), ("4.0", Outcome.APPROVE), ("2", Outcome.MODIFY)):
         made = review_case._decision(found, "ada", review_case.Draft(grade=text), True)
         assert made.outcome is outcome
-    with pytest.raises(InputError, match="is no grade"):
+    with pytest.raises(InputError, match="is not a number"):
         review_case._decision(found, "ada", review_case.Draft(grade="nan"), True)

@@ -112,7 +112,7 @@ class TestAdding:
 
     def test_too_many_are_refused(self, monkeypatch):
         monkeypatch.setattr(clash_reviews, "MOST", 1)
-        with pytest.raises(InputError, match="2 evaluations: 1 at most"):
+        with pytest.raises(InputError, match="2 evaluations; at most 1"):
             clash_reviews.read_clashes(document(SPLIT, UNANIMOUS), "x")
 
     def test_no_file_is_an_error_for_people(self, filled):
@@ -185,14 +185,14 @@ class TestFinalCall:
         decision, page = self.decide(opened, UNANIMOUS, "owl", reason="clear")
         assert (decision["outcome"], decision["verdict"], decision["blind"]) == ("approve", None, True)
         assert (decision["reviewer"], decision["reason"]) == ("Ada", "clear")
-        assert "as the panel" in page
+        assert "agrees with the panel" in page
         assert "owl wins" in page
 
     def test_another_answer_modifies(self, opened):
         decision, page = self.decide(opened, UNANIMOUS, "bear-1")
         assert decision["outcome"] == "modify"
         assert decision["verdict"] == [["bear-1"], ["fox-2", "owl"]]
-        assert "not as the panel" in page
+        assert "differs from the panel" in page
         assert "(bear-1) is best" in page
 
     def test_a_tie_agrees_with_a_tie_alone(self, opened):

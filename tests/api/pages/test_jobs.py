@@ -131,11 +131,11 @@ def test_what_is_not_there_is_said_for_people(visit, tmp_path):
     assert visitor.submit("/jobs/nothing/cancel").status_code == 404
     assert "there is no run" in words(visitor.see("/runs/nothing", 404))
     visitor.see("/jobs/x?after=-2", 422)
-    assert "begin again" in words(visitor.see(f"/jobs/{send(visitor, 1)}?after=24", 422)), (
+    assert "start again" in words(visitor.see(f"/jobs/{send(visitor, 1)}?after=24", 422)), (
         "a cursor of an earlier version"
     )
     visitor.see("/runs?limit=0", 422)
-    assert "begin anew" in words(visitor.see("/jobs?before=nothing", 422))
+    assert "start again" in words(visitor.see("/jobs?before=nothing", 422))
 
 
 def test_runs_with_counts_and_failures(filled):

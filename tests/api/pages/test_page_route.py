@@ -55,7 +55,7 @@ class TestFormTokens:
         visitor.get("/login")
         response = visitor.post("/preferences", data={"blind": "true"} | ({} if given is None else {"csrf": given}))
         assert response.status_code == 403
-        assert "load it again" in words(response.text)
+        assert "reload it" in words(response.text)
 
     def test_a_token_of_another_session_is_refused(self, visit):
         first, second = visit(api_key=KEY), visit(api_key=KEY)

@@ -19,4 +19,4 @@ def test_judged_markdown_acts_and_loads_nothing():
     assert 'rel="noopener noreferrer nofollow"' in made
     assert text.judged("<b>") == '<div class="text">&lt;b&gt;</div>'
     assert "(empty)" in text.judged(" ")
-    assert "(not there)" in text.judged(None)
+    assert "(missing)" in text.judged(None)

@@ -61,7 +61,7 @@ class TestDeciding:
             ({}, "choose a decision first"),
             ({"outcome": "modify"}, "needs the corrected verdict or scores"),
             ({"outcome": "modify", "score.accuracy": "9"}, "off the scale"),
-            ({"outcome": "modify", "score.accuracy": "good"}, "is no score"),
+            ({"outcome": "modify", "score.accuracy": "good"}, "is not a score"),
             ({"outcome": "modify", "score.invented": "2"}, "no criterion 'invented'"),
             ({"outcome": "delete"}, "no such outcome"),
             ({"verdict": "forged"}, "not one of those on the page"),

@@ -66,7 +66,7 @@ class TestReviews:
             ({"outcome": "perhaps"}, "no such outcome"),
             ({"outcome": "modify"}, "corrected verdict or scores"),
             ({"outcome": "modify", "verdict": "A>C"}, "names C"),
-            ({"outcome": "modify", "verdict": "better"}, "no verdict"),
+            ({"outcome": "modify", "verdict": "better"}, "not a verdict"),
             ({"outcome": "approve", "scores": {"overall": 2}}, "cannot carry"),
             ({"outcome": "modify", "scores": {"overall": 99}}, "off the scale"),
             ({"outcome": "modify", "scores": {"beauty": 3}}, "beauty"),

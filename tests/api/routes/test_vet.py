@@ -132,4 +132,4 @@ def test_a_policy_by_name_adds_its_decision_and_asks_nobody_again(serve, models,
     assert decided["decision"]["action"] == "REVIEW_PRIORITY"  # one agent has no agreement
     assert decided["decision"]["inputs"]["value"] == 5.0
     assert [answer.status_code for answer in (unknown, cases, a_file)] == [422, 422, 422]
-    assert "by name alone" in a_file.json()["detail"]
+    assert "looks like a file" in a_file.json()["detail"]
