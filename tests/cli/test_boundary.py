@@ -71,7 +71,7 @@ class TestFullDisk:
             done = metajudge(*command)
             assert done.returncode == 1
             (line,) = [one for one in done.stderr.splitlines() if one.startswith("metajudge: ") and "note:" not in one]
-            assert line.startswith("metajudge: out.jsonl: cannot be written any further: No space left on device")
+            assert line.startswith("metajudge: out.jsonl: cannot be written: No space left on device")
             assert (metajudge.folder / "out.jsonl").read_text() == "of an earlier run\n"
             (metajudge.folder / "out.jsonl.partial").unlink()
             summary, code = metajudge.json(*command)
@@ -83,7 +83,7 @@ class TestFullDisk:
         with LLMServer(answer=lambda _: json.dumps({"reasoning": "x", "verdict": "A>B"})) as server:
             done = metajudge("judge", crowd, "--judge", f"openai:gpt-4o-mini@{server.url}", "--out", "out.jsonl")
         assert done.returncode == 1
-        assert "out.jsonl: cannot be written any further: No space left on device" in done.stderr
+        assert "out.jsonl: cannot be written: No space left on device" in done.stderr
         assert "Traceback" not in done.stderr
 
     def test_of_standard_output_is_said_once(self, metajudge):

@@ -85,7 +85,7 @@ def test_a_plan_saves_the_strong_model_what_the_cheap_one_is_sure_of(place):
         ({"cascade": {"plan": "plan.json", "band": [0.9, 0.95]}}, "must contain the cut"),
         (
             {"cascade": {"plan": "other.json"}},
-            "its stages ask missing, and the panel's agents are cheap, strong",
+            "its stages ask missing, but the panel has cheap, strong",
         ),
         ({"cascade": {"plan": "model.json"}}, "cheap was gpt-x, here it is cheap"),
     ],

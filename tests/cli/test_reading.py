@@ -72,7 +72,7 @@ def test_judge_takes_a_table_of_questions_and_responses(run):
         run("judge", "items.csv", *flags)
     done = run("judge", "items.csv", *flags, "--map", COLUMNS)
     assert "2 items, 4 judgments" in done.output
-    assert "is kept in metajudge-inputs.toml" in done.output
+    assert "is saved in metajudge-inputs.toml" in done.output
     assert "2 items, 4 judgments" in run("judge", "items.csv", *flags).output
 
 

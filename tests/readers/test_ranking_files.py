@@ -17,7 +17,7 @@ def test_lines_among_bare_lists_that_hold_no_ballot_are_left_out_with_their_reas
     found = read_ranking_file(written(tmp_path, "bare.jsonl", "\n".join(lines)))
     assert [ballot.line for ballot in found.ballots] == [1]
     reasons = [str(reject) for reject in found.rejects]
-    for reason, words in zip(reasons, ["'b' twice", "is no list", "is empty", "not JSON", "holds 1"], strict=True):
+    for reason, words in zip(reasons, ["'b' twice", "is no list", "is empty", "not JSON", "contains 1"], strict=True):
         assert words in reason
 
 
@@ -64,7 +64,7 @@ def test_bad_lines_are_left_out_with_reasons_not_guessed(tmp_path):
     assert len(found.ballots) == 1
     reasons = [reject.reason for reject in found.rejects]
     assert [reject.line for reject in found.rejects] == list(range(2, 14))
-    parts = ["twice", "empty", "null", "empty group", "1, which is no name", "neither a list", "the weight is 0"]
+    parts = ["twice", "empty", "null", "empty group", "1, which is not a name", "neither a list", "the weight is 0"]
     parts += ["the weight is 'many'", "NaN", "not JSON", "neither 'ranking'", "''"]
     for part, reason in zip(parts, reasons, strict=True):
         assert part in reason

@@ -106,8 +106,8 @@ async def test_one_judgment_alone_is_queued_too(store):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"audit_share": 1.5, "policy": "verdict"}, "must lie in 0..1, not 1.5"),
-        ({"audit_share": float("nan"), "policy": "verdict"}, "must lie in 0..1"),
+        ({"audit_share": 1.5, "policy": "verdict"}, "must be a fraction from 0 to 1, not 1.5"),
+        ({"audit_share": float("nan"), "policy": "verdict"}, "must be a fraction from 0 to 1"),
         ({"audit_share": 0.1}, "reviews are opened by a policy"),
         ({"reviewers": 0, "policy": "verdict"}, "at least one reviewer"),
     ],
