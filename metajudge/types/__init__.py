@@ -16,12 +16,27 @@ from metajudge.types.assessment import (
 from metajudge.types.calls import CallRecord, FinishReason, Reply, TokenChoice, TokenProbabilities
 from metajudge.types.decision import Absent, Action, Decision, DecisionInputs
 from metajudge.types.digests import digest, json_bytes, text_digest, valid_text
-from metajudge.types.judgment import Item, Judgment, letters
+from metajudge.types.judgment import Item, Judgment, Message, letters
+from metajudge.types.label import Label, majority
+from metajudge.types.right import Right, default_right, is_right, parse_right
 from metajudge.types.usage import Usage
-from metajudge.types.verdict import ID_PATTERN, AnyVerdict, Grade, Pairwise, Ranking, Verdict, parse_verdict
+from metajudge.types.verdict import (
+    ID_PATTERN,
+    VERDICT_KINDS,
+    AnyVerdict,
+    Category,
+    Grade,
+    Pairwise,
+    Ranking,
+    Verdict,
+    VerdictKind,
+    kind_of,
+    parse_verdict,
+)
 
 __all__ = [
     "ID_PATTERN",
+    "VERDICT_KINDS",
     "Absent",
     "Action",
     "AgentResult",
@@ -30,6 +45,7 @@ __all__ = [
     "CallRecord",
     "CascadeStep",
     "CascadeTrace",
+    "Category",
     "CriterionScore",
     "Decision",
     "DecisionInputs",
@@ -40,9 +56,12 @@ __all__ = [
     "GuaranteedThreshold",
     "Item",
     "Judgment",
+    "Label",
+    "Message",
     "Pairwise",
     "Ranking",
     "Reply",
+    "Right",
     "SignalValue",
     "Status",
     "TokenChoice",
@@ -50,9 +69,15 @@ __all__ = [
     "TokenUsage",
     "Usage",
     "Verdict",
+    "VerdictKind",
+    "default_right",
     "digest",
+    "is_right",
     "json_bytes",
+    "kind_of",
     "letters",
+    "majority",
+    "parse_right",
     "parse_verdict",
     "text_digest",
     "valid_text",

@@ -2,24 +2,46 @@
 
 import re
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, StringConstraints, model_validator
 
 from metajudge.types.digests import digest
 from metajudge.types.frozen import Frozen
-from metajudge.types.verdict import ID_PATTERN, Grade, Ranking, Verdict
+from metajudge.types.label import Label, majority
+from metajudge.types.right import DEFAULTS, Right, is_right
+from metajudge.types.verdict import ID_PATTERN, AnyVerdict, Category, Grade, Ranking, Verdict, kind_of
 
 NonEmpty = Annotated[str, StringConstraints(min_length=1, pattern=r"\S")]
 ResponseId = Annotated[str, StringConstraints(pattern=rf"^{ID_PATTERN}$")]
 
+Scale: TypeAlias = tuple[float, float] | tuple[NonEmpty, ...]
+"""The lowest and the highest grade, or the categories; the order of categories is from worst to best."""
+
 _NEUTRAL_LABEL = re.compile(r"[A-Z]|[A-Za-z]?\d{1,3}|[a-z]")
+
+
+_BESIDE = frozenset({"labels", "conversation", "metadata"})
+"""Fields of an item that are no part of what it is."""
+
+
+def _is_empty(value: object) -> bool:
+    """Whether an optional field is left out of records: those written before it existed stay as they are."""
+    return value is None or value == ()
+
+
+class Message(Frozen):
+    """One message of a conversation."""
+
+    role: NonEmpty
+    content: str
 
 
 class Item(Frozen):
     """A question and its candidate responses: one for grading, two for a pairwise verdict, K for a ranking.
 
-    A response may be the empty string (a model may answer nothing); an item without responses is an error.
+    A response may be the empty string (a model may answer nothing); an item without responses is an error. ``labels``,
+    ``conversation`` and ``metadata`` are no part of the item's digest: several records may carry labels of one item.
     """
 
     id: NonEmpty
@@ -29,19 +51,46 @@ class Item(Frozen):
     label: Verdict | None = Field(default=None, description="Ground truth, in terms of response ids.")
     reference: str | None = Field(default=None, description="A reference answer, where there is one.")
     models: dict[str, str] | None = Field(default=None, description="Response id -> the model that wrote it.")
+    labels: tuple[Label, ...] = Field(
+        default=(), description="What people say is right, one entry each.", exclude_if=_is_empty
+    )
+    scale: Scale | None = Field(
+        default=None,
+        description="For grades the lowest and the highest one, for ordered categories all of them, worst first.",
+        exclude_if=_is_empty,
+    )
+    conversation: tuple[Message, ...] = Field(
+        default=(), description="The messages that `question` contains as text.", exclude_if=_is_empty
+    )
+    metadata: dict[str, dict[str, Any]] | None = Field(
+        default=None, description="Response id -> what is known of it, such as tokens or latency.", exclude_if=_is_empty
+    )
 
     @model_validator(mode="after")
     def _check(self) -> "Item":
         if self.label is not None:
             _check_known(self.label.ids, self.responses, "label")
+        for one in self.labels:
+            _check_known(one.value.ids, self.responses, "labels")
         if self.models is not None:
             _check_known(self.models, self.responses, "models")
+        if self.metadata is not None:
+            _check_known(self.metadata, self.responses, "metadata")
+        _check_scale(self.scale)
         return self
 
     @cached_property
+    def truth(self) -> AnyVerdict | None:
+        """What is right: ``label``, else what the people of ``labels`` say together; None where nobody says.
+
+        See :func:`~metajudge.types.label.majority`.
+        """
+        return self.label if self.label is not None else majority([one.value for one in self.labels])
+
+    @cached_property
     def digest(self) -> str:
-        """Digest of everything but the id: two records with one id and two digests contradict each other."""
-        return digest(self.model_dump(mode="json", exclude={"id"}))
+        """Digest of what the item is, without its id: two records with one id and two digests contradict each other."""
+        return digest(self.model_dump(mode="json", exclude={"id", *_BESIDE}))
 
 
 class Judgment(Frozen):
@@ -90,9 +139,10 @@ class Judgment(Frozen):
             return self
         if self.no_verdict is not None:
             raise ValueError("no_verdict is given although there is a verdict")
-        if isinstance(self.verdict, Grade):
+        if isinstance(self.verdict, Grade | Category):
             if len(self.order) != 1:
-                raise ValueError(f"a grade judges one response, but {len(self.order)} were shown")
+                raise ValueError(_several_shown(self.verdict, len(self.order)))
+            _check_on_scale(self.verdict, self.item.scale)
             return self
         _check_known(self.verdict.ids, responses, "verdict")
         if isinstance(self.verdict, Ranking) and len(self.verdict.ids) < 2:
@@ -116,18 +166,25 @@ class Judgment(Frozen):
             return tuple(sorted(self.order, key=_natural))
         return tuple(letters(i) for i in range(len(self.order)))
 
+    def right(self, rule: Right | None = None) -> bool | None:
+        """Whether the verdict is right by :attr:`Item.truth`.
+
+        Args:
+            rule: what counts as right; None for the default of the verdict's kind
+                (:data:`~metajudge.types.right.DEFAULTS`).
+
+        Returns:
+            None without a verdict or a truth, and where the rule cannot compare the two: a labelled tie has no winner.
+        """
+        truth, verdict = self.item.truth, self.verdict
+        if truth is None or verdict is None:
+            return None
+        return is_right(verdict, truth, rule or DEFAULTS[kind_of(verdict)])
+
     @property
     def correct(self) -> bool | None:
-        """Whether the verdict names the labelled winner; None without a verdict, a label, or a labelled winner.
-
-        A tie verdict on an item that has a winner is not correct.
-        """
-        label, verdict = self.item.label, self.verdict
-        if label is None or verdict is None or isinstance(verdict, Grade) or isinstance(label, Grade):
-            return None
-        if label.winner is None:
-            return verdict.winner is None if label.is_tie else None
-        return verdict.winner == label.winner
+        """:meth:`right` by the default rule of the verdict's kind."""
+        return self.right()
 
     @cached_property
     def digest(self) -> str:
@@ -136,8 +193,8 @@ class Judgment(Frozen):
 
     @cached_property
     def vetting_digest(self) -> str:
-        """Digest of what vetting depends on: not the label, the models' names or the caller's own data."""
-        data = self.model_dump(mode="json", exclude={"meta": True, "item": {"label", "models"}})
+        """Digest of what vetting depends on: not labels, the models' names or the caller's own data."""
+        data = self.model_dump(mode="json", exclude={"meta": True, "item": {"label", "models", *_BESIDE}})
         return digest(data)
 
 
@@ -162,3 +219,29 @@ def _check_known(names: Any, responses: dict[str, str], what: str) -> None:
         raise ValueError(
             f"{what} names {', '.join(map(repr, unknown))}, but the item's responses are {', '.join(responses)}"
         )
+
+
+def _check_scale(scale: Scale | None) -> None:
+    if scale is None:
+        return
+    if isinstance(scale[0], str):
+        if len(scale) < 2 or len(set(scale)) < len(scale):
+            raise ValueError(f"scale: {list(scale)} are not at least two different categories")
+    elif not float(scale[0]) < float(scale[1]):
+        raise ValueError(f"scale: the lowest grade {scale[0]:g} is not below the highest {scale[1]:g}")
+
+
+def _check_on_scale(verdict: Grade | Category, scale: Scale | None) -> None:
+    if not scale:
+        return
+    if isinstance(scale[0], str):
+        if isinstance(verdict, Category) and isinstance(verdict.value, str) and verdict.value not in scale:
+            raise ValueError(f"category {verdict} is not one of the scale's: {', '.join(map(str, scale))}")
+    elif isinstance(verdict, Grade) and not float(scale[0]) <= verdict.value <= float(scale[1]):
+        raise ValueError(f"grade {verdict} lies outside the scale {scale[0]:g} to {scale[1]:g}")
+
+
+def _several_shown(verdict: Grade | Category, shown: int) -> str:
+    if isinstance(verdict, Grade):
+        return f"a grade judges one response, but {shown} were shown"
+    return f"{str(verdict)!r} is a category of one response, but {shown} were shown; a pairwise verdict is A>B or A=B"

@@ -1,14 +1,15 @@
-"""What a judge decided: a pairwise preference, a ranking or a grade.
+"""What a judge decided: a pairwise preference, a ranking, a grade or a category.
 
 In JSON a pairwise verdict is a string (``"A>>B"``, ``"A>B"``, ``"A=B"``), a ranking a list of groups
-of tied ids, best first (``[["B"], ["A", "C"]]``), a grade a number.
+of tied ids, best first (``[["B"], ["A", "C"]]``), a grade a number, a category ``true``, ``false`` or any other
+string (``"pass"``); one that reads like a pairwise verdict is written ``{"category": "a=b"}``.
 """
 
 import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 from pydantic import GetPydanticSchema, PlainSerializer
 from pydantic_core import core_schema
@@ -18,6 +19,8 @@ ID_PATTERN = r"[A-Za-z0-9_.-]+"
 
 _ID = re.compile(ID_PATTERN)
 _PAIR = re.compile(rf"\s*({ID_PATTERN})\s*(>>|>|=)\s*({ID_PATTERN})\s*")
+_SIGNS = "<>="
+"""A string with one of these is a pairwise verdict, or none."""
 _STRENGTH: dict[str, Literal[0, 1, 2]] = {"=": 0, ">": 1, ">>": 2}
 _SIGN = {0: "=", 1: ">", 2: ">>"}
 
@@ -129,33 +132,88 @@ class Grade:
         return f"{self.value:g}"
 
 
-AnyVerdict: TypeAlias = Pairwise | Ranking | Grade
+@dataclass(frozen=True, slots=True)
+class Category:
+    """What a single response was called: ``True`` or ``False``, or a name such as ``pass`` or ``relevant``."""
+
+    value: str | bool
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def winner(self) -> None:
+        return None
+
+    @property
+    def is_tie(self) -> bool:
+        return False
+
+    def support(self, response: str, over: str) -> None:
+        return None
+
+    def relabelled(self, names: Mapping[str, str]) -> "Category":
+        return self
+
+    def to_json(self) -> bool | str | dict[str, str]:
+        if isinstance(self.value, str) and any(sign in self.value for sign in _SIGNS):
+            return {"category": self.value}
+        return self.value
+
+    def __str__(self) -> str:
+        return str(self.value).lower() if isinstance(self.value, bool) else self.value
+
+
+AnyVerdict: TypeAlias = Pairwise | Ranking | Grade | Category
+
+VerdictKind: TypeAlias = Literal["pairwise", "ranking", "grade", "category"]
+
+VERDICT_KINDS: tuple[VerdictKind, ...] = get_args(VerdictKind)
+
+
+def kind_of(verdict: AnyVerdict) -> VerdictKind:
+    """The kind of a verdict."""
+    match verdict:
+        case Pairwise():
+            return "pairwise"
+        case Ranking():
+            return "ranking"
+        case Grade():
+            return "grade"
+        case Category():
+            return "category"
 
 
 def parse_verdict(value: Any) -> AnyVerdict:
     """Reads a verdict from its JSON form.
 
     Args:
-        value: a string such as ``"A>>B"``, a list of ids or of groups of ids, or a finite number.
+        value: a string such as ``"A>>B"``, a list of ids or of groups of ids, a finite number, a boolean, or any other
+            string that is not blank: a category.
 
     Raises:
         ValueError: with what was found and what is accepted.
     """
     match value:
-        case Pairwise() | Ranking() | Grade():
+        case Pairwise() | Ranking() | Grade() | Category():
             return value
-        case str():
+        case str() if any(sign in value for sign in _SIGNS):
             return _parse_pair(value)
+        case str() if value.strip():
+            return Category(value.strip())
         case bool():
-            pass
+            return Category(value)
+        case {"category": str(name)} if len(value) == 1 and name.strip():
+            return Category(name.strip())
         case int() | float():
             if math.isfinite(value):
                 return Grade(float(value))
         case list() | tuple():
             return _parse_ranking(value)
     raise ValueError(
-        f"not a verdict: {_short(value)}; expected 'A>>B', 'A>B', 'A=B', a ranking such as [['A'], ['B', 'C']] "
-        "or a finite number"
+        f"not a verdict: {_short(value)}; expected 'A>>B', 'A>B', 'A=B', a ranking such as [['A'], ['B', 'C']], "
+        "a finite number, true, false or a category such as 'pass'"
     )
 
 
@@ -194,6 +252,12 @@ def _short(value: Any) -> str:
 _JSON_SCHEMA = core_schema.union_schema(
     [
         core_schema.str_schema(pattern=rf"^\s*{ID_PATTERN}\s*(>>|>|=)\s*{ID_PATTERN}\s*$"),
+        core_schema.bool_schema(),
+        core_schema.str_schema(pattern=r"\S"),
+        core_schema.typed_dict_schema(
+            {"category": core_schema.typed_dict_field(core_schema.str_schema(min_length=1))},
+            extra_behavior="forbid",
+        ),
         core_schema.list_schema(
             core_schema.union_schema(
                 [core_schema.str_schema(), core_schema.list_schema(core_schema.str_schema(), min_length=1)]
@@ -212,6 +276,8 @@ Verdict = Annotated[
             core_schema.no_info_plain_validator_function(parse_verdict, json_schema_input_schema=_JSON_SCHEMA),
         )
     ),
-    PlainSerializer(lambda verdict: verdict.to_json(), return_type=str | list[list[str]] | float),
+    PlainSerializer(
+        lambda verdict: verdict.to_json(), return_type=bool | str | list[list[str]] | float | dict[str, str]
+    ),
 ]
 """A verdict as a field of a pydantic model."""

@@ -5,7 +5,7 @@ import json
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from metajudge.types import Grade, Pairwise, Ranking, Verdict, parse_verdict
+from metajudge.types import VERDICT_KINDS, Category, Grade, Pairwise, Ranking, Verdict, kind_of, parse_verdict
 
 
 class Holder(BaseModel):
@@ -28,14 +28,28 @@ def test_pairwise_forms(text, expected):
     assert parse_verdict(expected.to_json()) == expected
 
 
-@pytest.mark.parametrize("text", ["", "A", "A>", ">B", "A>>>B", "A<B", "A>B>C", "A B", "A>A", "ä>B", "[[A>B]]", "tie"])
+@pytest.mark.parametrize("text", ["", " ", "A>", ">B", "A>>>B", "A<B", "A>B>C", "A>A", "ä>B", "[[A>B]]"])
 def test_a_string_that_is_no_verdict_is_refused_with_what_is_accepted(text):
     with pytest.raises(ValueError, match="not a verdict"):
         parse_verdict(text)
 
 
 @pytest.mark.parametrize(
-    "value", [True, None, float("nan"), float("inf"), {}, [], [[]], [["A"], []], [1], ["A", "A"], [["A"], ["B", "A"]]]
+    "value",
+    [
+        None,
+        {"category": ""},
+        {"category": "a", "b": 1},
+        float("nan"),
+        float("inf"),
+        {},
+        [],
+        [[]],
+        [["A"], []],
+        [1],
+        ["A", "A"],
+        [["A"], ["B", "A"]],
+    ],
 )
 def test_values_that_are_no_verdict(value):
     with pytest.raises(ValueError, match="not a verdict"):
@@ -53,7 +67,7 @@ def test_grade():
     assert parse_verdict(7.5).to_json() == 7.5
 
 
-@pytest.mark.parametrize("value", ["A>>B", "A=B", [["A"], ["B"]], 3.5, None])
+@pytest.mark.parametrize("value", ["A>>B", "A=B", [["A"], ["B"]], 3.5, True, False, "pass", {"category": "a=b"}, None])
 def test_json_round_trip_through_a_model(value):
     text = json.dumps({"verdict": value})
     assert json.loads(Holder.model_validate_json(text).model_dump_json()) == {"verdict": value}
@@ -61,7 +75,14 @@ def test_json_round_trip_through_a_model(value):
 
 def test_a_bad_verdict_in_a_model_names_the_field():
     with pytest.raises(ValidationError, match="not a verdict"):
-        Holder.model_validate_json('{"verdict": "A beats B"}')
+        Holder.model_validate_json('{"verdict": "A > B by far"}')
+
+
+def test_a_word_or_a_boolean_is_a_category():
+    assert parse_verdict(" pass ") == Category("pass")
+    assert parse_verdict(False) == Category(False)
+    assert parse_verdict({"category": "a=b"}) == Category("a=b")
+    assert [kind_of(parse_verdict(one)) for one in ("A>B", ["A", "B"], 1, "C")] == list(VERDICT_KINDS)
 
 
 class TestMeaning:

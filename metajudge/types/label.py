@@ -1,0 +1,88 @@
+"""Labels: what people say is right about an item, and the one answer that several of them make."""
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+from statistics import median
+
+from pydantic import Field
+
+from metajudge.types.frozen import Frozen
+from metajudge.types.verdict import AnyVerdict, Category, Grade, Pairwise, Verdict
+
+
+class Label(Frozen):
+    """One person's answer on an item, in the terms of a verdict.
+
+    Attributes:
+        value: what the person says is right.
+        annotator: who said it; None where the source does not say.
+        time: when, where the source says.
+    """
+
+    value: Verdict
+    annotator: str | None = Field(default=None, min_length=1, exclude_if=lambda given: given is None)
+    time: datetime | None = Field(default=None, exclude_if=lambda given: given is None)
+
+
+def majority(values: Sequence[AnyVerdict]) -> AnyVerdict | None:
+    """What several people say together.
+
+    - Pairwise: the response that most of them prefer; where the most frequent answers are equally frequent, a tie.
+      Strengths are dropped.
+    - Grades: the median, the mean of the middle two where their number is even.
+    - Rankings and categories: the most frequent one; None where several are equally frequent.
+
+    Args:
+        values: of one kind; any order.
+
+    Returns:
+        None without values, for values of several kinds, and for an undecided vote of a kind without ties.
+    """
+    if not values or len({type(one) for one in values}) > 1:
+        return None
+    if all(isinstance(one, Grade) for one in values):
+        return Grade(float(median(one.value for one in values if isinstance(one, Grade))))
+    first = values[0]
+    if isinstance(first, Pairwise):
+        return _pairwise(first, [one for one in values if isinstance(one, Pairwise)])
+    most = Counter(values).most_common()
+    if len(most) > 1 and most[0][1] == most[1][1]:
+        return None
+    return most[0][0]
+
+
+def _pairwise(first: Pairwise, values: Sequence[Pairwise]) -> Pairwise | None:
+    pair = sorted(first.ids)
+    if any(sorted(one.ids) != pair for one in values):
+        return None
+    counts = Counter(one.winner for one in values).most_common()
+    winner = None if len(counts) > 1 and counts[0][1] == counts[1][1] else counts[0][0]
+    if winner is None:
+        return Pairwise(pair[0], pair[1], 0)
+    return Pairwise(winner, next(name for name in pair if name != winner), 1)
+
+
+def passing(value: AnyVerdict) -> bool | None:
+    """Whether a category says that a response passes; None for a word that says neither."""
+    if not isinstance(value, Category):
+        return None
+    if isinstance(value.value, bool):
+        return value.value
+    word = value.value.casefold().strip().replace("-", "_").replace(" ", "_")
+    return True if word in _PASS else False if word in _FAIL else None
+
+
+_PASS = frozenset(
+    (
+        *("pass", "passed", "true", "yes", "y", "correct", "right", "c", "good", "relevant", "valid", "accept"),
+        *("accepted", "acceptable", "safe", "supported", "faithful", "no_error", "ok", "success", "positive", "1"),
+    )
+)
+_FAIL = frozenset(
+    (
+        *("fail", "failed", "false", "no", "n", "incorrect", "wrong", "i", "bad", "irrelevant", "not_relevant"),
+        *("invalid", "reject", "rejected", "unacceptable", "unsafe", "unsupported", "unfaithful", "error"),
+        *("failure", "negative", "0"),
+    )
+)

@@ -1,0 +1,89 @@
+"""Labels by people, and what several of them say together."""
+
+import pytest
+
+from metajudge.types import Item, Judgment, Label, majority, parse_verdict
+from metajudge.types.label import passing
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([], None),
+        (["A>B", "A>>B", "B>A"], "A>B"),
+        (["A>B", "B>A"], "A=B"),
+        (["A>B", "A=B", "A=B"], "A=B"),
+        (["A>B", "C>A"], None),
+        (["A>B", 3], None),
+        ([1, 2, 5], 2.0),
+        ([1, 2], 1.5),
+        (["pass", "fail", "pass"], "pass"),
+        (["pass", "fail"], None),
+        ([["A", "B"], ["A", "B"], ["B", "A"]], [["A"], ["B"]]),
+    ],
+)
+def test_the_majority(values, expected):
+    found = majority([parse_verdict(value) for value in values])
+    assert (None if found is None else found.to_json()) == expected
+    assert majority([parse_verdict(value) for value in reversed(values)]) == found
+
+
+@pytest.mark.parametrize(("word", "side"), [(True, True), ("FAIL", False), ("Not relevant", False), ("blue", None)])
+def test_words_that_say_pass_or_fail(word, side):
+    assert passing(parse_verdict(word)) is side
+
+
+def test_a_number_is_no_word():
+    assert passing(parse_verdict(1)) is None
+
+
+def graded(**changes):
+    record = {"id": "q", "question": "2+2?", "responses": {"A": "4"}}
+    return Item.model_validate(record | changes)
+
+
+class TestItem:
+    def test_the_truth_is_the_label_else_what_people_say(self):
+        people = [{"value": value, "annotator": f"p{at}"} for at, value in enumerate((4, 5, 5))]
+        assert graded(labels=people).truth == parse_verdict(5)
+        assert graded(labels=people, label=1).truth == parse_verdict(1)
+        assert graded().truth is None
+
+    def test_what_did_not_exist_before_leaves_no_trace_in_old_records(self):
+        assert graded().model_dump(mode="json") == {
+            "id": "q", "question": "2+2?", "responses": {"A": "4"},
+            "category": None, "label": None, "reference": None, "models": None,
+        }  # fmt: skip
+
+    def test_labels_conversation_and_metadata_are_no_part_of_the_digest(self):
+        base = graded()
+        assert graded(labels=[{"value": 4}], conversation=[{"role": "user", "content": "2+2?"}],
+                      metadata={"A": {"tokens": 1}}).digest == base.digest  # fmt: skip
+        assert graded(scale=[1, 5]).digest != base.digest
+
+    @pytest.mark.parametrize("scale", [[5, 1], [1, 1], ["a"], ["a", "a"]])
+    def test_a_scale_needs_two_ends(self, scale):
+        with pytest.raises(ValueError, match="scale"):
+            graded(scale=scale)
+
+    def test_labels_name_the_items_responses(self):
+        with pytest.raises(ValueError, match="labels names 'B'"):
+            graded(labels=[{"value": "A>B"}])
+
+
+class TestJudgment:
+    def test_a_category_judges_one_response(self):
+        two = {"id": "q", "question": "?", "responses": {"A": "x", "B": "y"}}
+        with pytest.raises(ValueError, match=r"'A' is a category of one response, but 2 were shown; .* A>B"):
+            Judgment.model_validate({"id": "j", "item": two, "judge": "m", "verdict": "A"})
+
+    @pytest.mark.parametrize(("scale", "verdict"), [([1, 5], 6), (["bad", "good"], "fine")])
+    def test_a_verdict_outside_the_declared_scale_is_refused(self, scale, verdict):
+        with pytest.raises(ValueError, match="scale"):
+            Judgment(id="j", item=graded(scale=scale), judge="m", verdict=verdict)
+
+    def test_people_decide_what_is_right(self):
+        item = graded(labels=[Label(value="pass"), Label(value="C"), Label(value=False)])
+        assert Judgment(id="j", item=item, judge="m", verdict=True).correct is None
+        item = graded(labels=[Label(value=True), Label(value=True), Label(value=False)])
+        assert Judgment(id="j", item=item, judge="m", verdict="pass").correct is True
