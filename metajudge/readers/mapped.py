@@ -227,13 +227,11 @@ class MappedTable(LineReader):
             try:
                 value = orjson.loads(value)
             except orjson.JSONDecodeError as error:
-                column = self.mapping.columns["conversation"]
-                raise BadLine(f"conversation: column {column!r} is no JSON list of messages: {error}") from None
+                raise BadLine(f"conversation: no JSON list of messages: {error}") from None
         if value in (None, ""):
             return []
         if not is_chat(value):
-            column = self.mapping.columns.get("conversation")
-            raise BadLine(f"conversation: column {column!r} is no list of messages (role, content)")
+            return []
         return [Message(role=str(one.get("role") or "message"), content=text_of(one["content"])) for one in value]
 
     def _metadata(self, row: Line, answers: Mapping[str, Any]) -> dict[str, dict[str, Any]] | None:

@@ -9,15 +9,15 @@ from metajudge.readers.lines import BadLine
 from metajudge.types import AnyVerdict, Category
 from metajudge.types.judgment import Scale
 
-_RANGE = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*\.\.\s*([+-]?\d+(?:\.\d+)?)\s*")
+_RANGE = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*(?:\.\.|-)\s*([+-]?\d+(?:\.\d+)?)\s*")
 
 
 def parse_scale(value: Any) -> Scale | None:
     """Reads a scale: the lowest and the highest grade, or all categories, worst first.
 
     Args:
-        value: ``1..5``, ``poor<fair<good``, or a list of two numbers or of names, also as JSON text; None and the empty
-            text are no scale.
+        value: ``1..5`` (or ``1-5``), ``poor<fair<good``, or a list of two numbers or of names, also as JSON text; None
+            and the empty text are no scale.
 
     Raises:
         BadLine: it is none of these.
