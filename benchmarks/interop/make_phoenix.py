@@ -1,8 +1,8 @@
 """Writes Phoenix's exports of our cases: ``pip install arize-phoenix``, then run this module with a folder.
 
-``python -m benchmarks.interop.make_phoenix DIR`` starts a server of Phoenix on a free port with an empty folder, and logs
-spans and annotations with its client. Written are, under ``phoenix/``, the frames of spans and of annotations as CSV,
-and under ``phoenix-json/`` what ``get_spans`` and ``get_span_annotations`` give, one a line.
+``python -m benchmarks.interop.make_phoenix DIR`` starts a server of Phoenix on a free port with an empty folder, and
+logs spans and annotations with its client. Written are, under ``phoenix/``, the frames of spans and of annotations as
+CSV, and under ``phoenix-json/`` what ``get_spans`` and ``get_span_annotations`` give, one a line.
 """
 
 import json

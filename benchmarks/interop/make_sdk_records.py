@@ -1,8 +1,8 @@
 """Writes records of Langfuse, LangSmith and Argilla through the models of their SDKs, without their servers.
 
 ``pip install langfuse langsmith argilla``, then ``python -m benchmarks.interop.make_sdk_records DIR``. A score of
-Langfuse is validated as ``langfuse.api.BooleanScore``, feedback of LangSmith as ``langsmith.schemas.Feedback`` and a run
-as ``Run``, and a record of Argilla is ``argilla.Record.to_dict()``.
+Langfuse is validated as ``langfuse.api.BooleanScore``, feedback of LangSmith as ``langsmith.schemas.Feedback`` and a
+run as ``Run``, and a record of Argilla is ``argilla.Record.to_dict()``.
 """
 
 import json
