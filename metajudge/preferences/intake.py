@@ -17,6 +17,7 @@ from metajudge.preferences.assessment_lines import writing_assessments
 from metajudge.preferences.decisions import no_people
 from metajudge.preferences.filters import Filters, drop_unwanted, nothing_matches, prepare, require_known
 from metajudge.preferences.judgment_lines import JudgmentLinesWritten, write_halves, write_judgments
+from metajudge.preferences.people import take_peoples_labels
 from metajudge.preferences.request import ExportRequest, Kind, Rule
 from metajudge.preferences.snapshot import Snapshot
 from metajudge.preferences.store_intake import copy_from_store
@@ -36,6 +37,7 @@ _ITEMS: Final = {
     "category": "VARCHAR",
     "label": "VARCHAR",
     "models": "VARCHAR",
+    "scale": "VARCHAR",
 }
 _JUDGMENTS: Final = {
     "judgment_no": "BIGINT",
@@ -50,6 +52,7 @@ _JUDGMENTS: Final = {
     "instruction": "VARCHAR",
     "finish": "VARCHAR",
     "response_finish": "VARCHAR",
+    "people": "VARCHAR",
 }
 _ASSESSMENTS: Final = {
     "line": "BIGINT",
@@ -109,6 +112,8 @@ def take_in(work: duckdb.DuckDBPyConnection, given: Vetted, request: ExportReque
         counts = _from_records(work, given, request, scratch)
     else:
         counts = copy_from_store(work, request, _called(given.store))
+    if request.by_label:
+        take_peoples_labels(work)
     return counts | _checked(work, request)
 
 
