@@ -127,7 +127,7 @@ def preferences(
         bool,
         typer.Option(
             "--from-grades",
-            help="Pair responses to one question by their kept grades (the default if nothing kept compares responses).",
+            help="Pair responses to one question by kept grades (the default if nothing kept compares responses).",
         ),
     ] = False,
     pass_mark: Annotated[

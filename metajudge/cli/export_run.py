@@ -163,7 +163,7 @@ def _print_notes(result: ExportResult) -> None:
         )
     if read.get("by_people"):  # absent from an export that an earlier version began
         typer.echo(
-            f"{read['by_people']:,} scores by people are not read as verdicts or labels yet; `metajudge inspect` names "
+            f"{read['by_people']:,} scores by people are about no item that a judge judged; `metajudge inspect` names "
             "them.",
             err=True,
         )

@@ -107,12 +107,12 @@ def _graded(request: ExportRequest) -> str:
     mark = "" if request.pass_mark is None else f", or a grade of at least {request.pass_mark:g}"
     if request.format is Format.KTO:
         return (
-            f"The rows are from grades and categories of single responses: desired is what a category calls a pass{mark}; "
-            "where no answer is a side, what is graded higher than another response to the same question."
+            "The rows are from grades and categories of single responses: desired is what a category calls a pass"
+            f"{mark}; where no answer is a side, what is graded higher than another response to the same question."
         )
     return (
-        "The rows are from grades of single responses: of two responses to the same question that one judge graded, the "
-        "higher one is chosen. A category counts by its place on the item's scale, or as 1 (pass) or 0 (fail)."
+        "The rows are from grades of single responses: of two responses to the same question that one judge graded, "
+        "the higher one is chosen. A category counts by its place on the item's scale, or as 1 (pass) or 0 (fail)."
     )
 
 
@@ -193,7 +193,10 @@ def _columns(request: ExportRequest, *, graded: bool) -> str:
     lines = ["## Columns\n", "| column | type | meaning |\n| --- | --- | --- |"]
     lines += [f"| `{one.name}` | {one.kind} | {one.meaning} |" for one in columns_of(request)]
     if graded:
-        margin = "`margin` is the mean difference of the two responses' grades, on the grades' own scale; `strength` is absent."
+        margin = (
+            "`margin` is the mean difference of the two responses' grades, on the grades' own scale; `strength` is "
+            "absent."
+        )
         scores = "`score_chosen` and `score_rejected` are the mean grades."
     elif request.kind is Kind.RESPONSES:
         margin = (
@@ -239,8 +242,8 @@ def _biases(request: ExportRequest, stats: Mapping[str, Any]) -> str:
     lines = ["## Known biases\n"]
     if request.max_length is not None:
         lines.append(
-            f"- Pairs whose prompt and answer are the same in their first {request.max_length:,} characters were dropped: "
-            "a trainer that cuts there would see two equal texts. Tokens were not counted."
+            f"- Pairs whose prompt and answer are the same in their first {request.max_length:,} characters were "
+            "dropped: a trainer that cuts there would see two equal texts. Tokens were not counted."
         )
     if after["chosen_longer"] is not None:
         longer = 100 * after["chosen_longer"]
