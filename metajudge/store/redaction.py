@@ -125,6 +125,7 @@ def without_label(judgment: Judgment) -> Judgment:
     What people said (``labels``) and the caller's own data, which may repeat the label, are also removed.
     """
     item = judgment.item.model_copy(update=_UNLABELLED)
+    item.__dict__.pop("truth", None)  # computed from the labels that are gone
     return judgment.model_copy(update={"item": item, "meta": {}})
 
 

@@ -47,6 +47,7 @@ def test_conversation_and_metadata_are_redacted_and_labels_stay(records) -> None
     for payload in (redact_item(item.model_dump_json()), redact_judgment(json.dumps({"item": beside}))):
         assert "SECRET" not in payload
         assert "ann" in payload
+    assert item.truth is not None
     shown = without_label(judgment.model_copy(update={"item": item}))
     assert shown.item.labels == ()
     assert shown.item.metadata is None
