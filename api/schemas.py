@@ -23,6 +23,26 @@ EXAMPLE_JUDGMENT: dict[str, Any] = {
 }
 
 
+EXAMPLE_GRADE: dict[str, Any] = {
+    "id": "g-3",
+    "item": {
+        "id": "i-10",
+        "question": "Which is larger, 9.11 or 9.9?",
+        "responses": {"A": "9.9, because 0.90 is larger than 0.11."},
+        "scale": [1, 5],
+        "labels": [{"value": 5, "annotator": "ada"}, {"value": 4, "annotator": "ben"}],
+    },
+    "judge": "example-judge",
+    "verdict": 5,
+}
+EXAMPLE_CATEGORY: dict[str, Any] = {
+    **EXAMPLE_GRADE,
+    "id": "c-3",
+    "item": {**{name: EXAMPLE_GRADE["item"][name] for name in ("id", "question", "responses")}, "label": True},
+    "verdict": "pass",
+}
+
+
 class VetRequest(Choice):
     """A judgment, and how to vet it."""
 

@@ -8,7 +8,8 @@ from typing import Any
 from metajudge.cases.case import as_text
 from metajudge.reviews import HumanDecision, Outcome, Review, ReviewState
 from metajudge.store.protocol import AuditEntry
-from metajudge.types import AgentResult, AnyVerdict, Assessment, Grade, Judgment, Pairwise, Ranking, digest
+from metajudge.types import AgentResult, AnyVerdict, Assessment, Category, Grade, Judgment, Pairwise, Ranking, digest
+from metajudge.types.judgment import Scale
 
 from .wording import SignalLine, Tone, signal_lines, verdict_words
 
@@ -111,8 +112,9 @@ def titles_of(count: int) -> list[str]:
 
 
 def sides_of(judgment: Judgment, review_id: str, reviewer: str | None) -> tuple[Side, ...]:
-    """The responses in this reviewer's order."""
-    order = seeded_order(list(judgment.item.responses), review_id, reviewer)
+    """The responses in this reviewer's order; of a graded item the graded one alone."""
+    single = isinstance(judgment.verdict, Grade | Category)
+    order = seeded_order(list(judgment.order if single else judgment.item.responses), review_id, reviewer)
     labels = dict(zip(judgment.order, judgment.shown_labels, strict=True))
     winner = None if judgment.verdict is None else judgment.verdict.winner
     return tuple(
@@ -143,11 +145,18 @@ def _opinion(agent: AgentResult, name: str) -> Opinion:
     return Opinion(None, note="not asked" if agent.skipped else "not scored")
 
 
-def verdict_choices(sides: Sequence[Side], verdict: AnyVerdict | None) -> list[VerdictChoice]:
-    """The verdicts a reviewer may give, of the same kind as the judge's; none for grades.
+def verdict_choices(
+    sides: Sequence[Side], verdict: AnyVerdict | None, scale: Scale | None = None
+) -> list[VerdictChoice]:
+    """The verdicts a reviewer may give, of the same kind as the judge's; none for grades and undeclared categories.
 
     Their values do not reveal the responses' ids and do not depend on the display order.
+
+    Args:
+        scale: the item's.
     """
+    if isinstance(verdict, Category):
+        return _numbered(_categories(verdict, scale), {})
     if len(sides) < 2 or isinstance(verdict, Grade):
         return []
     names = {side.response: side.title for side in sides}
@@ -163,6 +172,12 @@ def verdict_choices(sides: Sequence[Side], verdict: AnyVerdict | None) -> list[V
     else:
         return ranking_choices(names)
     return _numbered(made, names)
+
+
+def _categories(verdict: Category, scale: Scale | None) -> list[AnyVerdict]:
+    if isinstance(verdict.value, bool):
+        return [Category(True), Category(False)]
+    return [Category(name) for name in scale or () if isinstance(name, str)]
 
 
 def ranking_choices(names: Mapping[str, str]) -> list[VerdictChoice]:
@@ -191,6 +206,8 @@ def _choice_words(verdict: AnyVerdict, names: Mapping[str, str]) -> str:
     match verdict:
         case Pairwise(strength=0) | Ranking(groups=(_,)):
             return "Equally good"
+        case Category():
+            return verdict_words(verdict, names)
         case Pairwise():
             return f"{names[verdict.first]} {'much ' if verdict.strength == 2 else ''}better"
         case _:

@@ -97,6 +97,7 @@ def _shown(wish: Wish, found: Readings) -> dict[str, Any]:
         "spent": sum(row.cost_usd for row in cost),
         "cost": view.cost_over_time(found.totals.spent),
         "counts": _counts(found),
+        "kinds": view.kinds_of(found.facts),
     }
 
 

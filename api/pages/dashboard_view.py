@@ -11,6 +11,7 @@ from metajudge.report.document import Bin, ReliabilityChart, ReliabilitySeries
 from metajudge.stats.interval_estimate import Estimate
 from metajudge.stats.intervals import wilson
 from metajudge.store.dashboard import TIE, DayCount, Fact, JudgeCount, LabelSource, PairCount, Spending
+from metajudge.types import VerdictKind
 
 from .figures import Part, columns, reliability
 
@@ -23,6 +24,13 @@ HEAT = 12
 LEVELS = 5
 OUTCOMES = {"kept": "kept", "not_kept": "not kept", "unscored": "no decision", "failed": "failed"}
 ACTIONS = {"APPROVE": "approve", "REVIEW": "review", "REVIEW_PRIORITY": "review first", "REJECT": "reject"}
+KINDS: dict[VerdictKind | None, str] = {
+    "pairwise": "pairwise verdicts",
+    "ranking": "rankings",
+    "grade": "grades",
+    "category": "categories",
+    None: "without a verdict",
+}
 _MODELS = 6
 
 
@@ -181,27 +189,34 @@ def _cell(share: Estimate | None) -> HeatCell:
 
 
 def judge_pairs(facts: Iterable[Fact]) -> list[PairCount]:
-    """How often two judges name the same winner, over items that both judged.
+    """How often two judges give the same answer, over what both judged: an item, or one graded response of it.
 
-    A judge that names several winners of one item (for example in different orders) counts as a tie.
+    The same answer is the same winner, grade or category. A judge that gives several answers on the same (for example
+    in different orders) counts as a tie.
     """
-    winners: dict[str, dict[str, str]] = {}
+    answers: dict[tuple[str, str | None], dict[str, str]] = {}
     seen: set[str] = set()
     for fact in facts:
-        if fact.item_digest is None or fact.winner is None or fact.judgment_digest in seen:
+        if fact.item_digest is None or fact.answer is None or fact.judgment_digest in seen:
             continue
         seen.add(fact.judgment_digest)  # several panels may have vetted it
-        judges = winners.setdefault(fact.item_digest, {})
-        judges[fact.judge] = fact.winner if judges.get(fact.judge, fact.winner) == fact.winner else TIE
+        judges = answers.setdefault((fact.item_digest, fact.graded), {})
+        judges[fact.judge] = fact.answer if judges.get(fact.judge, fact.answer) == fact.answer else TIE
     n: Counter[tuple[str, str]] = Counter()
     same: Counter[tuple[str, str]] = Counter()
-    for judges in winners.values():
+    for judges in answers.values():
         names = sorted(judges)
         for place, first in enumerate(names):
             for second in names[place + 1 :]:
                 n[first, second] += 1
                 same[first, second] += judges[first] == judges[second]
     return [PairCount(first, second, count, same[first, second]) for (first, second), count in sorted(n.items())]
+
+
+def kinds_of(facts: Iterable[Fact]) -> dict[str, int]:
+    """Judgments by the kind of their verdict, in words; each once, however many panels vetted it."""
+    kinds = Counter({fact.judgment_digest: fact.kind for fact in facts}.values())
+    return {words: kinds[kind] for kind, words in KINDS.items() if kinds[kind]}
 
 
 def judge_rows(counts: Iterable[JudgeCount], facts: Iterable[Fact], right: Mapping[int, bool]) -> list[JudgeRow]:

@@ -14,14 +14,23 @@ from metajudge.reviews.deciding import decision_from
 from metajudge.reviews.queue import ReviewFilter
 from metajudge.store.protocol import Store
 from metajudge.store.redaction import without_label
-from metajudge.types import AnyVerdict, Assessment, Grade, Judgment
+from metajudge.types import AnyVerdict, Assessment, Category, Grade, Judgment
 
 from ..audit import KIND as CHANGE
 from ..audit import Action
 from ..deps import ServiceDep, StoreDep
 from ..routes.reviews import existing, look_for_patterns
 from .access import ChangesDep, Viewer, ViewerDep, decides_blind, show_machine
-from .case_view import case_texts, has_decided, history, may_see_decisions, panel_of, sides_of, verdict_choices
+from .case_view import (
+    VerdictChoice,
+    case_texts,
+    has_decided,
+    history,
+    may_see_decisions,
+    panel_of,
+    sides_of,
+    verdict_choices,
+)
 from .login import go_to
 from .page_route import PageRoute
 from .rendering import page
@@ -124,9 +133,6 @@ def _decision(found: Found, reviewer: str, draft: Draft, blind: bool) -> HumanDe
     review, judgment = found.state.review, found.judgment
     outcome = draft.outcome or None
     verdict = _chosen(judgment, review.review_id, reviewer, draft)
-    if outcome is None and isinstance(verdict, Grade) and judgment is not None:
-        outcome = Outcome.APPROVE if verdict == judgment.verdict else Outcome.MODIFY  # grades have no winner to compare
-        verdict = None if outcome == Outcome.APPROVE else verdict
     if outcome is None and verdict is None:
         raise InputError("choose a decision first: nothing was recorded")
     corrects = outcome in (None, Outcome.MODIFY)
@@ -143,25 +149,31 @@ def _decision(found: Found, reviewer: str, draft: Draft, blind: bool) -> HumanDe
     return made.model_copy(update={"blind": blind})
 
 
-def _chosen(judgment: Judgment | None, review_id: str, reviewer: str, draft: Draft) -> AnyVerdict | None:
-    """The verdict in a form."""
+def _chosen(judgment: Judgment | None, review_id: str, reviewer: str, draft: Draft) -> str | AnyVerdict | None:
+    """The verdict in a form: a chosen one, or a grade or category as typed."""
     if judgment is None:
         return None
     if draft.grade.strip():
-        try:
-            value = float(draft.grade)
-        except ValueError:
-            value = float("nan")
-        if value != value or value in (float("inf"), float("-inf")):
-            raise InputError(f"grade {draft.grade!r} is not a number: enter a finite number")
-        return Grade(value)
+        return draft.grade
     if not draft.verdict:
         return None
-    choices = verdict_choices(sides_of(judgment, review_id, reviewer), judgment.verdict)
+    choices = _choices(judgment, review_id, reviewer)
     chosen = next((one.verdict for one in choices if one.value == draft.verdict), None)
     if chosen is None:
         raise InputError("this verdict is not one of those on the page: reload it and choose again")
     return chosen
+
+
+def _choices(judgment: Judgment, review_id: str, reviewer: str | None) -> list[VerdictChoice]:
+    return verdict_choices(sides_of(judgment, review_id, reviewer), judgment.verdict, judgment.item.scale)
+
+
+def _typed(judgment: Judgment | None) -> str | None:
+    """What a reviewer types in a field, because there is no list to choose from."""
+    verdict = None if judgment is None else judgment.verdict
+    if isinstance(verdict, Grade):
+        return "grade"
+    return "category" if isinstance(verdict, Category) else None
 
 
 async def _found(store: Store, review_id: str) -> Found:
@@ -229,8 +241,9 @@ async def _case_page(
         reveal=reveal,
         verdict=None if judgment is None or not reveal else verdict_words(judgment.verdict, names),
         panel=None if assessment is None else panel_of(assessment),
-        choices=[] if judgment is None else verdict_choices(sides, judgment.verdict),
-        graded=judgment is not None and isinstance(judgment.verdict, Grade),
+        choices=[] if judgment is None else _choices(judgment, review.review_id, reviewer),
+        typed=_typed(judgment),
+        answer_scale=None if judgment is None else judgment.item.scale,
         why=why_here(review) if reveal else why_here_blind(review),
         events=history(
             state,

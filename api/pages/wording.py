@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from metajudge.reviews import Review, ReviewOrigin
-from metajudge.types import AnyVerdict, Grade, Pairwise, Ranking, SignalValue
+from metajudge.types import AnyVerdict, Category, Grade, Pairwise, Ranking, SignalValue
 
 Tone = Literal["good", "bad", "warn", ""]
 """The colour of a mark; its text carries the same meaning."""
@@ -126,6 +126,8 @@ def verdict_words(verdict: AnyVerdict | None, names: Mapping[str, str]) -> str:
             return "no verdict"
         case Grade():
             return f"grade {verdict}"
+        case Category(value):
+            return str(value) if isinstance(value, str) else "yes (true)" if value else "no (false)"
         case Pairwise(strength=0):
             return f"{names[verdict.first]} and {names[verdict.second]} are equally good"
         case Pairwise():

@@ -14,7 +14,7 @@ from metajudge.reviews.review import ReviewState
 from metajudge.reviews.seen import Onlooker, has_seen
 from metajudge.store.protocol import Store
 from metajudge.store.redaction import without_label
-from metajudge.types import Judgment
+from metajudge.types import Judgment, parse_verdict
 
 from ..audit import Action
 from ..deps import CallerDep, ChangesDep, ServiceDep, StoreDep
@@ -66,7 +66,11 @@ class DecisionRequest(BaseModel):
 
     reviewer: Reviewer = None
     outcome: str | None = Field(default=None, examples=["approve"], max_length=50)
-    verdict: str | None = Field(default=None, examples=["B>A"], max_length=1000)
+    verdict: Annotated[str, Field(max_length=1000)] | bool | float | None = Field(
+        default=None,
+        examples=["B>A"],
+        description="`A>B` for a comparison; of the judge's kind for a grade or a category: `4`, `true`, `pass`.",
+    )
     scores: dict[str, float] = Field(default={}, max_length=100)
     reason: str = Field(default="", max_length=10_000)
     blind: bool = False
@@ -150,7 +154,7 @@ async def decide(
         judgment,
         person,
         body.outcome,
-        body.verdict,
+        body.verdict if isinstance(body.verdict, str | None) else parse_verdict(body.verdict),
         [f"{name}={score}" for name, score in body.scores.items()],
         reason=body.reason,
         decided_at=time.time(),

@@ -13,13 +13,15 @@ from metajudge.types import AgentResult, Assessment, Judgment
 from ..deps import CallerDep, ServiceDep
 from ..errors import problem_of, request_id_of, status_of
 from ..idempotency import Claim, IdempotencyKey, fingerprint, replay
-from ..schemas import EXAMPLE_JUDGMENT, VetBody, VetRequest
+from ..schemas import EXAMPLE_CATEGORY, EXAMPLE_GRADE, EXAMPLE_JUDGMENT, VetBody, VetRequest
 from ..service import Service
 
 router = APIRouter(prefix="/v1", tags=["vet"])
 
 EXAMPLES: Any = {
     "judgment": {"summary": "A plain judgment record", "value": EXAMPLE_JUDGMENT},
+    "grade": {"summary": "A grade on a declared scale, with people's labels", "value": EXAMPLE_GRADE},
+    "category": {"summary": "A category: `true`, `false` or a word", "value": EXAMPLE_CATEGORY},
     "with choices": {
         "summary": "With panel and rubric by name",
         "value": {"judgment": EXAMPLE_JUDGMENT, "rubric": "short"},

@@ -20,7 +20,7 @@ from typing import Any, Literal
 from metajudge.adapters.vetting import Vetting, reason_of, summary_of
 from metajudge.errors import ConfigurationError
 from metajudge.installation import install_command
-from metajudge.types import Assessment, Judgment
+from metajudge.types import Assessment, Category, Judgment
 
 try:
     from inspect_ai.scorer import Score, Scorer, Target, accuracy, scorer, stderr
@@ -36,6 +36,7 @@ INSTRUCTION = (
     "between them that it does in part."
 )
 """What a grade means, for the meta-judges."""
+CATEGORY_INSTRUCTION = "Put the response in a category, by the reference or criterion."
 
 WhenDiscarded = Literal["unscored", "keep"]
 
@@ -58,7 +59,8 @@ def vetted(
     ``metajudge``, the grade as it was and what was decided, by whom.
 
     Args:
-        graded: such as ``model_graded_qa()``; its value must be a letter (C, P, I, N), a number or a bool.
+        graded: such as ``model_graded_qa()``; its value must be a letter (C, P, I, N), a number, a bool or another
+            word, which is a category.
         agents: meta-judges, ``[NAME=]PROVIDER:MODEL[@BASE_URL]``.
         config: a panel file, in place of agents.
         service: URL of a running `metajudge serve`, in place of both.
@@ -90,8 +92,8 @@ def vetted(
 
 
 def judgment_of(state: TaskState, target: Target, given: Score, judge: str) -> Judgment:
-    """A model-graded score as a judgment: a grade of the one response, with the grader's reasons."""
-    grade, why = _grade(given)
+    """A model-graded score as a judgment: a grade or category of the one response, with the grader's reasons."""
+    verdict, why = _verdict(given)
     reference = target.text
     return Judgment.model_validate(
         {
@@ -103,22 +105,22 @@ def judgment_of(state: TaskState, target: Target, given: Score, judge: str) -> J
                 "reference": reference or None,
             },
             "judge": judge,
-            "verdict": grade,
+            "verdict": verdict,
             "no_verdict": why,
             "rationale": given.explanation or "",
-            "instruction": INSTRUCTION,
+            "instruction": CATEGORY_INSTRUCTION if isinstance(verdict, Category) else INSTRUCTION,
         }
     )
 
 
-def _grade(given: Score) -> tuple[float | None, str | None]:
-    """The grade as a number in [0, 1] or on the grader's own scale; or the reason why it is missing."""
+def _verdict(given: Score) -> tuple[float | Category | None, str | None]:
+    """The grade as a number in [0, 1] or on the grader's own scale, or a category; or the reason why it is missing."""
     value = given.value
     if isinstance(value, str):
         letter = value.strip().upper()
         if letter in GRADES:
             return GRADES[letter], None
-        return None, f"the grade {value!r} is none of {', '.join(GRADES)}, and no number"
+        return (Category(value.strip()), None) if letter else (None, "the grader's value is an empty text")
     if isinstance(value, bool | int | float):
         if math.isfinite(value):
             return float(value), None

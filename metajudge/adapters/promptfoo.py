@@ -126,12 +126,18 @@ def _variable(variables: Mapping[str, Any], name: Any, option: str) -> Any:
 def _verdict(output: Any, ids: tuple[str, ...]) -> tuple[Any, str]:
     """The verdict as the judge gave it, and its reasons: from an object, from JSON, or from marks in a text."""
     found = output if isinstance(output, Mapping) else _object(str(output))
-    if found is not None and ("verdict" in found or "winner" in found):
-        verdict = found.get("verdict", found.get("winner"))
+    key = None if found is None else next((name for name in _keys(ids) if found.get(name) is not None), None)
+    if found is not None and key is not None:
+        verdict = found[key]
         if isinstance(verdict, str) and verdict in ids and len(ids) == 2:
             verdict = f"{verdict}>{ids[1 - ids.index(verdict)]}"
         reasons = (found.get(name) for name in ("rationale", "reason", "explanation", "reasoning"))
         return verdict, str(next((one for one in reasons if one), ""))
+    if len(ids) == 1:
+        raise InputError(
+            "the judge's output contains no grade or category that can be read. Have it answer with JSON such as "
+            '{"grade": 4, "rationale": "..."} or {"pass": true, "reason": "..."}'
+        )
     text = json.dumps(output) if isinstance(output, Mapping) else str(output)
     read = read_text_verdict(text, tuple((name, name) for name in ids))
     if not isinstance(read, TextVerdict) or len(ids) != 2:
@@ -143,6 +149,11 @@ def _verdict(output: Any, ids: tuple[str, ...]) -> tuple[Any, str]:
     if read.winner is None:
         return f"{ids[0]}={ids[1]}", text
     return f"{read.winner}>{ids[1 - ids.index(read.winner)]}", text
+
+
+def _keys(ids: tuple[str, ...]) -> tuple[str, ...]:
+    """Where a verdict may be; of a single response also under the names that judges give grades and categories."""
+    return ("verdict", "winner") if len(ids) != 1 else ("verdict", "grade", "score", "label", "category", "pass")
 
 
 def _object(text: str) -> Mapping[str, Any] | None:

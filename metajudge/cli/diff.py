@@ -1,14 +1,17 @@
 """``metajudge diff``: what does another panel, rubric or threshold change, judgment by judgment?"""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from metajudge.cli.inputs import AS_THEY_ARE, Reading, reads_judgments
+from metajudge.cli.inputs import AS_THEY_ARE, Labelling, Reading, RightOption, reads_judgments
 from metajudge.cli.loop import run
 from metajudge.cli.options import JsonOption, ResamplingSeedOption, StoreOption, echo_json, store_path
-from metajudge.vetting.comparison import Comparison, Difference, Side, compare
+from metajudge.types import Right, VerdictKind
+from metajudge.types.right import DEFAULTS
+from metajudge.vetting.comparison import Comparison, Difference, Side, by_labels, compare
 from metajudge.vetting.recorded_sides import load_side
 
 SHOWN = 10
@@ -24,6 +27,7 @@ def diff(
         typer.Option(help="Judgments with labels, for files of assessments, which contain none. Repeatable."),
     ] = None,
     store: StoreOption = None,
+    right: RightOption = None,
     seed: ResamplingSeedOption = 0,
     as_json: JsonOption = False,
     reading: Reading = AS_THEY_ARE,
@@ -39,24 +43,25 @@ def diff(
     async def both() -> tuple[Side, Side]:  # sequentially: both may be in one store
         return await load_side(first, where, known), await load_side(second, where, known)
 
-    one, other = run(both())
+    one, other, rules = by_labels(*run(both()), Labelling(right=right).rule)
     found = compare(one, other, seed=seed)
     if as_json:
-        _print_json(one, other, found)
+        _print_json(one, other, found, rules)
     else:
-        for line in _lines(one, other, found):
+        for line in _lines(one, other, found, rules):
             typer.echo(line)
 
 
-def _print_json(one: Side, other: Side, found: Comparison) -> None:
+def _print_json(one: Side, other: Side, found: Comparison, rules: Mapping[VerdictKind, Right]) -> None:
     differences = ("kept", "score", "precision")
     data = {name: value for name, value in asdict(found).items() if name not in differences}
     data |= {name: getattr(found, name).to_json() for name in differences}
+    data["right"] = {kind: str(rule) for kind, rule in rules.items()}
     data = {"first": one.name, "second": other.name, **data, "notes": [*one.notes, *other.notes]}
     echo_json(data)
 
 
-def _lines(one: Side, other: Side, found: Comparison) -> list[str]:
+def _lines(one: Side, other: Side, found: Comparison, rules: Mapping[VerdictKind, Right]) -> list[str]:
     changed = len(found.gained) + len(found.lost)
     lines = [
         f"{found.paired} judgments in both {one.name} and {other.name}",
@@ -67,6 +72,8 @@ def _lines(one: Side, other: Side, found: Comparison) -> list[str]:
     lines.append(f"Kept        {_shares(found.kept, percent=True)}")
     lines.append(f"Mean score  {_shares(found.score, percent=False)}")
     lines.append(f"Precision   {_shares(found.precision, percent=True)}")
+    if any(rule != DEFAULTS["pairwise"] for rule in rules.values()):
+        lines.append(f"  right by: {', '.join(f'{kind} {rule}' for kind, rule in rules.items())} (--right changes it)")
     if found.right_gained[1] or found.right_lost[1]:
         (right, gained), (right_lost, lost) = found.right_gained, found.right_lost
         lines.append(

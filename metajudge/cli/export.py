@@ -123,6 +123,24 @@ def preferences(
     truncation: Annotated[
         str, typer.Option(help="Truncated texts to drop: any (reported, or by their end), reported, or keep all.")
     ] = "any",
+    from_grades: Annotated[
+        bool,
+        typer.Option(
+            "--from-grades",
+            help="Pair responses to one question by kept grades (the default if nothing kept compares responses).",
+        ),
+    ] = False,
+    pass_mark: Annotated[
+        float | None, typer.Option(help="Format kto: a response passes with at least this grade.", metavar="GRADE")
+    ] = None,
+    max_length: Annotated[
+        int | None,
+        typer.Option(
+            help="Drop pairs that are the same in their first N characters of prompt and answer together.",
+            metavar="N",
+            min=1,
+        ),
+    ] = None,
     licence: Annotated[
         list[str] | None, typer.Option(help="A source's licence, for the card. Repeatable.", metavar="TEXT")
     ] = None,
@@ -163,6 +181,9 @@ def preferences(
         "split": None if split is None else numbers(split, "--split", "0.9,0.05,0.05"),
         "personal_data": personal_data,
         "truncation": truncation,
+        "from_grades": from_grades,
+        "pass_mark": pass_mark,
+        "max_length": max_length,
         "licences": licence or (),
         "shard_rows": shard_rows,
         "seed": seed,

@@ -103,6 +103,7 @@ def _print(out: Path, result: ExportResult) -> None:
             f"{step.name:<18} {step.before:>10,} -> {step.after:>10,} {step.unit}"
             + (f"  ({dropped})" if dropped else "")
         )
+    _print_kinds(result.stats)
     _print_decisions(result.stats)
     for sentence in result.stats["guarantees"]:
         typer.echo(sentence)
@@ -112,6 +113,16 @@ def _print(out: Path, result: ExportResult) -> None:
     rows = ", ".join(f"{part} {count:,}" for part, count in result.rows.items())
     typer.echo(f"{out}: {rows} rows. Check it any time: metajudge export check {out}")
     _print_notes(result)
+
+
+def _print_kinds(stats: dict[str, Any]) -> None:
+    """Kept judgments by kind, unless all are pairwise."""
+    kept = {name.replace("_", " "): count["kept"] for name, count in stats["kinds"].items() if count["kept"]}
+    if set(kept) <= {"pairwise"}:
+        return
+    made = "grades and categories" if stats["from_grades"] else "comparisons"
+    listed = ", ".join(f"{count:,} {name}" for name, count in kept.items())
+    typer.echo(f"Kept by kind of verdict: {listed}. The rows are from {made}.")
 
 
 def _print_decisions(stats: dict[str, Any]) -> None:
@@ -152,7 +163,7 @@ def _print_notes(result: ExportResult) -> None:
         )
     if read.get("by_people"):  # absent from an export that an earlier version began
         typer.echo(
-            f"{read['by_people']:,} scores by people are not read as verdicts or labels yet; `metajudge inspect` names "
+            f"{read['by_people']:,} scores by people are about no item that a judge judged; `metajudge inspect` names "
             "them.",
             err=True,
         )

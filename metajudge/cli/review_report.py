@@ -9,7 +9,8 @@ from metajudge.cli.review_clash import print_clash_review
 from metajudge.reviews import ReviewState, ReviewStatus
 from metajudge.reviews.agreement import ReviewerAgreement
 from metajudge.stats.agreement import Agreement, landis_koch
-from metajudge.types import Grade, Judgment
+from metajudge.types import Category, Grade, Judgment
+from metajudge.types.judgment import Scale
 
 
 def print_review(state: ReviewState, judgment: Judgment | None, *, blind: bool) -> None:
@@ -74,9 +75,18 @@ def _how(blind: bool, judgment: Judgment | None) -> str:
         return "--outcome approve|modify|reject|cannot_tell [--reason TEXT]"
     if judgment is None or judgment.verdict is None:  # no verdict to compare the reviewer's own with
         return "--outcome approve|modify|reject|cannot_tell --blind [--reason TEXT]"
-    if isinstance(judgment.verdict, Grade):
-        return "--outcome cannot_tell --blind, or look at the verdict first: metajudge review show"
+    if isinstance(judgment.verdict, Grade | Category):
+        return f"--verdict {_answer(judgment.verdict, judgment.item.scale)}"
     return f'--verdict "{">".join(judgment.order[:2])}"'
+
+
+def _answer(verdict: Grade | Category, scale: Scale | None) -> str:
+    """What to write, without giving the judge's answer away."""
+    if isinstance(verdict, Grade):
+        return "GRADE" if scale is None or isinstance(scale[0], str) else f"GRADE ({scale[0]:g} to {scale[1]:g})"
+    if isinstance(verdict.value, bool):
+        return "true|false"
+    return "|".join(map(str, scale)) if scale is not None and isinstance(scale[0], str) else "CATEGORY"
 
 
 def print_stats(counts: dict[ReviewStatus, int], found: ReviewerAgreement) -> None:

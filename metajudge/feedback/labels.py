@@ -1,12 +1,14 @@
 """People's decisions as labels for a calibration, with what is to be known about how they came about."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from metajudge.errors import InputError
-from metajudge.reviews import ReviewOrigin
+from metajudge.reviews import Outcome, ReviewOrigin, ReviewState
 from metajudge.reviews.agreement import label_of
 from metajudge.reviews.queue import ReviewFilter
 from metajudge.store.protocol import Store
+from metajudge.types import Label, Right
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +17,8 @@ class ReviewLabels:
 
     Attributes:
         right: judgment digest -> whether people judge the verdict right.
+        labels: judgment digest -> what people say is right, one entry for each who said it: the judge's verdict where
+            they approved it, their own where they corrected it. A rejection alone names no answer.
         weights: judgment digest -> inverse of the probability with which it was reviewed.
         selection: how just these came to be reviewed, in words.
     """
@@ -22,23 +26,32 @@ class ReviewLabels:
     right: dict[str, bool]
     weights: dict[str, float]
     selection: str
+    labels: dict[str, tuple[Label, ...]] = field(default_factory=dict)
 
 
-async def review_labels(store: Store, *, now: float) -> ReviewLabels:
+async def review_labels(store: Store, *, now: float, rule: Right | None = None) -> ReviewLabels:
     """All reviewed judgments on which people agree by majority.
+
+    Args:
+        rule: by which a corrected grade or category makes the judge's right or wrong; None for the default of its kind.
 
     Raises:
         InputError: no judgment has one.
     """
     right: dict[str, bool] = {}
     weights: dict[str, float] = {}
+    said: dict[str, tuple[Label, ...]] = {}
     audited = 0
     cursor = None
     while True:
         page = await store.reviews.page(ReviewFilter(), now=now, limit=1000, cursor=cursor)
         for state in page.reviews:
             review = state.review
-            label = label_of(state.decisions, review.verdict) if review.subject == "judgment" else None
+            if review.subject != "judgment":
+                continue
+            given = _labels(state)
+            said[review.subject_digest] = tuple(dict.fromkeys((*said.get(review.subject_digest, ()), *given)))
+            label = label_of(state.decisions, review.verdict, rule)
             if label is None:
                 continue
             # Several policies may have sent one judgment: it counts once, with its best chance of being seen.
@@ -54,7 +67,17 @@ async def review_labels(store: Store, *, now: float) -> ReviewLabels:
             "no review of a judgment has been decided yet, so there are no labels to fit on: decide some with "
             "`metajudge review next`"
         )
-    return ReviewLabels(right, weights, _selection(len(right), audited))
+    labels = {digest: given for digest, given in said.items() if given}
+    return ReviewLabels(right, weights, _selection(len(right), audited), labels)
+
+
+def _labels(state: ReviewState) -> list[Label]:
+    found = []
+    for one in state.decisions:
+        value = state.review.verdict if one.outcome is Outcome.APPROVE else one.verdict
+        if value is not None:
+            found.append(Label(value=value, annotator=one.reviewer, time=datetime.fromtimestamp(one.decided_at, UTC)))
+    return found
 
 
 def _selection(labels: int, audited: int) -> str:

@@ -31,7 +31,7 @@ def card(request: ExportRequest, stats: Mapping[str, Any], steps: Sequence[Funne
         _overview(request, stats),
         _vetting(request, stats),
         _counts(steps, stats["read"]),
-        _columns(request),
+        _columns(request, graded=stats["from_grades"]),
         _lengths(stats),
         _sources(request, sources, stats),
         _biases(request, stats),
@@ -83,6 +83,7 @@ def _overview(request: ExportRequest, stats: Mapping[str, Any]) -> str:
     )
     if request.kind is Kind.RESPONSES:
         how = f"Several verdicts on one pair were reconciled first, by the rule {_RULES[request.reconcile]}"
+        how = f"{_graded(request)} {how}" if stats["from_grades"] else how
     else:
         how = (
             f"The prompt is what the judge saw: question and responses in its order, under its labels. Pairing: "
@@ -102,9 +103,31 @@ def _overview(request: ExportRequest, stats: Mapping[str, Any]) -> str:
     )
 
 
+def _graded(request: ExportRequest) -> str:
+    mark = "" if request.pass_mark is None else f", or a grade of at least {request.pass_mark:g}"
+    if request.format is Format.KTO:
+        return (
+            "The rows are from grades and categories of single responses: desired is what a category calls a pass"
+            f"{mark}; where no answer is a side, what is graded higher than another response to the same question."
+        )
+    return (
+        "The rows are from grades of single responses: of two responses to the same question that one judge graded, "
+        "the higher one is chosen. A category counts by its place on the item's scale, or as 1 (pass) or 0 (fail)."
+    )
+
+
+def _kinds(stats: Mapping[str, Any]) -> str:
+    lines = ["| kind of verdict | judgments | kept |\n| --- | ---: | ---: |"]
+    lines += [
+        f"| {name.replace('_', ' ')} | {count['judgments']:,} | {count['kept']:,} |"
+        for name, count in stats["kinds"].items()
+    ]
+    return "\n".join(lines) + "\n"
+
+
 def _vetting(request: ExportRequest, stats: Mapping[str, Any]) -> str:
     lines = ["## How the verdicts were vetted\n", f"Kept: {request.rule_sentence}.\n"]
-    lines += [_decisions(stats["decisions"], stats["rows_outside_guarantee"])]
+    lines += [_kinds(stats), _decisions(stats["decisions"], stats["rows_outside_guarantee"])]
     lines += [f"{sentence}\n" for sentence in stats["guarantees"]]
     lines.append(
         "| judgments | strategy | meta-judges | rubric | threshold | calibration |\n"
@@ -166,10 +189,16 @@ def _counts(steps: Sequence[FunnelStep], read: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _columns(request: ExportRequest) -> str:
+def _columns(request: ExportRequest, *, graded: bool) -> str:
     lines = ["## Columns\n", "| column | type | meaning |\n| --- | --- | --- |"]
     lines += [f"| `{one.name}` | {one.kind} | {one.meaning} |" for one in columns_of(request)]
-    if request.kind is Kind.RESPONSES:
+    if graded:
+        margin = (
+            "`margin` is the mean difference of the two responses' grades, on the grades' own scale; `strength` is "
+            "absent."
+        )
+        scores = "`score_chosen` and `score_rejected` are the mean grades."
+    elif request.kind is Kind.RESPONSES:
         margin = (
             "`margin` is the mean signed strength of the kept verdicts towards the chosen response (2 for much better, "
             "1 for better, 0 for a tie), in (0, 2]."
@@ -211,6 +240,11 @@ def _sources(request: ExportRequest, sources: Sequence[str], stats: Mapping[str,
 def _biases(request: ExportRequest, stats: Mapping[str, Any]) -> str:
     after = stats["lengths"]["after"]
     lines = ["## Known biases\n"]
+    if request.max_length is not None:
+        lines.append(
+            f"- Pairs whose prompt and answer are the same in their first {request.max_length:,} characters were "
+            "dropped: a trainer that cuts there would see two equal texts. Tokens were not counted."
+        )
     if after["chosen_longer"] is not None:
         longer = 100 * after["chosen_longer"]
         lines.append(

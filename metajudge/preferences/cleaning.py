@@ -54,8 +54,17 @@ def measure(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> None:
             hash(c) AS c, CASE WHEN rejected_ref IS NOT NULL THEN hash(r) END AS r,
             coalesce(c = '' OR normal(question) = '', true) OR
                 (rejected_ref IS NOT NULL AND coalesce(r = '', true)) AS empty,
-            coalesce(c = r, false) AS equal, {cut} AS cut, {flags} AS flags
+            coalesce(c = r, false) AS equal, {_same_start(request)} AS equal_start, {cut} AS cut, {flags} AS flags
         FROM found""")
+
+
+def _same_start(request: ExportRequest) -> str:
+    """SQL: whether prompt and answer are the same for both sides where a trainer cuts them."""
+    if request.max_length is None:
+        return "false"
+    asked = "coalesce(system || chr(10) || chr(10), '') || prompt"
+    sides = (f"left({asked} || {side}, {request.max_length})" for side in ("chosen", "rejected"))
+    return f"coalesce({' = '.join(sides)}, false)"
 
 
 def _finishes(kind: Kind) -> str:
@@ -74,13 +83,14 @@ def _finishes(kind: Kind) -> str:
 
 
 def drop_bad_texts(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> FunnelStep:
-    """Drops entries with an empty, equal or truncated text, and flagged ones where asked to."""
+    """Drops entries with an empty, equal or truncated text, or equal up to ``max_length``, and flagged ones."""
     flagged = "len(flags) > 0" if request.personal_data == "drop" else "false"
     work.execute(f"""
         CREATE OR REPLACE TABLE lost AS
-        SELECT entry_id, CASE WHEN empty THEN 'empty' WHEN equal THEN 'equal' WHEN cut THEN 'truncated'
+        SELECT entry_id, CASE WHEN empty THEN 'empty' WHEN equal THEN 'equal'
+            WHEN equal_start THEN 'equal_after_truncation' WHEN cut THEN 'truncated'
             ELSE 'personal_data_or_secret' END AS why
-        FROM measures WHERE empty OR equal OR cut OR {flagged}""")
+        FROM measures WHERE empty OR equal OR equal_start OR cut OR {flagged}""")
     return _drop(work, "texts")
 
 

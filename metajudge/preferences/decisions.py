@@ -11,6 +11,7 @@ from typing import Any, Final
 import duckdb
 import orjson
 
+from metajudge.preferences.verdicts import verdict_text
 from metajudge.reviews.review import HumanDecision
 from metajudge.reviews.settling import Ruling, Settlement, settlement_of
 from metajudge.types import parse_verdict
@@ -102,8 +103,7 @@ def _settled(rows: Iterable[tuple[str, int, str, str]]) -> Iterator[tuple[int, s
 
 
 def _columns(settlement: Settlement) -> tuple[str, str | None]:
-    verdict = None if settlement.verdict is None else settlement.verdict.to_json()
-    return settlement.ruling.value, verdict if isinstance(verdict, str | None) else orjson.dumps(verdict).decode()
+    return settlement.ruling.value, verdict_text(settlement.verdict)
 
 
 __all__ = ["CORRECTED", "PEOPLE", "POLICY", "UNKNOWN", "WAITING", "Ruling", "kept_by", "no_people", "take_people"]

@@ -216,11 +216,12 @@ class _Export:
 
     def _pair(self) -> dict[str, Any]:
         work = self.workspace.database
+        graded = False
         if self.request.kind is Kind.RESPONSES:
-            steps = pair_responses(work, self.request.reconcile, self.request.format)
+            steps, graded = pair_responses(work, self.request)
         else:
             steps = pair_judgments(work, self.request)
-        return {"steps": [step.to_json() for step in steps]}
+        return {"steps": [step.to_json() for step in steps], "from_grades": graded}
 
     def _measure(self) -> dict[str, Any]:
         cleaning.measure(self.workspace.database, self.request)
@@ -267,6 +268,8 @@ class _Export:
             "decisions": notes["select"]["decisions"],
             "lengths": notes["split"]["lengths"],
             "vetting": statistics.vetting(work),
+            "kinds": statistics.kinds(work),
+            "from_grades": notes["pair"]["from_grades"],
             "decontaminated_against": list(self.benchmarks.names),
             **statistics.figures(work, self.request),
         }
@@ -289,7 +292,14 @@ def nothing_left(steps: Sequence[FunnelStep]) -> str:
         "exports by the rule alone.",
         "rejected_by_policy": " --ignore-decisions exports by the rule alone.",
         "rejected_by_people": " --ignore-decisions exports by the rule alone.",
-        "single_response": " Items with a single response make no pair: preferences need two responses or more.",
+        "single_response": " Grades and categories are about a single response: --from-grades pairs the responses of "
+        "one question by them.",
+        "only_graded_response": " Grades make pairs of responses to the same question that one judge graded; --format "
+        "kto takes single responses.",
+        "neither_pass_nor_fail": " --pass-mark says with which grade a response passes.",
+        "no_order": " Categories make pairs where they say pass or fail, or where the item's scale lists them from "
+        "worst to best.",
+        "equal_after_truncation": " Their texts differ only behind --max-length.",
         "not_accepted": " Select by another rule (--min-probability, --guarantee, --all), or vet with another "
         "threshold.",
         "below_min_probability": " Ask for a lower --min-probability.",

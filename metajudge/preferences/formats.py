@@ -80,7 +80,7 @@ def _text_columns(layout: Format, kind: Kind) -> tuple[Column, ...]:
         case Format.ULTRAFEEDBACK:
             better, worse = (f"list_concat({start}, {answer[side]})::{_MESSAGES}" for side in ("chosen", "rejected"))
             if kind is Kind.RESPONSES:
-                scores = ("(2 + margin) / 4", "(2 - margin) / 4")
+                scores = ("coalesce(chosen_grade, (2 + margin) / 4)", "coalesce(rejected_grade, (2 - margin) / 4)")
             else:
                 scores = ("coalesce(probability, score)", "coalesce(rejected_probability, rejected_score)")
             return (

@@ -17,11 +17,13 @@ from metajudge.preferences.assessment_lines import writing_assessments
 from metajudge.preferences.decisions import no_people
 from metajudge.preferences.filters import Filters, drop_unwanted, nothing_matches, prepare, require_known
 from metajudge.preferences.judgment_lines import JudgmentLinesWritten, write_halves, write_judgments
+from metajudge.preferences.people import take_peoples_labels
 from metajudge.preferences.request import ExportRequest, Kind, Rule
 from metajudge.preferences.snapshot import Snapshot
 from metajudge.preferences.store_intake import copy_from_store
 from metajudge.preferences.workspace import only, quoted
 from metajudge.readers import JudgmentSource
+from metajudge.readers.people import PeopleCount
 from metajudge.types import Assessment, Judgment
 from metajudge.types.location import StoreLocation
 
@@ -36,6 +38,7 @@ _ITEMS: Final = {
     "category": "VARCHAR",
     "label": "VARCHAR",
     "models": "VARCHAR",
+    "scale": "VARCHAR",
 }
 _JUDGMENTS: Final = {
     "judgment_no": "BIGINT",
@@ -50,6 +53,7 @@ _JUDGMENTS: Final = {
     "instruction": "VARCHAR",
     "finish": "VARCHAR",
     "response_finish": "VARCHAR",
+    "people": "VARCHAR",
 }
 _ASSESSMENTS: Final = {
     "line": "BIGINT",
@@ -97,9 +101,9 @@ def take_in(work: duckdb.DuckDBPyConnection, given: Vetted, request: ExportReque
     Returns:
         ``judgments``: how many there are that were vetted. What could not be used: ``unreadable_lines``, ``forgotten``
         (judgments), ``superseded`` (earlier assessments of the judgments taken), ``not_vetted``, ``by_people`` (scores
-        that people gave), ``filtered_out``, ``changed_since`` (the record differs from the one that was vetted, by its
-        digest), ``conflicting_items`` and ``conflicting_judgments`` (one item id, two contents), and the first
-        of these items by name, ``conflicting_item_ids``.
+        that people gave of what no judge judged), ``filtered_out``, ``changed_since`` (the record differs from the one
+        that was vetted, by its digest), ``conflicting_items`` and ``conflicting_judgments`` (one item id, two
+        contents), and the first of these items by name, ``conflicting_item_ids``.
 
     Raises:
         InputError: no texts, ids that contradict each other, a bad line among the assessments, filters that nothing
@@ -109,6 +113,8 @@ def take_in(work: duckdb.DuckDBPyConnection, given: Vetted, request: ExportReque
         counts = _from_records(work, given, request, scratch)
     else:
         counts = copy_from_store(work, request, _called(given.store))
+    if request.by_label:
+        take_peoples_labels(work)
     return counts | _checked(work, request)
 
 
@@ -145,13 +151,13 @@ def _from_records(
     total, left = _filter_records(work, request.filters)
     work.execute("DELETE FROM judgments WHERE judgment_id NOT IN (SELECT judgment_id FROM assessments)")
     no_people(work)
-    people = given.judgments.people.count if isinstance(given.judgments, JudgmentSource) else 0
+    people = given.judgments.people if isinstance(given.judgments, JudgmentSource) else PeopleCount()
     return {
         "unreadable_lines": rejects,
         "forgotten": 0,
         "superseded": 0,
         "not_vetted": without,
-        "by_people": people,
+        "by_people": people.count - people.matched,
         "judgments": total,
         "filtered_out": total - left,
         "conflicting_items": 0,

@@ -11,6 +11,7 @@ import orjson
 
 from metajudge.errors import InputError, MetajudgeError
 from metajudge.preferences.assessment_lines import to_line
+from metajudge.preferences.verdicts import verdict_text
 from metajudge.readers import JudgmentSource
 from metajudge.readers.lines import ByteSpan
 from metajudge.readers.source import open_span
@@ -129,34 +130,34 @@ class _Rows:
         return len(self._items) > known
 
     def _row(self, judgment: Judgment) -> dict[str, Any]:
-        meta, verdict = judgment.meta, judgment.verdict
+        meta, people = judgment.meta, judgment.item.labels
         finish = next((meta[name] for name in ("finish", "finish_reason", "stop_reason") if meta.get(name)), None)
-        data = None if verdict is None else verdict.to_json()
         return {
             "judgment_id": judgment.id,
             "judgment_digest": judgment.digest,
             "item_id": judgment.item.id,
             "judge": judgment.judge,
-            "verdict": data if isinstance(data, str) or data is None else orjson.dumps(data).decode(),
+            "verdict": verdict_text(judgment.verdict),
             "shown": judgment.order,
             "labels": judgment.labels,
             "rationale": judgment.rationale if self._judging else None,
             "instruction": judgment.instruction if self._judging else None,
             "finish": None if finish is None else str(finish),
             "response_finish": _json_or_none(meta.get("response_finish")),
+            "people": orjson.dumps([one.model_dump(mode="json") for one in people]).decode() if people else None,
         }
 
 
 def _item_row(judgment: Judgment) -> dict[str, Any]:
     item = judgment.item
-    label = None if item.label is None else item.label.to_json()
     return {
         "item_id": item.id,
         "question": item.question,
         "responses": orjson.dumps(item.responses).decode(),
         "category": item.category,
-        "label": label if isinstance(label, str) or label is None else orjson.dumps(label).decode(),
+        "label": verdict_text(item.label),
         "models": _json_or_none(item.models),
+        "scale": None if item.scale is None else orjson.dumps(item.scale).decode(),
     }
 
 

@@ -91,7 +91,8 @@ def _paired(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> FunnelSt
         SELECT md5('judgments' || chr(31) || chosen_id || chr(31) || rejected_id)[:16] AS entry_id, item_no, chosen_ref,
             rejected_ref, NULL::BOOLEAN AS label, quality - worst AS margin, strength::DOUBLE AS strength, probability,
             score, rejected_probability, rejected_score, judge || ' over ' || other AS judge,
-            [chosen_id, rejected_id] AS judgments, agents, kept_by, by_rule, 1 AS votes
+            [chosen_id, rejected_id] AS judgments, agents, kept_by, by_rule, 1 AS votes,
+            NULL::DOUBLE AS chosen_grade, NULL::DOUBLE AS rejected_grade
         FROM combined {best}""")
     good, bad, alone = only(
         work,
@@ -114,7 +115,8 @@ def _unpaired(work: duckdb.DuckDBPyConnection) -> FunnelStep:
             NULL::BIGINT AS rejected_ref, good AS label, NULL::DOUBLE AS margin,
             (CASE named(verdict).sign WHEN '>>' THEN 2 ELSE 1 END)::DOUBLE AS strength, probability, score,
             NULL::DOUBLE AS rejected_probability, NULL::DOUBLE AS rejected_score, judge,
-            [judgment_id] AS judgments, agents, kept_by, by_rule, 1 AS votes
+            [judgment_id] AS judgments, agents, kept_by, by_rule, 1 AS votes,
+            NULL::DOUBLE AS chosen_grade, NULL::DOUBLE AS rejected_grade
         FROM candidates""")
     (count,) = only(work, "SELECT count(*) FROM entries")
     return FunnelStep("unpaired", "judgments", count, count)

@@ -123,6 +123,11 @@ class ExportRequest(Frozen):
         ngram: words in a row that a pair may not share with a benchmark item.
         split: fractions of train, validation and test (or of train and test); one part where None.
         personal_data: leave it, flag it in the column ``flags``, or drop what is flagged.
+        from_grades: kind ``responses``: rows from kept grades and categories of single responses, although there are
+            kept comparisons; without comparisons they are taken anyway.
+        pass_mark: format ``kto``: a response passes with at least this grade.
+        max_length: characters after which a trainer cuts prompt and answer together; pairs that are the same up to
+            there are dropped. Tokens are not counted: in English one has about four characters.
         truncation: drop texts that end in the middle by their record or by how they look (``any``), by their record
             alone (``reported``), or none (``keep``).
         licences: licences of the sources, in the user's words.
@@ -146,6 +151,9 @@ class ExportRequest(Frozen):
     split: tuple[float, ...] | None = None
     personal_data: Literal["leave", "flag", "drop"] = "leave"
     truncation: Literal["any", "reported", "keep"] = "any"
+    from_grades: bool = False
+    pass_mark: float | None = Field(default=None, allow_inf_nan=False)
+    max_length: int | None = Field(default=None, ge=1)
     licences: tuple[str, ...] = ()
     seed: int = 0
     shard_rows: int = Field(default=50_000, ge=1)
@@ -160,11 +168,24 @@ class ExportRequest(Frozen):
                 "kind judgments pairs kept judgments with discarded ones, and with all of them kept none is discarded: "
                 "select by accepted, min-probability or guarantee, or by label"
             )
-        if self.balance_length and self.format is Format.KTO:
+        self._check_pairs()
+        return self
+
+    def _check_pairs(self) -> None:
+        if self.format is Format.KTO and self.balance_length:
             raise ConfigurationError(
                 "lengths are balanced between pairs, and format kto has none: remove one of the two options"
             )
-        return self
+        if self.format is Format.KTO and self.max_length is not None:
+            raise ConfigurationError(
+                "max_length compares the two texts of a pair, and format kto has none: remove one of the two options"
+            )
+        if self.pass_mark is not None and (self.format is not Format.KTO or self.kind is not Kind.RESPONSES):
+            raise ConfigurationError(
+                "a pass mark makes single responses desired or undesired: use it with kind responses and format kto"
+            )
+        if self.from_grades and self.kind is not Kind.RESPONSES:
+            raise ConfigurationError("grades order responses: use from_grades with kind responses")
 
     def _check_split(self) -> None:
         if self.split is None:

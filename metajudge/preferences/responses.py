@@ -1,29 +1,79 @@
 """Response pairs: all kept verdicts on two responses, reconciled into one preference or dropped."""
 
+from dataclasses import dataclass
+from typing import Final
+
 import duckdb
 
 from metajudge.preferences.funnel import FunnelStep
-from metajudge.preferences.request import Format, Reconcile
+from metajudge.preferences.graded import RULES, by_side, grade_votes, pass_rows, take_grades, ungraded_alone
+from metajudge.preferences.request import ExportRequest, Format, Reconcile
 from metajudge.preferences.workspace import only
 
-RULES = {
-    Reconcile.UNANIMOUS: "n_for = n OR n_against = n",
-    Reconcile.MAJORITY: "2 * judges_for > judges OR 2 * judges_against > judges",
-}
-"""When a pair of responses has a winner; ``n`` counts verdicts, ``judges`` judges, ties among both."""
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """What differs between votes by comparison and votes by grades, as SQL over ``votes``."""
+
+    margin: str
+    judgments: str
+    grades: tuple[str, str]
+    strength: str
 
 
-def pair_responses(work: duckdb.DuckDBPyConnection, rule: Reconcile, layout: Format) -> list[FunnelStep]:
+_COMPARED: Final = _Columns(
+    margin="avg(support * side)",
+    judgments="list(judgment_id ORDER BY judgment_id) FILTER (support * side > 0)",
+    grades=("NULL::DOUBLE", "NULL::DOUBLE"),
+    strength="avg(support * side) FILTER (support * side > 0)",
+)
+_GRADED: Final = _Columns(
+    margin="avg(margin * side)",
+    judgments="list_sort(list_distinct(flatten(list(ids) FILTER (support * side > 0))))",
+    grades=(
+        "avg(CASE WHEN side > 0 THEN low_grade ELSE high_grade END)",
+        "avg(CASE WHEN side > 0 THEN high_grade ELSE low_grade END)",
+    ),
+    strength="NULL::DOUBLE",
+)
+
+
+def pair_responses(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> tuple[list[FunnelStep], bool]:
     """Fills ``entries`` from ``selected``.
 
-    The margin is the mean signed strength (2 for much better, 1 for better) of the kept verdicts towards the chosen
-    response, in (0, 2]; ``strength`` is the mean over those that name it alone; ``probability`` and ``score`` are the
-    lowest among these (a verdict that a person corrected has none). ``kept_by`` says what kept them.
+    From comparisons (pairwise verdicts and rankings) the margin is the mean signed strength (2 for much better, 1 for
+    better) of the kept verdicts towards the chosen response, in (0, 2]; ``strength`` is the mean over those that name
+    it alone. From grades the margin is the mean difference of the two grades, and there is no strength. ``probability``
+    and ``score`` are the lowest among the verdicts for the chosen one (a verdict that a person corrected has none).
+    ``kept_by`` says what kept them.
+
+    Returns:
+        The steps, and whether the rows are from grades: as asked, or because no kept verdict compares responses.
     """
-    steps = [_votes(work), _reconciled(work, rule)]
-    if layout is Format.KTO:
-        steps.append(_unpaired(work))
-    return steps
+    rule, kto = request.reconcile, request.format is Format.KTO
+    if not _from_grades(work, request):
+        steps = [_votes(work), _reconciled(work, rule, _COMPARED)]
+        return ([*steps, _unpaired(work)] if kto else steps), False
+    steps = [take_grades(work, request)]
+    if by_side(work, request):
+        return [*steps, pass_rows(work, rule)], True
+    grade_votes(work)
+    (graded,) = only(work, "SELECT count(*) FROM graded")
+    alone = ungraded_alone(work)
+    steps.append(FunnelStep("questions", "judgments", graded, graded - alone, {"only_graded_response": alone}))
+    steps.append(_reconciled(work, rule, _GRADED))
+    return ([*steps, _unpaired(work)] if kto else steps), True
+
+
+def _from_grades(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> bool:
+    if request.from_grades:
+        return True
+    compared, single = only(
+        work,
+        """SELECT count(*) FILTER (comparable(j.verdict)), count(*) FILTER (kind_of(j.verdict) IN ('grade', 'category'))
+        FROM selected a JOIN judgments j USING (judgment_id) WHERE a.kept""",
+    )
+    return bool(single) and not compared
 
 
 def _votes(work: duckdb.DuckDBPyConnection) -> FunnelStep:
@@ -53,7 +103,7 @@ def _votes(work: duckdb.DuckDBPyConnection) -> FunnelStep:
     return FunnelStep("verdicts", "judgments", kept, usable, {"no_verdict": absent, "single_response": single})
 
 
-def _reconciled(work: duckdb.DuckDBPyConnection, rule: Reconcile) -> FunnelStep:
+def _reconciled(work: duckdb.DuckDBPyConnection, rule: Reconcile, columns: _Columns) -> FunnelStep:
     work.execute("""
         CREATE OR REPLACE TABLE tallies AS
         WITH by_judge AS (
@@ -73,12 +123,12 @@ def _reconciled(work: duckdb.DuckDBPyConnection, rule: Reconcile) -> FunnelStep:
             FROM tallies WHERE {RULES[rule]}
         ), gathered AS (
             SELECT item_id, low, high, any_value(side) AS side, any_value(n)::INTEGER AS votes,
-                avg(support * side) AS margin,
-                avg(support * side) FILTER (support * side > 0) AS strength,
+                {columns.margin} AS margin, {columns.strength} AS strength,
+                {columns.grades[0]} AS chosen_grade, {columns.grades[1]} AS rejected_grade,
                 min(probability) FILTER (support * side > 0) AS probability,
                 min(score) FILTER (support * side > 0) AS score,
                 list(DISTINCT judge ORDER BY judge) FILTER (support * side > 0) AS judges,
-                list(judgment_id ORDER BY judgment_id) FILTER (support * side > 0) AS judgments,
+                {columns.judgments} AS judgments,
                 list(DISTINCT agents ORDER BY agents) FILTER (support * side > 0) AS agents,
                 list(DISTINCT kept_by ORDER BY kept_by) FILTER (support * side > 0) AS kept_by,
                 bool_and(by_rule) FILTER (support * side > 0) AS by_rule
@@ -89,7 +139,8 @@ def _reconciled(work: duckdb.DuckDBPyConnection, rule: Reconcile) -> FunnelStep:
             CASE WHEN side > 0 THEN high ELSE low END AS rejected_ref, NULL::BOOLEAN AS label,
             margin, strength, probability, score, NULL::DOUBLE AS rejected_probability,
             NULL::DOUBLE AS rejected_score, array_to_string(judges, ', ') AS judge, judgments,
-            array_to_string(agents, '; ') AS agents, array_to_string(kept_by, ', ') AS kept_by, by_rule, votes
+            array_to_string(agents, '; ') AS agents, array_to_string(kept_by, ', ') AS kept_by, by_rule, votes,
+            chosen_grade, rejected_grade
         FROM gathered JOIN items i USING (item_id) WHERE margin > 0""")
     before, after, ties, torn = only(
         work,
@@ -119,8 +170,8 @@ def _unpaired(work: duckdb.DuckDBPyConnection) -> FunnelStep:
             list_sort(list_distinct(flatten(list(judgments)))) AS judgments,
             array_to_string(list(DISTINCT agents ORDER BY agents), '; ') AS agents,
             array_to_string(list_sort(list_distinct(flatten(list(string_split(kept_by, ', '))))), ', ') AS kept_by,
-            bool_and(by_rule) AS by_rule, sum(votes)::INTEGER AS votes,
-            count(DISTINCT label) AS sides
+            bool_and(by_rule) AS by_rule, sum(votes)::INTEGER AS votes, NULL::DOUBLE AS chosen_grade,
+            NULL::DOUBLE AS rejected_grade, count(DISTINCT label) AS sides
         FROM sides GROUP BY item_no, name""")
     before, mixed = only(work, "SELECT count(*), count(*) FILTER (sides > 1) FROM entries")
     work.execute("DELETE FROM entries WHERE sides > 1")

@@ -63,6 +63,14 @@ def figures(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> dict[str
     return found
 
 
+def kinds(work: duckdb.DuckDBPyConnection) -> dict[str, dict[str, int]]:
+    """Kind of verdict -> how many judgments there were (``judgments``) and were kept (``kept``)."""
+    rows = work.execute("""
+        SELECT coalesce(kind_of(j.verdict), 'no_verdict'), count(*), count(*) FILTER (a.kept)
+        FROM selected a JOIN judgments j USING (judgment_id) GROUP BY 1 ORDER BY 1""").fetchall()
+    return {kind: {"judgments": count, "kept": kept} for kind, count, kept in rows}
+
+
 def vetting(work: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
     """The panels that vetted the judgments, with how many each: agents, rubric, strategy, threshold, calibration."""
     names = ("strategy", "agents", "rubric", "rubric_digest", "threshold", "calibration", "panel_digest", "version")

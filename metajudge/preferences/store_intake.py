@@ -16,6 +16,7 @@ from metajudge.preferences import decisions
 from metajudge.preferences.filters import Filters, drop_unwanted, nothing_matches, prepare, require_known
 from metajudge.preferences.request import ExportRequest, Kind, Rule
 from metajudge.preferences.snapshot import TABLES, Snapshot
+from metajudge.preferences.verdicts import stored_text
 from metajudge.preferences.workspace import only, quoted
 from metajudge.store import open_store
 from metajudge.store.copying import copy_store
@@ -219,25 +220,27 @@ def _take_texts(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> None
     texts = "payload->>'$.rationale', payload->>'$.instruction'" if judging else "NULL, NULL"
     work.execute(f"""
         CREATE OR REPLACE TABLE judgments AS
-        SELECT judgment_no, judgment_id, judgment_digest, item_id, judge, v[1] AS verdict,
-             from_json(v[2], '["VARCHAR"]') AS shown,
-            from_json(v[3], '["VARCHAR"]') AS labels,
-            rationale, instruction, coalesce(v[4], v[5], v[6]) AS finish, v[7] AS response_finish, item_digest
+        SELECT judgment_no, judgment_id, judgment_digest, item_id, judge, verdict,
+             from_json(v[1], '["VARCHAR"]') AS shown,
+            from_json(v[2], '["VARCHAR"]') AS labels,
+            rationale, instruction, coalesce(v[3], v[4], v[5]) AS finish, v[6] AS response_finish, v[7] AS people,
+            item_digest
         FROM (
             SELECT j.rowid, j.judgment_id, j.judgment_digest, j.item_id, j.judge, j.item_digest, {texts},
-                json_extract_string(payload, ['$.verdict', '$.order', '$.labels', '$.meta.finish',
-                    '$.meta.finish_reason', '$.meta.stop_reason', '$.meta.response_finish']) AS v
+                {stored_text("$.verdict")}, json_extract_string(payload, ['$.order', '$.labels', '$.meta.finish',
+                    '$.meta.finish_reason', '$.meta.stop_reason', '$.meta.response_finish', '$.item.labels']) AS v
             FROM kept.judgments j SEMI JOIN assessments a
                 ON j.judgment_digest = a.judgment_digest AND j.judgment_id = a.judgment_id
             WHERE NOT redacted
-        ) t(judgment_no, judgment_id, judgment_digest, item_id, judge, item_digest, rationale, instruction, v)""")
-    work.execute("""
+        ) t(judgment_no, judgment_id, judgment_digest, item_id, judge, item_digest, rationale, instruction, verdict,
+            v)""")
+    work.execute(f"""
         CREATE OR REPLACE TABLE items AS
         SELECT item_no, item_id, v[1] AS question, v[2] AS responses, category,
-            v[3] AS label, v[4] AS models, item_digest
+            label, v[3] AS models, v[4] AS scale, item_digest
         FROM (
-            SELECT i.rowid AS item_no, item_id, category, item_digest,
-                json_extract_string(payload, ['$.question', '$.responses', '$.label', '$.models']) AS v
+            SELECT i.rowid AS item_no, item_id, category, item_digest, {stored_text("$.label")} AS label,
+                json_extract_string(payload, ['$.question', '$.responses', '$.models', '$.scale']) AS v
             FROM kept.items i SEMI JOIN judgments USING (item_digest) WHERE NOT redacted
         )""")
 

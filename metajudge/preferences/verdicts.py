@@ -1,8 +1,9 @@
 """Verdicts in SQL: their winner, strength and support, and texts in the form in which they are compared."""
 
 import duckdb
+import orjson
 
-from metajudge.types import ID_PATTERN
+from metajudge.types import ID_PATTERN, AnyVerdict, Pairwise
 
 PAIRWISE = rf"^\s*({ID_PATTERN})\s*(>>|>|=)\s*({ID_PATTERN})\s*$"
 
@@ -12,27 +13,51 @@ _FUNCTION_WORDS = (
 )
 
 
+def verdict_text(verdict: AnyVerdict | None) -> str | None:
+    """A verdict as the tables have it: ``A>B`` for a pairwise one, JSON for every other one."""
+    if verdict is None:
+        return None
+    return str(verdict) if isinstance(verdict, Pairwise) else orjson.dumps(verdict.to_json()).decode()
+
+
+def stored_text(path: str) -> str:
+    """SQL for the same of a verdict in a store's ``payload``.
+
+    Args:
+        path: such as ``$.verdict``.
+    """
+    whole, text = f"json_extract(payload, '{path}')", f"json_extract_string(payload, '{path}')"
+    return (
+        f"CASE WHEN json_type(payload, '{path}') = 'VARCHAR' AND NOT regexp_matches({text}, '[<>=]') "
+        f"THEN {whole}::VARCHAR ELSE {text} END"
+    )
+
+
 def define(work: duckdb.DuckDBPyConnection) -> None:
     """Defines the functions the export's SQL uses, for this connection.
 
     - ``named(verdict)``: first id, sign and second id of a pairwise verdict; empty texts for other verdicts.
-    - ``winner(verdict)``: the preferred id; NULL for ties, shared first places, grades and absent verdicts.
-    - ``right_by_label(verdict, label)``: as :attr:`metajudge.types.Judgment.correct`.
+    - ``kind_of(verdict)``: ``pairwise``, ``ranking``, ``grade`` or ``category``; NULL for an absent one.
+    - ``grade_of(verdict)``: a grade's number; NULL for other verdicts.
+    - ``winner(verdict)``: the preferred id; NULL for ties, shared first places, grades, categories and absent verdicts.
+    - ``right_by_label(verdict, label)``: as :attr:`metajudge.types.Judgment.correct`, for verdicts that compare.
     - ``normal(text)``: NFC, lower case, without white space: two texts that are the same so, are the same.
     - ``looks_cut(text)``: whether a text ends in the middle: an open code fence; a comma, an open bracket, a dash or a
       function word at the end of 80 characters or more; or prose of 400 characters or more whose last line runs on for
       80 characters and stops at a plain word.
     """
     for name, body in {
+        "kind_of(v)": "CASE WHEN v IS NULL THEN NULL WHEN v LIKE '[%' THEN 'ranking' WHEN v IN ('true', 'false') "
+        "OR v LIKE '\"%' OR v LIKE '{%' THEN 'category' WHEN try_cast(v AS DOUBLE) IS NOT NULL THEN 'grade' "
+        "ELSE 'pairwise' END",
+        "grade_of(v)": "try_cast(v AS DOUBLE)",
         "named(v)": f"regexp_extract(v, '{PAIRWISE}', ['first', 'sign', 'second'])",
         "ranked(v)": "CASE WHEN v LIKE '[%' THEN from_json(v, '[[\"VARCHAR\"]]') END",
         "winner(v)": "CASE WHEN v LIKE '[%' THEN CASE WHEN len(ranked(v)[1]) = 1 THEN ranked(v)[1][1] END "
         "WHEN named(v).sign IN ('>', '>>') THEN named(v).first END",
-        "is_tie(v)": "CASE WHEN v LIKE '[%' THEN len(ranked(v)) = 1 ELSE named(v).sign = '=' END",
         "comparable(v)": "v LIKE '[%' OR named(v).sign <> ''",
-        "right_by_label(v, label)": "CASE WHEN NOT comparable(v) OR NOT comparable(label) THEN NULL "
-        "WHEN winner(label) IS NOT NULL THEN coalesce(winner(v) = winner(label), false) "
-        "WHEN is_tie(label) THEN winner(v) IS NULL END",
+        "right_by_label(v, label)": "CASE WHEN comparable(v) AND winner(label) IS NOT NULL "
+        "THEN coalesce(winner(v) = winner(label), false) END",
         "normal(t)": "replace(replace(replace(replace(replace(lower(nfc_normalize(t)), ' ', ''), chr(10), ''), "
         "chr(9), ''), chr(13), ''), chr(160), '')",
         "looks_cut(t)": "((length(t) - length(replace(t, '```', ''))) // 3) % 2 = 1 "

@@ -14,7 +14,8 @@ from metajudge.prompts.fences import neutralise
 from metajudge.prompts.templates import render
 from metajudge.prompts.versions import FIRST
 from metajudge.rubric import Rubric
-from metajudge.types import AnyVerdict, CriterionScore, Grade, Judgment, Pairwise, Ranking, json_bytes
+from metajudge.types import AnyVerdict, Category, CriterionScore, Grade, Judgment, Pairwise, Ranking, json_bytes
+from metajudge.types.judgment import Scale
 
 ROLES = ("general_public", "expert", "critic", "summariser")
 """The built-in roles of a panel's members."""
@@ -86,7 +87,7 @@ def render_judgment(judgment: Judgment, *, version: int = FIRST) -> str:
         reference=item.reference,
         responses=[_ShownResponse(labels[name], item.responses[name]) for name in judgment.order],
         rationale=judgment.rationale,
-        verdict=read_verdict(judgment.verdict.relabelled(labels)),
+        verdict=read_verdict(judgment.verdict.relabelled(labels), item.scale),
     )
 
 
@@ -140,21 +141,42 @@ def role_text(name_or_text: str, *, version: int = FIRST) -> str:
     return name_or_text
 
 
-def read_verdict(verdict: AnyVerdict) -> str:
-    """A verdict as written and in plain words, e.g. ``A>>B: A is much better than B``."""
+def read_verdict(verdict: AnyVerdict, scale: Scale | None = None) -> str:
+    """A verdict as written and in plain words, e.g. ``A>>B: A is much better than B``.
+
+    Args:
+        scale: the declared one of the item, for grades and categories (:attr:`metajudge.types.Item.scale`).
+    """
     match verdict:
         case Pairwise(first, second, 0):
             reading = f"{first} and {second} are equally good (a tie)"
         case Pairwise(first, second, strength):
             reading = f"{first} is {'much better' if strength == 2 else 'better'} than {second}"
         case Grade():
-            reading = "the grade the judge gave the response, on the judge's own scale"
+            reading = f"the grade the judge gave the response, on {_scale_words(scale)}"
+        case Category(value):
+            return f"{' '.join(str(verdict).split())}: {_category_words(value, scale)}"
         case Ranking(groups) if len(groups) == 1:
             reading = "all are equally good (a tie)"
         case Ranking(groups):
             places = [f"{_joined(group)} {_ordinal(place)}" for place, group in _places(groups)]
             reading = f"a ranking, best first: {', '.join(places)}"
     return f"{verdict}: {reading}"
+
+
+def _scale_words(scale: Scale | None) -> str:
+    if scale is None or isinstance(scale[0], str):
+        return "the judge's own scale"
+    return f"a scale from {scale[0]:g} (lowest) to {scale[1]:g} (highest)"
+
+
+def _category_words(value: str | bool, scale: Scale | None) -> str:
+    if isinstance(value, bool):
+        return f"the judge's answer about the response is {'yes' if value else 'no'}"
+    words = "the category the judge put the response in"
+    if scale is None or not isinstance(scale[0], str):
+        return words
+    return f"{words}, one of (worst first): {', '.join(' '.join(str(name).split()) for name in scale)}"
 
 
 def _places(groups: Sequence[Sequence[str]]) -> list[tuple[int, Sequence[str]]]:

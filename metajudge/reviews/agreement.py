@@ -6,14 +6,19 @@ from dataclasses import dataclass
 
 from metajudge.reviews.review import HumanDecision, Outcome, ReviewState
 from metajudge.stats.agreement import Agreement, cohen_kappa, krippendorff_alpha
-from metajudge.types import AnyVerdict
+from metajudge.types import AnyVerdict, Category, Grade, Right, is_right, kind_of
+from metajudge.types.right import DEFAULTS
 
 
-def verdict_is_right(decision: HumanDecision, verdict: AnyVerdict | None) -> bool | None:
+def verdict_is_right(decision: HumanDecision, verdict: AnyVerdict | None, rule: Right | None = None) -> bool | None:
     """Whether a person judges a verdict right; None where the decision does not say.
 
     A corrected verdict speaks through its winner: another winner makes the judge's verdict wrong, the same one (with
-    another strength) leaves it right. Corrected scores alone, and ``cannot_tell``, say nothing about the verdict.
+    another strength) leaves it right. A corrected grade or category is compared with the judge's by the rule. Corrected
+    scores alone, and ``cannot_tell``, say nothing about the verdict.
+
+    Args:
+        rule: for grades and categories; None for the default of the kind.
     """
     match decision.outcome:
         case Outcome.APPROVE:
@@ -21,14 +26,26 @@ def verdict_is_right(decision: HumanDecision, verdict: AnyVerdict | None) -> boo
         case Outcome.REJECT:
             return False
         case Outcome.MODIFY if decision.verdict is not None and verdict is not None:
-            return decision.verdict.winner == verdict.winner
+            return same_answer(verdict, decision.verdict, rule)
         case _:
             return None
 
 
-def label_of(decisions: Iterable[HumanDecision], verdict: AnyVerdict | None) -> bool | None:
+def same_answer(verdict: AnyVerdict, own: AnyVerdict, rule: Right | None = None) -> bool | None:
+    """Whether a person's verdict is the judge's: the same winner or tie; for grades and categories by the rule.
+
+    Returns:
+        None for a grade beside a category where the rule cannot compare them.
+    """
+    if isinstance(verdict, Grade | Category):
+        kind = kind_of(verdict)
+        return is_right(verdict, own, rule if rule is not None and rule.applies(kind) else DEFAULTS[kind])
+    return own.winner == verdict.winner
+
+
+def label_of(decisions: Iterable[HumanDecision], verdict: AnyVerdict | None, rule: Right | None = None) -> bool | None:
     """The majority's word on a verdict; None without one, and where as many say yes as no."""
-    counts = Counter(verdict_is_right(one, verdict) for one in decisions)
+    counts = Counter(verdict_is_right(one, verdict, rule) for one in decisions)
     return None if counts[True] == counts[False] else counts[True] > counts[False]
 
 

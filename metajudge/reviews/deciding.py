@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from pydantic import ValidationError
 
 from metajudge.errors import InputError
+from metajudge.reviews.agreement import same_answer
 from metajudge.reviews.review import HumanDecision, Outcome, Review, reviewer_name
 from metajudge.rubric.model import did_you_mean, name_list
-from metajudge.types import AnyVerdict, Judgment, parse_verdict
+from metajudge.types import AnyVerdict, Category, Grade, Judgment, parse_verdict
+from metajudge.types.judgment import Scale
+from metajudge.types.label import passing
 
 
 def decision_from(
@@ -25,18 +28,18 @@ def decision_from(
 ) -> HumanDecision:
     """A decision record.
 
-    A verdict without an outcome is a blind one, given before the judge's was seen: with the same winner it approves,
-    with another one it modifies.
+    A verdict without an outcome is a blind one, given before the judge's was seen: with the same winner, grade or
+    category it approves, with another one it modifies.
 
     Args:
-        verdict: as it is written (``A>B``), or a verdict, which may be a ranking or a grade.
+        verdict: as it is written (``A>B``; beside a grade ``4``, beside a category ``pass``), or a verdict.
         scores: corrected scores, ``CRITERION=NUMBER`` each.
 
     Raises:
-        InputError: a blank name, an unknown outcome, a verdict on other responses, a score that is no number or given
-            twice; with what to write.
+        InputError: a blank name, an unknown outcome, a verdict on other responses, of another kind or off the declared
+            scale, a score that is no number or given twice; with what to write.
     """
-    person, corrected = reviewer_name(reviewer), _verdict(verdict, judgment)
+    person, corrected = reviewer_name(reviewer), _verdict(verdict, review, judgment)
     if outcome is None:
         outcome, corrected, blind = _compared(review, judgment, corrected), corrected, True
         if outcome == Outcome.APPROVE:
@@ -63,9 +66,12 @@ def check_corrections(review: Review, decision: HumanDecision) -> None:
     """Checks that corrected scores and verdict are about what the review shows, so that none is lost unseen later.
 
     Raises:
-        InputError: a criterion the machine did not score, a score off the scale, a response the verdict did not name.
+        InputError: a criterion the machine did not score, a score off the scale, a response the verdict did not name,
+            a grade or category off the declared scale.
     """
     where = f"review {review.review_id}"
+    if decision.verdict is not None:
+        _check_on_scale(decision.verdict, review.answer_scale, where)
     if decision.verdict is not None and review.verdict is not None:
         unknown = [name for name in decision.verdict.ids if name not in review.verdict.ids]
         if unknown:
@@ -84,11 +90,30 @@ def check_corrections(review: Review, decision: HumanDecision) -> None:
             )
 
 
-def _verdict(text: str | AnyVerdict | None, judgment: Judgment | None) -> AnyVerdict | None:
+def in_kind_of(review: Review, decision: HumanDecision) -> HumanDecision:
+    """A decision whose corrected verdict is of the judge's kind: a table has ``4`` and ``true`` as text.
+
+    Raises:
+        InputError: it cannot be read so.
+    """
+    if decision.verdict is None or not isinstance(review.verdict, Grade | Category):
+        return decision
+    return decision.model_copy(update={"verdict": _single(str(decision.verdict), review.verdict)})
+
+
+def _verdict(text: str | AnyVerdict | None, review: Review, judgment: Judgment | None) -> AnyVerdict | None:
     if text is None:
         return None
+    like = review.verdict if judgment is None else judgment.verdict
+    if isinstance(like, Grade | Category):
+        found: AnyVerdict = _single(str(text), like)
+        if judgment is not None:
+            _check_on_scale(found, judgment.item.scale, f"review {review.review_id}")
+        return found
     try:
         found = parse_verdict(text)
+        if isinstance(found, Category):
+            raise ValueError("the judge compared responses")
     except (ValueError, ValidationError) as error:
         raise InputError(f"{text!r} is not a verdict: write one such as A>B, A=B or B>>A ({error})") from None
     if judgment is not None:
@@ -99,12 +124,44 @@ def _verdict(text: str | AnyVerdict | None, judgment: Judgment | None) -> AnyVer
     return found
 
 
+def _single(text: str, like: Grade | Category) -> Grade | Category:
+    """A grade or a category as a person writes it, of the judge's kind."""
+    word = text.strip()
+    if isinstance(like, Grade):
+        try:
+            value = float(word)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise InputError(f"{text!r} is not a grade: write a number, such as {like}")
+        return Grade(value)
+    if not isinstance(like.value, bool):
+        if not word:
+            raise InputError(f"a category is missing: write one, such as {like}")
+        return Category(word)
+    side = passing(Category(word))
+    if side is None:
+        raise InputError(f"{text!r} is not an answer: the judge said {like}, so write true or false")
+    return Category(side)
+
+
+def _check_on_scale(verdict: AnyVerdict, scale: Scale | None, where: str) -> None:
+    if scale is None:
+        return
+    if isinstance(verdict, Grade) and not isinstance(scale[0], str):
+        low, high = float(scale[0]), float(scale[1])
+        if not low <= verdict.value <= high:
+            raise InputError(f"{where}: the grade {verdict} lies off the scale from {low:g} to {high:g}")
+    if isinstance(verdict, Category) and isinstance(scale[0], str) and verdict.value not in scale:
+        raise InputError(f"{where}: the category {verdict} is not one of {name_list(list(map(str, scale)))}")
+
+
 def _compared(review: Review, judgment: Judgment | None, verdict: AnyVerdict | None) -> Outcome:
     if verdict is None:
         raise InputError(f"say --outcome ({', '.join(Outcome)}), or your own --verdict to decide blind")
     if judgment is None or judgment.verdict is None:
         raise InputError(f"review {review.review_id} has no verdict to compare yours with: give --outcome")
-    return Outcome.APPROVE if verdict.winner == judgment.verdict.winner else Outcome.MODIFY
+    return Outcome.APPROVE if same_answer(judgment.verdict, verdict) else Outcome.MODIFY
 
 
 def _scores(texts: Sequence[str]) -> dict[str, float]:

@@ -61,6 +61,7 @@ def review_of(
         opened_at=now,
         reviewers=reviewers,
         verdict=judgment.verdict,
+        answer_scale=judgment.item.scale,
         truth=judgment.correct,
         question=judgment.item.digest,
         criteria=criterion_means(assessment),

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 from metajudge.errors import InputError
 from metajudge.types import Verdict, digest
 from metajudge.types.frozen import Frozen
+from metajudge.types.judgment import Scale
 
 _LONGEST_NAME = 200
 
@@ -60,7 +61,7 @@ class Review(Frozen):
         score, probability, confidence: the machine's, None where absent.
         opened_at: seconds since the epoch.
         reviewers: how many different people are to decide.
-        verdict: the judge's, None for a case.
+        verdict: the judge's, None for a case; ``answer_scale`` the declared one of a grade or category.
         truth: whether the verdict is right by the item's own label, None without one; not shown to reviewers.
         question: digest of what makes cases depend on each other, the item's content.
         criteria: criterion -> the machine's score, the mean over agents; ``criterion_weights`` those it was
@@ -87,6 +88,7 @@ class Review(Frozen):
     opened_at: float
     reviewers: Annotated[int, Field(ge=1, le=20)] = 1
     verdict: Verdict | None = None
+    answer_scale: Scale | None = Field(default=None, exclude_if=lambda given: given is None)
     truth: bool | None = None
     question: str | None = None
     criteria: dict[str, float] = Field(default_factory=dict)

@@ -7,7 +7,7 @@ from enum import StrEnum
 from metajudge.reviews.agreement import verdict_is_right
 from metajudge.reviews.review import HumanDecision, Outcome
 from metajudge.types import AnyVerdict
-from metajudge.types.verdict import Pairwise
+from metajudge.types.verdict import Category, Pairwise
 
 
 class Ruling(StrEnum):
@@ -82,4 +82,4 @@ def _side(verdict: AnyVerdict) -> str:
     """Equal for verdicts that prefer the same, however strongly."""
     if isinstance(verdict, Pairwise):
         return f"{verdict.winner} of {sorted(verdict.ids)}"
-    return str(verdict)
+    return str(verdict).casefold() if isinstance(verdict, Category) else str(verdict)

@@ -14,8 +14,17 @@ import orjson
 from metajudge.store.annotations import annotated_data
 from metajudge.store.sql import Connection
 from metajudge.store.versions import CURRENT, newest_among, versions
-from metajudge.types import Grade
-from metajudge.types.verdict import AnyVerdict, parse_verdict
+from metajudge.types import (
+    AnyVerdict,
+    Category,
+    Grade,
+    VerdictKind,
+    is_right,
+    kind_of,
+    majority,
+    parse_verdict,
+)
+from metajudge.types.right import DEFAULTS
 
 LabelSource = Literal["all", "people", "truth"]
 """Which truth about judgments counts: people's decision if there is one, else the item's label; or only one of them."""
@@ -93,9 +102,13 @@ class Fact:
 
     Attributes:
         number: of the version, which never changes.
+        item_digest: None if the judgment is missing; ``graded`` is the id of the response that a grade or a category
+            is about, None for other verdicts.
         action: of ``policy``; None if no policy was named.
-        winner: the id that the judgment ranks first, :data:`TIE` if there are several; None for a grade or no verdict.
-        right: whether that is the label's winner (see :attr:`metajudge.types.Judgment.correct`), None if
+        kind: of the verdict; None without one.
+        answer: the id that the judgment ranks first, :data:`TIE` if there are several; a grade or a category as text,
+            upper and lower case alike. None without a verdict.
+        right: whether the verdict is right by the label (see :attr:`metajudge.types.Judgment.correct`), None if
             unknown.
     """
 
@@ -112,7 +125,9 @@ class Fact:
     action: str | None
     policy: str | None
     threshold: float
-    winner: str | None
+    kind: VerdictKind | None
+    graded: str | None
+    answer: str | None
     right: bool | None
 
 
@@ -280,28 +295,35 @@ def facts(connection: Connection, numbers: Sequence[int]) -> list[Fact]:
 
 def _fact(row: Sequence[Any]) -> Fact:
     *columns, payload, annotation, judgment, item = row
-    verdict = _field(judgment, "verdict")
-    right = _right(verdict, _field(item, "label"))
-    found = [*columns, annotated_data(payload, annotation)["threshold"], _winner(verdict), right]
+    about = {} if judgment is None else orjson.loads(judgment)
+    verdict = _verdict(about.get("verdict"))
+    single = isinstance(verdict, Grade | Category)
+    said = (
+        None if verdict is None else kind_of(verdict),
+        about["order"][0] if single and about.get("order") else None,
+        None if verdict is None else str(verdict).casefold() if single else verdict.winner or TIE,
+        _right(verdict, _truth(about, item)),
+    )
+    found = [*columns, annotated_data(payload, annotation)["threshold"], *said]
     return Fact(*found)
 
 
-def _field(payload: str | None, name: str) -> AnyVerdict | None:
-    found = None if payload is None else orjson.loads(payload).get(name)
-    return None if found is None else parse_verdict(found)
+def _verdict(given: Any) -> AnyVerdict | None:
+    return None if given is None else parse_verdict(given)
 
 
-def _winner(verdict: AnyVerdict | None) -> str | None:
-    return None if verdict is None or isinstance(verdict, Grade) else verdict.winner or TIE
+def _truth(judgment: Mapping[str, Any], item: str | None) -> AnyVerdict | None:
+    """As :attr:`metajudge.types.Item.truth`, computed without the texts."""
+    label = _verdict(None if item is None else orjson.loads(item).get("label"))
+    labels = judgment.get("item", {}).get("labels", ())
+    return label if label is not None else majority([parse_verdict(one["value"]) for one in labels])
 
 
-def _right(verdict: AnyVerdict | None, label: AnyVerdict | None) -> bool | None:
+def _right(verdict: AnyVerdict | None, truth: AnyVerdict | None) -> bool | None:
     """As :attr:`metajudge.types.Judgment.correct`, computed without the texts."""
-    if verdict is None or label is None or isinstance(verdict, Grade) or isinstance(label, Grade):
+    if verdict is None or truth is None:
         return None
-    if label.winner is None:
-        return verdict.winner is None if label.is_tie else None
-    return verdict.winner == label.winner
+    return is_right(verdict, truth, DEFAULTS[kind_of(verdict)])
 
 
 def agent_pairs(connection: Connection, thresholds: Mapping[int, float]) -> list[PairCount]:

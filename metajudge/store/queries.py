@@ -8,6 +8,7 @@ import orjson
 from metajudge.store.annotations import annotated, annotated_data
 from metajudge.store.protocol import RunRecord
 from metajudge.store.redaction import hide_headers
+from metajudge.store.rows import judgment_data
 from metajudge.store.sql import Connection as Cursor
 from metajudge.store.sql import only_row
 from metajudge.store.versions import current_page, newest_among, versions
@@ -115,7 +116,7 @@ def _judgments(cursor: Cursor, name: str) -> list[dict[str, Any]]:
         {
             "judgment_digest": judgment_digest,
             "redacted": redacted,
-            "judgment": {**orjson.loads(payload), "item": {"id": item_id, **orjson.loads(item)}},
+            "judgment": judgment_data(payload, item_id, item),
         }
         for judgment_digest, payload, item_id, item, redacted in rows
     ]
@@ -130,8 +131,7 @@ def find_judgment(cursor: Cursor, judgment_digest: str) -> Judgment | None:
     ).fetchall()
     if not rows:
         return None
-    payload, item_id, item = rows[0]
-    return Judgment.model_validate({**orjson.loads(payload), "item": {"id": item_id, **orjson.loads(item)}})
+    return Judgment.model_validate(judgment_data(*rows[0]))
 
 
 def judgments(cursor: Cursor) -> list[Judgment]:
@@ -140,10 +140,7 @@ def judgments(cursor: Cursor) -> list[Judgment]:
         "SELECT j.payload, j.item_id, i.payload FROM judgments j JOIN items i USING (item_digest) "
         "WHERE NOT j.redacted AND NOT i.redacted ORDER BY j.rowid"
     ).fetchall()
-    return [
-        Judgment.model_validate({**orjson.loads(payload), "item": {"id": item_id, **orjson.loads(item)}})
-        for payload, item_id, item in rows
-    ]
+    return [Judgment.model_validate(judgment_data(*row)) for row in rows]
 
 
 def _reviews(cursor: Cursor, name: str) -> list[dict[str, Any]]:

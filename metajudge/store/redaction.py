@@ -11,26 +11,36 @@ from metajudge.types.decision import Decision
 FORGOTTEN: Final = "[forgotten]"
 HIDDEN: Final = "[hidden]"
 
+_UNLABELLED: Final[dict[str, Any]] = {"label": None, "labels": (), "metadata": None}
+
 
 def redact_item(payload: str) -> str:
-    """An item's payload without question, responses and reference."""
+    """An item's payload without question, responses, reference, conversation and metadata; labels stay."""
     item: dict[str, Any] = orjson.loads(payload)
     item["question"] = FORGOTTEN
     item["responses"] = dict.fromkeys(item["responses"], FORGOTTEN)
     if item.get("reference") is not None:
         item["reference"] = FORGOTTEN
+    _redact_beside(item)
     return orjson.dumps(item).decode()
 
 
 def redact_judgment(payload: str) -> str:
-    """A judgment's payload without rationale, instruction and the caller's own data."""
+    """A judgment's payload without rationale, instruction, conversation and the caller's own data; labels stay."""
     judgment: dict[str, Any] = orjson.loads(payload)
     judgment["rationale"] = FORGOTTEN
     judgment["meta"] = {}
+    _redact_beside(judgment.get("item", {}))
     for name in ("instruction", "no_verdict"):
         if judgment.get(name) is not None:
             judgment[name] = FORGOTTEN
     return orjson.dumps(judgment).decode()
+
+
+def _redact_beside(item: dict[str, Any]) -> None:
+    for message in item.get("conversation", ()):
+        message["content"] = FORGOTTEN
+    item.pop("metadata", None)
 
 
 def redact_review(payload: str) -> str:
@@ -112,9 +122,10 @@ def hide_headers(config: Any) -> Any:
 def without_label(judgment: Judgment) -> Judgment:
     """A judgment for a reviewer who must not see the label.
 
-    The caller's own data is also removed, as it may repeat the label.
+    What people said (``labels``) and the caller's own data, which may repeat the label, are also removed.
     """
-    item = judgment.item.model_copy(update={"label": None})
+    item = judgment.item.model_copy(update=_UNLABELLED)
+    item.__dict__.pop("truth", None)  # computed from the labels that are gone
     return judgment.model_copy(update={"item": item, "meta": {}})
 
 
@@ -140,4 +151,5 @@ def without_labels(found: Mapping[str, Any], withheld: Callable[[str], bool]) ->
 
 def _without_label_data(row: Mapping[str, Any]) -> dict[str, Any]:
     judgment = row["judgment"]
-    return {**row, "judgment": {**judgment, "meta": {}, "item": {**judgment["item"], "label": None}}}
+    item = {name: value for name, value in judgment["item"].items() if name not in _UNLABELLED}
+    return {**row, "judgment": {**judgment, "meta": {}, "item": {**item, "label": None}}}

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from metajudge.errors import InputError, ReviewError
-from metajudge.reviews.deciding import check_corrections
+from metajudge.reviews.deciding import check_corrections, in_kind_of
 from metajudge.reviews.queue import LEASE_S, LONGEST_LEASE_S, Page, ReviewFilter
 from metajudge.reviews.review import Claim, HumanDecision, Review, ReviewState, ReviewStatus, reviewer_name
 from metajudge.store.sql import Ask, Connection, Dialect
@@ -199,6 +199,7 @@ def _decide(connection: Connection, dialect: Dialect, decision: HumanDecision, n
     name, reviewer = decision.review_id, decision.reviewer
     dialect.lock_reviews(connection, [name])
     state = _known(connection, name, now)
+    decision = in_kind_of(state.review, decision)
     earlier = next((one for one in state.decisions if one.reviewer == reviewer), None)
     if earlier is not None:
         if earlier.same_as(decision):
@@ -234,14 +235,15 @@ def _import(connection: Connection, dialect: Dialect, decisions: Sequence[HumanD
     states = _states(connection, names, 0.0)
     known = {name: list(state.decisions) for name, state in states.items()}
     new: list[HumanDecision] = []
-    for decision in decisions:
-        state = states.get(decision.review_id)
+    for given in decisions:
+        state = states.get(given.review_id)
         if state is None:
             raise ReviewError(
-                f"there is no review {decision.review_id!r}, so nothing was imported: `metajudge review list` shows "
+                f"there is no review {given.review_id!r}, so nothing was imported: `metajudge review list` shows "
                 "those there are",
                 "unknown",
             )
+        decision = in_kind_of(state.review, given)
         recorded = known[decision.review_id]
         earlier = next((one for one in recorded if one.reviewer == decision.reviewer), None)
         if earlier is not None and earlier.same_as(decision):

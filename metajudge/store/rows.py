@@ -9,9 +9,12 @@ import orjson
 from metajudge.errors import FailureKind, StoreError
 from metajudge.store.annotations import annotated, annotation_of, without_annotation
 from metajudge.store.lookups import key_hash
-from metajudge.types import AgentResult, Assessment, CallRecord, Judgment, Reply, TokenProbabilities, Usage
+from metajudge.types import AgentResult, Assessment, CallRecord, Item, Judgment, Reply, TokenProbabilities, Usage
+from metajudge.types.judgment import BESIDE
 
 Row = tuple[Any, ...]
+
+_CONTENT = set(Item.model_fields) - BESIDE
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +118,24 @@ def decode(payload: bytes) -> CallRecord | AssessmentWrite:
 
 
 def item_row(judgment: Judgment) -> Row:
+    """An item, once for all its judgments; what is no part of its digest is in their rows."""
     item = judgment.item
-    return (item.digest, item.id, item.category, item.model_dump_json(exclude={"id"}), False)
+    return (item.digest, item.id, item.category, item.model_dump_json(exclude={"id", *BESIDE}), False)
 
 
 def judgment_row(judgment: Judgment) -> Row:
-    payload = judgment.model_dump_json(exclude={"item"})
+    """A judgment, with what its own record says beside the item's content: labels, conversation, metadata."""
+    item = judgment.item
+    beside = any(getattr(item, name) for name in BESIDE)
+    payload = judgment.model_dump_json(exclude={"item": _CONTENT if beside else True})
     return (judgment.digest, judgment.id, judgment.item.digest, judgment.item.id, judgment.judge, payload, False)
+
+
+def judgment_data(payload: str, item_id: str, item: str) -> dict[str, Any]:
+    """A judgment with its item as plain data, from the payloads of their two rows."""
+    data: dict[str, Any] = orjson.loads(payload)
+    beside = data.pop("item", {})
+    return {**data, "item": {"id": item_id, **orjson.loads(item), **beside}}
 
 
 def assessment_row(number: int, write: AssessmentWrite, created_at: float) -> Row:

@@ -21,7 +21,7 @@ Scale: TypeAlias = tuple[float, float] | tuple[NonEmpty, ...]
 _NEUTRAL_LABEL = re.compile(r"[A-Z]|[A-Za-z]?\d{1,3}|[a-z]")
 
 
-_BESIDE = frozenset({"labels", "conversation", "metadata"})
+BESIDE = frozenset({"labels", "conversation", "metadata"})
 """Fields of an item that are no part of what it is."""
 
 
@@ -90,7 +90,7 @@ class Item(Frozen):
     @cached_property
     def digest(self) -> str:
         """Digest of what the item is, without its id: two records with one id and two digests contradict each other."""
-        return digest(self.model_dump(mode="json", exclude={"id", *_BESIDE}))
+        return digest(self.model_dump(mode="json", exclude={"id", *BESIDE}))
 
 
 class Judgment(Frozen):
@@ -194,7 +194,7 @@ class Judgment(Frozen):
     @cached_property
     def vetting_digest(self) -> str:
         """Digest of what vetting depends on: not labels, the models' names or the caller's own data."""
-        data = self.model_dump(mode="json", exclude={"meta": True, "item": {"label", "models", *_BESIDE}})
+        data = self.model_dump(mode="json", exclude={"meta": True, "item": {"label", "models", *BESIDE}})
         return digest(data)
 
 

@@ -1,11 +1,12 @@
 """Two runs over the same judgments, paired: what is kept, the scores, and precision where there are labels."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from metajudge.errors import InputError
-from metajudge.types import Assessment
+from metajudge.readers.right_rules import right_of, rules_of
+from metajudge.types import Assessment, Judgment, Right, VerdictKind
 
 if TYPE_CHECKING:
     from metajudge.stats.bootstrap import BootstrapEstimate
@@ -18,14 +19,34 @@ class Side:
     Attributes:
         name: as the user named it.
         assessments: by judgment id.
-        correct: by judgment id, whether the verdict names the labelled winner; judgments without a label are left out.
+        correct: by judgment id, whether the verdict is right by the label; judgments without a label are left out.
         notes: what is to be known about it.
+        labelled: by judgment id, judgments with labels; see :func:`by_labels`.
     """
 
     name: str
     assessments: Mapping[str, Assessment]
     correct: Mapping[str, bool] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    labelled: Mapping[str, Judgment] = field(default_factory=dict)
+
+
+def by_labels(first: Side, second: Side, right: Right | None = None) -> tuple[Side, Side, Mapping[VerdictKind, Right]]:
+    """Two runs with what is right by their labels, and the rule of each kind of verdict, the same for both.
+
+    Args:
+        right: the rule; None for the default of each kind over all labelled judgments of both.
+
+    Raises:
+        InputError: the rule applies to none of the verdicts.
+    """
+    rules = rules_of([*first.labelled.values(), *second.labelled.values()], right)
+    return _by_rules(first, rules), _by_rules(second, rules), rules
+
+
+def _by_rules(side: Side, rules: Mapping[VerdictKind, Right]) -> Side:
+    given = {name: right_of(judgment, rules) for name, judgment in side.labelled.items()}
+    return replace(side, correct={name: right for name, right in given.items() if right is not None})
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +181,6 @@ def _kept(decided: Pairs, draw: _Bootstrap) -> Difference:
     found = _mean_difference([pair[0].item_id for pair in decided], one, other, draw)
     if found.items < found.n:
         return found  # judgments of one item are not independent: McNemar's test is not valid
-    from dataclasses import replace
-
     from metajudge.stats.paired import mcnemar_exact
 
     test = mcnemar_exact([bool(value) for value in one], [bool(value) for value in other])

@@ -1,6 +1,7 @@
 """A side of a comparison as it is recorded: a run in a store, a store with one panel, or a file of assessments."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from metajudge.errors import InputError
@@ -40,12 +41,19 @@ async def load_side(name: str, store: StoreLocation, labels: Mapping[str, Judgme
     else:
         side = await _of_store(store, name, name)
     given = {
-        key: labels[key].correct
+        key: labels[key]
         for key, one in side.assessments.items()
-        if key in labels and labels[key].digest == one.judgment_digest
+        if key in labels and labels[key].item.truth is not None and _same(labels[key], one.judgment_digest)
     }
-    correct = {**side.correct, **{key: right for key, right in given.items() if right is not None}}
-    return Side(side.name, side.assessments, correct, side.notes)
+    return replace(side, labelled={**side.labelled, **given})
+
+
+def _same(judgment: Judgment, digest: str) -> bool:
+    """Whether it is the judgment that was vetted, perhaps before it had labels."""
+    if judgment.digest == digest:
+        return True
+    data = judgment.model_dump()
+    return Judgment.model_validate({**data, "item": {**data["item"], "label": None, "labels": ()}}).digest == digest
 
 
 def _is_store(path: Path) -> bool:
@@ -81,12 +89,12 @@ async def _of_store(location: StoreLocation, run_id: str | None, name: str) -> S
         await store.close()
     if not found:
         raise InputError(f"{name} contains no assessment: `metajudge runs` lists runs, and how many they assessed")
-    correct: dict[str, bool] = {}
+    labelled: dict[str, Judgment] = {}
     for key, assessment in found.items():
         judgment = judgments.get(assessment.judgment_digest)
-        if judgment is not None and judgment.correct is not None:
-            correct[key] = judgment.correct
-    return Side(name, found, correct, notes)
+        if judgment is not None and judgment.item.truth is not None:
+            labelled[key] = judgment
+    return Side(name, found, notes=notes, labelled=labelled)
 
 
 async def _run(store: Store, name: str, location: StoreLocation) -> RunRecord:

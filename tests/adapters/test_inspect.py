@@ -74,7 +74,14 @@ def test_a_score_becomes_a_graded_judgment(value, grade):
     assert (found.item.reference, found.item.responses, found.rationale) == ("Paris", {"A": "Paris"}, "It says Paris.")
 
 
-@pytest.mark.parametrize(("value", "said"), [("maybe", "'maybe'"), ([1, 2], "list"), (math.nan, "gave no grade")])
+def test_another_word_is_a_category():
+    from metajudge.adapters.inspect import CATEGORY_INSTRUCTION, judgment_of
+
+    found = judgment_of(state(), SimpleNamespace(text="Paris"), score("relevant "), "grader")
+    assert (str(found.verdict), found.instruction) == ("relevant", CATEGORY_INSTRUCTION)
+
+
+@pytest.mark.parametrize(("value", "said"), [(" ", "empty text"), ([1, 2], "list"), (math.nan, "gave no grade")])
 def test_a_score_that_is_no_grade_is_a_reason_and_not_a_number(value, said):
     from metajudge.adapters.inspect import judgment_of
 

@@ -45,6 +45,21 @@ def test_a_verdict_is_read_as_judges_give_it_and_vetted(server, output):
     json.dumps(found)
 
 
+@pytest.mark.parametrize(
+    ("output", "verdict"),
+    [
+        ('{"grade": 4, "reason": "adds up"}', "4"),
+        ({"pass": True, "score": 0.8, "reason": "adds up"}, "0.8"),
+        ({"pass": False, "reason": "adds up"}, "false"),
+        ({"label": "relevant", "reason": "adds up"}, "relevant"),
+    ],
+)
+def test_a_grade_or_category_of_a_single_response_is_vetted(server, output, verdict):
+    found = get_assert(output, context(server, responses={"A": "answer_a"}))
+    assert found["pass"] is True
+    assert f"\\n{verdict}: the " in json.dumps(server.bodies[-1])
+
+
 def test_a_discarded_verdict_fails_with_its_score(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     with LLMServer(answer=score_answer(2)) as server:
@@ -66,6 +81,7 @@ def test_an_undecided_verdict_fails_unless_told_otherwise(monkeypatch):
     [
         ("I like both.", context(), "contains no verdict that can be read"),
         ({"verdict": "C>A"}, context(), "verdict"),
+        ("Fine.", context(responses={"A": "answer_a"}), "contains no grade or category that can be read"),
         ({"verdict": "A>B"}, context(variables={"question": "q", "answer_a": "4"}), "no variable 'answer_b'"),
         ({"verdict": "A>B"}, context(question="prompt"), "no variable 'prompt'"),
         ({"verdict": "A>B"}, context(agent="openai:a"), "has no option agent"),

@@ -96,7 +96,7 @@ def test_items_with_one_response_are_counted_and_alone_are_an_error(tmp_path):
     result, rows = exported(tmp_path / "d", [judgment(0), graded])
     assert len(rows) == 1
     assert dropped(result) == {"single_response": 1}
-    with pytest.raises(InputError, match="Items with a single response make no pair"):
+    with pytest.raises(InputError, match="Grades make pairs of responses to the same question"):
         exported(tmp_path / "e", [graded])
     assert not (tmp_path / "e").exists()
     assert not list(tmp_path.glob(".*partial"))

@@ -1,8 +1,30 @@
 import pytest
 
 from metajudge.reviews import ReviewState, ReviewStatus
-from metajudge.reviews.agreement import reviewer_agreement
+from metajudge.reviews.agreement import reviewer_agreement, verdict_is_right
+from metajudge.types import parse_right, parse_verdict
 from tests.reviews.decisions import REVIEW, said
+
+
+@pytest.mark.parametrize(
+    ("verdict", "own", "rule", "right"),
+    [
+        ("A>B", "A>>B", None, True),
+        ("A>B", "A=B", None, False),
+        (4, 4, None, True),
+        (4, 5, None, False),
+        (4, 5, "within:1", True),
+        (4, 5, "top1", False),  # a rule of other kinds does not apply to grades
+        ("pass", True, None, True),
+        ("pass", "fail", None, False),
+        (4, "pass", None, None),
+        (4, "pass", "side:3", True),
+    ],
+)
+def test_a_corrected_verdict_says_by_the_rule_whether_the_judge_was_right(verdict, own, rule, right):
+    decision = said("modify", verdict=own)
+    found = verdict_is_right(decision, parse_verdict(verdict), None if rule is None else parse_right(rule))
+    assert found is right
 
 
 class TestAgreement:

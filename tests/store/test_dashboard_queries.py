@@ -188,9 +188,27 @@ class TestFacts:
         facts, total = await facts_of(store)
         assert total == len(judgments)
         assert {fact.judgment_digest: fact.right for fact in facts} == {one.digest: one.correct for one in judgments}
-        winners = {fact.judgment_digest: fact.winner for fact in facts}
+        answers = {fact.judgment_digest: fact.answer for fact in facts}
         for one in judgments:
-            assert winners[one.digest] == (None if not one.verdict.ids else one.verdict.winner or dashboard.TIE)
+            said = str(one.verdict) if not one.verdict.ids else one.verdict.winner or dashboard.TIE
+            assert answers[one.digest] == said
+
+    async def test_grades_and_categories_are_answers_on_one_response_and_peoples_labels_count(self, store) -> None:
+        labels = [{"value": "fail", "annotator": name} for name in ("ann", "ben")] + [{"value": True}]
+        item = {"id": "two", "question": "?", "responses": {"A": "one", "B": "two"}, "labels": labels}
+        single = {"item": item, "order": ["B"]}
+        judgments = [
+            made_judgment(1, verdict="Pass", **single),
+            made_judgment(2, verdict=False, **single),
+            made_judgment(3, verdict=3.5, **single),
+        ]
+        await keep(store, *((one, made_assessment(one, 0)) for one in judgments))
+        facts, _ = await facts_of(store)
+        assert [(one.kind, one.graded, one.answer, one.right) for one in facts] == [
+            ("category", "B", "pass", False),
+            ("category", "B", "false", True),
+            ("grade", "B", "3.5", None),
+        ]
 
     async def test_what_was_vetted_again_counts_once_with_the_newest(self, store) -> None:
         judgment, assessment = pair(1)

@@ -1,3 +1,5 @@
+import json
+
 import orjson
 import pytest
 
@@ -15,7 +17,7 @@ from metajudge.store.redaction import (
 from metajudge.types import AgentResult, Assessment, CriterionScore, Failure, Item, Judgment, SignalValue
 
 REVIEWED = {
-    Item: "id question responses category label reference models",
+    Item: "id question responses category label reference models labels scale conversation metadata",
     Judgment: "version id item judge verdict no_verdict rationale order labels instruction meta",
     CriterionScore: "score explanation source reported digit_mass fallback spread",
     Failure: "kind message",
@@ -32,6 +34,24 @@ REVIEWED = {
 def test_new_field_that_may_hold_judged_text_is_not_overlooked(model) -> None:
     """A field not listed here is new: redact it if it can hold text, then list it."""
     assert set(model.model_fields) == set(REVIEWED[model].split())
+
+
+def test_conversation_and_metadata_are_redacted_and_labels_stay(records) -> None:
+    judgment = records.judgment(1)
+    beside = {
+        "labels": [{"value": "A>B", "annotator": "ann"}],
+        "conversation": [{"role": "user", "content": "SECRET"}],
+        "metadata": {"A": {"trace": "SECRET"}},
+    }
+    item = Item.model_validate({**judgment.item.model_dump(), **beside})
+    for payload in (redact_item(item.model_dump_json()), redact_judgment(json.dumps({"item": beside}))):
+        assert "SECRET" not in payload
+        assert "ann" in payload
+    assert item.truth is not None
+    shown = without_label(judgment.model_copy(update={"item": item}))
+    assert shown.item.labels == ()
+    assert shown.item.metadata is None
+    assert shown.correct is None
 
 
 def test_redacted_item_and_judgment_are_still_valid_records(records) -> None:

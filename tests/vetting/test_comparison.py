@@ -3,8 +3,8 @@
 import pytest
 
 from metajudge.errors import InputError
-from metajudge.types import Assessment
-from metajudge.vetting.comparison import Side, compare
+from metajudge.types import Assessment, Judgment, parse_right
+from metajudge.vetting.comparison import Side, by_labels, compare
 
 
 def assessment(name, accepted, score=None, item=None, digest="d"):
@@ -27,6 +27,28 @@ def assessment(name, accepted, score=None, item=None, digest="d"):
 
 def side(name, *given, correct=None):
     return Side(name, {one.judgment_id: one for one in given}, correct or {})
+
+
+def graded(name, grade, label):
+    item = {"id": name, "question": "?", "responses": {"A": "one"}, "label": label}
+    return Judgment.model_validate({"id": name, "item": item, "judge": "owl", "verdict": grade})
+
+
+@pytest.mark.parametrize(
+    ("rule", "said", "right"),
+    [(None, {"grade": "equal"}, [False, True]), (parse_right("within:1"), {"grade": "within:1"}, [True, True])],
+)
+def test_what_counts_as_right_is_one_rule_for_both_runs(rule, said, right):
+    first = Side("one", {}, labelled={"a": graded("a", 4, 5)})
+    second = Side("two", {}, labelled={"b": graded("b", 3, 3)})
+    one, other, rules = by_labels(first, second, rule)
+    assert {kind: str(found) for kind, found in rules.items()} == said
+    assert [one.correct["a"], other.correct["b"]] == right
+
+
+def test_a_rule_for_other_verdicts_is_refused():
+    with pytest.raises(InputError, match="top1 does not apply"):
+        by_labels(Side("one", {}, labelled={"a": graded("a", 4, 5)}), Side("two", {}), parse_right("top1"))
 
 
 def test_what_is_gained_and_lost_and_left_out():

@@ -59,11 +59,21 @@ async def kept(path, *runs):
     await store.close()
 
 
+async def test_labels_given_later_count_and_other_contents_do_not(tmp_path):
+    path = tmp_path / "out.jsonl"
+    bare = judgment("j1", label=None)
+    said = assessment("j1", True).model_copy(update={"judgment_digest": bare.digest})
+    path.write_text(f"{said.model_dump_json()}\n")
+    for given, there in ((judgment("j1"), True), (bare, False), (judgment("j1", verdict="B>A"), False)):
+        side = await load_side(str(path), tmp_path / "none.duckdb", {"j1": given})
+        assert bool(side.labelled) is there
+
+
 async def test_a_run_is_found_by_the_beginning_of_its_id_where_that_is_enough(tmp_path):
     path = tmp_path / "store.duckdb"
     await kept(path, "aa1", "aa2", "b")
     assert list((await load_side("aa2", path, {})).assessments) == ["j1"]
-    assert (await load_side("b", path, {})).correct == {"j2": True}
+    assert {name: one.correct for name, one in (await load_side("b", path, {})).labelled.items()} == {"j2": True}
     with pytest.raises(InputError, match=r"2 runs in .* begin with 'aa'"):
         await load_side("aa", path, {})
     with pytest.raises(InputError, match=r"no run 'c' in .*the newest runs are: b \(vet\), aa2"):

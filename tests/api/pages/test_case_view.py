@@ -7,7 +7,7 @@ import pytest
 from metajudge.errors import InputError
 from metajudge.evidence import SIGNALS
 from metajudge.reviews import Outcome, ReviewState, ReviewStatus
-from metajudge.types import Grade, Pairwise, Ranking
+from metajudge.types import Category, Grade, Pairwise, Ranking
 from tests.api.pages.filled_store import case_review, hostile_judgment, made_assessment, made_judgment
 from tests.api.pages.review_pages import case_view
 
@@ -58,6 +58,14 @@ class TestView:
     def test_grades_offer_no_choice_of_a_winner(self):
         assert case_view.verdict_choices(case_view.sides_of(made_judgment(1), "r", "a"), Grade(3)) == []
 
+    def test_a_category_is_chosen_among_the_declared_ones_and_a_graded_response_stands_alone(self):
+        words = [one.words for one in case_view.verdict_choices((), Category("fair"), ("poor", "fair", "good"))]
+        assert words == ["poor", "fair", "good"]
+        assert case_view.verdict_choices((), Category("fair")) == []
+        assert [one.words for one in case_view.verdict_choices((), Category(False))] == ["yes (true)", "no (false)"]
+        graded = made_judgment(1).model_copy(update={"verdict": Category(False), "order": ("B",)})
+        assert [side.response for side in case_view.sides_of(graded, "r", "a")] == ["B"]
+
     def test_scores_that_differ_are_marked(self):
         rows = {row.name: row for row in case_view.panel_of(made_assessment(made_judgment(1), 1)).rows}
         assert (rows["accuracy"].spread, rows["accuracy"].apart) == (3.0, True)
@@ -78,5 +86,5 @@ def test_a_grade_given_blind_is_compared_as_a_number():
     for text, outcome in (("4", Outcome.APPROVE), ("4.0", Outcome.APPROVE), ("2", Outcome.MODIFY)):
         made = review_case._decision(found, "ada", review_case.Draft(grade=text), True)
         assert made.outcome is outcome
-    with pytest.raises(InputError, match="is not a number"):
+    with pytest.raises(InputError, match="is not a grade"):
         review_case._decision(found, "ada", review_case.Draft(grade="nan"), True)

@@ -29,7 +29,9 @@ def fact(number, **changes):
         "probability": 0.5,
         "action": None,
         "policy": None,
-        "winner": "A",
+        "kind": "pairwise",
+        "graded": None,
+        "answer": "A",
         "right": None,
     }
     return Fact(**{**values, **changes})
@@ -118,12 +120,12 @@ def test_people_are_believed_before_labels():
 
 def test_judges_who_contradict_themselves_name_no_winner():
     facts = [
-        fact(1, item_digest="x", judge="a", winner="A"),
-        fact(2, item_digest="x", judge="a", winner="B"),
-        fact(3, item_digest="x", judge="b", winner="A"),
-        fact(4, item_digest="x", judge="c", winner=""),
-        fact(5, item_digest="x", judge="d", winner=None),
-        fact(6, item_digest=None, judge="b", winner="A"),
+        fact(1, item_digest="x", judge="a", answer="A"),
+        fact(2, item_digest="x", judge="a", answer="B"),
+        fact(3, item_digest="x", judge="b", answer="A"),
+        fact(4, item_digest="x", judge="c", answer=""),
+        fact(5, item_digest="x", judge="d", answer=None),
+        fact(6, item_digest=None, judge="b", answer="A"),
     ]
     found = {(one.first, one.second): (one.n, one.same) for one in view.judge_pairs(facts)}
     assert found == {("a", "b"): (1, 0), ("a", "c"): (1, 1), ("b", "c"): (1, 0)}
@@ -138,6 +140,19 @@ def test_heat_maps_are_symmetric_and_hold_intervals():
     assert heat.rows[1][2].share is None
     assert view.heat_map([]) is None
     assert view.heat_map([PairCount("a", f"m{n}", n + 1, 1) for n in range(20)]).left_out == 9
+
+
+def test_judges_of_grades_agree_by_response_and_kinds_are_counted_once_a_judgment() -> None:
+    facts = [
+        fact(1, item_digest="x", judge="a", kind="grade", graded="A", answer="3"),
+        fact(2, item_digest="x", judge="a", kind="grade", graded="B", answer="1"),
+        fact(3, item_digest="x", judge="b", kind="grade", graded="A", answer="3"),
+        fact(4, item_digest="x", judge="b", kind="grade", graded="B", answer="2"),
+        fact(5, item_digest="x", judge="b", kind="category", graded="B", answer="pass"),
+    ]
+    again = [*facts, fact(6, judgment_digest="d5", kind="category", graded="B", answer="pass")]
+    assert [(one.n, one.same) for one in view.judge_pairs(facts[:4])] == [(2, 1)]
+    assert view.kinds_of(again) == {"grades": 4, "categories": 1}
 
 
 def test_judges_table_is_over_labelled_judgments_alone():

@@ -6,7 +6,7 @@ from metajudge.calibration.files import save_calibration
 from metajudge.calibration.fit import fit_calibration
 from metajudge.calibration.table import build_table
 from metajudge.panels.config import panel_config
-from metajudge.types import Assessment
+from metajudge.types import Assessment, Judgment
 from tests.doubles.crowds import crowd
 from tests.doubles.judgments import judgment
 from tests.doubles.llm_server import score_answer
@@ -29,6 +29,54 @@ def test_a_judgment_record_as_it_is(serve, models):
     assert (assessment.status, assessment.accepted, assessment.final_score) == ("assessed", True, 5.0)
     assert assessment.agents[0].criteria["accuracy"].explanation
     assert response.headers["x-request-id"]
+
+
+KINDS = [
+    ("A>>B", "A>>B: A is much better than B"),
+    ([["B"], ["A"]], "B > A: a ranking, best first"),
+    (4, "4: the grade the judge gave the response, on a scale from 1 (lowest) to 5 (highest)"),
+    (True, "true: the judge's answer about the response is yes"),
+    ("pass", "pass: the category the judge put the response in"),
+    ({"category": "a=b"}, "a=b: the category the judge put the response in"),
+]
+
+
+def kinds():
+    """A judgment of every kind of verdict, with two people's labels of the same kind."""
+    for number, (verdict, _) in enumerate(KINDS):
+        one = record(id=f"k{number}", label=verdict)
+        several = isinstance(verdict, list) or verdict == "A>>B"
+        responses = {"A": "4", "B": "5"} if several else {"A": "4"}
+        labels = [{"value": verdict, "annotator": name} for name in ("ada", "ben")]
+        item = {**one["item"], "responses": responses, "label": None, "labels": labels}
+        item |= {"scale": [1, 5]} if verdict == 4 else {}
+        yield {**one, "item": item, "verdict": verdict, "order": list(responses)}
+
+
+def test_every_kind_of_verdict_is_vetted_with_a_policy_and_comes_back_out_of_the_store(serve, models, tmp_path):
+    server = models(answer=score_answer(5))
+    client = serve(panels={"default": panel(server)}, store=tmp_path / "s.duckdb")
+    for body, (_, shown) in zip(kinds(), KINDS, strict=True):
+        answer = client.post("/v1/vet", json={"judgment": body, "policy": "verdict_score"})
+        assert answer.status_code == 200, answer.text
+        assessment = Assessment.model_validate(answer.json())
+        assert (assessment.accepted, assessment.decision.inputs.value) == (True, 5.0)
+        assert shown in server.bodies[-1]["messages"][-1]["content"]
+        assert assessment.judgment_digest == Judgment.model_validate(body).digest
+        again = client.post("/v1/vet", json=body).json()
+        assert again["final_score"] == 5.0
+    assert server.count == len(KINDS)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_document_describes_every_kind_of_verdict(serve):
+    schemas = serve().get("/openapi.json").json()["components"]["schemas"]
+    verdict = next(one for name, one in schemas.items() if name.startswith("Judgment"))["properties"]["verdict"]
+    described = verdict.get("anyOf", [verdict])
+    types = {
+        kind for one in described for kind in [one.get("type"), *(part.get("type") for part in one.get("anyOf", ()))]
+    }
+    assert {"string", "boolean", "object", "array", "number", "null"} <= types
 
 
 def test_panel_and_rubric_by_name(serve, models):
