@@ -1,7 +1,7 @@
 """The decided judgments of a benchmark as columns, with their free evidence."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,11 +11,10 @@ from metajudge.errors import InputError
 from metajudge.evidence.index import EvidenceIndex
 from metajudge.evidence.score import signal_score
 from metajudge.stats.arrays import Bools
-from metajudge.types import Judgment, Pairwise, Ranking, SignalValue, VerdictKind, kind_of, text_digest
+from metajudge.types import Judgment, Pairwise, Ranking, Right, SignalValue, VerdictKind, kind_of, text_digest
 from metajudge.types.right import DEFAULTS
 
 from .peer_agreement import PeerAgreement
-from .rules import Rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +97,7 @@ def observe(
     index: EvidenceIndex,
     signals: Collection[str] | None = None,
     *,
-    rules: Rules = DEFAULTS,
+    rules: Mapping[VerdictKind, Right] = DEFAULTS,
     peers: PeerAgreement | None = None,
 ) -> None:
     """Adds one judgment to those found so far.
@@ -138,7 +137,7 @@ def order_of(judgment: Judgment) -> str:
     return "pointwise" if judgment.meta.get("pointwise") else "".join(judgment.order)
 
 
-def is_decided(judgment: Judgment, rules: Rules = DEFAULTS) -> bool:
+def is_decided(judgment: Judgment, rules: Mapping[VerdictKind, Right] = DEFAULTS) -> bool:
     """Whether the judgment can be right or wrong."""
     return undecided(judgment, rules) is None
 
@@ -172,15 +171,17 @@ def signal_data(row: Observation) -> dict[str, Any]:
     return {name: {"value": signal.value, "state": signal.state} for name, signal in row.signals.items()}
 
 
-def undecided(judgment: Judgment, rules: Rules = DEFAULTS) -> str | None:
+def undecided(judgment: Judgment, rules: Mapping[VerdictKind, Right] = DEFAULTS) -> str | None:
     """Why a judgment is neither right nor wrong; None where it is one of both."""
     truth, verdict = judgment.item.truth, judgment.verdict
     if truth is None:
         return "no label"
-    if isinstance(truth, Pairwise | Ranking) and truth.winner is None:
+    rule = rules.get("pairwise" if verdict is None else kind_of(verdict))
+    winners = rule is None or rule.name == "top1"
+    if winners and isinstance(truth, Pairwise | Ranking) and truth.winner is None:
         return "tied label"
     if verdict is None:
         return "none"
-    if isinstance(verdict, Pairwise | Ranking) and verdict.winner is None:
+    if winners and isinstance(verdict, Pairwise | Ranking) and verdict.winner is None:
         return "tie"
-    return "not comparable" if judgment.right(rules[kind_of(verdict)]) is None else None
+    return "not comparable" if rule is None or judgment.right(rule) is None else None
