@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from metajudge import __version__
+from metajudge.calibration.sources import SIGNAL_GROUPS
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.evidence.index import EvidenceIndex
 from metajudge.panels.config import AgentConfig, PanelConfig
@@ -62,9 +63,6 @@ LEFT_OUT = {
 }
 """Why a judgment is in no figure -> what is said of them."""
 
-SIGNAL_NAMES = ("order", "strength", "peers", "rewards", "rationale", "format", "agents")
-"""Signals by their names on the command line."""
-
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -73,7 +71,7 @@ class Request:
     Attributes:
         judges: whose judgments are reported; None for all. Evidence always comes from all records.
         limit: how many judgments are reported at most, after the selection by judge.
-        signals: names of :data:`SIGNAL_NAMES`; None for the calibration's, or all.
+        signals: names of :data:`~metajudge.calibration.sources.SIGNAL_GROUPS`; None for the calibration's, or all.
         threshold: above which the heuristic score and panels' scores are kept.
         panel: one configuration of agents to run; its threshold is its own.
         baseline: ``PROVIDER:MODEL`` of the judge's own model, run with the rubric ``baseline``.
@@ -95,9 +93,9 @@ class Request:
     def __post_init__(self) -> None:
         if self.limit is not None and self.limit < 1:
             raise ConfigurationError(f"--limit must be at least 1, not {self.limit}: 0 judgments have no precision")
-        unknown = sorted(set(self.signals or ()) - set(SIGNAL_NAMES))
+        unknown = sorted(set(self.signals or ()) - set(SIGNAL_GROUPS))
         if unknown:
-            raise ConfigurationError(f"no signal is named {', '.join(unknown)}; there are: {', '.join(SIGNAL_NAMES)}")
+            raise ConfigurationError(f"no signal is named {', '.join(unknown)}; there are: {', '.join(SIGNAL_GROUPS)}")
         check_threshold(self.threshold, SCALE)
         if self.grid is not None and (self.panel is not None or self.baseline is not None):
             raise ConfigurationError("--grid brings its own agents: drop --agent, --baseline and --config, or the grid")
@@ -146,9 +144,7 @@ class Bench:
     def _watched(self) -> Iterator[Judgment]:
         """The same, each observed and counted on its way: reading them again costs more than all that is done here."""
         for judgment in self.reported():
-            observe(
-                self.observations, judgment, self.index, self.request.signals, rules=self.rules, peers=self._peers
-            )
+            observe(self.observations, judgment, self.index, self.request.signals, rules=self.rules, peers=self._peers)
             self._games.add(judgment)
             yield judgment
 

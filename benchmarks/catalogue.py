@@ -13,8 +13,7 @@ from .realmistake import ReaLMistake
 from .rewardbench2 import RewardBench2
 
 BENCHMARKS: dict[str, Benchmark] = {
-    benchmark.card.name: benchmark
-    for benchmark in (JudgeBench(), LLMBar(), MTBench(), ReaLMistake(), RewardBench2())
+    benchmark.card.name: benchmark for benchmark in (JudgeBench(), LLMBar(), MTBench(), ReaLMistake(), RewardBench2())
 }
 
 

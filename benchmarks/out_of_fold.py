@@ -34,8 +34,8 @@ DELTA = 0.1
 SPLIT_SEED = 0
 OTHER_HALF = (
     "Rows that aim at a precision apply, to each half of the questions, the threshold that the other half's labels "
-    f"guarantee (delta {DELTA:g}, one judgment drawn per question); the probabilities were fitted on both halves, out of "
-    "fold, so the guarantee is approximate."
+    f"guarantee (delta {DELTA:g}, one judgment drawn per question); the probabilities were fitted on both halves, out "
+    "of fold, so the guarantee is approximate."
 )
 
 
@@ -90,8 +90,11 @@ class OutOfFold:
 
     def notes(self, observations: Observations) -> tuple[str, ...]:
         """What was not fitted, and how much the figures vary with the seed."""
-        found = [f"Nothing is fitted for kind {kind}: {self.refused[kind]}." for kind in observations.kinds
-                 if kind in self.refused]
+        found = [
+            f"Nothing is fitted for kind {kind}: {self.refused[kind]}."
+            for kind in observations.kinds
+            if kind in self.refused
+        ]
         if any(row.judgment_id in self.probabilities for row in observations.rows):
             found.append(OTHER_HALF)
             found += [_by_seed(observations, self.runs)] * (len(self.runs) > 1)

@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from metajudge.readers import JudgmentSource, Reject
-from metajudge.readers import realmistake, rewardbench2
+from metajudge.readers import JudgmentSource, Reject, realmistake, rewardbench2
 from metajudge.types import Item, Judgment, digest
 
 WITHHELD = frozenset({realmistake.WITHHELD, rewardbench2.WITHHELD})
@@ -51,8 +50,10 @@ class RecordedItems:
     def match(self, judgment: Judgment) -> Judgment | str:
         """The judgment on the recorded item, in terms of its response ids; or why there is none."""
         named = self._by_id.get(judgment.item.id)
-        item = named if named is not None and _same(judgment.item, named) else self._by_content.get(
-            _content(judgment.item)
+        item = (
+            named
+            if named is not None and _same(judgment.item, named)
+            else self._by_content.get(_content(judgment.item))
         )
         if item is None:
             return NO_ITEM if named is None else OTHER_TEXTS

@@ -53,7 +53,7 @@ class RewardBench2:
     card = CARD
 
     def accuracy(self, judgments: Iterable[Judgment], folder: Path) -> list[Accuracy]:
-        """Judges by subset and by the place of the right candidate, then reward models on the items that were judged."""
+        """Judges by subset and by the place of the right candidate, then reward models on the same items."""
         tallies: dict[str, Tally] = defaultdict(lambda: Tally("ranking"))
         balanced: dict[tuple[str, str], list[Judgment]] = defaultdict(list)
         items: dict[str, Judgment] = {}
