@@ -216,7 +216,7 @@ class Bench:
         notes = [*plan.notes, *(notice for result in results for notice in result.notices)]
         if not by_category:
             notes.append(f"{len(judges)} judges: each has one line; choose some with --judge for tables of their own")
-        notes += self._left_out()
+        notes += [*self._left_out(), *(() if calibrated is None else calibrated.meaning)]
         return BenchFindings(
             benchmark=self.card.name,
             title=self.card.title,
@@ -389,7 +389,7 @@ def _selections(
     if calibrated is not None:
         probability = calibrated.score(mine)
         scores.append(probability)
-        fitted = calibrated.selections(mine, probability)
+        fitted = calibrated.selections(mine, probability, full=full)
     return scores, [keep_all(mine), *baseline, *_evidence(mine, free, threshold, full=full), *fitted, *others]
 
 

@@ -35,7 +35,7 @@ SPLIT_SEED = 0
 OTHER_HALF = (
     "Rows that aim at a precision apply, to each half of the questions, the threshold that the other half's labels "
     f"guarantee (delta {DELTA:g}, one judgment drawn per question); the probabilities were fitted on both halves, out "
-    "of fold, so the guarantee is approximate."
+    "of fold, so the guarantee is approximate"
 )
 
 
@@ -80,25 +80,24 @@ class OutOfFold:
         """None: the thresholds of a run hold for its own questions, not for a judgment."""
         return None
 
-    def selections(self, observations: Observations, score: Score) -> list[Selection]:
-        """The rows at given coverage, and those that aim at a precision; none without a score."""
+    @property
+    def meaning(self) -> tuple[str, ...]:
+        """What is to be known of its rows, whoever the judge is, without the full stop."""
+        refused = [f"nothing is fitted for verdicts of kind {kind}: {why}" for kind, why in self.refused.items()]
+        return (*refused, OTHER_HALF) if self.probabilities else tuple(refused)
+
+    def selections(self, observations: Observations, score: Score, *, full: bool = True) -> list[Selection]:
+        """The rows at given coverage and, where ``full``, those that aim at a precision; none without a score."""
         if not score.present.all():
             return []
-        shares = [keep_share(score, share, "calibrated") for share in COVERAGES]
-        aimed = [_aimed(observations, score, target) for target in TARGETS]
-        return [row for row in (*shares, *aimed) if row is not None]
+        rows = [keep_share(score, share, "calibrated") for share in COVERAGES]
+        rows += [_aimed(observations, score, target) for target in TARGETS if full]
+        return [row for row in rows if row is not None]
 
     def notes(self, observations: Observations) -> tuple[str, ...]:
-        """What was not fitted, and how much the figures vary with the seed."""
-        found = [
-            f"Nothing is fitted for kind {kind}: {self.refused[kind]}."
-            for kind in observations.kinds
-            if kind in self.refused
-        ]
-        if any(row.judgment_id in self.probabilities for row in observations.rows):
-            found.append(OTHER_HALF)
-            found += [_by_seed(observations, self.runs)] * (len(self.runs) > 1)
-        return tuple(found)
+        """How much the figures vary with the seed."""
+        fitted = any(row.judgment_id in self.probabilities for row in observations.rows)
+        return (_by_seed(observations, self.runs),) if fitted and len(self.runs) > 1 else ()
 
 
 def fit_out_of_fold(bench: "Bench", seeds: int) -> OutOfFold:

@@ -8,7 +8,7 @@ Label rule: experts say whether a response contains an error. Always saying "err
 
 Accuracy: the share of responses on which the verdict is the label; an answer from which nothing was read is wrong. A
 model's line covers its four simple prompts; a line over all models one prompt; the majority of the models is a line of
-its own, where a tied vote and no vote are wrong.
+its own, in which responses with a tied vote do not count.
 """
 
 from collections import Counter, defaultdict
@@ -88,10 +88,10 @@ class _Votes:
             self.counts[judgment.verdict] += 1
 
     @property
-    def right(self) -> bool:
-        """Whether most models say what the label says."""
+    def right(self) -> bool | None:
+        """Whether most models say what the label says; None for a tied vote, and without votes."""
         (first, most), *others = self.counts.most_common() or [(None, 0)]
-        return first == self.label and all(count < most for _, count in others)
+        return None if first is None or any(count == most for _, count in others) else first == self.label
 
 
 def _majorities(votes: dict[str, dict[str, _Votes]]) -> Iterator[Accuracy]:
@@ -99,6 +99,8 @@ def _majorities(votes: dict[str, dict[str, _Votes]]) -> Iterator[Accuracy]:
         tally = Tally("majority")
         for item in items.values():
             tally.games += 1
-            tally.add(item.category, item.right, item.question)
-            tally.decided.add(item.right, item.question)
+            tally.ties += item.right is None
+            if item.right is not None:
+                tally.add(item.category, item.right, item.question)
+                tally.decided.add(item.right, item.question)
         yield tally.accuracy(f"majority of the models, {prompt}", alike=ALIKE)
