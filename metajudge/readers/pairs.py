@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from metajudge.readers.lines import BadLine, Line, Reject, Source, read_lines
 from metajudge.readers.reader import FoundJudgment, each
-from metajudge.readers.recorded_games import FIRST, SECOND
+from metajudge.readers.recorded_games import FIRST, SECOND, turned_back
 from metajudge.types import Item, Judgment
 
 
@@ -31,6 +31,8 @@ class _PairRow(BenchmarkLine):
     response_model: str | None = None
 
     def item(self) -> Item:
+        if self.label is not None and turned_back(self.label, "AB") is None:
+            raise BadLine(f"label {self.label!r} is none of A>B, A=B, B>A")
         models = {FIRST: self.response_model, SECOND: self.response_model} if self.response_model else None
         return Item.model_validate(
             {
