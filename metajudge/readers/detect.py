@@ -24,9 +24,9 @@ SNIFFED_LINES = 1_000
 
 EXPECTED = (
     "expected metajudge JSONL (one object a line with id, item, judge, verdict), a JudgeBench output file (pair_id, "
-    "response_A, response_B, judgments), a JudgeBench or LLMBar folder (a file of pairs and one of judgments), results "
-    "of Arena-Hard, AlpacaEval, Inspect, promptfoo, LangSmith or Langfuse, or any table with a mapping (`metajudge "
-    "inspect FILE` guesses one)"
+    "response_A, response_B, judgments), a JudgeBench, LLMBar or MT-Bench folder (a file of pairs or items and one of "
+    "judgments), recorded verdicts of ReaLMistake or RewardBench 2, results of Arena-Hard, AlpacaEval, Inspect, "
+    "promptfoo, LangSmith or Langfuse, or any table with a mapping (`metajudge inspect FILE` guesses one)"
 )
 
 
@@ -45,6 +45,10 @@ class Shape(Enum):
     PAIRS = "pairs without judgments"
     GAMES = "judgments without their pairs (JudgeBench)"
     EVALUATIONS = "judgments without their pairs (LLMBar)"
+    MTBENCH_ITEMS = "items without judgments (MT-Bench)"
+    MTBENCH_VERDICTS = "judgments without their items (MT-Bench)"
+    DETECTIONS = "ReaLMistake detections"
+    PASSES = "RewardBench 2 passes"
     OBJECT = "one JSON object"
     TABLE = "a table"
     EMPTY = "nothing"
@@ -62,6 +66,8 @@ _APART = {
     Shape.TRACES: "contains Langfuse traces, but no scores: give the folder with both",
 }
 _APART[Shape.EVALUATIONS] = _APART[Shape.GAMES]
+_APART[Shape.MTBENCH_ITEMS] = "contains MT-Bench items, but no judgments: give the folder with both files"
+_APART[Shape.MTBENCH_VERDICTS] = "contains MT-Bench judgments, but not the items: give the folder with both files"
 
 
 def readers_of(path: Path, name: str, mapping: FieldMap | None = None) -> list[Reader]:
@@ -96,7 +102,18 @@ def shape_of(record: Mapping[str, Any]) -> Shape:
 @cache
 def _other_formats() -> dict[Shape, Callable[[dict[str, Any]], bool]]:
     """What recognises a record of another tool's format; their modules are imported where a file is not our own."""
-    from metajudge.readers import alpaca_eval, arena_hard, judgebench, langfuse, langsmith, llmbar, promptfoo
+    from metajudge.readers import (
+        alpaca_eval,
+        arena_hard,
+        judgebench,
+        langfuse,
+        langsmith,
+        llmbar,
+        mtbench,
+        promptfoo,
+        realmistake,
+        rewardbench2,
+    )
     from metajudge.readers.pairs import is_pair
 
     return {
@@ -107,6 +124,10 @@ def _other_formats() -> dict[Shape, Callable[[dict[str, Any]], bool]]:
         Shape.EVALUATIONS: llmbar.is_evaluation,
         Shape.GAMES: judgebench.is_game,
         Shape.PAIRS: is_pair,
+        Shape.MTBENCH_VERDICTS: mtbench.is_verdict,
+        Shape.MTBENCH_ITEMS: mtbench.is_item,
+        Shape.DETECTIONS: realmistake.is_detection,
+        Shape.PASSES: rewardbench2.is_pass,
         Shape.FEEDBACK: langsmith.is_feedback,
         Shape.SCORES: langfuse.is_score,
         Shape.RUNS: langsmith.is_run,
@@ -149,7 +170,7 @@ def _mapped(table: Table, mapping: FieldMap) -> Reader:
 
 
 def _of_other_format(shape: Shape, table: Table, values: Mapping[str, str], found: str) -> Reader:
-    from metajudge.readers import alpaca_eval, arena_hard, judgebench, promptfoo
+    from metajudge.readers import alpaca_eval, arena_hard, judgebench, promptfoo, realmistake, rewardbench2
 
     source = table.source
     makers: dict[Shape, Callable[[], Reader]] = {
@@ -157,6 +178,8 @@ def _of_other_format(shape: Shape, table: Table, values: Mapping[str, str], foun
         Shape.ARENA_HARD: lambda: arena_hard.arena_hard_judgments(source),
         Shape.ALPACA_EVAL: lambda: alpaca_eval.alpaca_eval_annotations(table),
         Shape.PROMPTFOO: lambda: promptfoo.PromptfooResults(source, lines=True),
+        Shape.DETECTIONS: lambda: realmistake.realmistake_detections(source),
+        Shape.PASSES: lambda: rewardbench2.rewardbench2_passes(source),
         Shape.OBJECT: lambda: _object(source, values),
         Shape.TABLE: lambda: _table(table, values, found),
         Shape.UNKNOWN: lambda: _table(table, values, found),
@@ -236,6 +259,7 @@ def _folder(path: Path, name: str, mapping: FieldMap | None) -> list[Reader]:
             found = _quietly(source, mapping if shape is not Shape.OBJECT else None)
             readers += [] if found is None else [found]
     readers += _paired(name, apart)
+    readers += _mtbench(path, name, apart[Shape.MTBENCH_ITEMS], apart[Shape.MTBENCH_VERDICTS])
     readers += _scored(path, name, apart, mapping.values if mapping is not None else {})
     readers = readers or _result_files(path, name)
     if not readers:
@@ -273,6 +297,15 @@ def _paired(name: str, apart: Mapping[Shape, list[Source]]) -> Iterator[Reader]:
     for source in sorted(games, key=lambda one: one.name):
         is_judgebench = source in apart[Shape.GAMES]
         yield judgebench.games(pairs, source) if is_judgebench else llmbar.evaluations(pairs, source)
+
+
+def _mtbench(path: Path, name: str, items: list[Source], judgments: list[Source]) -> list[Reader]:
+    """The recorded verdicts of MT-Bench with their items."""
+    if not items and not judgments:
+        return []
+    from metajudge.readers.mtbench import mtbench_folder
+
+    return [mtbench_folder(path, name, items, judgments)]
 
 
 def _scored(path: Path, name: str, apart: Mapping[Shape, list[Source]], values: Mapping[str, str]) -> Iterator[Reader]:
