@@ -313,16 +313,16 @@ def _only_kind(verdicts: Sequence[AnyVerdict]) -> VerdictKind:
     return next(iter(counts), "pairwise")
 
 
-def _rule(
-    kind: VerdictKind, given: Right | None, rows: Sequence[_Row], truths: Mapping[str, AnyVerdict]
-) -> Right:
+def _rule(kind: VerdictKind, given: Right | None, rows: Sequence[_Row], truths: Mapping[str, AnyVerdict]) -> Right:
     rule = given or default_right(
         kind,
         dict.fromkeys(row.verdict for row in rows),
         dict.fromkeys(truths[row.item_id] for row in rows if row.item_id in truths),
     )
     if not rule.applies(kind):
-        raise InputError(f"the rule {rule} does not apply to verdicts of the kind {kind}: give another one with --right")
+        raise InputError(
+            f"the rule {rule} does not apply to verdicts of the kind {kind}: give another one with --right"
+        )
     return rule
 
 
@@ -411,9 +411,7 @@ def _text_signals(judgment: Judgment, groups: Sequence[SignalGroup]) -> dict[str
     return found
 
 
-def _row_columns(
-    groups: Sequence[SignalGroup], rows: Sequence[_Row], agents: AgentScores | None
-) -> dict[str, Column]:
+def _row_columns(groups: Sequence[SignalGroup], rows: Sequence[_Row], agents: AgentScores | None) -> dict[str, Column]:
     names = list(dict.fromkeys(name for row in rows for name in row.text if group_of(name) in groups))
     columns = {name: _column([row.text.get(name) for row in rows]) for name in names}
     if "agents" in groups and agents is not None:

@@ -291,7 +291,7 @@ def number_of(verdict: AnyVerdict | None, scale: Scale | None) -> float:
     if not isinstance(verdict, Category):
         return float("nan")
     if scale and verdict.value in scale:
-        return float(list(scale).index(verdict.value)) / (len(scale) - 1)  # type: ignore[arg-type]
+        return float(list(scale).index(verdict.value)) / (len(scale) - 1)
     passes = passing(verdict)
     return float("nan") if passes is None else float(passes)
 
@@ -306,7 +306,13 @@ def _side_names(every: Sequence[str]) -> tuple[tuple[str, ...], dict[str, int]]:
 
 
 def _chance(
-    kind: VerdictKind, rule: Right, names: Sequence[str], made: _Building, side: Indices, option: Indices, number: Floats
+    kind: VerdictKind,
+    rule: Right,
+    names: Sequence[str],
+    made: _Building,
+    side: Indices,
+    option: Indices,
+    number: Floats,
 ) -> Floats:
     """[sides] the probability that an answer agrees with another item's; for rankings, 1 over the responses."""
     if kind == "ranking":

@@ -70,8 +70,7 @@ def reward_margins(scores: Iterable[RewardScore], preferences: Sequence[Preferen
     columns = {}
     for model in sorted(found):
         margins = [
-            None if (given := found[model].get(seen.item_id)) is None else seen.margin(given)
-            for seen in preferences
+            None if (given := found[model].get(seen.item_id)) is None else seen.margin(given) for seen in preferences
         ]
         present = np.array([margin is not None for margin in margins], dtype=bool)
         columns[model] = Column(np.array([margin or 0.0 for margin in margins], dtype=np.float64), present)

@@ -55,9 +55,10 @@ def _same_order(answers: Answers, rows: AnswerRows) -> tuple[Floats, Floats]:
     mine = _key(answers, answers.option[rows.record], rows.record)
     names, place = np.unique(np.concatenate([key, mine]), return_inverse=True)
     place = place.ravel()
-    total = np.bincount(place[: len(key)], weights=answers.agrees, minlength=len(names))
+    total = np.bincount(place[: len(key)], weights=answers.agrees, minlength=len(names)).astype(np.float64)
     count = np.bincount(place[: len(key)], minlength=len(names)).astype(np.float64)
-    return total[place[len(key) :]], count[place[len(key) :]]
+    mine_at = place[len(key) :]
+    return total[mine_at], count[mine_at]
 
 
 def _key(answers: Answers, option: Indices, record: Indices) -> Indices:
