@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from metajudge import __version__
+from metajudge.calibration.sources import SIGNAL_GROUPS
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.evidence.index import EvidenceIndex
 from metajudge.panels.config import AgentConfig, PanelConfig
 from metajudge.providers.spec import parse_agent_spec
 from metajudge.readers import JudgmentSource, Reject
+from metajudge.readers.right_rules import RightRules
 from metajudge.scoring.formulas import check_threshold
 from metajudge.stats import clustered
-from metajudge.types import Judgment, digest
+from metajudge.types import Judgment, Right, VerdictKind, digest
 
 from .benchmark import Benchmark, find_folder, open_recorded
 from .catalogue import benchmark_named
@@ -22,14 +24,19 @@ from .findings import Accuracy, BenchFindings, JudgeFindings, PublishedRow
 from .grid import Grid, Plan, PlannedRow, load_grid, plan_grid
 from .judged_games import JudgedGames, PairGames
 from .observations import Observations, is_decided, observe, reported
+from .own_files import NAME, OwnFiles
+from .own_judges import WithOwnJudges
+from .peer_agreement import PeerAgreement
 from .precision import RESAMPLES, SEED, coverage_curve, precision_rows, reliability, swap_counts
 from .selections import (
     COVERAGES,
     Score,
     Selection,
+    agreement_score,
     heuristic_score,
     keep_above,
     keep_all,
+    keep_majority,
     keep_order_consistent,
     keep_share,
 )
@@ -37,6 +44,9 @@ from .selections import (
 if TYPE_CHECKING:
     from .calibrated_scores import Calibrated
     from .grid_run import RowResult
+    from .out_of_fold_scores import OutOfFold
+
+    Probabilities = Calibrated | OutOfFold
 
 MANY_JUDGES = 12
 """With more judges than these, each gets one line over all categories instead of tables and curves of its own."""
@@ -46,8 +56,12 @@ ALL_JUDGES = "all judges"
 SCALE = (1.0, 5.0)
 """Of the heuristic score and of the built-in rubrics."""
 
-SIGNAL_NAMES = ("order", "strength", "peers", "rewards", "rationale", "format", "agents")
-"""Signals by their names on the command line."""
+LEFT_OUT = {
+    "no label": "of the judgments asked for have no label and are in no figure",
+    "tied label": "of the judgments asked for are on items whose label names no winner, and are in no figure",
+    "not comparable": "of the judgments asked for cannot be compared with their label, and are in no figure",
+}
+"""Why a judgment is in no figure -> what is said of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +71,16 @@ class Request:
     Attributes:
         judges: whose judgments are reported; None for all. Evidence always comes from all records.
         limit: how many judgments are reported at most, after the selection by judge.
-        signals: names of :data:`SIGNAL_NAMES`; None for the calibration's, or all.
+        signals: names of :data:`~metajudge.calibration.sources.SIGNAL_GROUPS`; None for the calibration's, or all.
         threshold: above which the heuristic score and panels' scores are kept.
         panel: one configuration of agents to run; its threshold is its own.
         baseline: ``PROVIDER:MODEL`` of the judge's own model, run with the rubric ``baseline``.
         grid: a grid file or ``published``.
+        rule: what counts as right, for the kinds of verdicts that it applies to; None for their defaults.
     """
 
     benchmark: str
-    data: Path
+    data: Path | None = None
     judges: tuple[str, ...] | None = None
     limit: int | None = None
     signals: tuple[str, ...] | None = None
@@ -73,33 +88,41 @@ class Request:
     panel: PanelConfig | None = None
     baseline: str | None = None
     grid: str | None = None
+    rule: Right | None = None
 
     def __post_init__(self) -> None:
         if self.limit is not None and self.limit < 1:
             raise ConfigurationError(f"--limit must be at least 1, not {self.limit}: 0 judgments have no precision")
-        unknown = sorted(set(self.signals or ()) - set(SIGNAL_NAMES))
+        unknown = sorted(set(self.signals or ()) - set(SIGNAL_GROUPS))
         if unknown:
-            raise ConfigurationError(f"no signal is named {', '.join(unknown)}; there are: {', '.join(SIGNAL_NAMES)}")
+            raise ConfigurationError(f"no signal is named {', '.join(unknown)}; there are: {', '.join(SIGNAL_GROUPS)}")
         check_threshold(self.threshold, SCALE)
         if self.grid is not None and (self.panel is not None or self.baseline is not None):
             raise ConfigurationError("--grid brings its own agents: drop --agent, --baseline and --config, or the grid")
 
 
 class Bench:
-    """A benchmark's records, read and observed.
+    """A benchmark's records, or files of one's own, read and observed.
+
+    Args:
+        request: what was asked for.
+        own: judgments of one's own: all there is for the benchmark ``file``, else on the benchmark's items, measured
+            beside the recorded ones.
 
     Raises:
         InputError: unknown benchmark or judge, nothing readable, or nothing that can be right or wrong.
     """
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: Request, own: JudgmentSource | None = None) -> None:
         self.request = request
-        self.benchmark: Benchmark = benchmark_named(request.benchmark)
-        self.card = self.benchmark.card
-        self.folder = find_folder(self.card, request.data)
-        self.source: JudgmentSource = open_recorded(self.card, self.folder)
+        recorded: Benchmark | None = None if request.benchmark == NAME else benchmark_named(request.benchmark)
+        self.source, self.folder = _opened(request, recorded, own)
         self.first_reject: Reject | None = None
+        self._rules, self._peers = RightRules(request.rule), PeerAgreement()
         self.index, judges = self._indexed()
+        self.rules: Mapping[VerdictKind, Right] = self._rules.rules()
+        self.benchmark: Benchmark = recorded or OwnFiles(list(self.source.formats), self.rules)
+        self.card = self.benchmark.card
         self.judges = self.request.judges if self.request.judges is not None else self._judges_of_grid(judges)
         self.observations = Observations()
         self._games = JudgedGames()
@@ -107,7 +130,12 @@ class Bench:
         self._accuracy = self.benchmark.accuracy(watched, self.folder)
         deque(watched, maxlen=0)  # what is observed does not depend on how much of it an accuracy takes
         if not self.observations.rows:
-            raise InputError(f"{self.folder}: {_nothing_decided(self.observations)}")
+            raise InputError(f"{self.name}: {_nothing_decided(self.observations)}")
+
+    @property
+    def name(self) -> str:
+        """The data, for messages."""
+        return ", ".join(self.source.formats)
 
     def reported(self) -> Iterator[Judgment]:
         """The judgments asked for, in the order of the input."""
@@ -116,7 +144,7 @@ class Bench:
     def _watched(self) -> Iterator[Judgment]:
         """The same, each observed and counted on its way: reading them again costs more than all that is done here."""
         for judgment in self.reported():
-            observe(self.observations, judgment, self.index, self.request.signals)
+            observe(self.observations, judgment, self.index, self.request.signals, rules=self.rules, peers=self._peers)
             self._games.add(judgment)
             yield judgment
 
@@ -126,6 +154,8 @@ class Bench:
         for record in self.source.scan():
             if isinstance(record, Judgment):
                 index.add(record)
+                self._rules.add(record)
+                self._peers.add(record)
                 judges[record.judge] = None
             elif self.first_reject is None:
                 self.first_reject = record
@@ -141,7 +171,7 @@ class Bench:
         """Judge -> its judgments that can be right or wrong: what a configuration vets."""
         found: dict[str, list[Judgment]] = {judge: [] for judge in self.observations.judges}
         for judgment in self.reported():
-            if is_decided(judgment):
+            if is_decided(judgment, self.rules):
                 found[judgment.judge].append(judgment)
         return found
 
@@ -169,7 +199,7 @@ class Bench:
         return load_grid(self.request.grid or "")
 
     def findings(
-        self, plan: Plan, results: "Sequence[RowResult]" = (), calibrated: "Calibrated | None" = None
+        self, plan: Plan, results: "Sequence[RowResult]" = (), calibrated: "Probabilities | None" = None
     ) -> BenchFindings:
         """All statistics of the reported judgments."""
         accuracy = self._reported_accuracy()
@@ -177,17 +207,16 @@ class Bench:
         judges = self.observations.judges
         by_category = len(judges) <= MANY_JUDGES
         found = []
-        if len(judges) > 1:
-            found.append(self._judge(ALL_JUDGES, self.observations, games, [], plan, calibrated, by_category=True))
-        for judge in judges:
-            mine = self.observations.only({judge})
+        for group in self._groups(judges):
+            mine = self.observations.only(group.judges, group.kind)
             if mine.rows:
-                judged = [result for result in results if result.row.judge == judge]
-                found.append(self._judge(judge, mine, games, judged, plan, calibrated, by_category=by_category))
+                judged = [result for result in results if [result.row.judge] == list(group.judges)]
+                full = by_category or len(group.judges) > 1
+                found.append(self._judge(group, mine, games, judged, plan, calibrated, by_category=full))
         notes = [*plan.notes, *(notice for result in results for notice in result.notices)]
         if not by_category:
             notes.append(f"{len(judges)} judges: each has one line; choose some with --judge for tables of their own")
-        notes += self._left_out()
+        notes += [*self._left_out(), *(() if calibrated is None else calibrated.meaning)]
         return BenchFindings(
             benchmark=self.card.name,
             title=self.card.title,
@@ -195,6 +224,8 @@ class Bench:
             licence=self.card.licence,
             label_rule=self.card.label_rule,
             games_rule=self.card.games_rule,
+            rules={kind: str(rule) for kind, rule in self.rules.items()},
+            measures=self.card.measures,
             categories=self._categories(),
             accuracy=tuple(accuracy),
             judges=tuple(found),
@@ -205,19 +236,31 @@ class Bench:
             provenance=self._provenance(calibrated),
         )
 
+    def _groups(self, judges: Sequence[str]) -> list["_Group"]:
+        """What gets a table: all judges together where there are several, then each; kinds are never mixed."""
+        kinds = self.observations.kinds
+        found = []
+        for kind in kinds:
+            there = [judge for judge in judges if self.observations.only({judge}, kind).rows]
+            suffix = f", {kind}" if len(kinds) > 1 else ""
+            if len(there) > 1:
+                found.append(_Group(f"{ALL_JUDGES}{suffix}", tuple(there), kind))
+            found += [_Group(f"{judge}{suffix}", (judge,), kind) for judge in there]
+        return sorted(found, key=lambda group: len(group.judges) == 1)
+
     def _judge(
         self,
-        judge: str,
+        group: "_Group",
         mine: Observations,
         games: Mapping[str, Sequence[PairGames]],
         results: "Sequence[RowResult]",
         plan: Plan,
-        calibrated: "Calibrated | None",
+        calibrated: "Probabilities | None",
         *,
         by_category: bool,
     ) -> JudgeFindings:
         scores, selections = _selections(mine, self.request.threshold, results, calibrated, full=by_category)
-        published = plan.published.get(judge)
+        published = plan.published.get(group.name)
         if published is not None:
             selections[0] = _with_published(selections[0], published.shares, f"table {published.table}")
         curves = [coverage_curve(mine, score) for score in scores] if by_category else []
@@ -225,7 +268,8 @@ class Bench:
         undecided = sum(mine.undecided.values(), Counter())
         pairs = [pair for name in mine.judges for pair in games.get(name, ())]
         return JudgeFindings(
-            judge=judge,
+            judge=group.name,
+            kind=group.kind,
             judgments=len(mine) + undecided.total(),
             decided=len(mine),
             ties=undecided["tie"],
@@ -235,6 +279,7 @@ class Bench:
             curves=tuple(curve for curve in curves if curve is not None),
             reliability=tuple(series for series in stated if series is not None),
             notes=() if calibrated is None else calibrated.notes(mine),
+            compact=not by_category,
             swap=swap_counts([_outcomes(pair) for pair in pairs if len(pair.games) == 2]),
         )
 
@@ -243,11 +288,13 @@ class Bench:
         found = []
         if self.first_reject is not None:
             count = self.source.rejects
-            first = str(self.first_reject).replace(f"{self.folder}/", "")  # a report is the same on every machine
+            first = str(self.first_reject)
+            for name in self.source.formats:  # a report is the same on every machine
+                first = first.replace(f"{name}/", "").replace(name, Path(name).name)
             found.append(f"{count} bad line{'s are' if count > 1 else ' is'} in no figure, the first {first}")
-        unlabelled = sum(self.observations.undecided.values(), Counter[str]())["no label"]
-        if unlabelled:
-            found.append(f"{unlabelled} of the judgments asked for have no label and are in no figure")
+        left = sum(self.observations.undecided.values(), Counter[str]())
+        found += [f"{left[why]} {text}" for why, text in LEFT_OUT.items() if left[why]]
+        found += [notice.rstrip(".") for notice in self.source.notices]
         return found
 
     def _reported_accuracy(self) -> list[Accuracy]:
@@ -274,13 +321,14 @@ class Bench:
             if published is not None
         )
 
-    def _provenance(self, calibrated: "Calibrated | None") -> dict[str, str]:
+    def _provenance(self, calibrated: "Probabilities | None") -> dict[str, str]:
         rows = self.observations.rows
         found = {
             "metajudge": __version__,
             "benchmark": f"{self.card.title}; {self.card.citation}",
             "licence of the data": self.card.licence,
-            "data": f"{self.folder.name}: {self.source.judgments} judgments read as "
+            "data": f"{', '.join(Path(name).name for name in self.source.formats)}: {self.source.judgments} judgments "
+            f"read as "
             f"{', '.join(self.source.formats.values())}, {self.source.rejects} bad lines, {self.source.duplicates} "
             "repeated",
             "judgments reported": f"{len(rows)} decided, digest {digest([row.judgment_id for row in rows])}",
@@ -294,11 +342,36 @@ class Bench:
         return found | ({} if calibrated is None else calibrated.provenance)
 
 
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Judges that share a table."""
+
+    name: str
+    judges: tuple[str, ...]
+    kind: VerdictKind
+
+
+def _opened(
+    request: Request, recorded: Benchmark | None, own: JudgmentSource | None
+) -> tuple[JudgmentSource | WithOwnJudges, Path]:
+    """The judgments, and the folder in which further records may lie."""
+    if recorded is None:
+        if own is None:
+            raise InputError("no file is given: name at least one file or folder of labelled judgments")
+        first = Path(next(iter(own.formats)))
+        return own, first if first.is_dir() else first.parent
+    if request.data is None:
+        raise InputError(f"the folder of {recorded.card.title} is not given")
+    folder = find_folder(recorded.card, request.data)
+    source = open_recorded(recorded.card, folder)
+    return (source if own is None else WithOwnJudges(source, own)), folder
+
+
 def _selections(
     mine: Observations,
     threshold: float,
     results: "Sequence[RowResult]",
-    calibrated: "Calibrated | None",
+    calibrated: "Probabilities | None",
     *,
     full: bool,
 ) -> tuple[list[Score], list[Selection]]:
@@ -313,15 +386,34 @@ def _selections(
         scores += [score for result in results if len(set((score := score_of(result, mine)).values)) > 3]
     baseline = [selection for selection in asked if selection.kind == "baseline"]
     others = [selection for selection in asked if selection.kind != "baseline"]
-    evidence = [keep_order_consistent(mine), keep_above(free, threshold, f"free evidence above {threshold:g}")]
-    if full:
-        evidence += [row for share in COVERAGES if (row := keep_share(free, share, "evidence")) is not None]
     fitted: list[Selection] = []
     if calibrated is not None:
         probability = calibrated.score(mine)
         scores.append(probability)
-        fitted = calibrated.selections(mine, probability)
-    return scores, [keep_all(mine), *baseline, *evidence, *fitted, *others]
+        fitted = calibrated.selections(mine, probability, full=full)
+    return scores, [keep_all(mine), *baseline, *_evidence(mine, free, threshold, full=full), *fitted, *others]
+
+
+def _evidence(mine: Observations, free: Score, threshold: float, *, full: bool) -> list[Selection]:
+    """What is kept without a label: order, peers and the score of free evidence, as far as the kind has them."""
+    pairs = mine.kinds == ("pairwise",)
+    found: list[Selection] = []
+    shared: list[Score] = []
+    if pairs:
+        found.append(keep_order_consistent(mine))
+    else:
+        peers = agreement_score(mine)
+        if peers.present.any():
+            found.append(keep_majority(mine))
+            shared.append(peers)
+    if pairs or free.present.any():
+        found.append(keep_above(free, threshold, f"free evidence above {threshold:g}"))
+        shared.append(free)
+    if full:
+        found += [
+            row for score in shared for share in COVERAGES if (row := keep_share(score, share, "evidence")) is not None
+        ]
+    return found
 
 
 def _with_published(selection: Selection, cells: Mapping[str, float], where: str) -> Selection:
@@ -350,12 +442,16 @@ def _outcomes(pair: PairGames) -> tuple[bool | None, bool | None]:
 
 def _nothing_decided(observations: Observations) -> str:
     counts: Counter[str] = sum(observations.undecided.values(), Counter())
-    if counts["no label"] == counts.total():
+    if counts["no label"] + counts["tied label"] == counts.total():
         return (
             "no judgment's item has a label that names a winner: precision needs true labels "
             '("label": "A>B" in the file of pairs or items)'
+            if counts["tied label"]
+            else "no judgment's item has a label: precision needs true labels "
+            '("label" in the file of pairs or items, such as "A>B", 4 or "pass"), or --labels FILE'
         )
     return (
         f"none of the {counts.total()} judgments reported can be right or wrong: {counts['tie']} ties, "
-        f"{counts['none']} without a verdict, {counts['no label']} without a label"
+        f"{counts['none']} without a verdict, {counts['no label']} without a label, {counts['tied label']} with a tied "
+        f"one, {counts['not comparable']} that cannot be compared with theirs"
     )

@@ -35,6 +35,8 @@ from .findings import (
 from .precision import FEWEST_SELECTED
 
 NOT_ASKED = Absent(absent="the judge was not asked about this category")
+NOT_MEASURED = Absent(absent="there is no such judgment")
+NO_SELECTION = Absent(absent="too few judgments have such a score")
 CHART_SERIES = 5
 PAID = "Calls and cost are what was paid for a row: a reply that an earlier row already has is not asked for again."
 DIFFERENCES = "Differences are percentage points of precision with a 95 % interval from resampled questions."
@@ -49,7 +51,7 @@ SWAP_PARTS = ("both right", "both wrong", "orders disagree", "one undecided", "b
 def report_of(findings: BenchFindings) -> Report:
     """The whole report."""
     sections = [_accuracy_section(findings)]
-    compact = [one for one in findings.judges if list(one.rows[0].cells) == [OVERALL]]
+    compact = [one for one in findings.judges if one.compact]
     sections += [_judge_section(one, findings) for one in findings.judges if one not in compact]
     if compact:
         sections.append(Section(title="Judge by judge", blocks=(compact_table(compact),)))
@@ -62,6 +64,7 @@ def report_of(findings: BenchFindings) -> Report:
             f"{findings.citation}. Labels: {findings.label_rule}. Games: {findings.games_rule}.",
             "Precision is the share of right ones among the judgments kept; coverage the share kept of all decided "
             "ones (verdicts that name a winner on an item with a label); recall the share of the right ones kept.",
+            *rule_lines(findings),
             *findings.notes,
         ),
         sections=tuple(sections),
@@ -132,38 +135,67 @@ def _without_empty_columns(table: Table) -> Table:
 def accuracy_table(findings: BenchFindings) -> Table:
     """Accuracy by the benchmark's own rule."""
     there = [c for c in (*findings.categories, OVERALL) if any(c in one.cells for one in findings.accuracy)]
-    columns = [Column(title="Judge"), Column(title="Kind"), Column(title="Responses by")]
+    pairs = any(one.kind in ("pairwise", "pointwise") for one in findings.accuracy)
+    alike = pairs or any(isinstance(one.agreeing, Proportion) for one in findings.accuracy)
+    columns = [Column(title="Judge"), Column(title="Kind")]
+    columns += [Column(title="Responses by")] * pairs
     columns += [Column(title=name, kind="percent") for name in there]
+    what = "Games" if pairs else "Verdicts"
     columns += [
-        Column(title="Games decided", kind="count"),
-        Column(title="Right of decided games %", kind="percent"),
-        Column(title="Pairs judged alike", kind="count"),
-        Column(title="Right of these %", kind="percent"),
+        Column(title=f"{what} decided", kind="count"),
+        Column(title=f"Right of decided {what.lower()} %", kind="percent"),
     ]
+    columns += [
+        Column(title=f"{'Pairs' if pairs else 'Items'} judged alike", kind="count"),
+        Column(title="Right of these %", kind="percent"),
+    ] * alike
     return Table(
         caption="Accuracy of judges in %",
         columns=tuple(columns),
-        rows=tuple(_accuracy_row(one, there) for one in findings.accuracy),
+        rows=tuple(_accuracy_row(one, there, pairs=pairs, alike=alike) for one in findings.accuracy),
         notes=(f"Rule: {findings.games_rule}.",),
     )
 
 
+def measures_table(findings: BenchFindings) -> Table:
+    """Further shares over all categories, as the benchmark's source prints them."""
+    rows = []
+    for one in findings.accuracy:
+        cells = [one.measures.get(name, {}).get(OVERALL, NOT_MEASURED) for name in findings.measures]
+        if any(isinstance(cell, Proportion) for cell in cells):
+            rows.append((one.judge, *(_measured(cell) for cell in cells)))
+    columns = (Column(title="Judge"), *(Column(title=name, kind="percent") for name in findings.measures))
+    return Table(caption="Further shares in % (95 % interval by question)", columns=columns, rows=tuple(rows))
+
+
 def terminal_tables(findings: BenchFindings) -> list[Table]:
     """What is worth a look at once; the report has everything."""
-    compact = [one for one in findings.judges if list(one.rows[0].cells) == [OVERALL]]
+    compact = [one for one in findings.judges if one.compact]
     tables = []
     for judge in findings.judges:
         if judge not in compact:
-            tables += [precision_table(judge, findings), overall_table(judge)]
+            categories = [precision_table(judge, findings)] if len(judge.rows[0].cells) > 1 else []
+            tables += [*categories, overall_table(judge)]
     return tables + ([compact_table(compact)] if compact else [])
 
 
 def terminal_lines(findings: BenchFindings) -> Iterator[str]:
     """Accuracies, precisions and notes as text."""
+    yield from rule_lines(findings)
     yield table_to_text(accuracy_table(findings))
+    if any(one.measures for one in findings.accuracy) and findings.measures:
+        yield "\n" + table_to_text(measures_table(findings))
     for table in terminal_tables(findings):
         yield "\n" + table_to_text(table)
     yield from note_lines(findings)
+
+
+def rule_lines(findings: BenchFindings) -> list[str]:
+    """What counts as right, where not every verdict is on a pair."""
+    if set(findings.rules) <= {"pairwise"} and findings.rules.get("pairwise", "top1") == "top1":
+        return []
+    rules = "; ".join(f"{kind}: {rule}" for kind, rule in findings.rules.items())
+    return [f"What counts as right: {rules}."]
 
 
 def note_lines(findings: BenchFindings) -> Iterator[str]:
@@ -175,11 +207,14 @@ def note_lines(findings: BenchFindings) -> Iterator[str]:
             yield f"Note on {judge.judge}: {note}"
 
 
-def _accuracy_row(one: Accuracy, categories: Sequence[str]) -> tuple[Cell, ...]:
-    cells: list[Cell] = [one.judge, one.kind, one.responses_by or "several models or unknown"]
+def _accuracy_row(one: Accuracy, categories: Sequence[str], *, pairs: bool, alike: bool) -> tuple[Cell, ...]:
+    cells: list[Cell] = [one.judge, one.kind]
+    if pairs:
+        cells.append(one.responses_by or "several models or unknown")
     cells += [one.cells[name].share if name in one.cells else NOT_ASKED for name in categories]
     cells += [one.decided, _share(one.precision)]
-    cells += [one.agreeing.n if isinstance(one.agreeing, Proportion) else 0, _share(one.agreeing)]
+    if alike:
+        cells += [one.agreeing.n if isinstance(one.agreeing, Proportion) else 0, _share(one.agreeing)]
     return tuple(cells)
 
 
@@ -205,6 +240,8 @@ def _overall_row(row: PrecisionRow, cell: PrecisionCell) -> tuple[Cell, ...]:
 
 def _accuracy_section(findings: BenchFindings) -> Section:
     blocks: list[Block] = [accuracy_table(findings)]
+    if findings.measures:
+        blocks.append(measures_table(findings))
     pairs = [one for one in findings.accuracy if len(one.cells) > 1]
     if 0 < len(pairs) <= 24:
         series = BarSeries(name="accuracy", values=tuple(_measured(one.cells[OVERALL]) for one in pairs))
@@ -299,21 +336,23 @@ def _reliability_chart(judge: JudgeFindings) -> ReliabilityChart:
 
 
 def compact_table(judges: Sequence[JudgeFindings]) -> Table:
-    """One line a judge."""
-    names = [row.name for row in judges[0].rows]
+    """One line a judge; a selection that a judge lacks is absent in its line."""
+    names = list(dict.fromkeys(row.column or row.name for judge in judges for row in judge.rows))
+    raw = judges[0].rows[0].name
     columns = [Column(title="Judge"), Column(title="n", kind="count")]
     for name in names:
         columns += [Column(title=f"{name}: precision %", kind="percent")]
-        if name != names[0]:
+        if name != raw:
             columns += [Column(title="coverage %", kind="percent"), Column(title="against raw", kind="points")]
     rows = []
     for judge in judges:
         cells: list[Cell] = [judge.judge, judge.decided]
-        for row in judge.rows:
-            cell = row.cells[OVERALL]
-            cells.append(_measured(cell.precision))
-            if row.kind != "raw":
-                cells += [cell.coverage, _difference(cell.against_raw)]
+        found = {row.column or row.name: row.cells[OVERALL] for row in judge.rows}
+        for name in names:
+            cell = found.get(name)
+            cells.append(NO_SELECTION if cell is None else _measured(cell.precision))
+            if name != raw:
+                cells += [NO_SELECTION] * 2 if cell is None else [cell.coverage, _difference(cell.against_raw)]
         rows.append(tuple(cells))
     caption = "One line a judge, all categories together"
     return Table(caption=caption, columns=tuple(columns), rows=tuple(rows), notes=(BY_QUESTION,))

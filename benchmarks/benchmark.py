@@ -24,6 +24,8 @@ class Card:
         formats: what the readers call this benchmark's files.
         label_rule: how the labels came about.
         games_rule: how two games combine, in a sentence.
+        measures: further shares that the tables show.
+        fitted: whether a calibration is fitted to the labels, out of fold, unless another is asked for.
     """
 
     name: str
@@ -37,6 +39,8 @@ class Card:
     formats: tuple[str, ...]
     label_rule: str
     games_rule: str
+    measures: tuple[str, ...] = ()
+    fitted: bool = True
 
 
 class Benchmark(Protocol):
@@ -84,7 +88,7 @@ def open_recorded(card: Card, folder: Path) -> JudgmentSource:
     source = open_judgments([folder])
     foreign = [name for found in source.formats.values() for name in found.split(" and ") if _is_foreign(name, card)]
     if foreign:
-        other = foreign[0].split()[0].lower()
+        other = next(name for prefix, name in _COMMANDS.items() if foreign[0].startswith(prefix))
         raise InputError(f"{folder} contains {foreign[0]} data, not {card.title}: use `metajudge bench {other}`")
     return source
 
@@ -94,4 +98,14 @@ def _holds_records(entry: Path) -> bool:
 
 
 def _is_foreign(format_name: str, card: Card) -> bool:
-    return format_name not in card.formats and format_name.startswith(("JudgeBench", "LLMBar"))
+    return format_name not in card.formats and format_name.startswith(tuple(_COMMANDS))
+
+
+_COMMANDS = {
+    "JudgeBench": "judgebench",
+    "LLMBar": "llmbar",
+    "MT-Bench": "mtbench",
+    "ReaLMistake": "realmistake",
+    "RewardBench 2": "rewardbench2",
+}
+"""What a format's name begins with -> the command that measures it."""

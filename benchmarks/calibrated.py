@@ -52,6 +52,8 @@ def load_calibrated(
     table = build_table(
         bench.source.all(),
         signals,
+        kind=calibration.kind,
+        right=calibration.right,
         report=lambda judgment: judgment.id in wanted,
         rewards=read_reward_scores(rewards) if rewards is not None and "rewards" in signals else None,
         agent_scores=_agent_scores(results, agent_scores) if "agents" in signals else None,

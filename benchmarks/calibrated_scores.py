@@ -49,7 +49,12 @@ class Calibrated:
         """The promise that covers a judgment; None without one, and outside the calibration's domain."""
         return self.calibration.promise_for(row.judge, self.marks.get(row.judgment_id, ()))
 
-    def selections(self, observations: Observations, score: Score) -> list[Selection]:
+    @property
+    def meaning(self) -> tuple[str, ...]:
+        """What is to be known of its rows, whoever the judge is."""
+        return ()
+
+    def selections(self, observations: Observations, score: Score, *, full: bool = True) -> list[Selection]:
         """The rows at given coverage, and the guaranteed one where a guarantee is stored; none without a score."""
         if not score.present.any():
             return []

@@ -8,8 +8,13 @@ from metajudge.errors import InputError
 from .benchmark import Benchmark
 from .judgebench import JudgeBench
 from .llmbar import LLMBar
+from .mtbench import MTBench
+from .realmistake import ReaLMistake
+from .rewardbench2 import RewardBench2
 
-BENCHMARKS: dict[str, Benchmark] = {benchmark.card.name: benchmark for benchmark in (JudgeBench(), LLMBar())}
+BENCHMARKS: dict[str, Benchmark] = {
+    benchmark.card.name: benchmark for benchmark in (JudgeBench(), LLMBar(), MTBench(), ReaLMistake(), RewardBench2())
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,14 @@
 """What a benchmark run found: plain, frozen data, as ``--json`` writes it and the report shows it."""
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from numpy.typing import ArrayLike
 from pydantic import Field
 
 from metajudge.report import Absent, Curve, ReliabilitySeries
 from metajudge.stats.clustered import clustered_proportion
+from metajudge.types import VerdictKind
 from metajudge.types.frozen import Finite
 
 OVERALL = "Overall"
@@ -19,6 +20,7 @@ Origin = Literal[
     "set by coverage, no label used",
     "guaranteed, set on labels of its own",
     "guaranteed, approximate",
+    "guaranteed, set on the other half of the questions",
 ]
 """Where a selection's threshold comes from."""
 
@@ -77,6 +79,9 @@ class Outcomes:
         return Proportion.of(self.right, self.questions) if self.right else Absent(absent=where_none)
 
 
+AccuracyKind: TypeAlias = Literal["pairwise", "reward model", "pointwise", "ranking", "grade", "category", "majority"]
+
+
 class Accuracy(Finite):
     """How often one judge is right, by the benchmark's own rule.
 
@@ -90,7 +95,7 @@ class Accuracy(Finite):
     """
 
     judge: str
-    kind: Literal["pairwise", "reward model", "pointwise"]
+    kind: AccuracyKind
     responses_by: str | None
     cells: dict[str, Proportion]
     measures: dict[str, dict[str, Proportion]] = Field(default_factory=dict)
@@ -116,7 +121,7 @@ class PrecisionCell(Finite):
     """One selection in one category.
 
     Attributes:
-        n: decided judgments; ``right`` of them name the labelled winner.
+        n: decided judgments; ``right`` of them are right by the rule of their kind.
         selected: how many were kept; ``selected_right`` of them are right.
         precision: absent where nothing was selected.
         coverage: selected of n.
@@ -152,9 +157,11 @@ class PrecisionRow(Finite):
         unscored: decided judgments the selection has no score for; they are not selected.
         cost_usd: absent where no model is asked, or a price or the usage is unknown.
         published: the paper's cells, as shares.
+        column: the name that rows of several judges share: by the coverage asked for, not the one reached.
     """
 
     name: str
+    column: str = ""
     kind: Literal["raw", "baseline", "evidence", "configuration", "calibrated"]
     threshold: Threshold
     cells: dict[str, PrecisionCell]
@@ -177,9 +184,10 @@ class SwapCounts(Finite):
 
 
 class JudgeFindings(Finite):
-    """Everything about one judge's judgments (or several judges' together)."""
+    """Everything about one judge's judgments (or several judges' together), of one kind."""
 
     judge: str
+    kind: VerdictKind = "pairwise"
     judgments: int
     decided: int
     ties: int
@@ -190,6 +198,7 @@ class JudgeFindings(Finite):
     reliability: tuple[ReliabilitySeries, ...] = ()
     swap: SwapCounts = SwapCounts()
     notes: tuple[str, ...] = ()
+    compact: bool = Field(default=False, description="Whether there are many judges, and this one gets one line.")
 
 
 class PublishedRow(Finite):
@@ -212,7 +221,9 @@ class BenchFindings(Finite):
     licence: str
     label_rule: str
     games_rule: str
+    rules: dict[str, str] = Field(default_factory=dict, description="Kind of verdict -> what counts as right.")
     categories: tuple[str, ...]
+    measures: tuple[str, ...] = Field(default=(), description="Names in Accuracy.measures that the tables show.")
     accuracy: tuple[Accuracy, ...]
     judges: tuple[JudgeFindings, ...]
     published: tuple[PublishedRow, ...] = ()

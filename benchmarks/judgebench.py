@@ -37,6 +37,7 @@ CARD = Card(
     formats=("JudgeBench folder", "JudgeBench output"),
     label_rule="one response of a pair is verified right, the other verified wrong",
     games_rule="a pair is correct when right games outnumber wrong ones; ties and missing verdicts count for neither",
+    fitted=False,
 )
 
 Kind = Literal["pairwise", "reward model", "pointwise"]

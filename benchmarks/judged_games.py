@@ -18,6 +18,7 @@ class PairGames:
     label: str
     question: str
     games: list[str | None] = field(default_factory=list)
+    orders: set[tuple[str, ...]] = field(default_factory=set)
 
     TIE = "="
 
@@ -63,17 +64,23 @@ class JudgedGames:
         self._found: dict[JudgedSet, dict[str, PairGames]] = {}
 
     def add(self, judgment: Judgment) -> None:
-        """Counts a judgment; one without a label that names a winner is no game."""
+        """Counts a judgment of a pair; one without a label that names a winner is no game.
+
+        Of several judgments of one judge in one order the first one counts: the others are repeats.
+        """
         item = judgment.item
-        if item.label is None or item.label.winner is None:
+        label = item.truth
+        if label is None or label.winner is None or len(item.responses) != 2:
             return
         models = set((item.models or {}).values())
         judged = JudgedSet(judgment.judge, models.pop() if len(models) == 1 else None)
         games = self._found.setdefault(judged, {})
         pair = games.get(item.id)
         if pair is None:
-            pair = games[item.id] = PairGames(item.category or "", item.label.winner, question_of(judgment))
-        pair.games.append(game_of(judgment))
+            pair = games[item.id] = PairGames(item.category or "", label.winner, question_of(judgment))
+        if judgment.order not in pair.orders:
+            pair.orders.add(judgment.order)
+            pair.games.append(game_of(judgment))
 
     def by_set(self) -> dict[JudgedSet, list[PairGames]]:
         """By judge and set of pairs."""

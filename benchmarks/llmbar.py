@@ -51,6 +51,7 @@ CARD = Card(
     formats=("LLMBar folder", "LLMBar result.json"),
     label_rule="objective preference, construction or human preference, by subset",
     games_rule="accuracy is the mean over both orders; a tie or an unread answer is not right",
+    fitted=False,
 )
 
 FIRST, SWAPPED, BOTH, AGREE, UNREAD = "first order", "swapped order", "both orders", "orders agree", "unread"
@@ -66,7 +67,7 @@ class LLMBar:
         """Judges by model and prompting strategy; a strategy's final stage is what it answers."""
         tallies: dict[str, dict[str, _Pair]] = defaultdict(dict)
         for judgment in judgments:
-            label = judgment.item.label
+            label = judgment.item.truth
             if label is None or label.winner is None or not judgment.meta.get("final", True):
                 continue
             pairs = tallies[_strategy(judgment)]

@@ -51,6 +51,7 @@ def precision_rows(
     return [
         PrecisionRow(
             name=selection.name,
+            column=selection.column,
             kind=selection.kind,
             threshold=selection.threshold,
             cells={name: frame.cell(selection, mask) for name, mask in groups.items()},

@@ -21,6 +21,9 @@ Kind = Literal["raw", "baseline", "evidence", "configuration", "calibrated"]
 COVERAGES = (0.8, 0.6, 0.4)
 """Shares kept for the rows at a given coverage."""
 
+NEAR = 0.01
+"""Where equal scores raise the coverage by less, the row is still called by the coverage asked for."""
+
 NO_MODEL = Absent(absent="no model is asked")
 NO_THRESHOLD = Threshold(value=None, origin="none")
 
@@ -33,6 +36,7 @@ class Selection:
         kept: [n] over the observations it is made for.
         scored: [n] whether there was a score to decide by.
         cost_usd: of asking models; absent where a price or the usage is unknown.
+        asked: the name by the coverage asked for, where another one was reached.
     """
 
     name: str
@@ -44,6 +48,12 @@ class Selection:
     calls: int | Absent = NO_MODEL
     published: Mapping[str, float] = field(default_factory=dict)
     published_in: str = ""
+    asked: str = ""
+
+    @property
+    def column(self) -> str:
+        """What the row is called beside those of other judges: by the coverage asked for, not the one reached."""
+        return self.asked or self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,17 +91,40 @@ def keep_above(score: Score, threshold: float, name: str, kind: Kind = "evidence
 def keep_share(score: Score, share: float, kind: Kind) -> Selection | None:
     """The best-scored share of the observations; None where too few of them have a score.
 
-    Judgments of equal score stay together, so more than the share may be kept: a tie is not settled by position. No
-    label is looked at.
+    Judgments of equal score stay together, so more than the share may be kept: a tie is not settled by position. The
+    name then gives the share that is kept. No label is looked at.
     """
-    name = f"{score.name}, best {100 * share:.0f} %"
     ranked = sorted((value for value in score.values if value is not None), reverse=True)
     count = math.ceil(share * len(score.values) - 1e-9)
     if not 1 <= count <= len(ranked):
         return None
     least = ranked[count - 1]
     kept = np.array([value is not None and value >= least for value in score.values], dtype=bool)
-    return Selection(name, kind, kept, score.present, Threshold(value=least, origin="set by coverage, no label used"))
+    asked = f"{score.name}, best {100 * share:.0f} %"
+    reached = float(kept.mean())
+    tied = int(kept.sum()) > count and reached - share >= NEAR
+    name = f"{score.name}, best {100 * reached:.1f} % (equal scores; {100 * share:.0f} % asked)"
+    return Selection(
+        name=name if tied else asked,
+        kind=kind,
+        kept=kept,
+        scored=score.present,
+        threshold=Threshold(value=least, origin="set by coverage, no label used"),
+        asked=asked,
+    )
+
+
+def keep_majority(observations: Observations) -> Selection:
+    """Those that more than half of the peers agree with; every peer has one vote."""
+    shares = [row.agreement for row in observations.rows]
+    kept = np.array([share is not None and share > 0.5 for share in shares], dtype=bool)
+    known = np.array([share is not None for share in shares], dtype=bool)
+    return Selection("majority of peers agrees", "evidence", kept, known)
+
+
+def agreement_score(observations: Observations) -> Score:
+    """The share of the peers that agree."""
+    return Score("peers that agree", [row.agreement for row in observations.rows])
 
 
 def heuristic_score(observations: Observations) -> Score:

@@ -19,11 +19,13 @@ from metajudge.calibration.model import Model
 from metajudge.calibration.profiles import Profile
 from metajudge.calibration.promise import Promise
 from metajudge.calibration.quality import Quality
-from metajudge.calibration.table import EvidenceScales, SignalGroup, SignalTable
+from metajudge.calibration.sources import EvidenceScales, SignalGroup
+from metajudge.calibration.table import SignalTable
 from metajudge.errors import InputError
 from metajudge.evidence.consensus import Reliability
+from metajudge.evidence.scale_use import ScaleUse
 from metajudge.stats.arrays import Bools, Floats, Indices
-from metajudge.types import text_digest
+from metajudge.types import Right, VerdictKind, parse_right, text_digest
 from metajudge.types.frozen import Frozen
 
 CALIBRATION_VERSION = 1
@@ -43,10 +45,14 @@ class Identity(Frozen):
         rubrics: digests of the agents' rubrics.
         prompts: digests of the agents' prompts.
         version: of the format and the signals' definitions.
+        kind: of the verdicts; files from before kinds were recorded are about pairs.
+        right: the rule of what is right, as :func:`~metajudge.types.parse_right` reads it.
     """
 
     judges: tuple[str, ...]
     signals: tuple[SignalGroup, ...]
+    kind: VerdictKind = Field(default="pairwise", exclude_if=lambda given: given == "pairwise")
+    right: str = Field(default="top1", exclude_if=lambda given: given == "top1")
     agents: dict[str, str] = Field(default_factory=dict)
     rubrics: tuple[str, ...] = ()
     prompts: tuple[str, ...] = ()
@@ -60,9 +66,10 @@ class Provenance(Frozen):
         data: digest of the judgments' ids, judges, questions and outcomes.
         n: judgments.
         questions: question digest -> judgment id -> out-of-fold probability.
-        verdicts: question digest -> a digit for each of its judgments, in the order of their ids: the place, in the
-            order shown, of the response preferred (1 or 2). A judgment that was made again under its old id and now
-            says otherwise is not the one fitted on. None in files that do not record it.
+        verdicts: question digest -> what each of its judgments says, in the order of their ids: for pairs a digit, the
+            place in the order shown of the response preferred (1 or 2), else the verdict as text. A judgment that was
+            made again under its old id and now says otherwise is not the one fitted on. None in files that do not
+            record it.
         seed: of folds and resampling.
         folds: by question.
         repeats: out-of-fold probabilities are means over so many divisions into folds.
@@ -72,7 +79,7 @@ class Provenance(Frozen):
     data: str
     n: int
     questions: dict[str, dict[str, float]]
-    verdicts: dict[str, str] | None = Field(default=None, exclude_if=lambda given: given is None)
+    verdicts: dict[str, str | tuple[str, ...]] | None = Field(default=None, exclude_if=lambda given: given is None)
     seed: int
     folds: int
     repeats: int
@@ -89,10 +96,10 @@ class Provenance(Frozen):
         return self
 
     def stored(self, question: str) -> dict[str, tuple[float, str | None]]:
-        """Judgment id -> out-of-fold probability and the place it preferred, None if not recorded."""
+        """Judgment id -> out-of-fold probability and what it said, None if not recorded."""
         known = self.questions[question]
-        places = None if self.verdicts is None else self.verdicts[question]
-        return {name: (known[name], places and places[at]) for at, name in enumerate(sorted(known))}
+        said = None if self.verdicts is None else self.verdicts[question]
+        return {name: (known[name], said[at] if said else None) for at, name in enumerate(sorted(known))}
 
 
 class JudgeReliability(Frozen):
@@ -101,6 +108,15 @@ class JudgeReliability(Frozen):
     plain: float
     strong: float
     share: float
+    sides: dict[str, float] = Field(default_factory=dict, exclude_if=lambda given: not given)
+
+
+class JudgeScale(Frozen):
+    """See :class:`metajudge.evidence.scale_use.ScaleUse`."""
+
+    mean: float
+    sd: float
+    quantiles: tuple[float, ...]
 
 
 class Level(Frozen):
@@ -189,6 +205,7 @@ class Calibration(Frozen):
     provenance: Provenance
     reliabilities: dict[str, JudgeReliability]
     reward_scales: dict[str, float]
+    scale_uses: dict[str, JudgeScale] = Field(default_factory=dict, exclude_if=lambda given: not given)
     groups: tuple[JudgeGroup, ...]
     quality: dict[str, Quality]
     profiles: dict[str, Profile]
@@ -198,8 +215,21 @@ class Calibration(Frozen):
     @cached_property
     def scales(self) -> EvidenceScales:
         """What signals take from the data fitted on."""
-        weights = {name: Reliability(one.plain, one.strong, one.share) for name, one in self.reliabilities.items()}
-        return EvidenceScales(weights, self.reward_scales)
+        weights = {
+            name: Reliability(one.plain, one.strong, one.share, one.sides) for name, one in self.reliabilities.items()
+        }
+        uses = {name: ScaleUse(one.mean, one.sd, one.quantiles) for name, one in self.scale_uses.items()}
+        return EvidenceScales(weights, self.reward_scales, uses)
+
+    @property
+    def kind(self) -> VerdictKind:
+        """The kind of verdicts it is for."""
+        return self.identity.kind
+
+    @property
+    def right(self) -> Right:
+        """The rule of what is right."""
+        return parse_right(self.identity.right)
 
     @property
     def digest(self) -> str:
@@ -293,12 +323,12 @@ class Calibration(Frozen):
 
     def _take_stored(self, table: SignalTable, values: Floats, marks: list[list[Mark]]) -> None:
         known = {name: self.provenance.stored(name) for name in set(table.questions) & self.provenance.questions.keys()}
-        rows = zip(table.judgment_ids, table.questions, table.preferred_places, strict=True)
-        for row, (judgment, question, place) in enumerate(rows):
+        rows = zip(table.judgment_ids, table.questions, table.said, strict=True)
+        for row, (judgment, question, said) in enumerate(rows):
             if question not in known:
                 continue
-            probability, preferred = known[question].get(judgment, (None, None))
-            if probability is not None and preferred in (None, place):
+            probability, recorded = known[question].get(judgment, (None, None))
+            if probability is not None and recorded in (None, said):
                 values[row] = probability
                 marks[row] = [Mark.SEEN]
             else:
@@ -336,7 +366,9 @@ def _mark(finest: Level, table: SignalTable, at: Indices, marks: list[list[Mark]
     needed = [
         factor.name
         for factor in factors
-        if factor.kind == "signal" and not factor.name.startswith("peers.") and factor.name not in may_be_absent
+        if factor.kind == "signal"
+        and not factor.name.startswith(("peers.", "voices."))
+        and factor.name not in may_be_absent
     ]
     for row in at:
         if table.categories[row] not in known:
@@ -353,6 +385,11 @@ def _mark(finest: Level, table: SignalTable, at: Indices, marks: list[list[Mark]
 
 def _differences(identity: Identity, table: SignalTable) -> Sequence[str]:
     problems = []
+    if (table.kind, str(table.right)) != (identity.kind, identity.right):
+        problems.append(
+            f"verdicts of the kind {table.kind}, right by the rule {table.right}, but it was fitted on {identity.kind}, "
+            f"right by {identity.right}"
+        )
     others = sorted(set(table.judges) - set(identity.judges))
     if others:
         problems.append(f"judgments by {_named(others)}, but it was fitted on {_named(identity.judges)}")

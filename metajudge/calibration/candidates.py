@@ -6,10 +6,13 @@
   many games ended without a verdict or few verdicts are strong, an equal majority says less. Products are shrunk more.
 - ``voices``: with each peer model's own vote, and its product with the categories.
 - ``judges``: with the judge as a feature, and its product with the evidence.
+- ``answers``: for rankings, grades and categories, a model of the answer itself: every judge's voice, the judge and the
+  side, and products of voices with categories and sides, of side with judge and category. Seen from the answer instead
+  of the verdict this is a logistic regression on what each judge said.
 - ``boosting``: gradient boosted trees on signals, categories and judges.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -29,7 +32,7 @@ from metajudge.calibration.estimators import boosting, isotonic, logistic
 from metajudge.calibration.model import Model
 from metajudge.stats.arrays import Bools, Floats, Indices
 
-Family = Literal["isotonic", "main", "moderated", "voices", "judges", "boosting"]
+Family = Literal["isotonic", "main", "moderated", "voices", "judges", "answers", "boosting"]
 
 EVIDENCE = ("order.agree", "peers.votes", "consensus.log_odds", "consensus.sum", "rewards.mean", "agents.mean")
 MODERATED = ("consensus.log_odds", "consensus.sum", "rewards.mean", "agents.mean")
@@ -45,6 +48,18 @@ MOST_JUDGES = 20
 
 PENALTIES = (0.03, 0.1, 0.3)
 """C of the logistic regressions, on standardised columns."""
+
+ANSWER_PENALTIES = (0.003, 0.03)
+"""C of the family ``answers``, which has many products."""
+
+ANSWER_EVIDENCE = (
+    *("order.agree", "repeats.support", "versions.support", "peers.log_odds", "consensus.log_odds", "rewards.mean"),
+    *("scale.level_gap", "scale.distance", "scale.level", "question.order"),
+)
+"""Evidence that may be worth something else for each side, judge and category."""
+
+MOST_PRODUCTS = 600
+"""Products of the family ``answers``; the last ones of its list are left out beyond that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +153,8 @@ def candidates(bench: Workbench, *, quick: bool = False) -> list[Candidate]:
         found.append(Candidate("voices"))
     if 0 < bench.count("judge") <= MOST_JUDGES:
         found.append(Candidate("judges"))
+    if bench.count("signal", "voices."):
+        found += [Candidate("answers", penalty) for penalty in (ANSWER_PENALTIES[:1] if quick else ANSWER_PENALTIES)]
     found.append(Candidate("boosting"))
     return found
 
@@ -160,14 +177,14 @@ def _layout(family: Family, factors: Sequence[Factor]) -> Layout:
         single = _single_score(factors)
         assert single is not None
         return layout_of(factors, [single], {})
-    voices = family in ("voices", "boosting")
-    judges = family == "judges" or (
+    voices = family in ("voices", "answers", "boosting")
+    judges = family in ("judges", "answers") or (
         family == "boosting" and sum(factor.kind == "judge" for factor in factors) <= MOST_JUDGES
     )
     main = [
         at
         for at, factor in enumerate(factors)
-        if (judges or factor.kind != "judge") and (voices or not factor.name.startswith("peers.of:"))
+        if (judges or factor.kind != "judge") and (voices or not factor.name.startswith(("peers.of:", "voices.")))
     ]
     return layout_of(factors, main, {} if family in ("main", "boosting") else _products(family, factors))
 
@@ -180,7 +197,25 @@ def _products(family: Family, factors: Sequence[Factor]) -> dict[tuple[int, int]
     if family == "voices":
         evidence = [at for name, at in signals.items() if name in EVIDENCE or name.startswith("peers.of:")]
         pairs += [(at, times) for at in evidence for times in categories]
+    if family == "answers":
+        return dict.fromkeys(_answer_products(factors, signals)[:MOST_PRODUCTS], PRODUCT_PRIOR)
     if family == "judges":
         judges = [at for at, factor in enumerate(factors) if factor.kind == "judge"]
         pairs += [(signals[name], times) for name in JUDGE_EVIDENCE if name in signals for times in judges]
     return dict.fromkeys(pairs, PRODUCT_PRIOR)
+
+
+def _answer_products(factors: Sequence[Factor], signals: Mapping[str, int]) -> list[tuple[int, int]]:
+    """Pairs of factors, the most useful ones first."""
+    of_kind = {
+        kind: [at for at, one in enumerate(factors) if one.kind == kind] for kind in ("category", "side", "judge")
+    }
+    evidence = [signals[name] for name in ANSWER_EVIDENCE if name in signals]
+    voices = [at for name, at in signals.items() if name.startswith("voices.")]
+    categories, sides, judges = of_kind["category"], of_kind["side"], of_kind["judge"]
+    found = [(side, category) for side in sides for category in categories]
+    found += [(one, times) for one in evidence for times in (*sides, *categories)]
+    found += [(voice, category) for voice in voices for category in categories]
+    found += [(side, judge) for side in sides for judge in judges]
+    found += [(one, judge) for one in evidence for judge in judges]
+    return found + [(voice, side) for voice in voices for side in sides]

@@ -14,9 +14,12 @@ from metajudge.calibration.table import SignalTable
 from metajudge.stats.arrays import Bools, Floats, Indices
 from metajudge.types.frozen import Frozen
 
-FactorKind = Literal["signal", "absent", "category", "judge"]
+FactorKind = Literal["signal", "absent", "category", "judge", "side"]
 
-SIGNED = ("order.signed", "peers.", "consensus.", "rewards.", "rationale.agrees", "format.length_ratio")
+SIGNED = (
+    *("order.signed", "peers.", "voices.", "consensus.", "rewards.", "rationale.agrees", "format.length_ratio"),
+    *("repeats.support", "versions.support", "question.", "scale.gap", "scale.level_gap"),
+)
 """Signals that speak for the verdict above 0 and against it below: an absent one is filled with 0.
 
 Others are filled with the mean of the training rows.
@@ -26,8 +29,8 @@ Others are filled with the mean of the training rows.
 class Factor(Frozen):
     """One column as it is read off a table.
 
-    ``signal`` is a column's value, ``absent`` 1 where it has none, ``category`` and ``judge`` 1 on the rows of that
-    category or judge.
+    ``signal`` is a column's value, ``absent`` 1 where it has none, ``category``, ``judge`` and ``side`` 1 on the rows
+    of that category, judge or answer.
     """
 
     kind: FactorKind
@@ -114,7 +117,8 @@ class BaseMatrix:
     @classmethod
     def of(cls, table: SignalTable, categories: Sequence[str], factors: Sequence[Factor]) -> "BaseMatrix":
         values, absent = np.zeros((len(table), len(factors))), np.zeros((len(table), len(factors)), dtype=bool)
-        labels = {"category": np.array(categories, dtype=object), "judge": np.array(table.judges, dtype=object)}
+        names = {"category": categories, "judge": table.judges, "side": table.sides}
+        labels = {kind: np.array(values, dtype=object) for kind, values in names.items()}
         for at, factor in enumerate(factors):
             column = table.columns.get(factor.name)
             if factor.kind in labels:
@@ -209,16 +213,16 @@ def varying_factors(table: SignalTable, categories: Sequence[str], *, judges: bo
             continue
         factors.append(Factor(kind="signal", name=name))
         # A family that did not vote is no news beside how many peers there are.
-        if not column.present.all() and not name.startswith("peers."):
+        if not column.present.all() and not name.startswith(("peers.", "voices.")):
             patterns.setdefault(column.present.tobytes(), Factor(kind="absent", name=name))
     factors += list(patterns.values())
     factors += _labels("category", categories)
     if judges:
         factors += _labels("judge", table.judges)
-    return factors
+    return factors + _labels("side", table.sides)
 
 
-def _labels(kind: Literal["category", "judge"], values: Sequence[str]) -> list[Factor]:
+def _labels(kind: Literal["category", "judge", "side"], values: Sequence[str]) -> list[Factor]:
     names = sorted(set(values))
     return [Factor(kind=kind, name=name) for name in names] if len(names) > 1 else []
 

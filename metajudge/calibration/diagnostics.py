@@ -7,7 +7,8 @@ import numpy as np
 
 from metajudge.calibration.fit import out_of_fold
 from metajudge.calibration.quality import log_losses
-from metajudge.calibration.table import SignalGroup, SignalTable
+from metajudge.calibration.sources import SignalGroup
+from metajudge.calibration.table import SignalTable
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Floats, Indices
 from metajudge.stats.interval_estimate import Estimate

@@ -15,6 +15,7 @@ from metajudge.calibration.calibration import (
     Identity,
     JudgeGroup,
     JudgeReliability,
+    JudgeScale,
     Level,
     Provenance,
     category_at,
@@ -28,7 +29,8 @@ from metajudge.calibration.fallback import Fallback, FallbackLosses, base_odds
 from metajudge.calibration.folds import question_folds
 from metajudge.calibration.profiles import profiles_of
 from metajudge.calibration.quality import log_losses, quality
-from metajudge.calibration.table import SignalGroup, SignalTable
+from metajudge.calibration.sources import SignalGroup
+from metajudge.calibration.table import SignalTable, absent_from
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Bools, Floats, Indices
 from metajudge.types import digest
@@ -43,6 +45,15 @@ REPEATS = 3
 
 FALLBACK_GROUPS = 10
 """About so many groups of judges are asked which model answers for categories not fitted on."""
+
+
+_LABELS = {
+    "pairwise": "that names a winner",
+    "ranking": "that can be compared with its ranking",
+    "grade": "that can be compared with its grade",
+    "category": "that can be compared with its category",
+}
+_EXAMPLES = {"pairwise": '"A>B"', "ranking": '[["A"], ["B", "C"]]', "grade": "4", "category": '"pass"'}
 
 
 def fit_calibration(
@@ -113,11 +124,11 @@ def check_fittable(table: SignalTable, rows: SignalTable) -> None:
     """Raises :class:`InputError` unless the labelled rows of a table can be fitted on; says why."""
     if not len(table):
         left = ", ".join(f"{count} x {reason}" for reason, count in table.left_out.items()) or "none given"
-        raise InputError(f"there is no decided pairwise judgment to fit on ({left})")
+        raise InputError(f"there is no decided {table.kind} judgment to fit on ({left})")
     if not len(rows):
         raise InputError(
-            f"none of the {len(table)} judgments has a label that names a winner: a calibration needs true labels "
-            '(item.label, such as "A>B")'
+            f"none of the {len(table)} judgments has a label {_LABELS[table.kind]}: a calibration needs true labels "
+            f"(item.label, such as {_EXAMPLES[table.kind]})"
         )
     if rows.correct.all() or not rows.correct.any():
         which = "right" if rows.correct.all() else "wrong"
@@ -125,21 +136,11 @@ def check_fittable(table: SignalTable, rows: SignalTable) -> None:
             f"all {len(rows)} labelled judgments are {which}: a calibration learns from both right and wrong ones"
         )
     for group in rows.signals:
-        if absent_everywhere(rows, group):
+        if absent_from(rows.columns, group):
             raise InputError(
                 f"the signal {group} is absent for every one of the {len(rows)} judgments: leave it out, or give the "
                 "data it is made of"
             )
-
-
-def absent_everywhere(table: SignalTable, group: SignalGroup) -> bool:
-    """Whether no row has a value of a group of signals."""
-    columns = table.of_group(group)
-    if group == "order":
-        return bool(columns["order.missing"].values.all())
-    key = {"peers": "peers.support", "rewards": "rewards.mean"}.get(group)
-    chosen = [columns[key]] if key in columns else [] if key else list(columns.values())
-    return not any(column.present.any() for column in chosen)
 
 
 def judge_groups(table: SignalTable, pooled: bool | None) -> list[tuple[str, ...]]:
@@ -362,12 +363,15 @@ def _calibration(
 ) -> Calibration:
     scores = rows.agent_scores
     stored: dict[str, dict[str, float]] = {}
-    verdicts: dict[str, str] = {}
-    # The rows are sorted by judgment id, and so are the digits of each question.
-    values = zip(rows.questions, rows.judgment_ids, rows.preferred_places, probabilities, strict=True)
-    for question, judgment, place, value in values:
+    verdicts: dict[str, str | tuple[str, ...]] = {}
+    said: dict[str, list[str]] = {}
+    # The rows are sorted by judgment id, and so is what the judgments of each question say.
+    values = zip(rows.questions, rows.judgment_ids, rows.said, probabilities, strict=True)
+    for question, judgment, verdict, value in values:
         stored.setdefault(question, {})[judgment] = float(value)
-        verdicts[question] = verdicts.get(question, "") + place
+        said.setdefault(question, []).append(verdict)
+    for question, each in said.items():
+        verdicts[question] = "".join(each) if rows.kind == "pairwise" else tuple(each)
     judges = tuple(sorted(set(rows.judges)))
     figures = {"": quality(probabilities, rows.correct, rows.questions, options.seed)}
     names = np.array(rows.judges)
@@ -382,6 +386,8 @@ def _calibration(
             agents={} if scores is None else dict(sorted(scores.agents.items())),
             rubrics=() if scores is None else scores.rubrics,
             prompts=() if scores is None else scores.prompts,
+            kind=rows.kind,
+            right=str(rows.right),
         ),
         provenance=Provenance(
             data=data_digest(rows),
@@ -394,8 +400,12 @@ def _calibration(
             selection=selection,
         ),
         reliabilities={
-            name: JudgeReliability(plain=one.plain, strong=one.strong, share=one.share)
+            name: JudgeReliability(plain=one.plain, strong=one.strong, share=one.share, sides=dict(one.sides))
             for name, one in rows.scales.reliabilities.items()
+        },
+        scale_uses={
+            name: JudgeScale(mean=one.mean, sd=one.sd, quantiles=one.quantiles)
+            for name, one in rows.scales.scale_uses.items()
         },
         reward_scales=dict(rows.scales.rewards),
         groups=groups,

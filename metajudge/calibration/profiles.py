@@ -71,7 +71,7 @@ def drift(profiles: Mapping[str, Profile], categories: Mapping[str, int], table:
         InputError: the table is empty.
     """
     if not len(table):
-        raise InputError("there is no decided pairwise judgment to compare with the calibration's")
+        raise InputError(f"there is no decided {table.kind} judgment to compare with the calibration's")
     found = []
     for name, profile in profiles.items():
         column = table.columns.get(name) or Column(np.zeros(len(table)), np.zeros(len(table), dtype=bool))

@@ -1,14 +1,19 @@
 """``metajudge bench``: judges, and vetting of their judgments, on benchmarks with true labels."""
 
 import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from metajudge.cli.bench_reliability import reliability
 from metajudge.cli.fail_under import FailUnderOption, parse_fail_under, tell_missed
+from metajudge.cli.inputs import Labelling, Reading, reads_judgments, takes_labels
 from metajudge.cli.loop import run_stoppable, say
 from metajudge.cli.options import (
     AgentOption,
@@ -18,7 +23,6 @@ from metajudge.cli.options import (
     RubricOption,
     SeedOption,
     StoreOption,
-    StrictOption,
     panel_from,
     refuse_bad_lines,
     store_path,
@@ -28,14 +32,50 @@ from metajudge.cli.outputs import Outputs, say_written
 from metajudge.cli.sending import Sending
 from metajudge.files.output import write_text
 from metajudge.panels.config import PanelConfig
+from metajudge.readers import JudgmentSource
 from metajudge.report.text import table_to_text
 from metajudge.runs.exit_codes import exit_code
 
-app = typer.Typer(help="Measure judges, and vetting of their judgments, on true labels.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from typer._click import Command, Context
+
+FILE_COMMAND = "file"
+"""The command that a path is for, where it is given in place of a benchmark's name."""
+
+
+class _BenchGroup(TyperGroup):
+    """Commands by name; a path that exists and is no command is a file to measure."""
+
+    def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
+        first = args[0] if args else ""
+        known = first in self.commands or first in self.get_help_option_names(ctx)
+        if first and not known and (first.startswith("-") or Path(first).exists()):
+            args = [FILE_COMMAND, *args]
+        return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: "Context", args: list[str]) -> "tuple[str | None, Command | None, list[str]]":
+        if args and self.get_command(ctx, args[0]) is None:
+            near = get_close_matches(args[0], self.commands, n=1)
+            names = ", ".join(name for name in self.commands if name not in _NO_BENCHMARKS)
+            meant = f" Did you mean {near[0]!r}?" if near else ""
+            ctx.fail(
+                f"No such command {args[0]!r}, and no such file.{meant} Give a benchmark ({names}), or a file or "
+                "folder of labelled judgments."
+            )
+        return super().resolve_command(ctx, args)
+
+
+_NO_BENCHMARKS = ("list", FILE_COMMAND)
+
+app = typer.Typer(
+    cls=_BenchGroup,
+    help="Measure judges, and vetting of their judgments, on true labels: a benchmark's, or those of your own FILE.",
+    no_args_is_help=True,
+)
 
 SIGNALS_HELP = (
-    "Signals to use, separated by commas: order, strength, peers, rewards, rationale, format, agents. Default: the "
-    "calibration's, else all signals of the free-evidence score."
+    "Signals to use, separated by commas: order, strength, repeats, versions, peers, scale, question, confidence, "
+    "rewards, rationale, format, agents. Default: the calibration's, else those of the kind of verdict."
 )
 
 
@@ -47,12 +87,73 @@ def list_all() -> None:
         typer.echo(line)
 
 
-@app.command("judgebench", help="Measure judges and vetting on JudgeBench.")
+@dataclass(frozen=True, slots=True)
+class Probabilities:
+    """Where probabilities come from: a calibration, or a fit to the labels themselves."""
+
+    calibration: Annotated[
+        Path | None, typer.Option(help="A calibration made by `metajudge calibrate fit`.", metavar="FILE")
+    ] = None
+    agent_scores: Annotated[
+        Path | None,
+        typer.Option(
+            help="Assessments of an earlier run, for a calibration that reads agents' scores.", metavar="FILE"
+        ),
+    ] = None
+    allow_other_calibration: Annotated[
+        bool,
+        typer.Option("--allow-other-calibration", help="Apply it to judges or agents it was not fitted on; marked."),
+    ] = False
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            help="Fit a calibration to the labels, out of fold by question, and average over so many divisions into "
+            "folds; 0: none. Default: 1 without --calibration, none for judgebench and llmbar.",
+            min=0,
+            metavar="N",
+        ),
+    ] = None
+
+    def check(self) -> None:
+        """Refuses options that contradict one another."""
+        if self.calibration is None and (self.agent_scores is not None or self.allow_other_calibration):
+            raise typer.BadParameter("--agent-scores and --allow-other-calibration need --calibration to use them")
+        if self.calibration is not None and self.seeds:
+            raise typer.BadParameter("--seeds fits a calibration to the labels: give it or --calibration, not both")
+
+    def of(self, work: Any, results: Sequence[Any]) -> Any:
+        """The probabilities of a run's judgments; None without any."""
+        if self.calibration is not None:
+            loading = import_module("metajudge.benchmarks.calibrated")
+            return loading.load_calibrated(
+                self.calibration, work, results, self.agent_scores, self.allow_other_calibration
+            )
+        seeds = int(work.card.fitted) if self.seeds is None else self.seeds
+        return import_module("metajudge.benchmarks.out_of_fold").fit_out_of_fold(work, seeds) if seeds else None
+
+
+@app.command(FILE_COMMAND, help="Measure judges and vetting on labelled files of your own; `bench FILE` is the same.")
+@app.command("rewardbench2", help="Measure judges and vetting on RewardBench 2 (best of four).")
+@app.command("realmistake", help="Measure judges and vetting on ReaLMistake (pass or fail of a response).")
+@app.command("mtbench", help="Measure judges and vetting on MT-Bench.")
 @app.command("llmbar", help="Measure judges and vetting on LLMBar.")
+@app.command("judgebench", help="Measure judges and vetting on JudgeBench.")
 @takes("outputs", Outputs)
 @takes("sending", Sending)
+@takes("probabilities", Probabilities)
+@takes_labels
+@reads_judgments
 def benchmark(
     context: typer.Context,
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Labelled judgments of your own, in any format that `vet` reads; for a benchmark, your judges' "
+            "judgments on its items.",
+            metavar="[FILE]...",
+            show_default=False,
+        ),
+    ] = None,
     data: Annotated[
         list[Path] | None,
         typer.Option(help="Folder of the benchmark's records, or its repository.", metavar="DIR", show_default=False),
@@ -74,19 +175,6 @@ def benchmark(
         str | None, typer.Option(help="A grid of configurations: a TOML file, or `published`.", metavar="FILE")
     ] = None,
     signals: Annotated[str | None, typer.Option(help=SIGNALS_HELP, metavar="NAMES")] = None,
-    calibration: Annotated[
-        Path | None, typer.Option(help="A calibration made by `metajudge calibrate fit`.", metavar="FILE")
-    ] = None,
-    agent_scores: Annotated[
-        Path | None,
-        typer.Option(
-            help="Assessments of an earlier run, for a calibration that reads agents' scores.", metavar="FILE"
-        ),
-    ] = None,
-    allow_other_calibration: Annotated[
-        bool,
-        typer.Option("--allow-other-calibration", help="Apply it to judges or agents it was not fitted on; marked."),
-    ] = False,
     limit: Annotated[int | None, typer.Option(help="Report only the first N judgments.", min=1)] = None,
     threshold: Annotated[float | None, typer.Option(help="Keep scores strictly above this; default 4.5.")] = None,
     store: StoreOption = None,
@@ -96,11 +184,13 @@ def benchmark(
         Path | None, typer.Option(help="Write one line per decided judgment (JSONL).", metavar="OUT.jsonl")
     ] = None,
     fail_under: FailUnderOption = None,
-    strict: StrictOption = False,
     dry_run: DryRunOption = False,
     *,
     sending: Sending,
     outputs: Outputs,
+    probabilities: Probabilities,
+    labelling: Labelling,
+    reading: Reading,
 ) -> None:
     """Measure a benchmark's judges, and what vetting keeps of their judgments.
 
@@ -109,14 +199,14 @@ def benchmark(
     name = str(context.info_name)
     outputs.check(scores)
     bars = parse_fail_under(fail_under)
-    if calibration is None and (agent_scores is not None or allow_other_calibration):
-        raise typer.BadParameter("--agent-scores and --allow-other-calibration need --calibration to use them")
+    probabilities.check()
     panel = _panel(config, agent, rubric, strategy, threshold, seed, families)
+    own = _own(name, files or [], data or [], reading, labelling)
     benching = import_module("metajudge.benchmarks.bench")
     work = benching.Bench(
         benching.Request(
             benchmark=name,
-            data=_folder(name, data),
+            data=None if name == FILE_COMMAND else _folder(name, data),
             judges=tuple(judge) if judge else None,
             limit=limit,
             signals=None if signals is None else tuple(part.strip() for part in signals.split(",") if part.strip()),
@@ -124,9 +214,11 @@ def benchmark(
             panel=panel,
             baseline=baseline,
             grid=grid,
-        )
+            rule=labelling.rule,
+        ),
+        own,
     )
-    refuse_bad_lines([work.first_reject] if work.first_reject is not None else [], strict)
+    refuse_bad_lines([work.first_reject] if work.first_reject is not None else [], reading.strict)
     plan = work.plan(dry_run=dry_run)
     if dry_run:
         for line in import_module("metajudge.benchmarks.prices").price_lines(work, plan):
@@ -143,10 +235,7 @@ def benchmark(
             if plan.rows
             else []
         )
-    calibrated = None
-    if calibration is not None:
-        loading = import_module("metajudge.benchmarks.calibrated")
-        calibrated = loading.load_calibrated(calibration, work, results, agent_scores, allow_other_calibration)
+    calibrated = probabilities.of(work, results)
     findings = work.findings(plan, results, calibrated)
     reporting = import_module("metajudge.benchmarks.bench_report")
     for line in reporting.terminal_lines(findings):
@@ -159,7 +248,22 @@ def benchmark(
     counts = asking.counts_of(results, work.source.rejects)
     if counts.end.next_step is not None:
         typer.echo(counts.end.next_step)
-    raise typer.Exit(exit_code(counts, strict=strict, bar_missed=missed))
+    raise typer.Exit(exit_code(counts, strict=reading.strict, bar_missed=missed))
+
+
+def _own(
+    name: str, files: list[str], data: list[Path], reading: Reading, labelling: Labelling
+) -> JudgmentSource | None:
+    """The judgments of one's own; None where there are none."""
+    if name == FILE_COMMAND:
+        files = [*files, *map(str, data)]
+        if not files:
+            raise typer.BadParameter("give at least one file or folder of labelled judgments")
+    elif not files:
+        if labelling.labels:
+            raise typer.BadParameter("--labels are joined with files of your own: give FILE, too")
+        return None
+    return reading.open(files, labelling=labelling)
 
 
 @app.command("agent_clash")

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from metajudge.calibration.calibration import Calibration
 from metajudge.calibration.files import load_calibration, save_calibration
 from metajudge.calibration.fit import check_fittable, fit_calibration
 from metajudge.calibration.folds import question_split
@@ -16,9 +17,17 @@ from metajudge.calibration.planning import plan as labels_for
 from metajudge.calibration.planning import with_fit
 from metajudge.calibration.procedures import check_promise
 from metajudge.calibration.profiles import drift
+from metajudge.calibration.sources import SIGNAL_GROUPS
 from metajudge.calibration.weights import fit_weights, to_toml
 from metajudge.cli.calibrate_cascade import cascade
-from metajudge.cli.calibrate_report import diagnosis_lines, drift_lines, fit_lines, show_json, show_lines
+from metajudge.cli.calibrate_report import (
+    diagnosis_lines,
+    drift_lines,
+    fit_lines,
+    right_line,
+    show_json,
+    show_lines,
+)
 from metajudge.cli.inputs import AS_THEY_ARE, Reading, reads_judgments
 from metajudge.cli.options import ResamplingSeedOption, StoreOption
 from metajudge.cli.stored import with_store
@@ -27,7 +36,7 @@ from metajudge.feedback.labels import ReviewLabels, review_labels
 from metajudge.files.output import check_apart, check_writable, write_text
 from metajudge.runs.exit_codes import ExitCode
 from metajudge.store import Store
-from metajudge.types import Judgment
+from metajudge.types import Judgment, Right, VerdictKind, parse_right
 from metajudge.vetting.labelled import LabelledRecords, threshold_rows
 
 app = typer.Typer(
@@ -38,7 +47,7 @@ app = typer.Typer(
 
 app.command("cascade")(cascade)
 
-SIGNALS_HELP = "Signals, separated by commas: order, strength, peers, rewards, rationale, format, agents."
+SIGNALS_HELP = f"Signals, separated by commas: {', '.join(SIGNAL_GROUPS)}. Default: by the verdicts' kind."
 
 DataOption = Annotated[
     list[Path],
@@ -48,6 +57,18 @@ JudgeOption = Annotated[list[str] | None, typer.Option("--judge", help="Only thi
 AgentScoresOption = Annotated[
     Path | None,
     typer.Option("--agent-scores", help="Assessments with agents' scores (`vet --out`).", metavar="FILE"),
+]
+KindOption = Annotated[
+    VerdictKind | None,
+    typer.Option(help="Only verdicts of this kind; needed where the data have several.", show_choices=True),
+]
+RightOption = Annotated[
+    str | None,
+    typer.Option(
+        "--right",
+        help="What counts as right: equal, within:T, side:PASSMARK, top1 or kendall>=T. Default: by the data.",
+        metavar="RULE",
+    ),
 ]
 FoldsOption = Annotated[int, typer.Option(help="Number of folds, by question.", min=2)]
 CalibrationOption = Annotated[Path, typer.Option("--calibration", help="A calibration file.", metavar="FILE")]
@@ -84,7 +105,9 @@ def fit(
         bool, typer.Option("--reviews", help="Use people's decisions in the store as the only labels.")
     ] = False,
     store: StoreOption = None,
-    signals: Annotated[str, typer.Option(help=SIGNALS_HELP, metavar="NAMES")] = "order,strength,peers,rationale",
+    signals: Annotated[str | None, typer.Option(help=SIGNALS_HELP, metavar="NAMES")] = None,
+    kind: KindOption = None,
+    right: RightOption = None,
     judge: JudgeOption = None,
     agent_scores: AgentScoresOption = None,
     pooled: Annotated[
@@ -107,13 +130,16 @@ def fit(
     Evidence (peers, the other order) is computed over all records of DIR before --judge filters them.
     """
     _check_files(data or [], agent_scores, out)
-    names = _names(signals)
+    names, rule = _names(signals), _rule(right)
     if reviews:
         people, stored = with_store(store, _reviewed, maker="vet --policy ...")
         selection: str | None = people.selection
-        table = _records(data or [], reading, agent_scores, stored).table(names, judge, people=people)
+        table = _records(data or [], reading, agent_scores, stored).table(
+            names, judge, people=people, kind=kind, right=rule
+        )
     elif data:
-        table, selection = _records(data, reading, agent_scores).table(names, judge), None
+        table = _records(data, reading, agent_scores).table(names, judge, kind=kind, right=rule)
+        selection = None
     else:
         raise InputError("give labelled judgments with --data DIR, or --reviews to learn from people's decisions")
     if share is not None:
@@ -146,7 +172,9 @@ def show(
             typer.echo(line)
     if data:
         identity = calibration.identity
-        table = _records(data, reading, agent_scores).table(identity.signals, known=identity.judges)
+        table = _records(data, reading, agent_scores).table(
+            identity.signals, known=identity.judges, kind=calibration.kind, right=calibration.right
+        )
         found = drift(calibration.profiles, calibration.categories, table.with_scales(calibration.scales))
         for line in drift_lines(found):
             typer.echo(line)
@@ -159,6 +187,8 @@ def threshold(
     data: DataOption,
     target: Annotated[float, typer.Option(help="Precision to guarantee, such as .9.")],
     delta: Annotated[float, typer.Option(help="Probability that the guarantee may fail.")] = 0.1,
+    kind: KindOption = None,
+    right: RightOption = None,
     judge: JudgeOption = None,
     agent_scores: AgentScoresOption = None,
     questions: Annotated[
@@ -190,7 +220,10 @@ def threshold(
     check_promise(target, delta)
     _check_files(data, agent_scores, out or calibration)
     fitted = load_calibration(calibration)
-    table = _records(data, reading, agent_scores).table(fitted.identity.signals, judge, known=fitted.identity.judges)
+    _check_same(fitted, kind, _rule(right))
+    table = _records(data, reading, agent_scores).table(
+        fitted.identity.signals, judge, known=fitted.identity.judges, kind=fitted.kind, right=fitted.right
+    )
     only_new = None if questions is None else questions is Questions.new
     rows = threshold_rows(fitted, table, only_new=only_new, allow_other=allow_other)
     for note in rows.notes:
@@ -212,6 +245,7 @@ def threshold(
         typer.echo(found.meaning())
         raise typer.Exit(ExitCode.INCOMPLETE)
     typer.echo(found.meaning(fitted.identity.judges))
+    typer.echo(right_line(fitted.kind, fitted.identity.right))
     save_calibration(fitted.with_guarantee(found), out or calibration)
     typer.echo(f"Written: {out or calibration}")
 
@@ -269,7 +303,9 @@ def weights(
 @reads_judgments
 def diagnose(
     data: DataOption,
-    signals: Annotated[str, typer.Option(help=SIGNALS_HELP, metavar="NAMES")] = "order,strength,peers",
+    signals: Annotated[str | None, typer.Option(help=SIGNALS_HELP, metavar="NAMES")] = None,
+    kind: KindOption = None,
+    right: RightOption = None,
     judge: JudgeOption = None,
     agent_scores: AgentScoresOption = None,
     pooled: Annotated[bool | None, typer.Option("--pooled/--per-judge", help="As for `fit`.")] = None,
@@ -277,14 +313,35 @@ def diagnose(
     reading: Reading = AS_THEY_ARE,
 ) -> None:
     """Estimate the effective number of independent judges, the value of unanimity, and which signals matter."""
-    table = _records(data, reading, agent_scores).table(_names(signals), judge)
+    table = _records(data, reading, agent_scores).table(_names(signals), judge, kind=kind, right=_rule(right))
+    if signals is None and table.kind == "pairwise":
+        table = table.without("rationale")
     rows = table.select(table.labelled)
     check_fittable(table, rows)
     for line in diagnosis_lines(rows, pooled=pooled, seed=seed):
         typer.echo(line)
 
 
-def _names(signals: str) -> list[str]:
+def _rule(right: str | None) -> Right | None:
+    try:
+        return None if right is None else parse_right(right)
+    except ValueError as error:
+        raise InputError(f"--right: {error}") from None
+
+
+def _check_same(fitted: Calibration, kind: VerdictKind | None, right: Right | None) -> None:
+    """A threshold is for the verdicts and the rule of the fit; another one needs another fit."""
+    for flag, given, known in (("--kind", kind, fitted.kind), ("--right", right, fitted.right)):
+        if given is not None and given != known:
+            raise InputError(
+                f"{flag} {given}: this calibration was fitted with {flag} {known}; leave the option out, or fit another "
+                "calibration with `metajudge calibrate fit`"
+            )
+
+
+def _names(signals: str | None) -> list[str] | None:
+    if signals is None:
+        return None
     return [name.strip() for name in signals.split(",") if name.strip()]
 
 

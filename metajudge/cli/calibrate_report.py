@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from metajudge.calibration.table import SignalTable
 
 
+def right_line(kind: str, rule: str) -> str:
+    """What was vetted, and what counts as right."""
+    return f"Verdicts: {kind}; right by the rule {rule}"
+
+
 def fit_lines(calibration: "Calibration") -> Iterator[str]:
     """The fit, the models tried, and the out-of-fold quality of the probabilities."""
     made = calibration.provenance
@@ -19,6 +24,7 @@ def fit_lines(calibration: "Calibration") -> Iterator[str]:
         f"Fitted on {made.n} judgments of {len(made.questions)} questions by {len(calibration.identity.judges)} "
         f"judge(s); signals {', '.join(calibration.identity.signals)}"
     )
+    yield right_line(calibration.identity.kind, calibration.identity.right)
     if made.selection is not None:
         yield f"  {made.selection}"
     for group in calibration.groups:

@@ -25,7 +25,8 @@ NO_VERDICT = FailureKind.NO_VERDICT.value
 
 MARKS = {
     **MEANINGS,
-    "undecided_verdict": "have no probability: a tie, a ranking, a grade or no verdict",
+    "undecided_verdict": "have no probability: a tie or no verdict",
+    "other_kind": "have no probability: their verdicts are of another kind than the calibration's",
     "no_agent_scores": "have no probability: no agent gave a score",
 }
 """The meaning of the marks of probabilities, as printed with their counts."""

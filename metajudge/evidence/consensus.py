@@ -7,7 +7,8 @@ Algorithm", 1979) started from the majority. Judges of one family repeat each ot
 vote in that majority.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
@@ -54,11 +55,13 @@ class Reliability:
         plain: log-odds that a plain verdict agrees with the other families' majority.
         strong: the same for a strong verdict (``>>``).
         share: families over judges among its peers: many prompts of one model count as one judge.
+        sides: weight by answer, for verdicts that have one (see :mod:`metajudge.evidence.answer_consensus`).
     """
 
     plain: float
     strong: float
     share: float
+    sides: Mapping[str, float] = field(default_factory=dict)
 
 
 def reliabilities(games: Games) -> dict[str, Reliability]:

@@ -45,3 +45,11 @@ def length_ratio(judgment: Judgment) -> SignalValue:
     value = math.log((1 + own) / (1 + mean))
     state = "equal" if own == mean else "longer" if own > mean else "shorter"
     return SignalValue(value=value, state=state, detail=f"{own} words against {mean:g}")
+
+
+def response_words(judgment: Judgment) -> SignalValue:
+    """``ln(1 + words)`` of the one response that was graded; absent as ``several`` where more were shown."""
+    if len(judgment.order) > 1:
+        return SignalValue(value=None, state="several", detail=f"{len(judgment.order)} responses were shown")
+    words = len(judgment.item.responses[judgment.order[0]].split())
+    return SignalValue(value=math.log1p(words), state="counted", detail=f"{words} words")

@@ -12,8 +12,10 @@ from functools import cached_property
 import numpy as np
 
 from metajudge.errors import InputError
+from metajudge.evidence.answers import AnswerRows, Answers, Seen, SeenItem, answers_of, is_row
 from metajudge.stats.arrays import Bools, Floats, Indices
-from metajudge.types import AnyVerdict, Judgment
+from metajudge.types import Judgment, Pairwise, Right, VerdictKind, text_digest
+from metajudge.types.judgment import Scale
 
 
 @dataclass(frozen=True)
@@ -72,32 +74,30 @@ class GameRows:
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
-    judge: str
-    order: tuple[str, ...]
-    verdict: AnyVerdict | None
-
-
-@dataclass(frozen=True, slots=True)
 class _JudgmentRow:
     item: str
-    seen: _Seen
+    place: int
+    seen: Seen
 
 
 class GameCollector:
-    """Collects games one judgment at a time; texts are not kept."""
+    """Collects records one judgment at a time, for arrays of games or of answers; texts are not kept."""
 
     def __init__(self) -> None:
-        self._records: defaultdict[str, list[_Seen]] = defaultdict(list)
+        self._records: defaultdict[str, list[Seen]] = defaultdict(list)
         self._digests: dict[str, tuple[str, str]] = {}
+        self._questions: dict[str, tuple[str, Scale | None]] = {}
         self._rows: list[_JudgmentRow] = []
-        self._known: dict[_Seen, _Seen] = {}
+        self._known: dict[Seen, Seen] = {}
         self._models: dict[str, str] = {}
 
-    def add(self, judgment: Judgment, *, row: bool) -> None:
-        """Records a judgment; ``row`` asks for its place among the rows (a pairwise verdict that is no tie).
+    def add(self, judgment: Judgment, *, row: bool) -> str:
+        """Records a judgment; ``row`` asks for its place among the rows.
 
         The model behind a judge is ``meta["judge_model"]`` where a reader gives one, else the judge itself.
+
+        Returns:
+            The digest of the question.
 
         Raises:
             InputError: its item id was seen with another content.
@@ -109,13 +109,30 @@ class GameCollector:
                 f"item {item.id!r} has two different contents: in judgment {first[1]!r} and in judgment "
                 f"{judgment.id!r}. Give each content its own item id, or repair the record that differs."
             )
+        if item.id not in self._questions:
+            self._questions[item.id] = text_digest(item.question), item.scale
         model = judgment.meta.get("judge_model")
         self._models.setdefault(judgment.judge, model if isinstance(model, str) and model else judgment.judge)
-        seen = _Seen(judgment.judge, judgment.order, judgment.verdict)
+        seen = Seen(judgment.judge, judgment.order, judgment.verdict)
         seen = self._known.setdefault(seen, seen)
-        self._records[item.id].append(seen)
+        records = self._records[item.id]
         if row:
-            self._rows.append(_JudgmentRow(item.id, seen))
+            self._rows.append(_JudgmentRow(item.id, len(records), seen))
+        records.append(seen)
+        return self._questions[item.id][0]
+
+    def answers(self, kind: VerdictKind, rule: Right, kin: Callable[[str], str]) -> tuple[Answers, AnswerRows]:
+        """The arrays of all records for verdicts of a kind, and the places of the rows that are decided.
+
+        Args:
+            kind: of the rows.
+            rule: of what is right.
+            kin: the family of a judge.
+        """
+        items = {name: SeenItem(seen, *self._questions[name]) for name, seen in self._records.items()}
+        answers, places = answers_of(items, kind, rule, models=self._models, kin=kin)
+        rows = [places[row.item][row.place] for row in self._rows if is_row(row.seen.verdict, kind, rule)]
+        return answers, AnswerRows(np.array(rows, dtype=np.intp))
 
     def games(self, kin: Callable[[str], str]) -> tuple[Games, GameRows]:
         """The array of all games, and the rows' places in it.
@@ -175,7 +192,8 @@ class GameCollector:
     ) -> Iterator[tuple[int, ...]]:
         for row in self._rows:
             verdict = row.seen.verdict
-            assert verdict is not None
+            if not isinstance(verdict, Pairwise) or verdict.is_tie:
+                continue
             first, second = _pair(verdict.ids)
             support = int(verdict.support(first, second) or 0)
             slot = _slot(row.seen.order, first, second)

@@ -1,7 +1,11 @@
 """Rationale-verdict agreement: does the text end with the verdict that was recorded?"""
 
+import re
+
 from metajudge.evidence.text_verdict import NoTextVerdict, TextVerdict, read_text_verdict
-from metajudge.types import Grade, Judgment, SignalValue, parse_verdict
+from metajudge.types import AnyVerdict, Category, Grade, Judgment, SignalValue, is_right, kind_of, parse_verdict
+from metajudge.types.label import passing
+from metajudge.types.right import DEFAULTS
 
 
 def rationale_agreement(judgment: Judgment) -> SignalValue:
@@ -11,18 +15,19 @@ def rationale_agreement(judgment: Judgment) -> SignalValue:
     text in up to one judgment of six. The text speaks of the labels the judge saw
     (:attr:`~metajudge.types.Judgment.shown_labels`); they are mapped back to response ids. A verdict given as
     ``meta["text_verdict"]``, in terms of response ids as the verdict itself, is used instead of reading the text.
-    Strength plays no part; a ranking is compared by its first place.
+    Strength plays no part; a ranking is compared by its first place. A grade or a category is compared with what the
+    last phrase such as "score: 4" or "the verdict is fail" names.
 
     Returns:
         1 ``agree`` or -1 ``contradict``; absent as ``no_rationale``, ``no_text_verdict`` (none in a known form),
         ``conflicting`` (marks for different winners), ``bad_text_verdict`` (``meta["text_verdict"]`` is no verdict
-        on these responses), ``grade`` or ``no_verdict``.
+        on these responses, or of another kind) or ``no_verdict``.
     """
     verdict = judgment.verdict
     if verdict is None:
         return SignalValue(value=None, state="no_verdict", detail="the judge gave no verdict")
-    if isinstance(verdict, Grade):
-        return SignalValue(value=None, state="grade", detail="a grade compares no responses")
+    if isinstance(verdict, Grade | Category):
+        return _answer_agreement(judgment, verdict)
     stated = _stated(judgment)
     if isinstance(stated, SignalValue):
         return stated
@@ -33,6 +38,59 @@ def rationale_agreement(judgment: Judgment) -> SignalValue:
     return SignalValue(
         value=-1.0, state="contradict", detail=f"{quote}, that is {text}; the recorded verdict is {verdict}"
     )
+
+
+_NAMED = re.compile(
+    r"\b(?:score|rating|grade|verdict|judgment|decision)\b[\s*_:\"'=]{0,8}(?:(?:is|of)\b[\s*_:\"'=]{0,8})?"
+    r"(?:\[\[|\()?(?P<value>-?\d{1,9}(?:\.\d{1,9})?|[A-Za-z][A-Za-z_-]{0,40})",
+    re.IGNORECASE,
+)
+"""A grade or a category where it is named as such; every repetition is bounded, so that reading takes linear time."""
+
+
+def _answer_agreement(judgment: Judgment, verdict: Grade | Category) -> SignalValue:
+    given = judgment.meta.get("text_verdict")
+    if given is not None:
+        return _given_answer(given, verdict)
+    if not judgment.rationale.strip():
+        return SignalValue(value=None, state="no_rationale", detail="no rationale was recorded")
+    phrase, stated = _named_answer(judgment, verdict)
+    if stated is None:
+        return SignalValue(value=None, state="no_text_verdict", detail=f"the text names no {kind_of(verdict)}")
+    return _compared(verdict, stated, f'the text says "{_short(phrase)}"')
+
+
+def _given_answer(given: object, verdict: Grade | Category) -> SignalValue:
+    try:
+        stated = parse_verdict(given)
+        if kind_of(stated) != kind_of(verdict):
+            raise ValueError(f"{stated} is no {kind_of(verdict)}")
+    except ValueError as error:
+        return SignalValue(value=None, state="bad_text_verdict", detail=f"meta.text_verdict: {error}")
+    return _compared(verdict, stated, f'the text says "{stated}"')
+
+
+def _named_answer(judgment: Judgment, verdict: Grade | Category) -> tuple[str, AnyVerdict | None]:
+    """The last phrase that names an answer of the verdict's kind, and the answer."""
+    scale = {str(name).casefold() for name in judgment.item.scale or ()}
+    phrase = ""
+    stated: AnyVerdict | None = None
+    for found in _NAMED.finditer(judgment.rationale):
+        word = found["value"]
+        if isinstance(verdict, Grade):
+            if word[-1].isdigit():
+                phrase, stated = found[0], Grade(float(word))
+        elif not word[-1].isdigit():
+            named = Category(word)
+            if passing(named) is not None or word.casefold() in scale | {str(verdict).casefold()}:
+                phrase, stated = found[0], named
+    return phrase, stated
+
+
+def _compared(verdict: Grade | Category, stated: AnyVerdict, quote: str) -> SignalValue:
+    if is_right(stated, verdict, DEFAULTS[kind_of(verdict)]):
+        return SignalValue(value=1.0, state="agree", detail=quote)
+    return SignalValue(value=-1.0, state="contradict", detail=f"{quote}; the recorded verdict is {verdict}")
 
 
 def _stated(judgment: Judgment) -> TextVerdict | SignalValue:
@@ -50,7 +108,7 @@ def _stated(judgment: Judgment) -> TextVerdict | SignalValue:
 def _given(judgment: Judgment, given: object) -> TextVerdict | SignalValue:
     try:
         verdict = parse_verdict(given)
-        if isinstance(verdict, Grade) or not set(verdict.ids) <= set(judgment.order):
+        if isinstance(verdict, Grade | Category) or not set(verdict.ids) <= set(judgment.order):
             raise ValueError(f"{verdict} does not compare the responses {', '.join(judgment.order)}")
     except ValueError as error:
         return SignalValue(value=None, state="bad_text_verdict", detail=f"meta.text_verdict: {error}")

@@ -24,20 +24,34 @@ class RewardScore:
     model: str
     scores: Mapping[str, float]
 
-    def margin(self, winner: str, loser: str) -> float | None:
-        """Score of the winner minus score of the loser; None where either was not scored."""
-        if winner not in self.scores or loser not in self.scores:
+    def margin(self, winner: str, *losers: str) -> float | None:
+        """Score of the winner minus the highest score of the losers; None where one of them was not scored."""
+        if not losers or any(name not in self.scores for name in (winner, *losers)):
             return None
-        return self.scores[winner] - self.scores[loser]
+        return self.scores[winner] - max(self.scores[name] for name in losers)
 
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """What a decided pairwise verdict says about which item."""
+    """What a decided verdict says about which item; a verdict without a winner prefers nothing.
+
+    Attributes:
+        item_id: the item.
+        winner: the response preferred; None for grades and categories.
+        loser: the other response of a pair, or one of several.
+        others: the further responses that were not chosen.
+    """
 
     item_id: str
-    winner: str
-    loser: str
+    winner: str | None
+    loser: str | None = None
+    others: tuple[str, ...] = ()
+
+    def margin(self, score: RewardScore) -> float | None:
+        """By how much a reward model agrees; None where it scored one of the responses not, or nothing is preferred."""
+        if self.winner is None or self.loser is None:
+            return None
+        return score.margin(self.winner, self.loser, *self.others)
 
 
 def reward_margins(scores: Iterable[RewardScore], preferences: Sequence[Preference]) -> dict[str, Column]:
@@ -56,8 +70,7 @@ def reward_margins(scores: Iterable[RewardScore], preferences: Sequence[Preferen
     columns = {}
     for model in sorted(found):
         margins = [
-            None if (given := found[model].get(seen.item_id)) is None else given.margin(seen.winner, seen.loser)
-            for seen in preferences
+            None if (given := found[model].get(seen.item_id)) is None else seen.margin(given) for seen in preferences
         ]
         present = np.array([margin is not None for margin in margins], dtype=bool)
         columns[model] = Column(np.array([margin or 0.0 for margin in margins], dtype=np.float64), present)
@@ -65,18 +78,20 @@ def reward_margins(scores: Iterable[RewardScore], preferences: Sequence[Preferen
 
 
 def margin_scales(scores: Iterable[RewardScore]) -> dict[str, float]:
-    """Root mean square of each model's margins over the pairs it scored: its scale, which differs between models.
+    """Root mean square of each model's margins over the items it scored: its scale, which differs between models.
 
-    The mean is taken as 0, since which response comes first says nothing. A model whose margins are all 0 has scale 1.
+    The mean is taken as 0, since which response comes first says nothing; of more than two responses each one's margin
+    over the best other one counts. A model whose margins are all 0 has scale 1.
     """
-    margins: dict[str, dict[str, float]] = {}
+    margins: dict[str, dict[str, list[float]]] = {}
     for score in scores:
-        values = [score.scores[name] for name in sorted(score.scores)]
-        if len(values) == 2:
-            margins.setdefault(score.model, {})[score.item_id] = values[0] - values[1]
+        names = sorted(score.scores)
+        if len(names) > 1:
+            found = [score.margin(name, *(one for one in names if one != name)) or 0.0 for name in names]
+            margins.setdefault(score.model, {})[score.item_id] = found[: 1 if len(names) == 2 else None]
     scales = {}
-    for model, found in sorted(margins.items()):
-        scale = float(np.sqrt(np.mean(np.square([found[item] for item in sorted(found)]))))
+    for model, of_items in sorted(margins.items()):
+        scale = float(np.sqrt(np.mean(np.square([one for item in sorted(of_items) for one in of_items[item]]))))
         scales[model] = scale if scale > 0 else 1.0
     return scales
 

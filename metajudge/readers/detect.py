@@ -24,9 +24,10 @@ SNIFFED_LINES = 1_000
 
 EXPECTED = (
     "expected metajudge JSONL (one object a line with id, item, judge, verdict), a JudgeBench output file (pair_id, "
-    "response_A, response_B, judgments), a JudgeBench or LLMBar folder (a file of pairs and one of judgments), results "
-    "of Arena-Hard, AlpacaEval, Inspect, promptfoo, LangSmith, Langfuse, MLflow, Phoenix or Argilla, or any table with "
-    "a mapping (`metajudge inspect FILE` guesses one)"
+    "response_A, response_B, judgments), a JudgeBench, LLMBar or MT-Bench folder (a file of pairs or items and one of "
+    "judgments), recorded verdicts of ReaLMistake or RewardBench 2, results of Arena-Hard, AlpacaEval, Inspect, "
+    "promptfoo, LangSmith, Langfuse, MLflow, Phoenix or Argilla, or any table with a mapping (`metajudge inspect FILE` "
+    "guesses one)"
 )
 
 
@@ -49,6 +50,10 @@ class Shape(Enum):
     PAIRS = "pairs without judgments"
     GAMES = "judgments without their pairs (JudgeBench)"
     EVALUATIONS = "judgments without their pairs (LLMBar)"
+    MTBENCH_ITEMS = "items without judgments (MT-Bench)"
+    MTBENCH_VERDICTS = "judgments without their items (MT-Bench)"
+    DETECTIONS = "ReaLMistake detections"
+    PASSES = "RewardBench 2 passes"
     OBJECT = "one JSON object"
     TABLE = "a table"
     EMPTY = "nothing"
@@ -68,6 +73,8 @@ _APART = {
     Shape.SPANS: "contains Phoenix spans, but no annotations: give the folder with both",
 }
 _APART[Shape.EVALUATIONS] = _APART[Shape.GAMES]
+_APART[Shape.MTBENCH_ITEMS] = "contains MT-Bench items, but no judgments: give the folder with both files"
+_APART[Shape.MTBENCH_VERDICTS] = "contains MT-Bench judgments, but not the items: give the folder with both files"
 
 
 def readers_of(path: Path, name: str, mapping: FieldMap | None = None) -> list[Reader]:
@@ -111,8 +118,11 @@ def _other_formats() -> dict[Shape, Callable[[dict[str, Any]], bool]]:
         langsmith,
         llmbar,
         mlflow,
+        mtbench,
         phoenix,
         promptfoo,
+        realmistake,
+        rewardbench2,
     )
     from metajudge.readers.pairs import is_pair
 
@@ -128,6 +138,10 @@ def _other_formats() -> dict[Shape, Callable[[dict[str, Any]], bool]]:
         Shape.ARGILLA: argilla.is_record,
         Shape.ANNOTATIONS: phoenix.is_annotation,
         Shape.SPANS: phoenix.is_span,
+        Shape.MTBENCH_VERDICTS: mtbench.is_verdict,
+        Shape.MTBENCH_ITEMS: mtbench.is_item,
+        Shape.DETECTIONS: realmistake.is_detection,
+        Shape.PASSES: rewardbench2.is_pass,
         Shape.FEEDBACK: langsmith.is_feedback,
         Shape.SCORES: langfuse.is_score,
         Shape.RUNS: langsmith.is_run,
@@ -170,7 +184,16 @@ def _mapped(table: Table, mapping: FieldMap) -> Reader:
 
 
 def _of_other_format(shape: Shape, table: Table, values: Mapping[str, str], found: str) -> Reader:
-    from metajudge.readers import alpaca_eval, arena_hard, argilla, judgebench, mlflow, promptfoo
+    from metajudge.readers import (
+        alpaca_eval,
+        arena_hard,
+        argilla,
+        judgebench,
+        mlflow,
+        promptfoo,
+        realmistake,
+        rewardbench2,
+    )
     from metajudge.readers.assessed_runs import AssessedRuns
 
     source = table.source
@@ -181,6 +204,8 @@ def _of_other_format(shape: Shape, table: Table, values: Mapping[str, str], foun
         Shape.PROMPTFOO: lambda: promptfoo.PromptfooResults(source, lines=True),
         Shape.MLFLOW: lambda: AssessedRuns(mlflow.FORMAT, source, table.rows, mlflow.trace_of, values),
         Shape.ARGILLA: lambda: AssessedRuns(argilla.FORMAT, source, table.rows, argilla.record_of, values),
+        Shape.DETECTIONS: lambda: realmistake.realmistake_detections(source),
+        Shape.PASSES: lambda: rewardbench2.rewardbench2_passes(source),
         Shape.OBJECT: lambda: _object(source, values),
         Shape.TABLE: lambda: _table(table, values, found),
         Shape.UNKNOWN: lambda: _table(table, values, found),
@@ -263,6 +288,7 @@ def _folder(path: Path, name: str, mapping: FieldMap | None) -> list[Reader]:
             found = _quietly(source, mapping if shape is not Shape.OBJECT else None)
             readers += [] if found is None else [found]
     readers += _paired(name, apart)
+    readers += _mtbench(path, name, apart[Shape.MTBENCH_ITEMS], apart[Shape.MTBENCH_VERDICTS])
     readers += _scored(path, name, apart, mapping.values if mapping is not None else {})
     readers = readers or _result_files(path, name)
     if not readers:
@@ -300,6 +326,15 @@ def _paired(name: str, apart: Mapping[Shape, list[Source]]) -> Iterator[Reader]:
     for source in sorted(games, key=lambda one: one.name):
         is_judgebench = source in apart[Shape.GAMES]
         yield judgebench.games(pairs, source) if is_judgebench else llmbar.evaluations(pairs, source)
+
+
+def _mtbench(path: Path, name: str, items: list[Source], judgments: list[Source]) -> list[Reader]:
+    """The recorded verdicts of MT-Bench with their items."""
+    if not items and not judgments:
+        return []
+    from metajudge.readers.mtbench import mtbench_folder
+
+    return [mtbench_folder(path, name, items, judgments)]
 
 
 def _scored(path: Path, name: str, apart: Mapping[Shape, list[Source]], values: Mapping[str, str]) -> Iterator[Reader]:

@@ -1,7 +1,8 @@
 """Reward models' scores of the responses of known items, one object a line.
 
-Two forms are read: ours, ``{"item_id", "model", "scores": {"A": 1.5, "B": -0.3}}``, and the folder layout of JudgeBench
-(``item_id, judge_model, order, score_a, score_b``), where the scores are in the order shown and turned back here.
+Three forms are read: ours, ``{"item_id", "model", "scores": {"A": 1.5, "B": -0.3}}``, the folder layout of JudgeBench
+(``item_id, judge_model, order, score_a, score_b``), where the scores are in the order shown and turned back here, and
+that of RewardBench 2 (``id, subset, num_correct, scores, model``), with a score for each candidate.
 """
 
 import math
@@ -11,6 +12,7 @@ from typing import Any
 
 from metajudge.errors import InputError
 from metajudge.evidence.rewards import RewardScore
+from metajudge.readers import rewardbench2
 from metajudge.readers.lines import Line, Source, read_lines
 from metajudge.readers.recorded_games import shown_order
 
@@ -46,6 +48,12 @@ def read_reward_scores(path: Path | str) -> list[RewardScore]:
 
 
 def _score(data: Mapping[str, Any]) -> RewardScore:
+    if rewardbench2.is_reward(data):
+        return RewardScore(
+            rewardbench2.item_id(_text(data, "subset"), _text(data, "id")),
+            _text(data, "model"),
+            {name: _number(value) for name, value in rewardbench2.reward_scores_of(data).items()},
+        )
     if "scores" in data:
         named = {str(name): _number(value) for name, value in dict(data["scores"]).items()}
         return RewardScore(_text(data, "item_id"), _text(data, "model"), named)

@@ -17,7 +17,7 @@ from metajudge.evidence.rewards import RewardScore
 from metajudge.feedback.labels import ReviewLabels
 from metajudge.readers import JudgmentSource, Reject
 from metajudge.readers.rewards import find_reward_scores, read_reward_scores
-from metajudge.types import Judgment
+from metajudge.types import Judgment, Right, VerdictKind
 
 SHOWN_JUDGES = 20
 
@@ -40,32 +40,38 @@ class LabelledRecords:
 
     def table(
         self,
-        signals: Sequence[str],
+        signals: Sequence[str] | None,
         judges: Sequence[str] | None = None,
         *,
         known: Sequence[str] | None = None,
         people: ReviewLabels | None = None,
+        kind: VerdictKind | None = None,
+        right: Right | None = None,
     ) -> SignalTable:
         """All records as evidence, the judgments by some judges as rows.
 
         Args:
-            signals: the signals to compute.
+            signals: the signals to compute; None for the default ones of the verdicts' kind.
             judges: whose judgments are rows; all of them must be present.
             known: the judges where none are asked for; some of them must be present. None for every judge.
             people: labels in place of those that the records carry.
+            kind: of the verdicts that are rows; None where all are of one kind.
+            right: what counts as right; None for the default of the data.
 
         Raises:
             InputError: a judge is absent, or people decided none of these judgments.
         """
-        wanted = judges or known
+        wanted, named = judges or known, signals or ()
         contents: dict[str, str] = {}
         table = build_table(
             self._judgments(None if people is None else contents),
             signals,
+            kind=kind,
+            right=right,
             report=None if wanted is None else lambda judgment: judgment.judge in wanted,
-            rewards=self._rewards() if "rewards" in signals else None,
+            rewards=self._rewards() if "rewards" in named else None,
             agent_scores=read_agent_scores(self.agent_scores)
-            if self.agent_scores is not None and "agents" in signals
+            if self.agent_scores is not None and "agents" in named
             else None,
         )
         missing = sorted(set(wanted or ()) - set(table.known_judges))

@@ -13,14 +13,16 @@ from metajudge.calibration.table import SignalTable, build_table
 from metajudge.errors import FailureKind, InputError
 from metajudge.evidence.rewards import RewardScore
 from metajudge.strategies.panel import Panel
-from metajudge.types import Assessment, Failure, GuaranteedThreshold, Judgment, Status
+from metajudge.types import Assessment, Failure, GuaranteedThreshold, Judgment, Status, kind_of
 
 
 class NoProbability(StrEnum):
     """Why a judgment has no probability."""
 
     UNDECIDED = "undecided_verdict"
-    """A tie, a ranking, a grade or no verdict: calibrations cover decided pairwise verdicts."""
+    """No verdict, a tie, or a ranking that shares its first place: a calibration covers decided verdicts."""
+    OTHER_KIND = "other_kind"
+    """The verdict is of another kind than those the calibration was fitted on."""
     OTHER_JUDGE = "other_judge"
     """The calibration was not fitted on this judge's judgments."""
     NO_AGENT_SCORES = "no_agent_scores"
@@ -85,7 +87,9 @@ class Probabilities:
             return True
 
         signals = [name for name in identity.signals if name != "agents"] or ["strength"]
-        table = build_table(judgments, signals, report=report, rewards=rewards)
+        table = build_table(
+            judgments, signals, kind=identity.kind, right=calibration.right, report=report, rewards=rewards
+        )
         if judges_must_be_known and not len(table) and others:
             raise InputError(
                 f"this calibration was fitted on judgments by {', '.join(identity.judges)}, and the input's are by "
@@ -126,8 +130,7 @@ class Probabilities:
     def _probability(self, judgment: Judgment, assessment: Assessment) -> tuple[float | None, tuple[str, ...]]:
         row = self._row.get(judgment.id)
         if row is None:
-            fitted = self._allow_other or judgment.judge in self.calibration.identity.judges
-            return None, ((NoProbability.UNDECIDED if fitted else NoProbability.OTHER_JUDGE).value,)
+            return None, (self._why_none(judgment).value,)
         found = self._known
         if self._table is not None:
             scores = self._agent_scores(assessment)
@@ -140,6 +143,15 @@ class Probabilities:
         if np.ma.getmaskarray(found.probabilities)[row]:
             return None, marks or (Mark.OTHER_JUDGE.value,)
         return round(float(found.probabilities[row]), 9), marks
+
+    def _why_none(self, judgment: Judgment) -> NoProbability:
+        identity = self.calibration.identity
+        if not self._allow_other and judgment.judge not in identity.judges:
+            return NoProbability.OTHER_JUDGE
+        verdict = judgment.verdict
+        if verdict is not None and kind_of(verdict) != identity.kind:
+            return NoProbability.OTHER_KIND
+        return NoProbability.UNDECIDED
 
     def _agent_scores(self, assessment: Assessment) -> AgentScores | None:
         """This assessment's scores under the calibration's identity, which was compared with the panel before."""

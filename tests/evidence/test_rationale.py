@@ -42,9 +42,36 @@ class TestRationale:
         signal = rationale_agreement(judged("A>B", rationale=rationale))
         assert (signal.value, signal.state) == (None, state)
 
-    def test_no_verdict_and_grades(self) -> None:
+    def test_no_verdict(self) -> None:
         assert rationale_agreement(judged(None, rationale="[[A>B]]")).state == "no_verdict"
-        assert rationale_agreement(judged(7, order=("A",), rationale="[[A]]")).state == "grade"
+
+    @pytest.mark.parametrize(
+        ("verdict", "rationale", "state"),
+        [
+            (7, "Good. Score: 7", "agree"),
+            (7, "Rating: **7.0**/10", "agree"),
+            (7, "A score of 3 would do, but my score is 6.", "contradict"),
+            (7, "[[A]] with 3 mistakes", "no_text_verdict"),
+            ("fail", "It errs. Verdict: FAIL", "agree"),
+            (False, "The verdict is incorrect.", "agree"),
+            ("fail", "Verdict: pass", "contradict"),
+            ("fail", "The verdict is hard to give.", "no_text_verdict"),
+            ("fail", "", "no_rationale"),
+        ],
+    )
+    def test_grades_and_categories_go_by_the_last_phrase_that_names_one(
+        self, verdict: Any, rationale: str, state: str
+    ) -> None:
+        assert rationale_agreement(judged(verdict, order=("A",), rationale=rationale)).state == state
+
+    def test_a_text_verdict_of_another_kind_is_bad(self) -> None:
+        given = judged(7, order=("A",), meta={"text_verdict": "pass"})
+        assert rationale_agreement(given).state == "bad_text_verdict"
+        assert rationale_agreement(judged(7, order=("A",), meta={"text_verdict": 7})).value == 1.0
+
+    def test_reading_a_long_text_takes_linear_time(self) -> None:
+        long = judged(7, order=("A",), rationale="score " * 200_000 + ":" * 200_000)
+        assert rationale_agreement(long).state == "no_text_verdict"
 
     def test_rankings_go_by_the_first_place(self) -> None:
         own = judged([["B"], ["A", "C"]], item=TRIPLE, rationale="[[B>C>A]]")

@@ -1,0 +1,162 @@
+"""Judgments of one's own on a benchmark's items, beside the recorded ones."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from metajudge.readers import JudgmentSource, Reject, realmistake, rewardbench2
+from metajudge.types import Item, Judgment, digest
+
+WITHHELD = frozenset({realmistake.WITHHELD, rewardbench2.WITHHELD})
+"""Stands for responses whose texts a benchmark's records lack."""
+
+NO_ITEM = "neither the item's id nor its question and responses are recorded"
+OTHER_TEXTS = "the item's id is recorded with another question or other responses"
+
+
+@dataclass(slots=True)
+class Matched:
+    """How judgments of one's own met the recorded items.
+
+    Attributes:
+        judgments: judge -> how many matched.
+        unmatched: reason -> how many did not.
+        first: id of the first one that did not.
+    """
+
+    judgments: Counter[str] = field(default_factory=Counter)
+    unmatched: Counter[str] = field(default_factory=Counter)
+    first: str | None = None
+
+
+class RecordedItems:
+    """A benchmark's items, found by id or by content."""
+
+    def __init__(self) -> None:
+        self._by_id: dict[str, Item] = {}
+        self._by_content: dict[str, Item] = {}
+        self._judgments: set[str] = set()
+        self.judges: set[str] = set()
+
+    def add(self, judgment: Judgment) -> None:
+        """Notes the item of a recorded judgment."""
+        item = judgment.item
+        self.judges.add(judgment.judge)
+        self._judgments.add(judgment.id)
+        if item.id not in self._by_id:
+            self._by_id[item.id] = item
+            self._by_content.setdefault(_content(item), item)
+
+    def match(self, judgment: Judgment) -> Judgment | str:
+        """The judgment on the recorded item, in terms of its response ids; or why there is none."""
+        named = self._by_id.get(judgment.item.id)
+        item = (
+            named
+            if named is not None and _same(judgment.item, named)
+            else self._by_content.get(_content(judgment.item))
+        )
+        if item is None:
+            return NO_ITEM if named is None else OTHER_TEXTS
+        names = _names(judgment.item, item)
+        data = {name: getattr(judgment, name) for name in Judgment.model_fields}
+        data |= {
+            "id": judgment.id if judgment.id not in self._judgments else f"{judgment.judge}: {judgment.id}",
+            "item": item,
+            "verdict": None if judgment.verdict is None else judgment.verdict.relabelled(names),
+            "order": tuple(names[name] for name in judgment.order),
+            "labels": judgment.labels or judgment.shown_labels,
+        }
+        return Judgment(**data)
+
+
+class WithOwnJudges:
+    """Recorded judgments, then those of one's own on the same items; what matches nothing is counted.
+
+    Attributes:
+        matched: complete after one pass.
+    """
+
+    def __init__(self, recorded: JudgmentSource, own: JudgmentSource) -> None:
+        self._recorded, self._own = recorded, own
+        self.matched = Matched()
+
+    @property
+    def formats(self) -> Mapping[str, str]:
+        """Path -> format, of both."""
+        return {**self._recorded.formats, **self._own.formats}
+
+    @property
+    def judgments(self) -> int:
+        """Recorded ones and those of one's own that matched."""
+        return self._recorded.judgments + self.matched.judgments.total()
+
+    @property
+    def rejects(self) -> int:
+        """Bad lines of both."""
+        return self._recorded.rejects + self._own.rejects
+
+    @property
+    def duplicates(self) -> int:
+        """Repeated lines of both."""
+        return self._recorded.duplicates + self._own.duplicates
+
+    @property
+    def notices(self) -> list[str]:
+        """What is to be known of both, and how the own judgments matched."""
+        found = [*self._recorded.notices, *self._own.notices]
+        for judge, count in sorted(self.matched.judgments.items()):
+            found.append(f"{count:,} judgments of your own by {judge} are on recorded items.")
+        for reason, count in self.matched.unmatched.items():
+            found.append(f"{count:,} judgments of your own are left out, the first {self.matched.first!r}: {reason}.")
+        return found
+
+    def all(self) -> Iterator[Judgment]:
+        """Every judgment."""
+        return (one for one in self.scan() if isinstance(one, Judgment))
+
+    def scan(self) -> Iterator[Judgment | Reject]:
+        """Every judgment and every bad line."""
+        items, matched = RecordedItems(), Matched()
+        for record in self._recorded.scan():
+            if isinstance(record, Judgment):
+                items.add(record)
+            yield record
+        for record in self._own.scan():
+            if isinstance(record, Reject):
+                yield record
+                continue
+            found = items.match(record)
+            if isinstance(found, str):
+                matched.unmatched[found] += 1
+                matched.first = matched.first or record.id
+            else:
+                matched.judgments[found.judge] += 1
+                yield found
+        self.matched = matched
+
+
+def _same(own: Item, recorded: Item) -> bool:
+    """Whether two items of one id are the same: the same question and texts, as far as texts are recorded."""
+    if set(recorded.responses.values()) <= WITHHELD:
+        return own.responses.keys() == recorded.responses.keys()
+    return _content(own) == _content(recorded)
+
+
+def _content(item: Item) -> str:
+    """The same for the same question and response texts, whatever their ids and order."""
+    return digest([item.question.strip(), sorted(text.strip() for text in item.responses.values())])
+
+
+def _names(own: Item, recorded: Item) -> dict[str, str]:
+    """Own response id -> the recorded one: the same id where its text is the same or not recorded, else by text."""
+    if own.responses.keys() == recorded.responses.keys() and all(
+        recorded.responses[name] in WITHHELD or recorded.responses[name].strip() == text.strip()
+        for name, text in own.responses.items()
+    ):
+        return {name: name for name in own.responses}
+    left = {name: text.strip() for name, text in recorded.responses.items()}
+    names = {}
+    for name, text in own.responses.items():
+        names[name] = next(other for other, found in left.items() if found == text.strip())
+        del left[names[name]]
+    return names

@@ -1,0 +1,203 @@
+"""Where the columns of a table come from: games for pairs, answers for rankings, grades and categories."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, Protocol, get_args
+
+import numpy as np
+
+from metajudge.evidence.answer_consensus import answer_columns, answer_reliabilities
+from metajudge.evidence.answers import AnswerRows, Answers
+from metajudge.evidence.consensus import Column, Reliability, order_columns, peer_columns, reliabilities
+from metajudge.evidence.games import GameRows, Games
+from metajudge.evidence.question_order import question_columns
+from metajudge.evidence.rewards import reward_columns
+from metajudge.evidence.scale_use import ScaleUse, scale_columns, scale_uses
+from metajudge.evidence.stability import other_order_columns, repeat_columns, version_columns
+from metajudge.stats.arrays import Indices
+from metajudge.types import VerdictKind
+
+SignalGroup = Literal[
+    "order",
+    "strength",
+    "repeats",
+    "versions",
+    "peers",
+    "scale",
+    "question",
+    "confidence",
+    "rewards",
+    "rationale",
+    "format",
+    "agents",
+]
+
+SIGNAL_GROUPS: tuple[SignalGroup, ...] = get_args(SignalGroup)
+"""Signals by the names they have on the command line.
+
+Category and side (the answer itself: a category, a grade, the place of the response chosen) are no signals: they are
+part of every model, since what a signal is worth differs between them.
+"""
+
+DEFAULT_SIGNALS: Mapping[VerdictKind, tuple[SignalGroup, ...]] = {
+    "pairwise": ("order", "strength", "peers", "rationale"),
+    "ranking": ("order", "repeats", "versions", "peers", "confidence", "rationale"),
+    "grade": ("repeats", "versions", "peers", "scale", "question", "confidence", "rationale", "format"),
+    "category": ("repeats", "versions", "peers", "scale", "question", "confidence", "rationale", "format"),
+}
+"""The signals of a kind where none are named; those that the data do not have are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceScales:
+    """What signals take from the whole of a data set, without labels; stored in a calibration and used on new data.
+
+    Attributes:
+        reliabilities: judge -> weight in a consensus.
+        rewards: reward model -> scale of its margins.
+        scale_uses: judge -> how it uses its scale of grades.
+    """
+
+    reliabilities: Mapping[str, Reliability] = field(default_factory=dict)
+    rewards: Mapping[str, float] = field(default_factory=dict)
+    scale_uses: Mapping[str, ScaleUse] = field(default_factory=dict)
+
+
+SCALED: frozenset[SignalGroup] = frozenset({"peers", "rewards", "scale"})
+"""Groups whose columns depend on :class:`EvidenceScales`."""
+
+
+class Source(Protocol):
+    """The records behind a table's rows."""
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """Every judge of the input."""
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        """[n] the answer of each row; the empty string for pairs."""
+
+    @property
+    def said(self) -> Sequence[str]:
+        """[n] what each row's verdict says."""
+
+    def select(self, at: Indices) -> "Source":
+        """The same for some of the rows."""
+
+    def scales(self, groups: Sequence[SignalGroup], rewards: Mapping[str, float]) -> EvidenceScales:
+        """What the signals take from these records."""
+
+    def plain(self, groups: Sequence[SignalGroup]) -> dict[str, Column]:
+        """Columns that depend on no scales."""
+
+    def scaled(self, groups: Sequence[SignalGroup], scales: EvidenceScales, leave_out_kin: bool) -> dict[str, Column]:
+        """Columns that depend on scales."""
+
+
+@dataclass(frozen=True)
+class PairSource:
+    """Decided pairwise verdicts among all games."""
+
+    games: Games
+    rows: GameRows
+    margins: Mapping[str, Column]
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        return self.games.judges
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        return ("",) * len(self.rows)
+
+    @property
+    def said(self) -> str:
+        """A digit a row: the place in the order shown, 1 or 2, of the response its verdict prefers."""
+        shown_first = (self.rows.sign > 0) == (self.rows.order == 0)
+        return "".join("1" if first else "2" for first in shown_first)
+
+    def select(self, at: Indices) -> "PairSource":
+        return replace(self, rows=self.rows.select(at), margins=picked(self.margins, at))
+
+    def scales(self, groups: Sequence[SignalGroup], rewards: Mapping[str, float]) -> EvidenceScales:
+        return EvidenceScales(reliabilities(self.games) if "peers" in groups else {}, rewards)
+
+    def plain(self, groups: Sequence[SignalGroup]) -> dict[str, Column]:
+        columns = order_columns(self.games, self.rows) if "order" in groups else {}
+        if "strength" in groups:
+            columns["strength.strong"] = Column.full(self.rows.level == 2)
+        return columns
+
+    def scaled(self, groups: Sequence[SignalGroup], scales: EvidenceScales, leave_out_kin: bool) -> dict[str, Column]:
+        columns: dict[str, Column] = {}
+        if "peers" in groups:
+            weights = dict(scales.reliabilities)
+            columns |= peer_columns(self.games, self.rows, weights, leave_out_kin=leave_out_kin)
+        if "rewards" in groups:
+            columns |= reward_columns(self.margins, scales.rewards)
+        return columns
+
+
+@dataclass(frozen=True)
+class AnswerSource:
+    """Rankings, grades or categories among all records."""
+
+    answers: Answers
+    rows: AnswerRows
+    margins: Mapping[str, Column]
+    said: tuple[str, ...]
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        return self.answers.judges
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        return tuple(self.answers.sides[side] for side in self.answers.side[self.rows.record])
+
+    def select(self, at: Indices) -> "AnswerSource":
+        said = tuple(self.said[index] for index in at)
+        return replace(self, rows=self.rows.select(at), margins=picked(self.margins, at), said=said)
+
+    def scales(self, groups: Sequence[SignalGroup], rewards: Mapping[str, float]) -> EvidenceScales:
+        return EvidenceScales(
+            answer_reliabilities(self.answers) if "peers" in groups else {},
+            rewards,
+            scale_uses(self.answers) if "scale" in groups else {},
+        )
+
+    def plain(self, groups: Sequence[SignalGroup]) -> dict[str, Column]:
+        makers = {
+            "order": other_order_columns,
+            "repeats": repeat_columns,
+            "versions": version_columns,
+            "question": question_columns,
+        }
+        columns: dict[str, Column] = {}
+        for group, columns_of in makers.items():
+            if group in groups:
+                columns |= columns_of(self.answers, self.rows)
+        return columns
+
+    def scaled(self, groups: Sequence[SignalGroup], scales: EvidenceScales, leave_out_kin: bool) -> dict[str, Column]:
+        columns: dict[str, Column] = {}
+        if "peers" in groups:
+            weights = dict(scales.reliabilities)
+            columns |= answer_columns(self.answers, self.rows, weights, leave_out_kin=leave_out_kin)
+        if "scale" in groups:
+            columns |= scale_columns(self.answers, self.rows, scales.scale_uses)
+        if "rewards" in groups:
+            columns |= reward_columns(self.margins, scales.rewards)
+        return columns
+
+
+def picked(columns: Mapping[str, Column], at: Indices) -> dict[str, Column]:
+    """Columns of some rows."""
+    return {name: Column(column.values[at], column.present[at]) for name, column in columns.items()}
+
+
+def group_of(name: str) -> str:
+    """The group of a column."""
+    head = name.partition(".")[0]
+    return "peers" if head in ("consensus", "voices") else head

@@ -1,0 +1,187 @@
+"""Consensus on rankings, grades and categories: who agrees with an answer, weighed by what each judge's answer is worth.
+
+As for pairs (:mod:`metajudge.evidence.consensus`), what a judge is worth is its agreement with the most frequent answer
+of the other families, one step of the model of Dawid and Skene (1979). Two things differ. An answer has a side, a
+category or the place of the response chosen: a judge that nearly always says "pass" says little by it, and much by
+"fail". And judges that agree more than what each is worth explains are discounted: they repeat one another.
+"""
+
+import numpy as np
+
+from metajudge.evidence.answers import AnswerRows, Answers
+from metajudge.evidence.consensus import PRIOR_GAMES, Column, Reliability
+from metajudge.stats.arrays import Bools, Floats
+
+SIDE_PRIOR = 10.0
+"""A side's rate is drawn to its judge's own as if so many answers of that rate had been seen."""
+
+PAIR_PRIOR = 20.0
+"""The excess agreement of two judges is drawn to 0 as if so many answers without any had been seen."""
+
+MOST_VOICES = 64
+"""With more judges than this, models are voices instead; with more models, there are none."""
+
+RATE_RANGE = (0.05, 0.95)
+
+
+def answer_reliabilities(answers: Answers) -> dict[str, Reliability]:
+    """What every judge's answers are worth, from verdicts alone: labels are never seen.
+
+    The weight of an answer is the log-odds that it agrees with the most frequent answer of the other families (a family
+    has one vote, its judges' mean), less the log-odds of agreeing by chance. ``plain`` is over all answers of a judge,
+    ``sides`` for each side, drawn to ``plain``; ``share`` is what one of its votes counts for:
+    ``1 / (1 + sum over other judges of excess)``, with the excess of two judges
+    ``(agreement - expected) / (1 - expected)`` at least 0, and what is expected from their rates if errors were
+    independent.
+    """
+    if not answers.judges or not len(answers.item):
+        return {}
+    with_majority = _with_majority(answers)
+    counts = np.zeros((2, len(answers.judges), len(answers.sides)))
+    for at, sign in enumerate((1, -1)):
+        mine = with_majority == sign
+        np.add.at(counts[at], (answers.judge[mine], answers.side[mine]), 1.0)
+    agreeing, differing = counts
+    rate = (agreeing.sum(axis=1) + PRIOR_GAMES) / (agreeing + differing).sum(axis=1).__add__(2 * PRIOR_GAMES)
+    chance = np.clip(answers.chance, *RATE_RANGE)
+    used = np.maximum((agreeing + differing).sum(axis=1), 1e-9)
+    mean_chance = np.where(used > 1e-6, ((agreeing + differing) * chance).sum(axis=1) / used, chance.mean())
+    by_side = (agreeing + SIDE_PRIOR * rate[:, None]) / (agreeing + differing + SIDE_PRIOR)
+    weights = _log_odds(by_side) - _log_odds(chance)
+    plain = _log_odds(rate) - _log_odds(np.clip(mean_chance, *RATE_RANGE))
+    share = _shares(answers, np.clip(rate, *RATE_RANGE))
+    return {
+        judge: Reliability(
+            float(plain[at]),
+            float(plain[at]),
+            float(share[at]),
+            {side: float(weights[at, place]) for place, side in enumerate(answers.sides) if side},
+        )
+        for at, judge in enumerate(answers.judges)
+    }
+
+
+def _with_majority(answers: Answers) -> Floats:
+    """[records] 1 where the record's answer is the most frequent of the other families, -1 where not, 0 if open."""
+    families = sorted(set(answers.kin))
+    member = np.array([[kin == family for family in families] for kin in answers.kin], dtype=np.float64)
+    counts = answers.counts()
+    share = answers.totals(np.ones(len(answers.item))) / np.maximum(counts, 1)
+    votes = (share @ member) / np.maximum((counts > 0) @ member, 1)
+    others = votes.sum(axis=1, keepdims=True) - votes
+    lead = np.sign(np.round(others - answers.strongest_rival(others), 9))
+    family = member.argmax(axis=1)[answers.judge]
+    known = answers.option >= 0
+    found = np.zeros(len(answers.item))
+    found[known] = lead[answers.option[known], family[known]]
+    return found
+
+
+def _shares(answers: Answers, rate: Floats) -> Floats:
+    """[judges] what one vote of a judge counts for beside those that repeat it."""
+    size = len(answers.judges)
+    counts = answers.counts() > 0
+    share = answers.totals(np.ones(len(answers.item))) / np.maximum(answers.counts(), 1)
+    known = answers.option >= 0
+    one = np.zeros((size, answers.options))
+    np.add.at(one, (answers.judge[known], answers.option[known]), 1.0)
+    met, agreed = one @ counts, one @ share
+    both_wrong = np.minimum(answers.chance.mean() / max(1 - answers.chance.mean(), 1e-9), 1.0)
+    expected = np.outer(rate, rate) + both_wrong * np.outer(1 - rate, 1 - rate)
+    excess = (agreed / np.maximum(met, 1) - expected) / (1 - expected) * met / (met + PAIR_PRIOR)
+    excess = np.clip((excess + excess.T) / 2, 0, 1)
+    np.fill_diagonal(excess, 0)
+    return np.asarray(1 / (1 + excess.sum(axis=1)))
+
+
+def answer_columns(
+    answers: Answers, rows: AnswerRows, weights: dict[str, Reliability], *, leave_out_kin: bool = False
+) -> dict[str, Column]:
+    """What the judges say about each row's answer.
+
+    - ``peers.support``: mean agreement of the other judges, one vote each, from -1 to 1; absent without peers.
+    - ``peers.votes``: the mean of its signs.
+    - ``peers.none``: 1 where no peer gave a comparable verdict.
+    - ``peers.rival``: the largest share of the peers that agree on one other answer.
+    - ``peers.log_odds``: as ``consensus.log_odds``, of the peers alone.
+    - ``voices.NAME``: agreement of one judge (one model, where there are many judges), from -1 to 1, this judge's own
+      records included; absent where it gave no comparable verdict.
+    - ``consensus.sum``: judges that agree less those that agree on the strongest other answer.
+    - ``consensus.log_odds``: the same with each judge's vote weighed by its worth on that side, and by its share.
+    - ``consensus.missing``: share of the item's records that have no verdict.
+
+    Args:
+        answers: all records of the input.
+        rows: the judgments to describe.
+        weights: reliability by judge; a judge not named there counts as an average one.
+        leave_out_kin: whether peers of the judge's own family are left out.
+    """
+    option, judge = answers.option[rows.record], answers.judge[rows.record]
+    counts = answers.counts()
+    given = counts > 0
+    share = answers.totals(np.ones(len(answers.item))) / np.maximum(counts, 1)
+    worth = _worth(answers, weights) / np.maximum(counts, 1)
+    signed = np.where(given, 2 * share - 1, 0.0)
+    columns = {
+        "consensus.sum": Column.full(_margin(answers, share.sum(axis=1))[option]),
+        "consensus.log_odds": Column.full(_margin(answers, worth.sum(axis=1))[option]),
+        "consensus.missing": Column.full(_missing(answers)[answers.item[rows.record]]),
+    }
+    found = {name: np.zeros(len(rows)) for name in ("support", "votes", "none", "rival", "log_odds")}
+    for number in np.unique(judge):
+        at = np.flatnonzero(judge == number)
+        mine = np.array([kin == answers.kin[number] for kin in answers.kin]) if leave_out_kin else None
+        own = mine if mine is not None else np.arange(len(answers.judges)) == number
+        peers, options = ~own, option[at]
+        many = given[:, peers].sum(axis=1)
+        some = np.maximum(many, 1)
+        found["support"][at] = (signed[:, peers].sum(axis=1) / some)[options]
+        found["votes"][at] = (np.sign(signed[:, peers]).sum(axis=1) / some)[options]
+        found["none"][at] = many[options] == 0
+        found["rival"][at] = answers.strongest_rival(share[:, peers].sum(axis=1) / some)[options]
+        found["log_odds"][at] = _margin(answers, worth[:, peers].sum(axis=1))[options]
+    some_peers = found["none"] == 0
+    columns |= {f"peers.{name}": Column.where(values, some_peers) for name, values in found.items() if name != "none"}
+    return columns | {"peers.none": Column.full(found["none"])} | _voices(answers, option, signed, given)
+
+
+def _worth(answers: Answers, weights: dict[str, Reliability]) -> Floats:
+    """[options, judges] summed weights of the records that agree."""
+    known = list(weights.values())
+    average = float(np.mean([one.plain for one in known])) if known else 0.0
+    found = np.full((len(answers.judges), len(answers.sides)), average)
+    for at, judge in enumerate(answers.judges):
+        if judge in weights:
+            one = weights[judge]
+            found[at] = [one.share * one.sides.get(side, one.plain) for side in answers.sides]
+    return answers.totals(found[answers.judge, answers.side])
+
+
+def _margin(answers: Answers, values: Floats) -> Floats:
+    return np.asarray(values - answers.strongest_rival(values))
+
+
+def _missing(answers: Answers) -> Floats:
+    """[items] the share of records without a comparable verdict."""
+    items = len(answers.question)
+    compared = np.zeros(len(answers.item), dtype=bool)
+    compared[answers.compared_record] = True
+    asked = np.bincount(answers.item, minlength=items)
+    return np.asarray(1 - np.bincount(answers.item, weights=compared, minlength=items) / np.maximum(asked, 1))
+
+
+def _voices(answers: Answers, option: np.ndarray, signed: Floats, given: Bools) -> dict[str, Column]:
+    names = answers.judges if len(answers.judges) <= MOST_VOICES else answers.models
+    if len(set(names)) > MOST_VOICES:
+        return {}
+    columns = {}
+    for name in sorted(set(names)):
+        member = np.array([one == name for one in names])
+        many = given[:, member].sum(axis=1)
+        mean = signed[:, member].sum(axis=1) / np.maximum(many, 1)
+        columns[f"voices.{name}"] = Column.where(mean[option], many[option] > 0)
+    return columns
+
+
+def _log_odds(rate: Floats) -> Floats:
+    return np.asarray(np.log(rate) - np.log1p(-rate))

@@ -1,0 +1,128 @@
+"""RewardBench 2 (Malik et al., 2025), best of four, as recorded passes of judges over several arrangements.
+
+A record is one judge's choice among four candidates: ``permutation`` lists the candidate at each slot, the judge named
+the slot ``parsed_letter``. The verdict is a ranking with the chosen candidate first and the other three tied behind it,
+for nothing is known of their order. Candidate ``0`` is the right one. Passes of the same judge in the same arrangement
+are repeats: their ids differ by the ``phase`` of the run.
+
+The texts are not in these files; :data:`WITHHELD` stands for each. An item is a subset and its id there; ids of
+different subsets repeat. Scores of reward models in ``reward_scores.jsonl`` have the same ids.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from metajudge.readers.lines import BadLine, Line, Source, read_lines
+from metajudge.readers.pairs import BenchmarkLine
+from metajudge.readers.reader import LineReader
+from metajudge.types import Item, Judgment, Ranking
+
+SLOTS = ("A", "B", "C", "D")
+"""What the prompts call the candidates, by position."""
+
+CANDIDATES = ("0", "1", "2", "3")
+RIGHT = Ranking((("0",), ("1", "2", "3")))
+"""The label of every item."""
+
+WITHHELD = "(the text is not part of the recorded verdicts)"
+
+
+class PassRow(BenchmarkLine):
+    """A line: one judge's choice on one item in one arrangement."""
+
+    id: str
+    subset: str
+    row: int
+    judge: str
+    ordering: int
+    phase: str = ""
+    permutation: Annotated[list[int], Field(min_length=4, max_length=4)]
+    parsed_letter: str | None
+    judgement_text: str | None = None
+
+
+def is_pass(record: dict[str, Any]) -> bool:
+    """Whether a record is a judge's choice in this format."""
+    return record.keys() >= {"subset", "row", "judge", "ordering", "permutation", "parsed_letter"}
+
+
+def is_reward(record: Mapping[str, Any]) -> bool:
+    """Whether a record contains a reward model's scores of a RewardBench 2 item."""
+    return record.keys() >= {"id", "subset", "num_correct", "scores", "model"}
+
+
+def item_id(subset: str, name: str) -> str:
+    """The id of an item, in judgments and in scores of reward models alike."""
+    return f"{subset}/{name}"
+
+
+def reward_scores_of(record: Mapping[str, Any]) -> dict[str, float]:
+    """A reward model's scores by candidate; upstream each is a list of one number.
+
+    Raises:
+        ValueError: a score is no single number.
+    """
+    found = {}
+    for place, given in enumerate(record["scores"]):
+        value = given[0] if isinstance(given, list) and len(given) == 1 else given
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ValueError(f"scores.{place} must be a number, not {given!r}")
+        found[str(place)] = float(value)
+    return found
+
+
+def rewardbench2_passes(source: Source) -> LineReader:
+    """Reads a file of recorded passes."""
+    return LineReader("RewardBench 2 passes", source, lambda: read_lines(source), _Passes().judgments)
+
+
+class _Passes:
+    """Reads rows; remembers which row of a pass an item's name stands for."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, int] = {}
+
+    def judgments(self, line: Line) -> list[Judgment]:
+        row = PassRow.model_validate(line.data)
+        if sorted(row.permutation) != [0, 1, 2, 3]:
+            raise BadLine(f"permutation must contain the candidates 0 to 3, not {row.permutation}")
+        name = item_id(row.subset, row.id)
+        if self._rows.setdefault(name, row.row) != row.row:
+            name = f"{name}/{row.row}"  # another item of the same subset and id
+        return [_judgment(row, name)]
+
+
+def _judgment(row: PassRow, name: str) -> Judgment:
+    verdict = _verdict(row)
+    return Judgment(
+        id="/".join(part for part in (name, row.judge, row.phase, str(row.ordering)) if part),
+        item=Item(
+            id=name,
+            question=f"RewardBench 2: {name}",
+            responses=dict.fromkeys(CANDIDATES, WITHHELD),
+            category=row.subset,
+            label=RIGHT,
+        ),
+        judge=row.judge,
+        verdict=verdict,
+        no_verdict=None if verdict is not None else _why_none(row),
+        rationale=row.judgement_text or "",
+        order=tuple(str(candidate) for candidate in row.permutation),
+        labels=SLOTS,
+        meta={"dataset": "rewardbench2", "subset": row.subset, "phase": row.phase, "ordering": row.ordering},
+    )
+
+
+def _verdict(row: PassRow) -> Ranking | None:
+    if row.parsed_letter not in SLOTS:
+        return None
+    chosen = str(row.permutation[SLOTS.index(row.parsed_letter)])
+    return Ranking(((chosen,), tuple(name for name in CANDIDATES if name != chosen)))
+
+
+def _why_none(row: PassRow) -> str:
+    if not (row.judgement_text or "").strip():
+        return "the judge's answer is empty"
+    return f"no choice among A to D could be read (recorded: {row.parsed_letter!r})"
