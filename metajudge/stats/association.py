@@ -5,7 +5,7 @@ intervals and power have one definition.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -106,6 +106,50 @@ def mean_of(values: ArrayLike, clusters: ArrayLike, confidence: float = 0.95) ->
     mean = float(y.mean())
     scores = (y - mean) / len(y)
     return _estimate(mean, scores, scores, np.ones(len(y)), codes, confidence, "cluster-robust mean, t interval")
+
+
+def share_of(values: ArrayLike, clusters: ArrayLike, confidence: float = 0.95) -> Association:
+    """The mean of values in [0, 1], with Wilson's interval for the effective number of observations.
+
+    ``p (1 - p) / error^2`` takes the place of n and Student's t that of the normal quantile (Korn and Graubard, 1998);
+    where nothing varies, ``n^2 / sum n_i^2``. Values between 0 and 1, such as half for a tie, only narrow it.
+
+    Raises:
+        InputError: as for :func:`associate`, or values outside [0, 1].
+    """
+    found = mean_of(values, clusters, confidence)
+    share = np.asarray(values, dtype=np.float64)
+    if not ((share >= 0) & (share <= 1)).all():
+        raise InputError("a share is made of values in [0, 1]; use mean_of for others")
+    sizes = np.bincount(np.asarray(clusters, dtype=np.intp)).astype(np.float64)
+    alike = float(sizes.sum() ** 2 / (sizes @ sizes))
+    low, high = score_interval(found.estimate, found.error, found.df, alike, confidence)
+    return replace(found, low=low, high=high, method="share, wilson interval with an effective number by question")
+
+
+def score_interval(share: float, error: float, df: float, most: float, confidence: float = 0.95) -> tuple[float, float]:
+    """Wilson's (1927) interval with an effective number of observations and Student's t.
+
+    Args:
+        share: the estimate; what lies outside [0, 1] is cut.
+        error: its standard error; infinite where there is one cluster.
+        df: degrees of freedom of ``error``, at least 1.
+        most: the effective number where the error is 0 or the share is 0 or 1, at least 1.
+        confidence: nominal coverage, in (0, 1).
+    """
+    from scipy.special import stdtrit
+
+    if not math.isfinite(error):
+        return 0.0, 1.0
+    p = min(1.0, max(0.0, share))
+    inside = 0 < p < 1
+    effective = p * (1 - p) / error**2 if error > 0 and inside else most
+    if error > 0 and not inside:
+        effective = min(most, 0.25 / error**2)
+    t2 = float(stdtrit(df, (1 + confidence) / 2)) ** 2
+    centre = (p + t2 / (2 * effective)) / (1 + t2 / effective)
+    half = math.sqrt(t2) / (1 + t2 / effective) * math.sqrt(p * (1 - p) / effective + t2 / (4 * effective**2))
+    return (0.0 if p == 0 else max(0.0, centre - half)), (1.0 if p == 1 else min(1.0, centre + half))
 
 
 def _centred(values: Floats, groups: Indices) -> Floats:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Floats, Indices
+from metajudge.stats.association import score_interval
 from metajudge.stats.interval_estimate import Estimate, check_confidence, normal_quantile
 
 LEAST_YOUDEN = 0.1
@@ -84,7 +85,7 @@ def prediction_powered_mean(
     scores = np.concatenate(((rectified - rectified.mean()) / n, power * (g - g.mean()) / rest if rest else g))
     error = _clustered_error(scores, codes, n)
     labelled = len(np.unique(codes[:n]))
-    low, high = _score_interval(estimate, error, labelled, confidence)
+    low, high = score_interval(estimate, error, max(1, labelled - 1), labelled, confidence)
     method = f"prediction-powered mean, weight {'tuned' if weight is None else 'given'}, score interval by question"
     return Predicted(estimate, low, high, n, confidence, method, power, error, labelled)
 
@@ -102,22 +103,6 @@ def _clustered_error(scores: Floats, codes: Indices, labelled: int) -> float:
     sums = np.bincount(np.unique(codes, return_inverse=True)[1].ravel(), weights=scores)
     k = len(np.unique(codes[:labelled]))
     return math.sqrt(float(sums @ sums) * k / (k - 1)) if k > 1 else math.inf
-
-
-def _score_interval(estimate: float, error: float, clusters: int, confidence: float) -> tuple[float, float]:
-    """Wilson's (1927) with an effective number of observations and Student's t."""
-    from scipy.special import stdtrit
-
-    if clusters < 2:
-        return 0.0, 1.0
-    p = min(1.0, max(0.0, estimate))
-    effective = p * (1 - p) / error**2 if error > 0 and 0 < p < 1 else float(clusters)
-    if error > 0 and not 0 < p < 1:
-        effective = min(float(clusters), 0.25 / error**2)
-    t2 = float(stdtrit(clusters - 1, (1 + confidence) / 2)) ** 2
-    centre = (p + t2 / (2 * effective)) / (1 + t2 / effective)
-    half = math.sqrt(t2) / (1 + t2 / effective) * math.sqrt(p * (1 - p) / effective + t2 / (4 * effective**2))
-    return max(0.0, centre - half), min(1.0, centre + half)
 
 
 @dataclass(frozen=True, slots=True)

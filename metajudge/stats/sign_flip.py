@@ -99,7 +99,7 @@ def _exact(sizes: Floats, total: float) -> float:
     for size, often in zip(*np.unique(sizes.astype(np.intp), return_counts=True), strict=True):
         spaced = np.zeros(int(size) * int(often) + 1)
         spaced[:: int(size)] = _halves(int(often))
-        chances = _convolved(chances, spaced)
+        chances = np.convolve(chances, spaced)
     at = math.ceil((total + sizes.sum()) / 2)
     return min(1.0, float(chances[max(0, at) :].sum()))
 
@@ -111,12 +111,6 @@ def _halves(n: int) -> Floats:
     counts = np.arange(n + 1)
     ways = gammaln(n + 1) - gammaln(counts + 1) - gammaln(n - counts + 1)
     return np.asarray(np.exp(ways - n * math.log(2)), dtype=np.float64)
-
-
-def _convolved(one: Floats, other: Floats) -> Floats:
-    if len(one) == 1:
-        return other * one[0]
-    return np.asarray(np.convolve(one, other), dtype=np.float64)
 
 
 def _approximate(sizes: Floats, total: float) -> float:
