@@ -258,7 +258,7 @@ def weaker_than_peers(view: View) -> Draft | None:
         from_slope(found, null=MARGIN, sides=1),
         len(rows),
         found.clusters,
-        f"It is right in {view.right[rows].mean():.0%}, the other judges in {others[rows].mean():.0%} of the same items "
+        f"It is right in {view.right[rows].mean():.0%}, the others in {others[rows].mean():.0%} of the same items "
         f"(n = {len(rows):,}; a gap of up to {MARGIN:.0%} is no finding).",
         details={"judge": float(view.right[rows].mean()), "others": float(others[rows].mean())},
     )
@@ -279,18 +279,18 @@ def copy(view: View) -> Draft | None:
         most = max((len(same) for same, _ in found.values()), default=0)
         return Draft("copy", title, view.reference, unit, RELEVANT_COPY, None, most, 0, "")
     closest = min(tests, key=lambda other: (tests[other].p_value, -tests[other].estimate))
-    name, one = view.table.source.judges.values[closest], tests[closest]
-    share = (one.estimate + 1) / 2
+    name, test = view.table.source.judges.values[closest], tests[closest]
+    share = (test.estimate + 1) / 2
     return Draft(
         "copy",
         title,
         view.reference,
         unit,
         RELEVANT_COPY,
-        from_flips(one, scale=0.5, shift=COPY),
-        one.n,
-        one.clusters,
-        f"Of {one.n:,} errors of it or {name!r}, {share:.0%} are the same error of both (more than half is a finding).",
+        from_flips(test, scale=0.5, shift=COPY),
+        test.n,
+        test.clusters,
+        f"Of {test.n:,} errors of it or {name!r}, {share:.0%} are the same error of both (more than half is a finding).",
         len(tests),
         {"other": name},
     )
