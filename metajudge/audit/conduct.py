@@ -290,7 +290,7 @@ def copy(view: View) -> Draft | None:
         from_flips(test, scale=0.5, shift=COPY),
         test.n,
         test.clusters,
-        f"Of {test.n:,} errors of it or {name!r}, {share:.0%} are the same error of both (more than half is a finding).",
+        f"Of {test.n:,} errors of it or {name!r}, {share:.0%} are the same error of both (a finding above half).",
         len(tests),
         {"other": name},
     )

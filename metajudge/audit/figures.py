@@ -15,6 +15,7 @@ from metajudge.stats.arrays import Bools, Floats, Indices
 from metajudge.stats.association import Association, associate, mean_of, share_of
 from metajudge.stats.jackknife import jackknife
 from metajudge.stats.multiple import benjamini_yekutieli
+from metajudge.types.verdict import AnyVerdict, Pairwise
 
 MOST_CLASSES = 20
 STRETCHES = 6
@@ -70,10 +71,11 @@ def kappa(view: View) -> Kappa | None:
     if not len(rows):
         return None
     graded = table.spread is not None and not table.binary
-    one, other = (
-        (view.number[rows], table.label_number[view.thing][rows]) if graded else (view.answer[rows], label[rows])
+    columns, statistic = (
+        _quadratic(view.number[rows], table.label_number[view.thing][rows])
+        if graded
+        else _unweighted(view.answer[rows], label[rows], len(table.classes))
     )
-    columns, statistic = _quadratic(one, other) if graded else _unweighted(one, other, len(table.classes))
     found = jackknife(_by_cluster(columns, view.cluster[rows]), statistic)
     if found is None:
         return None
@@ -321,6 +323,7 @@ def contested(view: View) -> Contested | None:
     )
 
 
-def _unanimity(values: list[object]) -> float:
-    """1 where at least two people say the same, 0 where two differ, NaN with fewer than two."""
-    return float("nan") if len(values) < 2 else float(len(set(values)) == 1)
+def _unanimity(values: list[AnyVerdict]) -> float:
+    """1 where at least two people say the same, 0 where two differ, NaN with fewer than two; strengths do not count."""
+    said = {one.winner if isinstance(one, Pairwise) else one for one in values}
+    return float("nan") if len(values) < 2 else float(len(said) == 1)
