@@ -13,6 +13,7 @@ from metajudge.audit.table import NOTHING, Table
 from metajudge.stats.arrays import Bools, Floats, Indices
 from metajudge.stats.association import mean_of, share_of
 from metajudge.stats.jackknife import Jackknifed, jackknife
+from metajudge.types.right import DECIMALS
 
 FEWEST_ITEMS = 10
 """Judges that share fewer items are not compared."""
@@ -30,8 +31,10 @@ class _Bench:
     Attributes:
         seats: [J] numbers of the judges.
         names: their names.
-        mode: [J, T] answers; grades as numbers of distinct ones.
-        target: [T] the reference.
+        mode: [J, T] answers.
+        target: [T] the label.
+        number: [J, T] grades, and their label in the last row; None where the answers are no grades.
+        margin: by which a grade may miss its label.
         wrong: [J, T] 1 where the answer is not the reference's.
         question: [T] numbers.
     """
@@ -40,9 +43,28 @@ class _Bench:
     names: tuple[str, ...]
     mode: Indices
     target: Indices
+    number: Floats | None
+    margin: float
     wrong: Floats
     question: Indices
     reference: Reference
+
+    def credit(self, seats: list[int]) -> tuple[Floats, int]:
+        """[T] 1 where some judges together are right, half where they are undecided; and how often they are.
+
+        Answers by majority; grades by their median, which is always decided.
+        """
+        if self.number is not None:
+            apart = np.abs(np.median(self.number[seats], axis=0) - self.number[-1]) - self.margin
+            return (np.round(apart, DECIMALS) <= 0).astype(np.float64), 0
+        votes = np.zeros((len(self.target), int(max(self.mode.max(), self.target.max())) + 1))
+        at = np.arange(len(self.target))
+        for seat in seats:
+            votes[at, self.mode[seat]] += 1
+        top = votes.max(axis=1)
+        alone = (votes == top[:, None]).sum(axis=1) == 1
+        right = (votes[at, self.target] == top).astype(np.float64)
+        return np.where(alone, right, 0.5), int((~alone).sum())
 
 
 def jury_of(table: Table, peers: Peers, costs: Mapping[str, float] | None = None) -> Jury | None:
@@ -61,7 +83,7 @@ def jury_of(table: Table, peers: Peers, costs: Mapping[str, float] | None = None
         return None
     pairs = tuple(_pair(bench, one, other) for one, other in combinations(range(len(bench.names)), 2))
     effective = _effective(bench)
-    panels = _panels(bench, len(table.classes), costs) if bench.reference == "labels" else ()
+    panels = _panels(bench, costs) if bench.reference == "labels" else ()
     whole = panels[-1] if panels else None
     good = [one for one in panels[:-1] if one.difference is not None and _as_good(one.difference)]
     cheapest = min(
@@ -103,7 +125,19 @@ def _bench(table: Table, peers: Peers) -> _Bench | None:
     names = tuple(table.source.judges.values[seat] for seat in seats)
     question = table.question[common]
     reference: Reference = "labels" if labelled else "majority of the other judges"
-    return _Bench(seats, names, mode[:, known], target[known], wrong[:, known], question[known], reference)
+    numbers = np.vstack((peers.number[seats][:, common], table.label_number[common]))[:, known]
+    graded = table.kind == "grade" and table.right.name != "side"
+    return _Bench(
+        seats=seats,
+        names=names,
+        mode=mode[:, known],
+        target=target[known],
+        number=numbers if graded else None,
+        margin=(table.right.value or 0.0) if table.right.name == "within" else 0.0,
+        wrong=wrong[:, known],
+        question=question[known],
+        reference=reference,
+    )
 
 
 def _seats(there: Bools) -> Indices:
@@ -179,45 +213,26 @@ def _figure(found: Jackknifed, n: int, method: str, bounds: tuple[float, float])
     )
 
 
-def _panels(bench: _Bench, classes: int, costs: Mapping[str, float] | None) -> tuple[Panel, ...]:
-    """Greedy: the best judge first, then whoever raises the majority's accuracy most; equal ones by lower cost."""
-    votes = np.zeros((len(bench.target), max(classes, int(bench.mode.max()) + 1)))
-    at = np.arange(len(bench.target))
-    score = np.zeros((len(bench.names), len(bench.target)))
+def _panels(bench: _Bench, costs: Mapping[str, float] | None) -> tuple[Panel, ...]:
+    """Greedy: the best judge first, then whoever raises the panel's accuracy most; equal ones by lower cost."""
     chosen: list[int] = []
     while len(chosen) < len(bench.names):
         rest = [seat for seat in range(len(bench.names)) if seat not in chosen]
-        for seat in rest:
-            votes[at, bench.mode[seat]] += 1
-            score[seat] = _credit(votes, bench.target)
-            votes[at, bench.mode[seat]] -= 1
-        best = max(rest, key=lambda seat: (round(float(score[seat].mean()), 9), -_cost(bench, [seat], costs)))
-        chosen.append(best)
-        votes[at, bench.mode[best]] += 1
-    whole = _credit(votes, bench.target)
-    return tuple(_panel(bench, chosen[:size], votes.shape[1], whole, costs) for size in range(1, len(chosen) + 1))
+        means = {seat: round(float(bench.credit([*chosen, seat])[0].mean()), DECIMALS) for seat in rest}
+        chosen.append(max(rest, key=lambda seat: (means[seat], -_cost(bench, [seat], costs))))
+    whole = bench.credit(chosen)[0]
+    return tuple(_panel(bench, chosen[:size], whole, costs) for size in range(1, len(chosen) + 1))
 
 
-def _credit(votes: Floats, target: Indices) -> Floats:
-    """[T] 1 where the answer with most votes is right, half where several have as many."""
-    top = votes.max(axis=1)
-    alone = (votes == top[:, None]).sum(axis=1) == 1
-    right = votes[np.arange(len(target)), target] == top
-    return np.where(alone, right.astype(np.float64), 0.5)
-
-
-def _panel(bench: _Bench, seats: list[int], classes: int, whole: Floats, costs: Mapping[str, float] | None) -> Panel:
-    votes = np.zeros((len(bench.target), classes))
-    for seat in seats:
-        votes[np.arange(len(bench.target)), bench.mode[seat]] += 1
-    credit = _credit(votes, bench.target)
+def _panel(bench: _Bench, seats: list[int], whole: Floats, costs: Mapping[str, float] | None) -> Panel:
+    credit, undecided = bench.credit(seats)
     names = tuple(bench.names[seat] for seat in seats)
     known = costs is not None and all(name in costs for name in names)
     return Panel(
         judges=names,
         accuracy=figure(share_of(credit, bench.question), "share right by majority, half where undecided"),
         difference=figure(mean_of(credit - whole, bench.question), "minus all judges together", bounds=(-1.0, 1.0)),
-        undecided=int(((votes == votes.max(axis=1)[:, None]).sum(axis=1) > 1).sum()),
+        undecided=undecided,
         cost=_cost(bench, seats, costs) if known else None,
     )
 
@@ -236,7 +251,8 @@ def _why(bench: _Bench, pairs: tuple[JudgePair, ...], name: str) -> str:
     rate = 1 - float(bench.wrong[bench.names.index(name)].mean())
     if closest is not None and closest.error_correlation is not None and closest.error_correlation.estimate > 0.5:
         other = closest.second if closest.first == name else closest.first
-        return f"right in {rate:.0%}; its errors are those of {other} (correlation {closest.error_correlation.estimate:.2f})"
+        alike = closest.error_correlation.estimate
+        return f"right in {rate:.0%}; its errors are those of {other} (correlation {alike:.2f})"
     return f"right in {rate:.0%}; the majority is as good without it"
 
 
