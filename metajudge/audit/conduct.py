@@ -314,6 +314,9 @@ def _common_errors(view: View, other: int) -> tuple[Bools, Indices] | None:
         return None
     mine, theirs = peers.mode[judge], peers.mode[other]
     known = (mine != NOTHING) & (theirs != NOTHING) & (target != NOTHING)
+    if table.kind in ("pairwise", "ranking"):  # a tie, and two answers in two orders, are no error that is shared
+        tie = len(table.classes) - 1
+        known &= (mine != tie) & (theirs != tie)
     either = np.flatnonzero(known & ((mine != target) | (theirs != target)))
     if not known.any():
         return None
