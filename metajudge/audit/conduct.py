@@ -276,7 +276,7 @@ def copy(view: View) -> Draft | None:
     if not found:
         return None
     title, unit = "Errs like another judge", "share of the errors of either that both make"
-    tests = {other: one for other, pair in found.items() if (one := _common_evidence(pair)) is not None}
+    tests = {other: test for other, pair in found.items() if (test := _common_evidence(pair)) is not None}
     if not tests:
         most = max(len(pair.same) for pair in found.values())
         return Draft("copy", title, view.reference, unit, RELEVANT_COPY * 0.5, None, most, 0, most, "")
