@@ -8,7 +8,9 @@ from metajudge.types import Item, Judgment, Label
 from metajudge.types.verdict import kind_of, parse_verdict
 
 
-def pair(item, judge, verdict, order="AB", *, label=None, labels=(), models=None, lengths=(5, 5), question=None, **more):
+def pair(
+    item, judge, verdict, order="AB", *, label=None, labels=(), models=None, lengths=(5, 5), question=None, **more
+):
     """A pairwise judgment of responses A and B; ``labels`` are people's answers in turn."""
     record = Item(
         id=item,

@@ -43,7 +43,9 @@ def test_grades_are_compared_with_the_median():
 
 
 def test_without_two_judges():
-    judgments = [single("i", judge, verdict) for judge, verdict in zip("abcde", [True, True, False, False, True], strict=True)]
+    judgments = [
+        single("i", judge, verdict) for judge, verdict in zip("abcde", [True, True, False, False, True], strict=True)
+    ]
     found = peers(judgments)
     assert found.without(0, 1, 2).tolist() == [0]
     assert found.without(2, 3, 2).tolist() == [1]

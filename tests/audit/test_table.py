@@ -67,7 +67,9 @@ def test_grades_span_their_declared_scale():
 
 def test_ordered_categories_have_places():
     scale = ("bad", "middling", "excellent")
-    table = table_of([single("i", "j", "excellent", label="middling", scale=scale), single("k", "j", "bad", scale=scale)])
+    table = table_of(
+        [single("i", "j", "excellent", label="middling", scale=scale), single("k", "j", "bad", scale=scale)]
+    )
     assert table.classes == scale
     assert table.number.tolist() == [2, 0]
 

@@ -38,6 +38,8 @@ def test_a_label_that_is_a_tie_is_no_target():
 
 
 def test_how_often_the_others_are_right():
-    judgments = [pair("i", judge, verdict, label="A>B") for judge, verdict in zip("abc", ("B>A", "A>B", "B>A"), strict=True)]
+    judgments = [
+        pair("i", judge, verdict, label="A>B") for judge, verdict in zip("abc", ("B>A", "A>B", "B>A"), strict=True)
+    ]
     assert view(judgments, "a").others_right().tolist() == [0.5]
     assert view(judgments, "b").others_right().tolist() == [0.0]

@@ -101,7 +101,9 @@ def test_one_question_knows_nothing_of_its_variance():
     assert score_interval(0.5, float("inf"), 1.0, 1.0) == (0.0, 1.0)
 
 
-@pytest.mark.parametrize("call", [lambda: associate([], [], []), lambda: mean_of([1.0], [0, 1]), lambda: share_of([2.0, 1.0], [0, 1])])
+@pytest.mark.parametrize(
+    "call", [lambda: associate([], [], []), lambda: mean_of([1.0], [0, 1]), lambda: share_of([2.0, 1.0], [0, 1])]
+)
 def test_refuses_unfit_arguments(call):
     with pytest.raises(InputError):
         call()
