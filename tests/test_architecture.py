@@ -21,7 +21,7 @@ LAYERS = [
     "prompts settings decision calibration readers",
     "agents reviews report runs",
     "judging store",
-    "strategies clashes cases peers preferences",
+    "strategies clashes cases peers preferences audit",
     "panels feedback",
     "session runs.estimate",
     "vetting",
@@ -48,7 +48,7 @@ EDGES = {
 DATA = "metajudge.benchmarks.sample"
 
 PURE = [
-    "scoring stats voting decision evidence calibration",
+    "scoring stats voting decision evidence calibration audit",
     "judging.blinding judging.combining judging.folding judging.known_names judging.self_identification judging.support",
     "clashes.first_shown clashes.pareto clashes.showing clashes.standings clashes.tally",
     "cases.gate cases.quotes cases.scoring",

@@ -1,0 +1,513 @@
+"""What an audit returns: the holdings of a file, a card for each judge, the jury, and the rates corrected for errors.
+
+Shares lie in [0, 1], differences of shares in [-1, 1]. Intervals have a nominal coverage of 95 % and are by question:
+verdicts on one question are not taken as independent. A figure that the data cannot give is None, and
+:attr:`AuditReport.supports` says why.
+"""
+
+from typing import Any, Literal, TypeAlias
+
+from pydantic import Field
+
+from metajudge.types.frozen import Finite
+from metajudge.types.verdict import VerdictKind
+
+SCHEMA_VERSION: Literal[1] = 1
+
+CheckName: TypeAlias = Literal[
+    "position",
+    "length",
+    "own_family",
+    "own_answer",
+    "severity",
+    "drift",
+    "versions",
+    "prompts",
+    "categories",
+    "weaker_than_peers",
+    "copy",
+]
+"""The checks that a card can hold; docs/audit-statistics.md defines each."""
+
+Status: TypeAlias = Literal["finding", "none", "underpowered"]
+
+Reference: TypeAlias = Literal["labels", "majority of the other judges", "nothing"]
+"""What a verdict is compared with: people's labels (or the item's label), the other judges, or no reference at all."""
+
+Analysis: TypeAlias = Literal[
+    "agreement with people",
+    "human ceiling",
+    "agreement with the other judges",
+    "position",
+    "length",
+    "own_family",
+    "own_answer",
+    "repeats",
+    "prompts",
+    "severity",
+    "drift",
+    "versions",
+    "categories",
+    "corrected rate",
+    "jury",
+]
+"""What an audit can do with a file, where the file holds what it needs."""
+
+
+class Figure(Finite):
+    """A figure with its interval.
+
+    Attributes:
+        estimate: the point estimate.
+        interval: lower and upper end, 95 %; None where it cannot be estimated (one question, say).
+        n: observations: verdicts, pairs or items, as ``method`` says.
+        questions: independent questions they come from.
+        method: definition of the figure and of its interval.
+    """
+
+    estimate: float
+    interval: tuple[float, float] | None
+    n: int
+    questions: int
+    method: str
+
+
+class Kappa(Figure):
+    """A chance-corrected agreement with the name of its statistic, such as "Cohen's kappa"."""
+
+    name: str
+
+
+class ClassFigures(Finite):
+    """How a judge treats one class of labels.
+
+    Attributes:
+        value: the class: a category, a grade, ``pass`` or ``fail`` by the pass mark, or ``first``/``second`` for pairs.
+        sensitivity: share of the items labelled so that the judge calls so.
+        specificity: share of the items labelled otherwise that the judge calls otherwise.
+        n_labelled: verdicts on items labelled so.
+        n_given: verdicts that say so, on labelled items.
+    """
+
+    value: str
+    sensitivity: Figure | None
+    specificity: Figure | None
+    n_labelled: int
+    n_given: int
+
+
+class Confusion(Finite):
+    """Counts of verdicts by label.
+
+    Attributes:
+        classes: the classes, in order of the scale where there is one; for pairs the places in which the responses
+            stand in the item.
+        counts: a row a label, a column a verdict.
+        omitted: labelled verdicts that are in no cell (other responses, more classes than are shown).
+    """
+
+    classes: tuple[str, ...]
+    counts: tuple[tuple[int, ...], ...]
+    omitted: int = 0
+
+
+class Check(Finite):
+    """One check of one judge.
+
+    Attributes:
+        name: which check.
+        title: the same in words, for headings.
+        status: ``finding``: significant after Holm's correction over the checks of the card. ``none``: not significant,
+            and an effect of ``relevant_effect`` would have been seen with a probability of 80 %. ``underpowered``: not
+            significant, and it would not.
+        estimate: the effect in the unit of ``unit``; None where there are too few observations to estimate it.
+        interval: of ``estimate``, 95 %, not corrected for the number of checks.
+        null: the value (or, for one-sided checks, the margin) that the test rejects.
+        p_value: of the test alone.
+        adjusted_p: after Holm's correction; ``finding`` where it is at most the card's level.
+        smallest_effect: the distance from ``null`` that would be seen with a probability of 80 % at the card's level
+            divided by its number of checks; None as for ``estimate``.
+        relevant_effect: the distance from ``null`` that is declared to matter.
+        labels_needed: observations at which an effect of ``relevant_effect`` would be seen with a probability of 80 %;
+            labels where ``reference`` is labels. None where it cannot be estimated.
+        n: observations.
+        questions: independent questions they come from.
+        reference: what the verdicts are compared with.
+        unit: what the effect is, in words, such as "difference of error rates".
+        test: name of the test.
+        sentence: what was found, one or two sentences.
+        details: named parts of the figure, such as the two error rates, or figures by category.
+    """
+
+    name: CheckName
+    title: str
+    status: Status
+    estimate: float | None
+    interval: tuple[float, float] | None
+    null: float = 0.0
+    p_value: float | None
+    adjusted_p: float | None
+    smallest_effect: float | None
+    relevant_effect: float
+    labels_needed: int | None
+    n: int
+    questions: int
+    reference: Reference
+    unit: str
+    test: str
+    sentence: str
+    details: dict[str, float | int | str | None] = Field(default_factory=dict)
+
+
+class Group(Finite):
+    """A part of a judge's verdicts: a category, a version, a stretch of time.
+
+    Attributes:
+        name: of the category or version; for a stretch of time its first day.
+        accuracy: share of right verdicts there, or of verdicts equal to the other judges' majority.
+        difference: the same minus that of all other verdicts of the judge; None where there is nothing else.
+        adjusted_p: of the difference, Benjamini and Yekutieli; None where it is not tested.
+        finding: whether it differs, with the share of false findings among findings controlled at 5 %.
+    """
+
+    name: str
+    accuracy: Figure
+    difference: Figure | None = None
+    adjusted_p: float | None = None
+    finding: bool = False
+
+
+class Contested(Finite):
+    """Items on which people disagree among themselves, against items on which they agree.
+
+    A higher error rate there is expected of any judge, since the label itself is less sure; so this is no check.
+
+    Attributes:
+        disagreed: error rate where at least two people differ.
+        agreed: error rate where at least two people answer alike.
+        difference: the first minus the second.
+    """
+
+    disagreed: Figure | None
+    agreed: Figure | None
+    difference: Figure | None
+
+
+class Disagreement(Finite):
+    """A verdict far from its label.
+
+    Attributes:
+        judgment: id of the judgment.
+        item: id of its item.
+        verdict: in JSON form.
+        label: what people say, in JSON form.
+        people: how many people labelled the item; 0 where the label has no annotators.
+        unanimous: whether all of them gave that label.
+        distance: in [0, 1], 1 for opposite ends of the scale; ties in it are ordered by unanimity, people and stated
+            strength of the verdict.
+        question: the first characters of the question.
+        response: the first characters of the response; for pairs of the one the judge preferred.
+        rationale: the first characters of the judge's rationale.
+    """
+
+    judgment: str
+    item: str
+    verdict: Any
+    label: Any
+    people: int
+    unanimous: bool
+    distance: float
+    question: str
+    response: str
+    rationale: str
+
+
+class CorrectedRate(Finite):
+    """A rate estimated from labels and from the judge's verdicts, with the judge's errors taken into account.
+
+    Attributes:
+        of: what is estimated, such as "share that passes" or "win rate of osprey-70b".
+        judge: whose verdicts are used.
+        n: items with a verdict.
+        n_labelled: items of those with a label.
+        naive: the rate by the verdicts alone, as if they were right.
+        labels_only: the rate by the labels alone.
+        rogan_gladen: by sensitivity and specificity of the judge (Rogan and Gladen, 1978); None where the two sum to
+            little more than 1.
+        ppi: prediction-powered, with power tuning (Angelopoulos, Duchi and Zrnic, 2023).
+        weight: of the verdicts in ``ppi``: 0 takes the labels alone, 1 counts a verdict fully.
+        note: what a reader must know, such as why an estimate is absent.
+    """
+
+    of: str
+    judge: str
+    n: int
+    n_labelled: int
+    naive: Figure
+    labels_only: Figure | None
+    rogan_gladen: Figure | None
+    ppi: Figure | None
+    weight: float | None = None
+    note: str = ""
+
+
+class JudgeCard(Finite):
+    """One judge's verdicts of one kind.
+
+    A judge with verdicts of several kinds has several cards.
+
+    Attributes:
+        judge: its name.
+        kind: of its verdicts.
+        n: judgments, those without a verdict included.
+        n_no_verdict: judgments without a verdict.
+        n_labelled: verdicts that can be compared with a label.
+        questions: different questions.
+        accuracy: share of right verdicts by the declared rule, among labelled ones.
+        kappa: agreement with the labels beyond chance.
+        ceiling_gap: ``accuracy`` minus the human ceiling, on the items that have both.
+        classes: by class of the label.
+        confusion: verdicts by labels.
+        peer_agreement: share of verdicts equal to the majority of the other judges.
+        flips: share of pairs judged in both orders with two different answers.
+        first_place: among flipped pairs with a preference, the share that prefers the response shown first.
+        repeats: share of repeated judgments of the same thing in the same order with the same answer.
+        prompt_agreement: share of the same answers under two prompts or versions.
+        mean: mean grade, share that passes, or share that prefers the response shown first.
+        label_mean: the same of the labels, on labelled items.
+        scale_use: value of the scale -> verdicts that use it; at most 20 values, the most frequent ones.
+        checks: every check the data support.
+        over_time: accuracy (or agreement with peers) by stretch of time.
+        versions: by version of the judge.
+        categories: by category of the items.
+        contested: items on which people disagree.
+        rates: rates corrected for the errors of this judge.
+        worst: the worst disagreements with labels, worst first.
+    """
+
+    judge: str
+    kind: VerdictKind
+    n: int
+    n_no_verdict: int
+    n_labelled: int
+    questions: int
+    accuracy: Figure | None
+    kappa: Kappa | None
+    ceiling_gap: Figure | None
+    classes: tuple[ClassFigures, ...]
+    confusion: Confusion | None
+    peer_agreement: Figure | None
+    flips: Figure | None
+    first_place: Figure | None
+    repeats: Figure | None
+    prompt_agreement: Figure | None
+    mean: Figure | None
+    label_mean: Figure | None
+    scale_use: dict[str, int]
+    checks: tuple[Check, ...]
+    over_time: tuple[Group, ...]
+    versions: tuple[Group, ...]
+    categories: tuple[Group, ...]
+    contested: Contested | None
+    rates: tuple[CorrectedRate, ...]
+    worst: tuple[Disagreement, ...]
+
+
+class JudgePair(Finite):
+    """Two judges on the items that both judged.
+
+    Attributes:
+        first: name of one.
+        second: name of the other.
+        agreement: share of equal verdicts.
+        error_correlation: correlation of their errors (with labels), or of their departures from the majority of the
+            other judges; None where either never errs, or nothing can be compared.
+    """
+
+    first: str
+    second: str
+    agreement: Figure
+    error_correlation: Figure | None
+
+
+class Panel(Finite):
+    """Some of the judges voting by majority.
+
+    Attributes:
+        judges: who votes.
+        accuracy: share of items whose majority is right; an undecided item counts as half.
+        difference: the same minus that of all judges together, on the same items.
+        undecided: items without a majority.
+        cost: relative price of one verdict of all its judges; None where no price is known.
+    """
+
+    judges: tuple[str, ...]
+    accuracy: Figure
+    difference: Figure | None
+    undecided: int
+    cost: float | None = None
+
+
+class Jury(Finite):
+    """What the judges of one kind are worth together.
+
+    Attributes:
+        kind: of their verdicts.
+        judges: who is counted.
+        reference: what errors are counted by.
+        effective: number of independent judges that err as much together; n counts the items.
+        pairs: every two judges.
+        drop: judges without whom the majority is as good or better: (judge, why).
+        panels: the greedy sequence of panels, from one judge to all.
+        cheapest: the cheapest panel that is as good as all judges: the lower end of its difference is above -2 points;
+            None where there are no labels or no such panel but all.
+        sentence: what to make of it.
+    """
+
+    kind: VerdictKind
+    judges: tuple[str, ...]
+    reference: Reference
+    effective: Figure | None
+    pairs: tuple[JudgePair, ...]
+    drop: tuple[tuple[str, str], ...]
+    panels: tuple[Panel, ...]
+    cheapest: Panel | None
+    sentence: str
+
+
+class Support(Finite):
+    """Whether the file supports an analysis.
+
+    Attributes:
+        analysis: which one.
+        possible: whether at least one judge's verdicts allow it.
+        why: what it rests on, or what is missing.
+        add: what one more column would add; empty where nothing is missing.
+    """
+
+    analysis: Analysis
+    possible: bool
+    why: str
+    add: str = ""
+
+
+class KindHoldings(Finite):
+    """Verdicts of one kind.
+
+    Attributes:
+        verdicts: how many.
+        labelled: how many of those can be compared with a label.
+        right: the rule of what counts as right, as ``--right`` takes it.
+        right_default: whether that is the default.
+        values: different grades or categories, in order of the scale; at most 20.
+    """
+
+    verdicts: int
+    labelled: int
+    right: str
+    right_default: bool
+    values: tuple[str, ...] = ()
+
+
+class Holdings(Finite):
+    """What the file holds.
+
+    Attributes:
+        judgments: records counted.
+        no_verdict: of those, without a verdict.
+        duplicates: records left out because an earlier one has the same id.
+        items: different items.
+        questions: different questions, the unit of all intervals.
+        judges: judge -> judgments.
+        kinds: kind -> its verdicts.
+        labelled_items: items with a label, or with a majority of people's labels.
+        labels: people's answers.
+        undecided_labels: items with people's labels but without a majority.
+        annotators: different people.
+        several_labels: items labelled by at least two people.
+        both_orders: pairs judged in both orders by one judge.
+        repeats: judgments beyond the first of the same thing in the same order by the same judge (and version).
+        with_models: items that name the models of their responses.
+        with_categories: items with a category.
+        with_time: judgments with a time.
+        first_time: the earliest, ISO 8601.
+        last_time: the latest.
+        versions: judge -> its versions, where it has any.
+    """
+
+    judgments: int
+    no_verdict: int
+    duplicates: int
+    items: int
+    questions: int
+    judges: dict[str, int]
+    kinds: dict[VerdictKind, KindHoldings]
+    labelled_items: int
+    labels: int
+    undecided_labels: int
+    annotators: int
+    several_labels: int
+    both_orders: int
+    repeats: int
+    with_models: int
+    with_categories: int
+    with_time: int
+    first_time: str | None = None
+    last_time: str | None = None
+    versions: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+
+
+class Ceiling(Finite):
+    """How well people agree with one another: what a judge can reach at most.
+
+    Attributes:
+        kind: of the labels.
+        agreement: share of people's answers that are right by the majority of the other people.
+        annotators: people counted.
+    """
+
+    kind: VerdictKind
+    agreement: Figure
+    annotators: int
+
+
+class NextStep(Finite):
+    """What a report needs in order to print a next command.
+
+    Attributes:
+        goal: what the step is for.
+        reason: why it is proposed for these data.
+        judge: whom it concerns, where it concerns one.
+        n: how many labels or judgments it concerns, where it concerns a number.
+    """
+
+    goal: Literal["add labels", "calibrate", "guarantee", "judge both orders", "vet", "drop a judge"]
+    reason: str
+    judge: str | None = None
+    n: int | None = None
+
+
+class AuditReport(Finite):
+    """An audit.
+
+    Attributes:
+        version: of this format.
+        holdings: what the file holds.
+        supports: what it allows to find out, and what one more column would add.
+        level: of the findings of one card, all together (family-wise).
+        judges: a card for each judge and kind, in order of name.
+        ceilings: human ceilings by kind.
+        juries: by kind, where several judges judged the same items.
+        next_steps: in order of use.
+        notices: what was left out or must be known.
+    """
+
+    version: Literal[1] = SCHEMA_VERSION
+    holdings: Holdings
+    supports: tuple[Support, ...]
+    level: float
+    judges: tuple[JudgeCard, ...]
+    ceilings: tuple[Ceiling, ...]
+    juries: tuple[Jury, ...]
+    next_steps: tuple[NextStep, ...]
+    notices: tuple[str, ...]
