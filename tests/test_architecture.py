@@ -22,7 +22,7 @@ LAYERS = [
     "agents reviews report runs",
     "judging store",
     "strategies clashes cases peers preferences audit",
-    "panels feedback",
+    "panels feedback report.audit",
     "session runs.estimate",
     "vetting",
     "judging.run judging.estimate cases.estimate peers.estimate clashes.setup",
