@@ -168,6 +168,14 @@ class ScatterChart(Finite):
     points: tuple[ScatterPoint, ...] = Field(min_length=1)
 
 
+class Listing(Finite):
+    """Lines to be copied, such as commands."""
+
+    block: Literal["listing"] = "listing"
+    caption: str
+    lines: tuple[str, ...] = Field(min_length=1)
+
+
 class IntervalMark(Finite):
     """One figure of a row and its interval; ``series`` is its place among the chart's series."""
 
@@ -201,7 +209,7 @@ class IntervalChart(Finite):
 
 
 Block = Annotated[
-    Table | CoverageChart | ReliabilityChart | BarChart | ShareChart | ScatterChart | IntervalChart,
+    Table | CoverageChart | ReliabilityChart | BarChart | ShareChart | ScatterChart | IntervalChart | Listing,
     Field(discriminator="block"),
 ]
 

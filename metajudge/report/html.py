@@ -14,6 +14,7 @@ from metajudge.report.document import (
     BarChart,
     CoverageChart,
     IntervalChart,
+    Listing,
     Measured,
     ReliabilityChart,
     Report,
@@ -52,7 +53,7 @@ def _template() -> Template:
         "notes": _notes,
         "table_of": table_of,
     }
-    kinds = {"absent": Absent, "measured": Measured, "table": Table}
+    kinds = {"absent": Absent, "measured": Measured, "table": Table, "listing": Listing}
     made.tests |= {name: lambda value, kind=kind: isinstance(value, kind) for name, kind in kinds.items()}
     return made.get_template("report.html.j2")
 

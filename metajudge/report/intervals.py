@@ -54,13 +54,17 @@ def _mark(canvas: Canvas, x: Axis, y: float, mark: IntervalMark, kind: Kind) -> 
     for end in (low, high):
         canvas.line(end, y - 4, end, y + 4, f"whisker s{mark.series}")
     canvas.marker(mark.series, x.at(value.value), y, 5)
-    canvas.text(x.end + 10, y + 4, write_figure(value.value, kind), "value")
+    canvas.text(x.end + 10, y + 4, _written(value.value, kind), "value")
 
 
 def _values(chart: IntervalChart) -> list[float]:
     figures = [mark.value for row in chart.rows for mark in row.marks]
     ends = [end for one in figures for end in (one.value, one.low, one.high)]
     return ends if chart.reference is None else [*ends, chart.reference]
+
+
+def _written(value: float, kind: Kind) -> str:
+    return f"{value:.2f}" if kind == "number" else write_figure(value, kind)
 
 
 def _tick(value: float, kind: Kind) -> str:

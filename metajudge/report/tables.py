@@ -11,6 +11,7 @@ from metajudge.report.document import (
     CoverageChart,
     IntervalChart,
     Kind,
+    Listing,
     Measured,
     ReliabilityChart,
     ScatterChart,
@@ -77,6 +78,10 @@ def table_of(block: Block) -> Table:
             return _scatter(block)
         case IntervalChart():
             return _intervals(block)
+        case Listing():
+            return Table(
+                caption=block.caption, columns=(Column(title="Line"),), rows=tuple((line,) for line in block.lines)
+            )
 
 
 def _coverage(chart: CoverageChart) -> Table:

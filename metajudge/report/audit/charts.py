@@ -15,7 +15,8 @@ from metajudge.report.document import (
     ShareRow,
 )
 
-STATUSES = ("finding", "none", "underpowered")
+STATUSES = ("underpowered", "finding", "none")
+"""In the order of the chart's series, which gives a finding the colour that stands out."""
 MOST_PARTS = 8
 
 

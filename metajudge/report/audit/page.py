@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from metajudge.audit.card import Confusion, Jury
 from metajudge.report.audit import charts, tables, words
 from metajudge.report.audit.published import AuditDocument, AuditedJudge
-from metajudge.report.document import Absent, Block, Cell, Column, Report, Section, Table
+from metajudge.report.document import Block, Cell, Column, Listing, Report, Section, Table
 
 OVER_TIME = "Share of verdicts by stretch of time, with 95 % intervals."
 
@@ -196,11 +196,14 @@ def _pairs(jury: Jury) -> Table | None:
 
 
 def _next(found: AuditDocument) -> Section:
-    columns = (Column(title="Goal"), Column(title="Why"), Column(title="Command"))
-    rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (one.goal, one.reason, one.command or Absent(absent="no single command does this")) for one in found.next
+    """The next steps, those without a command as sentences."""
+    said = tuple(f"{words.started(one.goal)}: {one.reason}." for one in found.next if not one.command)
+    blocks = tuple(
+        Listing(caption=f"{words.started(one.goal)}: {one.reason}", lines=(one.command,))
+        for one in found.next
+        if one.command
     )
-    return Section(title="Next", blocks=(Table(caption="Next steps", columns=columns, rows=rows),))
+    return Section(title="Next", paragraphs=said, blocks=blocks)
 
 
 def _provenance(found: AuditDocument) -> dict[str, str]:

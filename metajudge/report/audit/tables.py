@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from metajudge.audit.card import Check, CorrectedRate, Disagreement
+from metajudge.audit.card import Ceiling, Check, CorrectedRate, Disagreement
 from metajudge.report.audit import words
 from metajudge.report.audit.published import AuditDocument, AuditedJudge
 from metajudge.report.document import Absent, Cell, Column, Table
@@ -20,26 +20,29 @@ def comparison(found: AuditDocument) -> Table:
         Column(
             title="Right %", kind="percent", note="share of labelled verdicts that are right, with its 95 % interval"
         ),
-        Column(
-            title="Human ceiling %", kind="percent", note="how often one person is right by the majority of the others"
-        ),
         Column(title="Kappa", kind="number", note="agreement beyond chance; the judge's section names the statistic"),
         Column(title="Like its peers %", kind="percent", note="equal to the majority of the other judges"),
         Column(title="Findings"),
     )
-    rows = tuple(_compared(found, judge, several) for judge in found.judges)
-    return Table(caption="The judges side by side", columns=columns, rows=rows)
+    rows = [_compared(judge, several) for judge in found.judges]
+    rows += [_people(one) for one in found.ceilings]
+    return Table(caption="The judges side by side", columns=columns, rows=tuple(rows))
 
 
-def _compared(found: AuditDocument, judge: AuditedJudge, several: bool) -> tuple[Cell, ...]:
+def _people(ceiling: Ceiling) -> tuple[Cell, ...]:
+    """People beside the judges: how often one person is right by the majority of the others."""
+    none = Absent(absent="people are the reference")
+    agreement, name = ceiling.agreement, f"people, {words.KINDS[ceiling.kind][1]} (human ceiling)"
+    return (name, agreement.n, agreement.n, words.cell(agreement), none, none, "")
+
+
+def _compared(judge: AuditedJudge, several: bool) -> tuple[Cell, ...]:
     figures = judge.figures
-    ceiling = next((one.agreement for one in found.ceilings if one.kind == judge.kind), None)
     return (
         name_of(judge, several=several),
         judge.n,
         judge.n_labelled,
         words.cell(figures.get("accuracy"), NO_LABELS),
-        words.cell(ceiling, "no item has answers of several people"),
         words.cell(figures.get("kappa"), NO_LABELS if not judge.n_labelled else "kappa cannot be computed"),
         words.cell(figures.get("peer_agreement"), "too few other judges judged the same items"),
         ", ".join(one.title for one in judge.findings) or "none",
@@ -96,7 +99,9 @@ def _rate(one: CorrectedRate) -> tuple[Cell, ...]:
 def supports(found: AuditDocument) -> Table:
     """What the file supports today, and what one more column would add."""
     columns = (Column(title="Analysis"), Column(title="Today"), Column(title="Why"), Column(title="What would add it"))
-    rows = tuple((one.analysis, "yes" if one.possible else "no", one.why, one.add) for one in found.supports)
+    rows = tuple(
+        (words.plain_name(one.analysis), "yes" if one.possible else "no", one.why, one.add) for one in found.supports
+    )
     return Table(caption="What the file supports today", columns=columns, rows=rows)
 
 

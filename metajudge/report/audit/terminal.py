@@ -14,6 +14,7 @@ from metajudge.report.tables import one_line
 WIDTH = 80
 NAME = 12
 JUDGE = 24
+FIGURE = 39
 MOST_WORST = 3
 QUOTED = 200
 
@@ -54,11 +55,12 @@ def lines(found: AuditDocument) -> Iterator[Line]:
 def _supports(found: AuditDocument) -> Iterator[Line]:
     possible = [one for one in found.supports if one.possible]
     for one in possible:
-        yield from _wrapped(f"{one.analysis}: {one.why}", "  yes  ", "       ", "green", 5)
+        yield from _wrapped(f"{words.plain_name(one.analysis)}: {one.why}", "  yes  ", "       ", "green", 5)
     for one in found.supports:
         if not one.possible:
-            text = f"{one.analysis}: {one.why}" + (f" To add it: {one.add}" if one.add else "")
-            yield from _wrapped(text, "  no   ", "       ", "yellow", 5)
+            yield from _wrapped(f"{words.plain_name(one.analysis)}: {one.why}", "  no   ", "       ", "yellow", 5)
+            if one.add:
+                yield from _wrapped(one.add, "       + ", "         ")
 
 
 def _side_by_side(found: AuditDocument) -> Iterator[Line]:
@@ -100,7 +102,7 @@ def _judge(found: AuditDocument, judge: AuditedJudge) -> Iterator[Line]:
 
 
 def _figure(title: str, value: str, n: int) -> Iterator[Line]:
-    yield from _wrapped(f"{title:<40} {value}, n {n:,}", "  ", "      ")
+    yield from _wrapped(f"{value}, n {n:,}", f"  {title:<{FIGURE}} ", " " * (FIGURE + 3))
 
 
 def _classes(judge: AuditedJudge) -> Iterator[Line]:
@@ -159,7 +161,7 @@ def _disagreement(one: Disagreement) -> Iterator[Line]:
     yield from _wrapped(one_line(head), "    ", "      ")
     for name in ("question", "response", "rationale"):
         if text := one_line(getattr(one, name)):
-            yield from _wrapped(f"{name:<10} {_cut(text)}", "      ", " " * 17)
+            yield from _wrapped(_cut(text), f"      {name:<10} ", " " * 17)
 
 
 def _cut(text: str) -> str:

@@ -114,19 +114,31 @@ def power(check: Check) -> str:
     """What the check could have seen, and what it needs; empty for a finding."""
     if check.status == "finding":
         return ""
-    kind = check_kind(check)
-    needs = ""
-    if check.labels_needed is not None and check.status == "underpowered":
-        what = "labels" if check.reference == "labels" else "observations"
-        needs = f"about {check.labels_needed:,} {what} would show an effect of {_size(check.relevant_effect, kind)}"
     if check.smallest_effect is None:
-        return needs or "too few observations"
-    sees = f"an effect of {_size(check.smallest_effect, kind)} would have been seen"
-    return f"{sees}; {needs}" if needs else sees
+        return "too few observations"
+    kind = check_kind(check)
+    smallest = _size(check.smallest_effect, kind)
+    if check.status == "none":
+        return f"an effect of {smallest} or more would have been seen"
+    text = f"only effects of {smallest} or more can be seen here"
+    if check.labels_needed is None:
+        return text
+    what = "labels" if check.reference == "labels" else "observations"
+    return f"{text}; about {check.labels_needed:,} {what} show {_size(check.relevant_effect, kind)}"
 
 
 def _size(value: float, kind: Kind) -> str:
     return f"{100 * value:.1f} points" if kind == "points" else f"{value:.2f}"
+
+
+def plain_name(name: str) -> str:
+    """The name of a check or an analysis as words."""
+    return name.replace("_", " ")
+
+
+def started(text: str) -> str:
+    """The text with a capital letter."""
+    return text[:1].upper() + text[1:]
 
 
 def counted(number: int, one: str, several: str | None = None) -> str:
