@@ -1,7 +1,8 @@
-"""Options for reading tables in other formats, and the source they open."""
+"""Options for reading tables in other formats and for people's labels, and the source they open."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,7 +11,10 @@ from metajudge.cli.options import StrictOption, takes
 from metajudge.errors import ConfigurationError
 from metajudge.readers import FieldMap, JudgmentSource, open_judgments, parse_map
 from metajudge.readers.items import ItemSource, open_items
+from metajudge.readers.joined_labels import JoinReport, join_source, parse_labels_map, parse_on, read_labels
+from metajudge.readers.mapping import parse_values
 from metajudge.readers.saved_maps import save_map, saved_map
+from metajudge.types import Right, parse_right
 
 MapOption = Annotated[
     list[str] | None,
@@ -25,7 +29,7 @@ MapValuesOption = Annotated[
     list[str] | None,
     typer.Option(
         "--map-values",
-        help="Meaning of the verdict's values: C=tie,0.5=tie,1=A,pass=1,error=none. Saved likewise.",
+        help="Meaning of the verdict's and the label's values: C=tie,0.5=tie,1=A,pass=1,error=none. Saved likewise.",
         metavar="VALUE=MEANING,...",
     ),
 ]
@@ -33,6 +37,91 @@ PrefixIdsOption = Annotated[
     bool,
     typer.Option("--prefix-ids", help="Put each file's name before its ids, for files that use the same ids."),
 ]
+
+
+LabelsOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--labels",
+        help="People's labels in another file: a table with an id and a value in each row, or any file that can be "
+        "read as judgments. Repeatable.",
+        metavar="FILE",
+    ),
+]
+OnOption = Annotated[
+    str | None,
+    typer.Option(
+        help="What the labels name: id (of the judgment), item, or item+response (its id or model). Default: what "
+        "their values match.",
+        metavar="KEY",
+    ),
+]
+LabelsMapOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--labels-map",
+        help="Columns of the labels: item_id=qid,response=model,label=human_score,annotator=who,label_time=when; "
+        "several labels in a row: label=human_1+human_2. Default: guessed by their names.",
+        metavar="FIELD=COLUMN,...",
+    ),
+]
+RightOption = Annotated[
+    str | None,
+    typer.Option(
+        help="What counts as right: equal, within:T (grades at most T apart), side:PASSMARK (both at least, or both "
+        "below), top1 (the same winner) or kendall>=T (rankings). Default: by the kind of verdict.",
+        metavar="RULE",
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Labelling:
+    """People's labels and what counts as right: ``--labels``, ``--on``, ``--labels-map`` and ``--right``."""
+
+    labels: LabelsOption = None
+    on: OnOption = None
+    labels_map: LabelsMapOption = None
+    right: RightOption = None
+
+    @property
+    def rule(self) -> Right | None:
+        """The rule given; None for the default of a verdict's kind.
+
+        Raises:
+            ConfigurationError: it is none.
+        """
+        if self.right is None:
+            return None
+        try:
+            return parse_right(self.right)
+        except ValueError as error:
+            raise ConfigurationError(f"--right {error}") from None
+
+    def join(self, source: JudgmentSource, values: list[str] | None = None) -> JoinReport | None:
+        """Adds the labels to every judgment of a source; what that gave is among the source's notices.
+
+        Args:
+            source: as :meth:`Reading.open` gives it.
+            values: ``--map-values``.
+
+        Returns:
+            None where no labels are given.
+
+        Raises:
+            ConfigurationError: ``--on`` or ``--labels-map`` without ``--labels``.
+            InputError: a file that cannot be read, or nothing that matches.
+        """
+        if not self.labels:
+            if self.on or self.labels_map:
+                raise ConfigurationError("--on and --labels-map are about the file of --labels: give it, too")
+            return None
+        rows = read_labels(self.labels, parse_labels_map(self.labels_map or ()))
+        return join_source(source, rows, None if self.on is None else parse_on(self.on), parse_values(values or ()))
+
+
+takes_labels = takes("labelling", Labelling)
+"""Gives a command the options for people's labels, as its argument ``labelling``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +134,15 @@ class Reading:
     strict: StrictOption = False
 
     def open(
-        self, inputs: list[str], *, judges: Collection[str] | None = None, limit: int | None = None
+        self,
+        inputs: list[str],
+        *,
+        judges: Collection[str] | None = None,
+        limit: int | None = None,
+        labelling: Labelling | None = None,
     ) -> JudgmentSource:
-        """Opens judgments; see :func:`open_inputs`."""
-        return open_inputs(
+        """Opens judgments, with the labels of ``--labels`` joined; see :func:`open_inputs`."""
+        source = open_inputs(
             inputs,
             self.maps,
             self.values,
@@ -57,6 +151,9 @@ class Reading:
             judges=judges,
             limit=limit,
         )
+        if labelling is not None:
+            labelling.join(source, self.values)
+        return source
 
     def open_items(self, inputs: list[str], *, responses: int | None = None, limit: int | None = None) -> ItemSource:
         """Opens items, or judgments for their items; a given mapping that fits is saved for later runs."""

@@ -3,7 +3,7 @@
 import contextlib
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from metajudge.cli.fail_under import FailUnderOption, parse_fail_under, tell_missed
-from metajudge.cli.inputs import Reading, reads_judgments
+from metajudge.cli.inputs import Labelling, Reading, reads_judgments, takes_labels
 from metajudge.cli.loop import run, run_stoppable, say
 from metajudge.cli.options import (
     AgentOption,
@@ -32,13 +32,15 @@ from metajudge.errors import StoreError
 from metajudge.files.output import check_apart
 from metajudge.panels.config import PanelConfig
 from metajudge.readers import JudgmentSource
+from metajudge.readers.right_rules import rules_of
 from metajudge.runs.exit_codes import exit_code
 from metajudge.runs.loop import Stop
 from metajudge.runs.outputs import OrderedFile
 from metajudge.runs.progress import Progress
 from metajudge.store import open_store
-from metajudge.types import Assessment, Judgment
+from metajudge.types import Assessment, Category, Grade, Judgment, Right, VerdictKind
 from metajudge.types.location import StoreLocation
+from metajudge.types.right import DEFAULTS
 from metajudge.vetting.bars import check_labels, reached_by
 from metajudge.vetting.engine import Engine
 from metajudge.vetting.label_count import LabelCount
@@ -52,6 +54,7 @@ STARTED = time.monotonic()
 
 
 @reads_judgments
+@takes_labels
 @takes("sending", Sending)
 def vet(
     inputs: Annotated[
@@ -134,6 +137,7 @@ def vet(
     ] = None,
     *,
     sending: Sending,
+    labelling: Labelling,
     reading: Reading,
 ) -> None:
     """Vet judgments: score each one and decide which to keep."""
@@ -153,12 +157,17 @@ def vet(
     if panel.early_exit is None:
         # One agent after the other would be one batch after the other, a day each.
         panel = panel.model_copy(update={"early_exit": not sending.batch})
-    source = reading.open(inputs, judges=judge or None, limit=limit)
+    source = reading.open(inputs, judges=judge or None, limit=limit, labelling=labelling)
     if engine != "local" and not dry_run:
         from metajudge.cli.vet_ray import Spread, vet_on_ray  # Ray and Parquet are heavy
 
         given: dict[str, object] = {"--calibration": calibration, "--policy": policy, "--store": store}
-        given |= {"--fail-under": fail_under, "--batch": sending.batch or None, "--budget-file": sending.budget_file}
+        given |= {
+            "--right": labelling.right,
+            "--fail-under": fail_under,
+            "--batch": sending.batch or None,
+            "--budget-file": sending.budget_file,
+        }
         spread = Spread(engine, concurrency, workers, ray_address, sending)
         summary = vet_on_ray(panel, source, out, spread, keep_failures, as_json, given)
         raise typer.Exit(exit_code(summary.counts, strict=reading.strict))
@@ -179,12 +188,13 @@ def vet(
         return
     if reading.strict:
         deque(source.scan(), maxlen=0)  # a bad line is an error before anything is asked
-    check_labels(bars, source)
+    rules = _rules(source, labelling)
+    check_labels(bars, source, rules)
     batches = sending.batches(where)
     with contextlib.closing(sending.budget()) as budget:
         opened = vetting(store=where, concurrency=concurrency, budget=budget, batch=batches, notify=say, command="vet")
         rewards = _rewards(inputs, opened.calibration)
-        summary, labels = run_stoppable(lambda stop: _vet(opened, source, out, keep_failures, rewards, stop))
+        summary, labels = run_stoppable(lambda stop: _vet(opened, source, out, keep_failures, rewards, rules, stop))
     summary.bad_lines, summary.duplicates = source.rejects, source.duplicates
     summary.notices += source.notices
     for notice in source.notices:
@@ -208,9 +218,10 @@ async def _vet(
     out: Path | None,
     keep_failures: bool,
     rewards: "Sequence[RewardScore] | None",
+    rules: Mapping[VerdictKind, Right],
     stop: Stop,
 ) -> tuple[VetSummary, LabelCount]:
-    labels, summary = LabelCount(), VetSummary()
+    labels, summary = LabelCount(rules), VetSummary()
     async with contextlib.AsyncExitStack() as stack:
         await stack.enter_async_context(engine)
         file = stack.enter_context(OrderedFile(out)) if out is not None else None
@@ -226,6 +237,14 @@ async def _vet(
             source, on_result=on_result, keep_failures=keep_failures, stop=stop, summary=summary, rewards=rewards
         )
     return summary, labels
+
+
+def _rules(source: JudgmentSource, labelling: Labelling) -> Mapping[VerdictKind, Right]:
+    """What counts as right; only grades and categories need a look at the whole input."""
+    first = next((one.verdict for one in source.all() if one.verdict is not None), None)
+    if labelling.rule is None and not isinstance(first, Grade | Category):
+        return DEFAULTS
+    return rules_of(source.all(), labelling.rule)
 
 
 def _rewards(inputs: list[str], calibration: "Calibration | None") -> "Sequence[RewardScore] | None":

@@ -16,6 +16,7 @@ from metajudge.errors import FailureKind
 from metajudge.panels.config import PanelConfig
 from metajudge.providers.local_files import DEMO_MARK
 from metajudge.stats.clustered import ClusteredTally
+from metajudge.types.right import DEFAULTS
 from metajudge.vetting.bars import Reached
 from metajudge.vetting.label_count import LabelCount
 from metajudge.vetting.summary import NOT_COVERED, VetSummary
@@ -174,7 +175,9 @@ def _label_lines(labels: LabelCount, guaranteed: bool) -> list[str]:
     if guaranteed:
         kept = {"kept under the guarantee": labels.guaranteed, "kept without it": labels.unguaranteed}
     width = max(map(len, kept))
-    lines = ["", "By the labels in the input (which vetting does not see):"]
+    rules = ", ".join(sorted({str(rule) for rule in labels.rules.values()}))
+    rule = f", right by {rules}" if rules != str(DEFAULTS["pairwise"]) and labels.rules is not DEFAULTS else ""
+    lines = ["", f"By the labels in the input (which vetting does not see{rule}):"]
     lines += [f"  {name:<{width}}   {_share(tally)}" for name, tally in (*kept.items(), ("all", labels.all))]
     if labels.all.n > 1:
         lines.append("  (95 % intervals by question: judgments of one question are not independent)")

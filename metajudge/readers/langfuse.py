@@ -8,19 +8,21 @@ Two documented shapes are read (langfuse.com, as of October 2026):
   stringValue, dataType``) are read too;
 - a trace as JSON, as the UI downloads it or ``GET /api/public/traces/{id}`` gives it: the trace with its ``scores``.
 
-``EVAL`` scores (LLM as a judge) and ``API`` scores are read; ``ANNOTATION`` scores are people's: they are
-counted, and not read as verdicts or labels yet.
-The judge is the score's name, because the export does not name the evaluator's model. ``NUMERIC`` and ``BOOLEAN``
-values are grades; a category is one where ``--map-values`` says which; ``TEXT`` is none.
+``EVAL`` scores (LLM as a judge) and ``API`` scores are verdicts; ``ANNOTATION`` scores are people's: labels of the
+verdicts of the same name on the same trace or observation.
+The judge is the score's name, because the export does not name the evaluator's model. ``NUMERIC`` values are grades,
+``BOOLEAN`` and ``CATEGORICAL`` ones categories (grades where ``--map-values`` says which); ``TEXT`` is neither.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from metajudge.readers.json_object import entries_of, read_object
 from metajudge.readers.lines import BadLine, Line, Reject, Source
 from metajudge.readers.people import ByPeople, PersonScore
-from metajudge.readers.reader import FoundJudgment, LineReader
+from metajudge.readers.people_index import Target
+from metajudge.readers.reader import UNREADABLE, FoundJudgment, LineReader
 from metajudge.readers.scored_runs import (
     RecordedRun,
     RecordedScore,
@@ -74,18 +76,20 @@ def score_of(row: Mapping[str, Any]) -> RecordedScore | PersonScore:
     Raises:
         BadLine: free text, which is no grade.
     """
-    if row.get("source") == _PEOPLE:
-        return PersonScore(str(row["name"]), _text(_get(row, "author_user_id", "authorUserId")))
     kind = _get(row, "data_type", "dataType") or "NUMERIC"
     text = _get(row, "string_value", "stringValue")
+    run = _get(row, "observation_id", "observationId", "trace_id", "traceId")
+    if row.get("source") == _PEOPLE:
+        author = _text(_get(row, "author_user_id", "authorUserId"))
+        value = None if kind == "TEXT" else _value(kind, row.get("value"), text)
+        return PersonScore(str(row["name"]), author, _text(run), value, row.get("timestamp"))
     if kind == "TEXT":
         raise BadLine("data_type: a TEXT score is no grade")
-    run = _get(row, "observation_id", "observationId", "trace_id", "traceId")
     return RecordedScore(
         id=str(row.get("id") or f"{run}/{row['name']}"),
         run=None if run is None else str(run),
         judge=str(row["name"]),
-        value=str(text) if kind == "CATEGORICAL" and text else number_or_text(row.get("value")),
+        value=_value(kind, row.get("value"), text),
         comment=_text(row.get("comment")),
         meta={
             "source": row.get("source"),
@@ -95,6 +99,18 @@ def score_of(row: Mapping[str, Any]) -> RecordedScore | PersonScore:
     )
 
 
+def _value(kind: str, value: Any, text: Any) -> float | str | bool | None:
+    """A number, a category's name, or a boolean (1 or 0 in the export)."""
+    if kind == "CATEGORICAL" and text:
+        return str(text)
+    number = number_or_text(value)
+    if kind == "BOOLEAN":
+        return {"1": True, "1.0": True, "true": True, "0": False, "0.0": False, "false": False}.get(
+            str(text if number is None else number).lower(), number
+        )
+    return number
+
+
 class LangfuseTrace:
     """Reads one trace with its scores."""
 
@@ -102,9 +118,39 @@ class LangfuseTrace:
 
     def __init__(self, source: Source, values: Mapping[str, str]) -> None:
         self.source = source
-        self._vocabulary = Vocabulary(values)
+        self._vocabulary = Vocabulary(values, categories=True)
 
     def read(self) -> Iterator[FoundJudgment | Reject | ByPeople]:
+        whole, runs, scores = self._parts()
+
+        def made(row: Line) -> list[Judgment | PersonScore]:
+            score = score_of(row.data)
+            if isinstance(score, PersonScore):
+                return [replace(score, target=score.target or whole)]
+            run = runs.get(score.run or whole)
+            if run is None:
+                raise BadLine(f"the trace contains no observation {score.run!r}")
+            return [judgment_of(score, run, self._vocabulary)]
+
+        shape = "a Langfuse score"
+        yield from LineReader(self.format, self.source, lambda: scores, made, shape, lambda one: one.judge).read()
+
+    def targets(self) -> Iterator[Target]:
+        """What every score is about; see :class:`~metajudge.readers.people_index.ScoredByPeople`."""
+        whole, runs, scores = self._parts()
+        for row in scores:
+            try:
+                score = score_of(row.data)
+            except UNREADABLE:
+                continue
+            if isinstance(score, RecordedScore) and (score.run or whole) in runs:
+                yield Target(score.run or whole, score.judge)
+            elif isinstance(score, PersonScore):
+                about = replace(score, target=score.target or whole)
+                yield Target(score.target or whole, score.name, ByPeople(about, self.source.name, row.number))
+
+    def _parts(self) -> tuple[str, dict[str, RecordedRun], list[Line]]:
+        """The trace's id, its runs by their ids, and its scores."""
         data = read_object(self.source)
         trace = data["trace"] if isinstance(data.get("trace"), dict) else data
         observations = data.get("observations") or trace.get("observations")
@@ -116,18 +162,7 @@ class LangfuseTrace:
         )
         found = (run_of(one) for one in observations if isinstance(one, dict))
         runs = {run.id: run for run in found if run is not None} | {whole.id: whole}
-
-        def made(row: Line) -> list[Judgment | PersonScore]:
-            score = score_of(row.data)
-            if isinstance(score, PersonScore):
-                return [score]
-            run = runs.get(score.run or whole.id)
-            if run is None:
-                raise BadLine(f"the trace contains no observation {score.run!r}")
-            return [judgment_of(score, run, self._vocabulary)]
-
-        rows = entries_of(data.get("scores") or trace.get("scores"))
-        yield from LineReader(self.format, self.source, lambda: rows, made, "a Langfuse score").read()
+        return whole.id, runs, entries_of(data.get("scores") or trace.get("scores"))
 
 
 def _get(row: Mapping[str, Any], *names: str) -> Any:

@@ -8,9 +8,9 @@ Two documented shapes are read (docs.langchain.com and the ``langsmith`` client 
 - an experiment as a table, as ``Client.get_test_results`` gives it: columns ``input.*``, ``outputs.*``,
   ``reference.*`` and ``feedback.KEY``, written with ``to_csv``, ``to_json`` or ``to_parquet``.
 
-Feedback from ``app`` is people's: it is counted, and not read as verdicts or labels yet. The judge is the key, because
-feedback does not name the evaluator's model. A score is the grade; where it is missing, ``value`` is a category that
-``--map-values`` gives a grade.
+Feedback from ``app`` is people's: labels of the verdicts of the same key on the same run. The judge is the key:
+feedback does not name the evaluator's model. A score is the grade; where it is missing, ``value`` is a category (or a
+grade, where ``--map-values`` says which).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -71,10 +71,14 @@ def score_of(row: Mapping[str, Any]) -> RecordedScore | PersonScore:
         names = ("user_name", "user_id", "ls_user_id")
         given = [origin.get(name) for name in names] if isinstance(origin, dict) else []
         given += [row.get(f"feedback_source.{name}") for name in names]
-        return PersonScore(str(row["key"]), next((str(one) for one in given if one), None))
-    score, value = number_or_text(row.get("score")), row.get("value")
-    if score is None:
-        score = None if value in (None, "") else (value if isinstance(value, str) else orjson.dumps(value).decode())
+        return PersonScore(
+            str(row["key"]),
+            next((str(one) for one in given if one), None),
+            str(row["run_id"]) if row.get("run_id") else None,
+            _score(row),
+            row.get("modified_at") or row.get("created_at"),
+        )
+    score, value = _score(row), row.get("value")
     return RecordedScore(
         id=str(row.get("id") or f"{row['run_id']}/{row['key']}"),
         run=str(row["run_id"]) if row.get("run_id") else None,
@@ -85,6 +89,14 @@ def score_of(row: Mapping[str, Any]) -> RecordedScore | PersonScore:
     )
 
 
+def _score(row: Mapping[str, Any]) -> float | str | bool | None:
+    """The score, else the value: a category, or data as JSON text."""
+    score, value = number_or_text(row.get("score")), row.get("value")
+    if score is not None or value in (None, ""):
+        return score
+    return value if isinstance(value, str | bool) else orjson.dumps(value).decode()
+
+
 class LangSmithTestResults:
     """Reads an experiment's table: a judgment for every feedback column of a row that is not empty."""
 
@@ -92,7 +104,7 @@ class LangSmithTestResults:
 
     def __init__(self, table: Table, values: Mapping[str, str]) -> None:
         self._table = table
-        self._vocabulary = Vocabulary(values)
+        self._vocabulary = Vocabulary(values, categories=True)
 
     def read(self) -> Iterator[FoundJudgment | Reject]:
         source = self._table.source

@@ -1,33 +1,48 @@
-"""Scores that people gave, in exports of other tools: they are no judge's verdicts, and are counted, not lost.
+"""Labels that people gave, in the words of an input or of a file of labels: where they belong, and what became of them.
 
-They are not read as verdicts or labels yet.
+A judge's verdict is never a label, and a person's score is never a verdict.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
-from metajudge.readers.cells import cell
+from pydantic import TypeAdapter, ValidationError
 
-_NAMED = 3
+from metajudge.readers.cells import cell
+from metajudge.readers.vocabulary import NoVerdict, Vocabulary
+from metajudge.types import AnyVerdict, Item, Judgment, Label
+
+NAMED = 3
+"""How many names, ids or places are listed."""
 _KINDS = ("annotator_kind", "source.source_type")
 """Where Phoenix and MLflow say who gave an annotation: LLM, HUMAN or CODE; LLM_JUDGE, HUMAN or CODE."""
 _NAMES = ("name", "annotation_name", "assessment_name")
 _ANNOTATORS = ("identifier", "annotator", "user_id", "source.source_id", "source_id")
+_VALUES = ("result.label", "label", "result.score", "feedback.value", "value", "score")
+_TIMES = ("updated_at", "created_at", "timestamp", "time")
+_TIME = TypeAdapter(datetime)
 
 
 @dataclass(frozen=True, slots=True)
 class PersonScore:
-    """One score by a person.
+    """What one person said of one target.
 
     Attributes:
-        name: of the score.
+        name: of the score: what was asked of the person.
         annotator: who gave it; None where the export does not say.
+        target: id of the item it is about; None where the export does not say.
+        value: a number, a text or a boolean, as recorded; None where the person gave none.
+        time: when, as recorded.
     """
 
     name: str
     annotator: str | None = None
+    target: str | None = None
+    value: Any = None
+    time: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +52,10 @@ class ByPeople:
     score: PersonScore
     file: str
     line: int
+
+    @property
+    def where(self) -> str:
+        return f"{self.file}:{self.line}"
 
 
 @dataclass(slots=True)
@@ -48,29 +67,44 @@ class PeopleCount:
         names: how often each score's name occurs.
         annotators: how many each annotator gave, where the export says who.
         first: position of the first one; None if there are none.
+        matched: how many are labels of an item that a judge judged.
+        unmatched: the first other ones, each with its position and reason.
     """
 
     count: int = 0
     names: Counter[str] = field(default_factory=Counter)
     annotators: Counter[str] = field(default_factory=Counter)
     first: str | None = None
+    matched: int = 0
+    unmatched: list[str] = field(default_factory=list)
 
-    def add(self, found: ByPeople) -> None:
+    def add(self, found: ByPeople, reason: str | None = None) -> None:
+        """Counts one; ``reason`` says why it is no label of any judged item."""
         self.count += 1
         self.names[found.score.name] += 1
         if found.score.annotator is not None:
             self.annotators[found.score.annotator] += 1
-        self.first = self.first or f"{found.file}:{found.line}"
+        self.first = self.first or found.where
+        if reason is None:
+            self.matched += 1
+        elif len(self.unmatched) < NAMED:
+            self.unmatched.append(f"{found.score.name} at {found.where} ({reason})")
 
     def notice(self) -> str | None:
-        """A notice about them; None if there are none."""
+        """What became of them; None if there are none."""
         if not self.count:
             return None
-        scores = "1 score by a person is" if self.count == 1 else f"{self.count:,} scores by people are"
-        by = f" by {_listed(self.annotators)}" if self.annotators else ""
+        scores = "1 score by a person" if self.count == 1 else f"{self.count:,} scores by people"
+        by = f" by {listed(self.annotators)}" if self.annotators else ""
+        about = f"{scores} ({listed(self.names)}{by}, the first at {self.first})"
+        left = self.count - self.matched
+        if not left:
+            return f"{about} {'is read as a label' if self.count == 1 else 'are read as labels'}."
+        first = f"the first: {'; '.join(self.unmatched)}"
+        if not self.matched:
+            return f"{about}: no judge's verdict is about the same item, so no label is read; {first}."
         return (
-            f"{scores} not read as verdicts or labels yet: {_listed(self.names)}{by}, the first at {self.first}. To "
-            "use them as labels, give them as a column of a table (--map label=COLUMN)."
+            f"{about}: {self.matched:,} read as labels, {left:,} without a judge's verdict on the same item; {first}."
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -79,6 +113,8 @@ class PeopleCount:
             "names": dict(self.names),
             "annotators": dict(self.annotators),
             "first": self.first,
+            "matched": self.matched,
+            "unmatched": self.unmatched,
         }
 
 
@@ -88,9 +124,68 @@ def person_score_of(row: Mapping[str, Any]) -> PersonScore | None:
         return None
     name = next((str(cell(row, key)) for key in _NAMES if cell(row, key)), "(no name)")
     annotator = next((str(cell(row, key)) for key in _ANNOTATORS if cell(row, key)), None)
-    return PersonScore(name, annotator)
+    value = next((cell(row, key) for key in _VALUES if cell(row, key) not in (None, "")), None)
+    time = next((cell(row, key) for key in _TIMES if cell(row, key)), None)
+    return PersonScore(name, annotator, None, value, time)
 
 
-def _listed(counts: Counter[str]) -> str:
-    shown = ", ".join(f"{name} ({count:,})" for name, count in counts.most_common(_NAMED))
-    return shown + (f" and {len(counts) - _NAMED} more" if len(counts) > _NAMED else "")
+def label_of(value: Any, annotator: str | None, time: Any, item: Item, vocabulary: Vocabulary) -> Label | None:
+    """What a person said of an item, as a label; None where the cell says nothing.
+
+    Args:
+        value: as recorded: a verdict, a response's id or model, ``tie``, a number, a boolean, a word.
+        annotator: who said it.
+        time: when, as a number of seconds or milliseconds or a text; one that cannot be read is left out.
+        item: what it is about.
+        vocabulary: what words mean.
+
+    Raises:
+        UnknownValueError: the value means nothing on this item.
+    """
+    found: AnyVerdict | NoVerdict = vocabulary.read(value, tuple(item.responses), item.models or {})
+    if isinstance(found, NoVerdict):
+        return None
+    return Label(value=found, annotator=annotator or None, time=time_of(time))
+
+
+def time_of(value: Any) -> datetime | None:
+    """A time as recorded; None where it is none."""
+    if value in (None, "") or isinstance(value, bool):
+        return None
+    try:
+        return _TIME.validate_python(value)
+    except ValidationError:
+        return None
+
+
+def with_labels(judgment: Judgment, labels: Sequence[Label], item_id: str | None = None) -> Judgment:
+    """The judgment with more labels on its item; one that is there already is not repeated.
+
+    Args:
+        judgment: any.
+        labels: what people said of its item.
+        item_id: another id for the item; None for its own.
+    """
+    item = judgment.item
+    new = [one for one in dict.fromkeys(labels) if one not in item.labels]
+    if not new and item_id is None:
+        return judgment
+    fields = {name: getattr(item, name) for name in Item.model_fields}
+    fields |= {"labels": (*item.labels, *new), "id": item_id or item.id}
+    whole = {name: getattr(judgment, name) for name in Judgment.model_fields}
+    # Both are validated already: only what changes is checked.
+    changed = Item.model_construct(_fields_set=item.model_fields_set | {"labels", "id"}, **fields)
+    return Judgment.model_construct(_fields_set=judgment.model_fields_set, **{**whole, "item": changed})
+
+
+def listed(counts: Counter[str]) -> str:
+    """The most frequent names with their counts."""
+    shown = ", ".join(f"{name} ({count:,})" for name, count in counts.most_common(NAMED))
+    return shown + (f" and {len(counts) - NAMED} more" if len(counts) > NAMED else "")
+
+
+def first_of(names: Iterable[str]) -> str:
+    """The first few names in a sentence."""
+    whole = list(names)
+    shown = ", ".join(whole[:NAMED])
+    return shown + (f" and {len(whole) - NAMED:,} more" if len(whole) > NAMED else "")

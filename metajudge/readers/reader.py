@@ -17,11 +17,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class FoundJudgment:
-    """A judgment and its position."""
+    """A judgment and its position.
+
+    Attributes:
+        name: of the score that it is, in formats in which people and judges score several things of one item.
+    """
 
     judgment: Judgment
     file: str
     line: int
+    name: str | None = None
 
 
 UNREADABLE = (InputError, BadLine, KeyError, TypeError, AttributeError, ValueError)
@@ -45,6 +50,7 @@ class LineReader:
         rows: starts anew at each call.
         made: the judgments (or scores by people) of a row; raises what :func:`attempt` reports.
         shape: as for :func:`attempt`.
+        named: the name of the score that a judgment is; None where there is none.
     """
 
     def __init__(
@@ -54,12 +60,14 @@ class LineReader:
         rows: Callable[[], Iterable[Line | Reject]],
         made: Callable[[Line], Sequence[Judgment | PersonScore]],
         shape: str | None = None,
+        named: Callable[[Judgment], str] | None = None,
     ) -> None:
         self.format = format_name
         self.source = source
         self._rows = rows
         self._made = made
         self._shape = shape
+        self._named = named
 
     def read(self) -> Iterator[FoundJudgment | Reject | ByPeople]:
         for found in each(self.source, self._rows(), self._made, self._shape):
@@ -69,7 +77,10 @@ class LineReader:
             number, records = found
             for record in records:
                 place = self.source.name, number
-                yield ByPeople(record, *place) if isinstance(record, PersonScore) else FoundJudgment(record, *place)
+                if isinstance(record, PersonScore):
+                    yield ByPeople(record, *place)
+                else:
+                    yield FoundJudgment(record, *place, None if self._named is None else self._named(record))
 
 
 def why(error: Exception, shape: str | None = None) -> str:

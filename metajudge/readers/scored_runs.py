@@ -1,10 +1,11 @@
 """Scores of an observability tool, joined with the runs they are about.
 
-The runs' texts are held in memory, the scores are streamed.
+The runs' texts are held in memory, the scores are streamed. Scores by people are labels of the judges' scores of the
+same run (:mod:`metajudge.readers.people_index`).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NotRequired, TypedDict
 
 import orjson
@@ -12,7 +13,8 @@ import orjson
 from metajudge.readers.conversations import exchange, text_of
 from metajudge.readers.lines import BadLine, Line, Reject
 from metajudge.readers.people import ByPeople, PersonScore
-from metajudge.readers.reader import FoundJudgment, LineReader, each
+from metajudge.readers.people_index import Target
+from metajudge.readers.reader import UNREADABLE, FoundJudgment, LineReader, each
 from metajudge.readers.tables import Table
 from metajudge.readers.vocabulary import NoVerdict, UnknownValueError, Vocabulary
 from metajudge.types import AnyVerdict, Item, Judgment
@@ -66,15 +68,17 @@ class RecordedScore:
 
     Attributes:
         run: id of the run it is about.
-        value: a number, a text (a category), or None.
+        value: a number, a text or a boolean (a category), or None.
+        name: of what was scored, where it is not the judge.
     """
 
     id: str
     run: str | None
     judge: str
-    value: float | str | None
+    value: float | str | bool | None
     comment: str | None
     meta: Mapping[str, Any]
+    name: str | None = None
 
 
 class ScoredRuns:
@@ -103,22 +107,17 @@ class ScoredRuns:
         self._scores = scores
         self._run_of = run_of
         self._score_of = score_of
-        self._vocabulary = Vocabulary(values)
+        self._vocabulary = Vocabulary(values, categories=True)
+        self._loaded: tuple[dict[str, RecordedRun], list[Reject]] | None = None
 
     def read(self) -> Iterator[FoundJudgment | Reject | ByPeople]:
-        runs: dict[str, RecordedRun] = {}
-        for table in self._runs:
-            for found in each(table.source, table.rows(), lambda row: self._run_of(row.data), "a run"):
-                if isinstance(found, Reject):
-                    yield found
-                elif (run := found[1]) is not None:
-                    for name in (run.id, *run.aliases):
-                        runs.setdefault(name, run)
+        runs, rejects = self._recorded()
+        yield from rejects
 
         def made(row: Line) -> list[Judgment | PersonScore]:
             score = self._score_of(row.data)
             if isinstance(score, PersonScore):
-                return [score]
+                return [replace(score, target=_resolved(score.target, runs))]
             run = runs.get(score.run or "")
             if run is None:
                 names = ", ".join(table.source.name for table in self._runs)
@@ -126,14 +125,53 @@ class ScoredRuns:
             return [judgment_of(score, run, self._vocabulary)]
 
         shape = f"a score in {self.format}"
-        yield from LineReader(self.format, self._scores.source, self._scores.rows, made, shape).read()
+        rows, source = self._scores.rows, self._scores.source
+        yield from LineReader(self.format, source, rows, made, shape, lambda one: one.judge).read()
+
+    def targets(self) -> Iterator[Target]:
+        """What every score is about; see :class:`~metajudge.readers.people_index.ScoredByPeople`."""
+        runs, source = self._recorded()[0], self._scores.source
+        for row in self._scores.rows():
+            try:
+                score = None if isinstance(row, Reject) else self._score_of(row.data)
+            except UNREADABLE:
+                continue
+            if isinstance(row, Reject) or score is None:
+                continue
+            if isinstance(score, RecordedScore):
+                if score.run in runs:
+                    yield Target(runs[score.run].id, score.judge)
+                continue
+            target = _resolved(score.target, runs)
+            if target is not None:
+                yield Target(target, score.name, ByPeople(replace(score, target=target), source.name, row.number))
+
+    def _recorded(self) -> tuple[dict[str, RecordedRun], list[Reject]]:
+        """The runs by their names, and what could not be read of them; read once."""
+        if self._loaded is None:
+            runs: dict[str, RecordedRun] = {}
+            rejects: list[Reject] = []
+            for table in self._runs:
+                for found in each(table.source, table.rows(), lambda row: self._run_of(row.data), "a run"):
+                    if isinstance(found, Reject):
+                        rejects.append(found)
+                    elif (run := found[1]) is not None:
+                        for name in (run.id, *run.aliases):
+                            runs.setdefault(name, run)
+            self._loaded = runs, rejects
+        return self._loaded
+
+
+def _resolved(target: str | None, runs: Mapping[str, RecordedRun]) -> str | None:
+    """The id of a run by any of its names; the name itself where no such run is there."""
+    return target if target is None or target not in runs else runs[target].id
 
 
 def judgment_of(score: RecordedScore, run: RecordedRun, vocabulary: Vocabulary) -> Judgment:
     """A score of a run as a judgment.
 
     Raises:
-        BadLine: a category that no ``--map-values`` makes a grade, a run without texts.
+        BadLine: a text that is no category and that no ``--map-values`` makes a grade, a run without texts.
     """
     verdict: AnyVerdict | NoVerdict
     try:

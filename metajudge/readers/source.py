@@ -7,7 +7,7 @@ import struct
 import sys
 import tempfile
 import weakref
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -19,6 +19,7 @@ from metajudge.readers.jsonl import JudgmentLines, to_line
 from metajudge.readers.lines import ByteSpan, Reject, Source
 from metajudge.readers.mapping import FieldMap
 from metajudge.readers.people import ByPeople, PeopleCount
+from metajudge.readers.people_index import PeopleIndex, ScoredByPeople
 from metajudge.readers.reader import FoundJudgment, Reader
 from metajudge.readers.tables import JsonLineTable
 from metajudge.types import Judgment
@@ -137,6 +138,19 @@ class JudgmentSource:
         self._complete = False
         self._unique = False
         self._lines: int | None = _UNCOUNTED
+        self._people: PeopleIndex | None = None
+        self._labelled: Callable[[Judgment], Judgment] | None = None
+        self._told: list[str] = []
+
+    def label(self, labelled: Callable[[Judgment], Judgment], notices: Sequence[str] = ()) -> None:
+        """Adds labels to every judgment from now on; see :func:`metajudge.readers.joined_labels.join_source`.
+
+        Args:
+            labelled: gives a judgment with its labels; nothing else of it may change.
+            notices: what is to be known of the labels, a sentence each.
+        """
+        self._labelled = labelled
+        self._told += notices
 
     @property
     def judgments(self) -> int:
@@ -152,7 +166,8 @@ class JudgmentSource:
     def plain_file(self) -> Path | None:
         """The file, where the source is one uncompressed file of metajudge JSONL that can be read in parts."""
         readers = [reader for given in self._inputs.values() for reader in given]
-        one = readers[0] if len(readers) == 1 and not (self.strict or self._prefix_ids) else None
+        whole = self.strict or self._prefix_ids or self._labelled is not None
+        one = readers[0] if len(readers) == 1 and not whole else None
         return one.plain_file if isinstance(one, JudgmentLines) else None
 
     @property
@@ -167,14 +182,14 @@ class JudgmentSource:
 
     @property
     def people(self) -> PeopleCount:
-        """Scores by people, which are not read as verdicts or labels."""
+        """Scores by people: labels where a judge judged the same item."""
         return self._tally.people
 
     @property
     def notices(self) -> list[str]:
         """What is to be known about the input, a sentence each; complete after one pass."""
         notice = self.people.notice()
-        return [] if notice is None else [notice]
+        return [*self._told, *([] if notice is None else [notice])]
 
     def expected(self) -> int | None:
         """How many judgments an iteration will give, without parsing the input for it; None where that is unknown.
@@ -235,13 +250,18 @@ class JudgmentSource:
         """
         tally = _PassCounts()
         ledger = None if self._unique else _SeenIds()
+        people = self._index()
         for readers in self._inputs.values():
             for reader in readers:
                 for found in reader.read():
                     if isinstance(found, ByPeople):
-                        tally.people.add(found)
+                        tally.people.add(found, people.reason(found) if people else "not joined in this format")
                         continue
                     record = _settled(_prefixed(found) if self._prefix_ids else found, ledger)
+                    if people is not None and isinstance(record, Judgment) and isinstance(found, FoundJudgment):
+                        record = people.labelled(record, found.name)
+                    if self._labelled is not None and isinstance(record, Judgment):
+                        record = self._labelled(record)
                     tally.add(record, self._judges)
                     if tally.total > self._tally.total:
                         # Passes meet the same records in the same order: the one that is furthest knows most.
@@ -253,6 +273,13 @@ class JudgmentSource:
         self._complete = True
         if ledger is not None:
             self._unique = ledger.unique
+
+    def _index(self) -> PeopleIndex | None:
+        """The scores by people, read once; None where no format of the input has any."""
+        readers = [reader for given in self._inputs.values() for reader in given]
+        if self._people is None and any(isinstance(reader, ScoredByPeople) for reader in readers):
+            self._people = PeopleIndex(readers)
+        return self._people
 
     def write_rejects(self, path: Path | str) -> int:
         """Writes all rejects as JSONL (file, line, reason, text).
@@ -376,7 +403,7 @@ def _require_judgment(name: str, readers: Sequence[Reader], *, strict: bool) -> 
             if isinstance(found, FoundJudgment):
                 return
             if isinstance(found, ByPeople):
-                people.add(found)
+                people.add(found, "no verdict in this input")
                 continue
             if strict:
                 raise BadLineError(str(found))
@@ -385,7 +412,8 @@ def _require_judgment(name: str, readers: Sequence[Reader], *, strict: bool) -> 
     none = "no record at all" if not people.count else "no score by a model"
     bad = f"{rejects} bad line{'s' if rejects != 1 else ''}, the first at {first}" if first else none
     notice = people.notice()
-    raise InputError(f"{name} contains no readable judgments: {bad}{f'. {notice}' if notice else ''}")
+    hint = f". {notice} As labels of another file's judgments: --labels {name}" if notice else ""
+    raise InputError(f"{name} contains no readable judgments: {bad}{hint}")
 
 
 def _seekable(path: str, name: str, spooled: list[Path]) -> Path:

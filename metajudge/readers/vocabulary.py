@@ -1,4 +1,4 @@
-"""What the values of a verdict column mean: ids, marks, model names, ties, grades, and what the user says."""
+"""What the values of a verdict column mean: ids, marks, model names, ties, grades, categories, what the user says."""
 
 import math
 import re
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from metajudge.readers.cells import key_of
-from metajudge.types import AnyVerdict, Grade, Pairwise, Ranking, parse_verdict
+from metajudge.types import AnyVerdict, Category, Grade, Pairwise, Ranking, parse_verdict
 
 TIE: Final = "tie"
 NONE: Final = "none"
@@ -34,6 +34,13 @@ _NAMED = re.compile(rf"(?:{_NOUNS})?[\s_-]*([^\s_-].*)", re.I)
 _NUMBERED = re.compile(rf"{_NOUNS}[\s_-]*(\d{{1,9}})", re.I)
 _MARK = re.compile(r"(?:\[\[\s*)?([\w.-]+)\s*(>>|>|==?|<<|<)\s*([\w.-]+)\s*(?:\]\])?")
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?", re.I)
+_ABSENT: Final = frozenset(["none", "null", "nan", "na", "n/a", "<na>", "nat"])
+"""Words that tools write where a single response has no value."""
+
+MOST_CHARACTERS: Final = 40
+"""Length of the longest word that is read as a category."""
+MOST_CATEGORIES: Final = 20
+"""How many different words a column may contain to be read as categories."""
 
 
 class UnknownValueError(ValueError):
@@ -59,9 +66,11 @@ class Vocabulary:
     Attributes:
         values: value -> meaning, as the user says: a verdict, an id, ``tie``, ``none``, or a number for a grade. Case
             and outer white space do not matter, unless values that differ in case alone mean different things.
+        categories: whether a boolean or a short word about a single response is a category.
     """
 
     values: Mapping[str, str]
+    categories: bool = False
     _meanings: Mapping[str, str | None] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -87,12 +96,27 @@ class Vocabulary:
         if meaning is not None:
             if meaning.lower() == NONE:
                 return NoVerdict(f"the judge said {key!r}, which stands for no verdict")
-            return self._named(meaning, ids, {}) or _unknown(meaning, ids)
+            return self._named(meaning, ids, {}) or self._category(meaning, ids) or _unknown(meaning, ids)
         if key == "":
             return NoVerdict("the verdict is empty")
         if isinstance(value, list):
             return _ranking(value, ids)
-        return self._named(key, ids, models) or _unknown(key, ids)
+        if self.categories and len(ids) == 1 and key.casefold() in _ABSENT:
+            return NoVerdict(f"the verdict is {key!r}")
+        return self._named(key, ids, models) or self._category(value, ids) or _unknown(key, ids)
+
+    def _category(self, value: Any, ids: Sequence[str]) -> AnyVerdict | None:
+        """A boolean, a short word, or a category as :func:`~metajudge.types.parse_verdict` knows it."""
+        if not self.categories or len(ids) != 1:
+            return None
+        key = key_of(value)
+        if key.casefold() in ("true", "false"):
+            return Category(key.casefold() == "true")
+        name = _written_out(value)
+        if name is not None:
+            return Category(name)
+        short = isinstance(value, str) and 0 < len(key) <= MOST_CHARACTERS and "\n" not in key
+        return Category(key) if short and key[0] not in "[{" and not _MARK.fullmatch(key) else None
 
     def _meaning(self, key: str) -> str | None:
         if key in self.values:
@@ -117,6 +141,20 @@ class Vocabulary:
         if found is not None:
             return _winner(found, ids)
         return _ranking_text(text, ids)
+
+
+def _written_out(value: Any) -> str | None:
+    """The name in ``{"category": NAME}``, as data or as JSON text."""
+    if isinstance(value, str) and value.lstrip().startswith('{"category"'):
+        import json
+
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return None
+    if isinstance(value, Mapping) and value.keys() == {"category"} and str(value["category"]).strip():
+        return str(value["category"]).strip()
+    return None
 
 
 def _id(text: str, ids: Sequence[str]) -> str | None:
@@ -180,5 +218,7 @@ def _ranking(value: list[Any], ids: Sequence[str]) -> AnyVerdict:
 
 
 def _unknown(text: str, ids: Sequence[str]) -> AnyVerdict:
-    known = "a number" if len(ids) == 1 else f"{', '.join(ids[:4])}, {ids[0]}>{ids[1]} or tie"
+    known = (
+        "a number, true, false or a short word" if len(ids) == 1 else f"{', '.join(ids[:4])}, {ids[0]}>{ids[1]} or tie"
+    )
     raise UnknownValueError(f"{text!r} is no verdict here: known are {known}")

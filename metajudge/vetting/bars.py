@@ -4,14 +4,15 @@ Both shares are of the current run, without an interval: for a guarantee, set a 
 (``metajudge calibrate threshold``).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from metajudge.errors import ConfigurationError
+from metajudge.readers.right_rules import right_of
 
 if TYPE_CHECKING:
-    from metajudge.types import Judgment
+    from metajudge.types import Judgment, Right, VerdictKind
     from metajudge.vetting.label_count import LabelCount
     from metajudge.vetting.summary import VetSummary
 
@@ -69,16 +70,25 @@ class Reached:
         }
 
 
-def check_labels(bars: Iterable[Bar], judgments: "Iterable[Judgment]") -> None:
+def check_labels(
+    bars: Iterable[Bar], judgments: "Iterable[Judgment]", rules: "Mapping[VerdictKind, Right] | None" = None
+) -> None:
     """Refuses a precision bar on judgments without labels, before anything is asked.
+
+    Args:
+        bars: as asked for.
+        judgments: of the input.
+        rules: what counts as right, for each kind of verdict; None for the kinds' defaults.
 
     Raises:
         ConfigurationError: no judgment has a label to compare its verdict with.
     """
-    if any(bar.measure == "precision" for bar in bars) and all(judgment.correct is None for judgment in judgments):
+    if not any(bar.measure == "precision" for bar in bars):
+        return
+    if all((one.correct if rules is None else right_of(one, rules)) is None for one in judgments):
         raise ConfigurationError(
             "--fail-under precision needs labels, and no judgment of the input has one: "
-            "put the true winner into item.label, or use --fail-under accepted=SHARE"
+            "put the true winner into item.label, join --labels FILE, or use --fail-under accepted=SHARE"
         )
 
 

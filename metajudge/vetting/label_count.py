@@ -1,10 +1,13 @@
 """How the labels of an input, where there are any, bear out what ``metajudge vet`` kept."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from metajudge.readers.right_rules import right_of
 from metajudge.stats.clustered import ClusteredTally
-from metajudge.types import Assessment, Judgment, text_digest
+from metajudge.types import Assessment, Judgment, Right, VerdictKind, text_digest
+from metajudge.types.right import DEFAULTS
 
 MOST_NAMED = 10
 
@@ -16,10 +19,12 @@ class LabelCount:
     Only judgments that were assessed and have a comparable label are counted.
 
     Attributes:
+        rules: what counts as right, for each kind of verdict.
         guaranteed, unguaranteed: the kept ones that a guaranteed threshold covers, and the other ones.
         wrongly_kept: ids of the first ones that were kept although they are wrong.
     """
 
+    rules: Mapping[VerdictKind, Right] = field(default_factory=lambda: DEFAULTS)
     all: ClusteredTally = field(default_factory=ClusteredTally)
     kept: ClusteredTally = field(default_factory=ClusteredTally)
     guaranteed: ClusteredTally = field(default_factory=ClusteredTally)
@@ -29,7 +34,9 @@ class LabelCount:
     def add(self, judgment: Judgment, assessment: Assessment) -> None:
         """Counts one judgment under its question."""
         covered = assessment.guarantee is not None
-        self.count(judgment.id, judgment.item.question, assessment.accepted, judgment.correct, guaranteed=covered)
+        self.count(
+            judgment.id, judgment.item.question, assessment.accepted, right_of(judgment, self.rules), guaranteed=covered
+        )
 
     def count(
         self, name: str, question: str, accepted: bool | None, correct: bool | None, *, guaranteed: bool = False
@@ -53,6 +60,7 @@ class LabelCount:
         tallies = {"all": self.all, "kept": self.kept}
         tallies |= {"kept_under_guarantee": self.guaranteed, "kept_without_guarantee": self.unguaranteed}
         return {
+            "right": {kind: str(rule) for kind, rule in self.rules.items()},
             "all": self.all.n,
             "all_correct": self.all.successes,
             "kept": self.kept.n,

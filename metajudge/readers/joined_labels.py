@@ -1,0 +1,382 @@
+"""People's labels joined with judgments by an id: of the judgment, of the item, or of the item and the response.
+
+The interface: :func:`read_labels` reads files, :func:`join` joins them with judgments in memory, and
+:func:`join_source` with judgments that are streamed.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+from metajudge.errors import InputError
+from metajudge.readers.label_files import LabelRow, LabelRows, parse_labels_map, read_labels
+from metajudge.readers.people import NAMED, first_of, label_of, with_labels
+from metajudge.readers.source import JudgmentSource
+from metajudge.readers.vocabulary import UnknownValueError, Vocabulary
+from metajudge.types import Judgment, Label
+
+On: TypeAlias = Literal["id", "item", "item+response"]
+Key: TypeAlias = tuple[str, ...]
+
+WAYS: Final[tuple[On, ...]] = get_args(On)
+
+
+def parse_on(text: str) -> On:
+    """Reads ``id``, ``item`` or ``item+response``.
+
+    Raises:
+        InputError: anything else.
+    """
+    for way in WAYS:
+        if text.strip() == way:
+            return way
+    raise InputError(f"--on {text!r} is no key: give {', '.join(WAYS[:-1])} or {WAYS[-1]}")
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """By what labels are joined.
+
+    Attributes:
+        on: judgment's id, item's id, or item's id with the response's id or model.
+        columns: the columns of the labels that contain it.
+        guessed: whether it was found by the values, not given.
+    """
+
+    on: On
+    columns: tuple[str, ...]
+    guessed: bool
+
+    def key(self, row: LabelRow) -> Key | None:
+        """What a label is joined by; None where a cell is empty."""
+        parts = tuple(row.keys.get(column, "") for column in self.columns)
+        return parts if all(parts) else None
+
+    def __str__(self) -> str:
+        what = {"id": "the judgment's id", "item": "the item's id", "item+response": "the item's id and the response"}
+        return f"{what[self.on]} (column {' and '.join(map(repr, self.columns))})"
+
+
+@dataclass(frozen=True, slots=True)
+class JoinReport:
+    """What a join gave; all counts are of the whole input, before any filter by judge.
+
+    Attributes:
+        way: by what the labels were joined.
+        labels: how many there are.
+        matched: how many of them are about a judgment of the input.
+        unmatched: keys of the first other ones, each with its position.
+        unreadable: the first ones whose value means nothing on their item, with the reason.
+        judgments: how many there are.
+        labelled: how many of them have a label now, or had one.
+        unlabelled: ids of the first other ones.
+        own: how many had a label of their own in the record; that one stays the truth.
+        annotators: how many different people gave labels, as far as they are named.
+        notes: what was taken for what in the files of labels.
+    """
+
+    way: Way
+    labels: int
+    matched: int
+    unmatched: list[str]
+    unreadable: list[str]
+    judgments: int
+    labelled: int
+    unlabelled: list[str]
+    own: int
+    annotators: int
+    notes: list[str]
+
+    def notices(self) -> list[str]:
+        """What is to be known, a sentence each."""
+        guessed = ", which was guessed: --on says otherwise" if self.way.guessed else ""
+        found = [
+            f"{self.matched:,} of {self.labels:,} labels are joined by {self.way}{guessed}; {self.labelled:,} of "
+            f"{self.judgments:,} judgments have a label."
+        ]
+        found += [f"{note}." for note in self.notes]
+        if left := self.labels - self.matched - len(self.unreadable):
+            found.append(f"{left:,} labels match no judgment, the first: {'; '.join(self.unmatched)}.")
+        if self.unreadable:
+            found.append(f"Labels that mean nothing on their item: {first_of(self.unreadable)}.")
+        if left := self.judgments - self.labelled:
+            found.append(f"{left:,} judgments have no label, the first: {', '.join(self.unlabelled)}.")
+        if self.own:
+            found.append(f"{self.own:,} judgments have a label in their own record, too, which stays the truth.")
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "on": self.way.on,
+            "columns": list(self.way.columns),
+            "guessed": self.way.guessed,
+            "labels": self.labels,
+            "matched": self.matched,
+            "unmatched": self.unmatched,
+            "unreadable": self.unreadable,
+            "judgments": self.judgments,
+            "labelled": self.labelled,
+            "unlabelled": self.unlabelled,
+            "own": self.own,
+            "annotators": self.annotators,
+        }
+
+
+def join(
+    judgments: Sequence[Judgment],
+    labels: LabelRows,
+    on: On | None = None,
+    values: Mapping[str, str] | None = None,
+) -> tuple[list[Judgment], JoinReport]:
+    """Judgments with people's labels on their items.
+
+    Args:
+        judgments: all of the input, so that what matches nothing is known.
+        labels: as :func:`read_labels` gives them.
+        on: what labels name; None to find it by the values.
+        values: what values of a label mean (``{"good": "pass"}``), as ``--map-values``.
+
+    Returns:
+        The judgments in their order, and what the join gave.
+
+    Raises:
+        InputError: nothing matches, or several keys match and none is given.
+    """
+    joiner = Joiner(judgments, labels, on, values)
+    return [joiner.labelled(one) for one in judgments], joiner.report
+
+
+def join_source(
+    source: JudgmentSource,
+    labels: LabelRows,
+    on: On | None = None,
+    values: Mapping[str, str] | None = None,
+) -> JoinReport:
+    """Adds people's labels to every judgment that a source gives from now on; reads the source once for its ids.
+
+    What the join gave is among the source's notices. Arguments, and what is raised, as for :func:`join`.
+    """
+    joiner = Joiner(source.all(), labels, on, values)
+    source.label(joiner.labelled, joiner.report.notices())
+    return joiner.report
+
+
+class Joiner:
+    """Labels by what they are joined by.
+
+    Args:
+        judgments: read once, for ids and items.
+        labels: as :func:`read_labels` gives them.
+        on: what labels name; None to find it by the values.
+        values: meanings of values, as ``--map-values``.
+
+    Attributes:
+        report: what the join gives.
+    """
+
+    def __init__(
+        self,
+        judgments: Iterable[Judgment],
+        labels: LabelRows,
+        on: On | None = None,
+        values: Mapping[str, str] | None = None,
+    ) -> None:
+        self._vocabulary = Vocabulary(values or {}, categories=True)
+        known = _Known()
+        for judgment in judgments:
+            known.add(judgment)
+        self._way = _way(labels, known, on)
+        self._index: dict[Key, list[LabelRow]] = {}
+        for row in labels.rows:
+            key = self._way.key(row)
+            if key is not None:
+                self._index.setdefault(key, []).append(row)
+        self.report = self._counted(labels, known)
+
+    def labelled(self, judgment: Judgment) -> Judgment:
+        """The judgment with its labels; itself where there are none."""
+        labels = [one for row in self._rows(_Names.of(judgment)) if (one := self._label(row, judgment)) is not None]
+        return with_labels(judgment, labels) if labels else judgment
+
+    def _rows(self, names: "_Names") -> list[LabelRow]:
+        found = [row for key in names.keys(self._way.on) for row in self._index.get(key, ())]
+        return list({id(row): row for row in found}.values())
+
+    def _label(self, row: LabelRow, judgment: Judgment) -> Label | None:
+        if isinstance(row.value, Label):
+            known = set(row.value.value.ids) <= judgment.item.responses.keys()
+            return row.value if known else None
+        try:
+            return label_of(row.value, row.annotator, row.time, judgment.item, self._vocabulary)
+        except UnknownValueError:
+            return None
+
+    def _counted(self, labels: LabelRows, known: "_Known") -> JoinReport:
+        there = known.keys(self._way.on)
+        unmatched, unreadable, bad = [], [], set()
+        for row in labels.rows:
+            key = self._way.key(row)
+            judgment = None if key is None else there.get(key)
+            if judgment is None:
+                unmatched.append(f"{'/'.join(key) if key else 'without an id'} at {row.where}")
+            elif self._label(row, judgment) is None:
+                bad.add(id(row))
+                unreadable.append(f"{_shown(row.value)} at {row.where}")
+        without, own = [], 0
+        for names in known.names:
+            own += names.own
+            read = any(id(row) not in bad for row in self._rows(names))
+            if not read and not names.own:
+                without.append(names.id)
+        return JoinReport(
+            way=self._way,
+            labels=len(labels.rows),
+            matched=len(labels.rows) - len(unmatched) - len(unreadable),
+            unmatched=unmatched[:NAMED],
+            unreadable=unreadable,
+            judgments=len(known.names),
+            labelled=len(known.names) - len(without),
+            unlabelled=without[:NAMED],
+            own=own,
+            annotators=len({row.annotator for row in labels.rows if row.annotator}),
+            notes=labels.notes,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """What a label may call a judgment.
+
+    Attributes:
+        id: of the judgment.
+        items: its item's id, and the question's where the item's id is ``QUESTION/RESPONSE``.
+        responses: of an item with one response: its id and the model that wrote it.
+        own: whether its item has a label already.
+    """
+
+    id: str
+    item: str
+    responses: tuple[str, ...]
+    own: bool
+
+    @classmethod
+    def of(cls, judgment: Judgment) -> "_Names":
+        item = judgment.item
+        single = len(item.responses) == 1
+        names = (*item.responses, *(item.models or {}).values()) if single else ()
+        return cls(judgment.id, item.id, tuple(dict.fromkeys(names)), item.truth is not None)
+
+    def keys(self, on: On) -> Iterator[Key]:
+        """The keys by which labels are looked up."""
+        if on == "id":
+            yield (self.id,)
+        elif on == "item":
+            yield (self.item,)
+        else:
+            yield from ((self.item, name) for name in self.responses)
+            question, sign, response = self.item.rpartition("/")
+            if sign and (question, response) not in ((self.item, name) for name in self.responses):
+                yield (question, response)
+
+
+@dataclass(slots=True)
+class _Known:
+    """Judgments by what labels may call them."""
+
+    names: list[_Names] = field(default_factory=list)
+    _first: dict[On, dict[Key, Judgment]] = field(default_factory=lambda: {way: {} for way in WAYS})
+
+    def add(self, judgment: Judgment) -> None:
+        names = _Names.of(judgment)
+        self.names.append(names)
+        for way in WAYS:
+            for key in names.keys(way):
+                self._first[way].setdefault(key, judgment)
+
+    def keys(self, on: On) -> Mapping[Key, Judgment]:
+        """Key -> the first judgment that it names."""
+        return self._first[on]
+
+
+def _way(labels: LabelRows, known: _Known, on: On | None) -> Way:
+    """By what labels are joined: of the columns that fit the key given, or any key, those with the most matches.
+
+    Raises:
+        InputError: nothing matches, or two keys match equally well and mean different things.
+    """
+    ways = [way for one in ([on] if on else WAYS) for way in _candidates(labels, one, guessed=on is None)]
+    shares = [(sum(way.key(row) in known.keys(way.on) for row in labels.rows), way) for way in ways]
+    most = max((count for count, _ in shares), default=0)
+    if not most:
+        raise InputError(_nothing(labels, known, on))
+    best = [way for count, way in shares if count == most]
+    kinds = list(dict.fromkeys(way.on for way in best))
+    if on is None and len(kinds) > 1 and not _same(best, labels, known):
+        named = "; ".join(f"--on {way.on}: {way}" for way in best)
+        raise InputError(f"the labels can be joined in several ways with as many matches: {named}. Say which one.")
+    return best[0]
+
+
+def _candidates(labels: LabelRows, on: On, *, guessed: bool) -> Iterator[Way]:
+    """Ways in which columns of the labels may be this key."""
+    if on == "item+response":
+        for item in dict.fromkeys([*labels.items, *labels.ids]):
+            yield from (Way(on, (item, one), guessed) for one in labels.responses if one != item)
+        return
+    first = labels.ids if on == "id" else labels.items
+    other = labels.items if on == "id" else labels.ids
+    yield from (Way(on, (column,), guessed) for column in dict.fromkeys([*first, *other]))
+
+
+def _same(ways: Sequence[Way], labels: LabelRows, known: _Known) -> bool:
+    """Whether all ways give every label to the same judgments."""
+    by: list[dict[Key, list[str]]] = []
+    for way in ways:
+        found: dict[Key, list[str]] = {}
+        for names in known.names:
+            for key in names.keys(way.on):
+                found.setdefault(key, []).append(names.id)
+        by.append(found)
+    for row in labels.rows:
+        keys = [way.key(row) for way in ways]
+        given = [None if key is None else one.get(key) for one, key in zip(by, keys, strict=True)]
+        if any(one != given[0] for one in given):
+            return False
+    return True
+
+
+def _nothing(labels: LabelRows, known: _Known, on: On | None) -> str:
+    columns = [*dict.fromkeys([*labels.ids, *labels.items, *labels.responses])]
+    row = labels.rows[0]
+    theirs = ", ".join(f"{name}={row.keys.get(name, '')!r}" for name in columns) or "no column of ids"
+    names = known.names[0] if known.names else None
+    ours = "there is no judgment" if names is None else f"the first judgment has id={names.id!r}, item={names.item!r}"
+    if names is not None and names.responses:
+        ours += f", response={names.responses[-1]!r}"
+    by = f" with --on {on}" if on else ""
+    return (
+        f"no label matches a judgment{by}: the first label has {theirs}; {ours}. Say which columns contain the key: "
+        "--labels-map item_id=COLUMN (or id=COLUMN, response=COLUMN), and --on id, item or item+response"
+    )
+
+
+def _shown(value: Any) -> str:
+    text = str(value.value) if isinstance(value, Label) else repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+__all__ = [
+    "WAYS",
+    "JoinReport",
+    "Joiner",
+    "LabelRow",
+    "LabelRows",
+    "On",
+    "Way",
+    "join",
+    "join_source",
+    "parse_labels_map",
+    "parse_on",
+    "read_labels",
+]

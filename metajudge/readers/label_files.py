@@ -1,0 +1,280 @@
+"""Files of people's labels: a table with an id and a value in each row, or any file of judgments with labels in it.
+
+A row of a table is one label, or several where several columns contain one (``human_1``, ``human_2``). Of a file in a
+format that is read as judgments, the labels are those of its items and the scores by people; where it has neither, each
+verdict is a label by its judge.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from metajudge.errors import InputError
+from metajudge.readers.cells import cell, key_of
+from metajudge.readers.containers import Container, container_of, table_of
+from metajudge.readers.dataset_table import DatasetTable, dataset_folders
+from metajudge.readers.detect import Shape, readers_of, shape_of
+from metajudge.readers.guessed_names import ANNOTATORS, LABEL_TIMES, base_name, is_label_name
+from metajudge.readers.lines import Line, Reject, Source
+from metajudge.readers.mapping import columns_there, quoted
+from metajudge.readers.people_index import ScoredByPeople
+from metajudge.readers.source import JudgmentSource, open_judgments
+from metajudge.readers.tables import SURVEYED_ROWS, Table
+from metajudge.types import Judgment, Label
+
+LABEL_FIELDS: Final = ("id", "item_id", "response", "label", "annotator", "label_time")
+"""What ``--labels-map`` can name: keys, the value (several columns as ``a+b``), who gave it and when."""
+
+_IDS: Final = ("id", "judgment_id", "uuid", "uid", "row_id", "trace_id", "run_id", "span_id", "key")
+_ITEMS: Final = ("item_id", "question_id", "qid", "prompt_id", "example_id", "sample_id", "task_id", "pair_id", "item")
+_RESPONSES: Final = ("response_id", "response", "model", "model_id", "model_name", "candidate", "system", "generator")
+_VALUES: Final = ("label", "value", "score", "rating", "grade", "verdict", "winner", "preference", "vote", "choice")
+_LONGEST_KEY = 200
+
+
+@dataclass(frozen=True, slots=True)
+class LabelRow:
+    """One label as its file has it.
+
+    Attributes:
+        keys: column -> text of every short cell: what may name a judgment, an item or a response.
+        value: as recorded, or a :class:`~metajudge.types.Label` that is read already.
+        annotator: who gave it; None where the file does not say.
+        time: as recorded.
+        file: its file.
+        line: its position there.
+    """
+
+    keys: Mapping[str, str]
+    value: Any
+    annotator: str | None
+    time: Any
+    file: str
+    line: int
+
+    @property
+    def where(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(slots=True)
+class LabelRows:
+    """Labels of one or several files, to be joined with judgments.
+
+    Attributes:
+        rows: every label.
+        ids, items, responses: columns that may name judgments, items and responses, the likeliest first.
+        notes: what was taken for what.
+        rejects: rows that cannot be read, the first few, and :attr:`rejected`: how many.
+    """
+
+    rows: list[LabelRow] = field(default_factory=list)
+    ids: list[str] = field(default_factory=list)
+    items: list[str] = field(default_factory=list)
+    responses: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    rejects: list[str] = field(default_factory=list)
+    rejected: int = 0
+
+    def extend(self, other: "LabelRows") -> None:
+        """Adds the labels of another file."""
+        self.rows += other.rows
+        self.notes += other.notes
+        self.rejects += other.rejects
+        self.rejected += other.rejected
+        for name in ("ids", "items", "responses"):
+            merged = dict.fromkeys([*getattr(self, name), *getattr(other, name)])
+            setattr(self, name, list(merged))
+
+
+def read_labels(paths: Sequence[Path | str], mapping: Mapping[str, str] | None = None) -> LabelRows:
+    """Reads people's labels.
+
+    Args:
+        paths: tables (CSV, TSV, JSONL, a JSON list, Parquet, a saved dataset), or anything that is read as judgments.
+        mapping: field of :data:`LABEL_FIELDS` -> column of a table; None to guess.
+
+    Returns:
+        The labels, not yet joined with anything; a cell without a value is no label.
+
+    Raises:
+        InputError: a path that cannot be read, a column that is not there, or a value column that cannot be guessed.
+
+    Example:
+        >>> read_labels(["people.csv"], {"item_id": "qid", "label": "human_score"})  # doctest: +SKIP
+    """
+    found = LabelRows()
+    for path in paths:
+        found.extend(_read(Source(Path(path), str(path)), mapping or {}))
+    if not found.rows:
+        named = ", ".join(map(str, paths))
+        raise InputError(f"{named} contains no label: every value is empty, or no record could be read")
+    return found
+
+
+def parse_labels_map(texts: Sequence[str]) -> dict[str, str]:
+    """Reads ``--labels-map``: ``item_id=qid,label=human_score``.
+
+    Raises:
+        InputError: a part that is not FIELD=COLUMN, with the fields there are.
+    """
+    given: dict[str, str] = {}
+    for part in (part.strip() for text in texts for part in text.split(",") if part.strip()):
+        name, sign, column = (piece.strip() for piece in part.partition("="))
+        if not sign or name not in LABEL_FIELDS or not column or name in given:
+            fields = ", ".join(LABEL_FIELDS)
+            raise InputError(f"--labels-map {part!r} is not FIELD=COLUMN, each field once; the fields are {fields}")
+        given[name] = column
+    return given
+
+
+def _read(source: Source, mapping: Mapping[str, str]) -> LabelRows:
+    table = _table(source)
+    if table is None:
+        return _from_judgments(source)
+    first = next((row for row in table.rows() if isinstance(row, Line)), None)
+    if first is None:
+        raise InputError(f"{source.name} contains no row that can be read")
+    if shape_of(first.data) is not Shape.UNKNOWN and not mapping:
+        return _from_judgments(source)
+    return _from_table(table, mapping)
+
+
+def _table(source: Source) -> Table | None:
+    if source.path.is_dir():
+        splits = dataset_folders(source.path)
+        return DatasetTable(Source(splits[0], str(splits[0]))) if len(splits) == 1 else None
+    container = container_of(source)
+    return None if container is Container.ZIP else table_of(source, container)
+
+
+def _from_judgments(source: Source) -> LabelRows:
+    """Labels of the items in a file of judgments, else its verdicts; scores by people are labels of items by then."""
+    found = LabelRows(ids=["id"], items=["item_id"], responses=["model"])
+    for reader in readers_of(source.path, source.name):
+        for target in reader.targets() if isinstance(reader, ScoredByPeople) else ():
+            if (one := target.by_people) is not None:
+                keys = {"item_id": target.item}
+                found.rows.append(
+                    LabelRow(keys, one.score.value, one.score.annotator, one.score.time, one.file, one.line)
+                )
+    if found.rows:
+        return found
+    given: JudgmentSource = open_judgments([source.path])
+    spoken: list[LabelRow] = []
+    seen: set[tuple[str, Label]] = set()
+    for number, judgment in enumerate(given, start=1):
+        keys = _keys_of(judgment)
+        for label in _labels_of(judgment):
+            if label.annotator is None or (judgment.item.id, label) not in seen:
+                seen.add((judgment.item.id, label))
+                item = {name: text for name, text in keys.items() if name != "id"}
+                found.rows.append(LabelRow(item, label, label.annotator, label.time, source.name, number))
+        if judgment.verdict is not None:
+            label = Label(value=judgment.verdict, annotator=judgment.judge)
+            spoken.append(LabelRow(keys, label, judgment.judge, None, source.name, number))
+    if not found.rows:
+        found.rows = spoken
+        found.notes.append(f"{source.name} has no labels beside its verdicts: each verdict is a label by its judge")
+    found.rejected = given.rejects
+    return found
+
+
+def _keys_of(judgment: Judgment) -> dict[str, str]:
+    models = list((judgment.item.models or {}).values())
+    keys = {"id": judgment.id, "item_id": judgment.item.id}
+    return keys | ({"model": models[0]} if len(models) == 1 and len(judgment.item.responses) == 1 else {})
+
+
+def _labels_of(judgment: Judgment) -> tuple[Label, ...]:
+    item = judgment.item
+    return item.labels or ((Label(value=item.label),) if item.label is not None else ())
+
+
+def _from_table(table: Table, mapping: Mapping[str, str]) -> LabelRows:
+    name, columns = table.source.name, table.columns()
+    survey = [row.data for row in islice(table.rows(), SURVEYED_ROWS) if isinstance(row, Line)]
+    for field_name, column in mapping.items():
+        for one in column.split("+"):
+            if not any(cell(data, one) is not None for data in survey) and one not in columns:
+                raise InputError(f"{name} has no column {one!r}, mapped to {field_name}. {columns_there(columns)}")
+    annotator = mapping.get("annotator") or _first(ANNOTATORS, columns)
+    time = mapping.get("label_time") or _first(LABEL_TIMES, columns)
+    values = mapping["label"].split("+") if "label" in mapping else _values(columns, survey, {annotator, time}, name)
+    found = LabelRows(
+        ids=_named(mapping.get("id"), _IDS, columns, values),
+        items=_named(mapping.get("item_id"), _ITEMS, columns, values),
+        responses=_named(mapping.get("response"), _RESPONSES, columns, values),
+    )
+    taken = ", ".join(f"{what} {one!r}" for what, one in (("annotators", annotator), ("times", time)) if one)
+    found.notes.append(f"{name}: labels in {', '.join(map(repr, values))}{f', {taken}' if taken else ''}")
+    keys = [*dict.fromkeys([*found.ids, *found.items, *found.responses])]
+    for row in table.rows():
+        if isinstance(row, Reject):
+            found.rejected += 1
+            found.rejects += [str(row)] if len(found.rejects) < _SHOWN else []
+            continue
+        found.rows += _rows(row, keys, values, annotator, time, name)
+    return found
+
+
+_SHOWN = 3
+
+
+def _rows(
+    row: Line, keys: Sequence[str], values: Sequence[str], annotator: str | None, time: str | None, name: str
+) -> Iterator[LabelRow]:
+    texts = {key: text for key in keys if 0 < len(text := key_of(cell(row.data, key))) <= _LONGEST_KEY}
+    who = None if annotator is None else key_of(cell(row.data, annotator)) or None
+    when = None if time is None else cell(row.data, time)
+    for column in values:
+        value = cell(row.data, column)
+        if key_of(value) == "":
+            continue
+        by = who if len(values) == 1 else column if who is None else f"{who}/{column}"
+        yield LabelRow(texts, value, by, when, name, row.number)
+
+
+def _values(columns: Sequence[str], survey: Sequence[Mapping[str, Any]], used: set[str | None], name: str) -> list[str]:
+    """The columns of labels, by their names, else the only one that is left.
+
+    Raises:
+        InputError: no name says it, and several are left.
+    """
+    free = [column for column in columns if column not in used]
+    people = [column for column in free if is_label_name(column)]
+    if people:
+        best = next((column for column in people if base_name(column) == "label"), None)
+        return [best] if best is not None else people
+    known = [column for wanted in _VALUES for column in free if base_name(column) == wanted]
+    if known:
+        return known[:1]
+    keys = {*_IDS, *_ITEMS, *_RESPONSES}
+    left = [column for column in free if base_name(column) not in keys and _short(column, survey)]
+    if len(left) == 1:
+        return left
+    raise InputError(
+        f"{name}: no column is named like a label. {columns_there(columns)} Say which one it is: "
+        f"--labels-map {quoted('label=COLUMN')}"
+    )
+
+
+def _short(column: str, survey: Sequence[Mapping[str, Any]]) -> bool:
+    return all(len(key_of(cell(data, column))) <= _LONGEST_KEY for data in survey)
+
+
+def _first(wanted: Sequence[str], columns: Sequence[str]) -> str | None:
+    return next((column for name in wanted for column in columns if base_name(column) == name), None)
+
+
+def _named(given: str | None, wanted: Sequence[str], columns: Sequence[str], values: Sequence[str]) -> list[str]:
+    """The columns that may be such a key: the one given, else those of a known name, else those that end in ``id``."""
+    if given is not None:
+        return [given]
+    free = [column for column in columns if column not in values]
+    known = [column for name in wanted for column in free if base_name(column) == name]
+    others = [column for column in free if column not in known and re.search(r"(?:^|_)ids?$", base_name(column))]
+    return [*known, *others]

@@ -1,0 +1,93 @@
+"""What counts as right in an input: the rule given, or the default of each kind of verdict in it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from metajudge.errors import InputError
+from metajudge.types import AnyVerdict, Category, Grade, Judgment, Right, VerdictKind, default_right, kind_of
+
+
+@dataclass(slots=True)
+class RightRules:
+    """Verdicts and labels as they come, for the default rules; only the range of numbers is held.
+
+    Attributes:
+        given: the rule for every kind that it applies to; None for the defaults.
+    """
+
+    given: Right | None = None
+    _verdicts: dict[VerdictKind, dict[AnyVerdict, None]] = field(default_factory=dict)
+    _labels: dict[VerdictKind, dict[AnyVerdict, None]] = field(default_factory=dict)
+
+    def add(self, judgment: Judgment) -> None:
+        """Notes one judgment's verdict and the labels of its item."""
+        if judgment.verdict is None:
+            return
+        kind = kind_of(judgment.verdict)
+        _note(self._verdicts.setdefault(kind, {}), judgment.verdict)
+        labels = self._labels.setdefault(kind, {})
+        own = () if judgment.item.label is None else (judgment.item.label,)
+        for value in (*own, *(one.value for one in judgment.item.labels)):
+            _note(labels, value)
+
+    def rules(self) -> dict[VerdictKind, Right]:
+        """The rule of each kind of verdict that was met.
+
+        Raises:
+            InputError: the rule given applies to none of the kinds.
+        """
+        kinds = list(self._verdicts)
+        if self.given is not None:
+            applies = {kind: self.given for kind in kinds if self.given.applies(kind)}
+            if kinds and not applies:
+                raise InputError(f"the rule {self.given} does not apply to the verdicts here, which are {_and(kinds)}")
+            return applies
+        return {kind: default_right(kind, self._verdicts[kind], self._labels[kind]) for kind in kinds}
+
+
+def rules_of(judgments: Iterable[Judgment], given: Right | None = None) -> dict[VerdictKind, Right]:
+    """The rule of each kind of verdict in an input, over all of it.
+
+    Args:
+        judgments: read once.
+        given: a rule; None for the default of each kind (:func:`~metajudge.types.default_right`).
+
+    Raises:
+        InputError: the rule given applies to none of the kinds.
+    """
+    rules = RightRules(given)
+    for judgment in judgments:
+        rules.add(judgment)
+    return rules.rules()
+
+
+def right_of(judgment: Judgment, rules: Mapping[VerdictKind, Right]) -> bool | None:
+    """Whether a judgment is right by the rule of its kind; None without a verdict, a label or a rule."""
+    rule = None if judgment.verdict is None else rules.get(kind_of(judgment.verdict))
+    return None if rule is None else judgment.right(rule)
+
+
+def _note(seen: dict[AnyVerdict, None], value: AnyVerdict) -> None:
+    """Keeps what the default of a kind depends on: the ends of numbers, one that is not whole, one category."""
+    if isinstance(value, Grade):
+        numbers = [one.value for one in seen if isinstance(one, Grade)]
+        whole = value.value == int(value.value)
+        inside = bool(numbers) and min(numbers) <= value.value <= max(numbers)
+        if not inside or (not whole and all(one == int(one) for one in numbers)):
+            seen[value] = None
+            _drop_inner(seen)
+    elif isinstance(value, Category) and not any(isinstance(one, Category) for one in seen):
+        seen[value] = None
+
+
+def _drop_inner(seen: dict[AnyVerdict, None]) -> None:
+    numbers = [one for one in seen if isinstance(one, Grade)]
+    low, high = min(one.value for one in numbers), max(one.value for one in numbers)
+    broken = next((one for one in numbers if one.value != int(one.value)), None)
+    for one in numbers:
+        if one.value not in (low, high) and one is not broken:
+            del seen[one]
+
+
+def _and(names: Iterable[str]) -> str:
+    return " and ".join(names)
