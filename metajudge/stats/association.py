@@ -1,0 +1,176 @@
+"""Differences and slopes over clustered observations: one linear coefficient with a cluster-robust standard error.
+
+The mean of one column, the difference of two groups and a partial slope are the same calculation, so their tests,
+intervals and power have one definition.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from metajudge.errors import InputError
+from metajudge.stats.arrays import Floats, Indices
+from metajudge.stats.interval_estimate import Estimate
+from metajudge.stats.power import smallest_effect
+
+FEWEST_CLUSTERS = 5.0
+"""Below this effective number of clusters the standard error is not known well enough to test with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Association(Estimate):
+    """A linear coefficient.
+
+    Attributes:
+        estimate: the coefficient.
+        low: lower end of its interval by Student's t.
+        high: upper end.
+        n: observations.
+        confidence: nominal coverage, in (0, 1).
+        method: of the interval and of the test.
+        error: standard error: the larger of the cluster-robust one and that under the hypothesis of no association.
+        df: degrees of freedom: effective number of clusters less one.
+        clusters: questions with an observation.
+        usable: False where the effective number of clusters is below :data:`FEWEST_CLUSTERS`; read no test then.
+    """
+
+    error: float
+    df: float
+    clusters: int
+    usable: bool
+
+    def p_value(self, null: float = 0.0, *, sides: int = 2) -> float:
+        """Of the t test against ``null``; one-sided towards larger values."""
+        from scipy.special import stdtr
+
+        if self.error == 0:
+            distance = self.estimate - null
+            return 1.0 if distance == 0 or (sides == 1 and distance < 0) else 0.0
+        t = (self.estimate - null) / self.error
+        return float(2 * stdtr(self.df, -abs(t)) if sides == 2 else stdtr(self.df, -t))
+
+    def smallest_effect(self, level: float, *, sides: int = 2) -> float:
+        """The distance from the null hypothesis that is found with a probability of 80 % at a level."""
+        return smallest_effect(self.error, self.df, level, sides=sides)
+
+
+def associate(
+    outcome: ArrayLike,
+    exposure: ArrayLike,
+    clusters: ArrayLike,
+    strata: ArrayLike | None = None,
+    confidence: float = 0.95,
+) -> Association | None:
+    """The slope of an outcome on an exposure, within strata.
+
+    Both are centred within strata, and the slope is that of least squares (Frisch and Waugh, 1933). With an exposure of
+    0 and 1 and one stratum it is the difference of two means. The standard error sums scores by cluster (Liang and
+    Zeger, 1986, with k / (k - 1)); the degrees of freedom follow the effective number of clusters
+    ``(sum a)^2 / sum a^2``, a being a cluster's share of the exposure's variation, in the way of Carter, Schnepel and
+    Steigerwald (2017), so that an exposure that few questions carry is not taken for much evidence.
+
+    Args:
+        outcome: [n] finite.
+        exposure: [n] finite.
+        clusters: [n] numbers from 0.
+        strata: [n] numbers from 0; None for one stratum.
+        confidence: of the interval, in (0, 1).
+
+    Returns:
+        None where the exposure does not vary within any stratum.
+
+    Raises:
+        InputError: unequal lengths or no observations.
+    """
+    y, x = np.asarray(outcome, dtype=np.float64), np.asarray(exposure, dtype=np.float64)
+    codes = np.asarray(clusters, dtype=np.intp)
+    if not len(y) or not len(y) == len(x) == len(codes):
+        raise InputError(f"{len(y)} outcomes, {len(x)} exposures, {len(codes)} clusters: they must match one to one")
+    groups = np.zeros(len(y), dtype=np.intp) if strata is None else np.asarray(strata, dtype=np.intp)
+    x, y = _centred(x, groups), _centred(y, groups)
+    variation = float(x @ x)
+    if variation <= 1e-12 * len(x):
+        return None
+    slope = float(x @ y) / variation
+    robust, plain = x * (y - slope * x) / variation, x * y / variation
+    return _estimate(slope, robust, plain, x * x, codes, confidence, "cluster-robust slope, t interval and test")
+
+
+def mean_of(values: ArrayLike, clusters: ArrayLike, confidence: float = 0.95) -> Association:
+    """The mean with a cluster-robust standard error; arguments and errors as for :func:`associate`."""
+    y, codes = np.asarray(values, dtype=np.float64), np.asarray(clusters, dtype=np.intp)
+    if not len(y) or len(y) != len(codes):
+        raise InputError(f"{len(y)} values, {len(codes)} clusters: they must match one to one, at least one")
+    mean = float(y.mean())
+    scores = (y - mean) / len(y)
+    return _estimate(mean, scores, scores, np.ones(len(y)), codes, confidence, "cluster-robust mean, t interval")
+
+
+def share_of(values: ArrayLike, clusters: ArrayLike, confidence: float = 0.95) -> Association:
+    """The mean of values in [0, 1], with Wilson's interval for the effective number of observations.
+
+    ``p (1 - p) / error^2`` takes the place of n and Student's t that of the normal quantile (Korn and Graubard, 1998);
+    where nothing varies, ``n^2 / sum n_i^2``. Values between 0 and 1, such as half for a tie, only narrow it.
+
+    Raises:
+        InputError: as for :func:`associate`, or values outside [0, 1].
+    """
+    found = mean_of(values, clusters, confidence)
+    share = np.asarray(values, dtype=np.float64)
+    if not ((share >= 0) & (share <= 1)).all():
+        raise InputError("a share is made of values in [0, 1]; use mean_of for others")
+    sizes = np.bincount(np.asarray(clusters, dtype=np.intp)).astype(np.float64)
+    alike = float(sizes.sum() ** 2 / (sizes @ sizes))
+    low, high = score_interval(found.estimate, found.error, found.df, alike, confidence)
+    return replace(found, low=low, high=high, method="share, wilson interval with an effective number by question")
+
+
+def score_interval(share: float, error: float, df: float, most: float, confidence: float = 0.95) -> tuple[float, float]:
+    """Wilson's (1927) interval with an effective number of observations and Student's t.
+
+    Args:
+        share: the estimate; what lies outside [0, 1] is cut.
+        error: its standard error; infinite where there is one cluster.
+        df: degrees of freedom of ``error``, at least 1.
+        most: the effective number where the error is 0 or the share is 0 or 1, at least 1.
+        confidence: nominal coverage, in (0, 1).
+    """
+    from scipy.special import stdtrit
+
+    if not math.isfinite(error):
+        return 0.0, 1.0
+    p = min(1.0, max(0.0, share))
+    inside = 0 < p < 1
+    effective = p * (1 - p) / error**2 if error > 0 and inside else most
+    if error > 0 and not inside:
+        effective = min(most, 0.25 / error**2)
+    t2 = float(stdtrit(df, (1 + confidence) / 2)) ** 2
+    centre = (p + t2 / (2 * effective)) / (1 + t2 / effective)
+    half = math.sqrt(t2) / (1 + t2 / effective) * math.sqrt(p * (1 - p) / effective + t2 / (4 * effective**2))
+    return (0.0 if p == 0 else max(0.0, centre - half)), (1.0 if p == 1 else min(1.0, centre + half))
+
+
+def _centred(values: Floats, groups: Indices) -> Floats:
+    counts = np.bincount(groups)
+    means = np.bincount(groups, weights=values) / np.maximum(counts, 1)
+    return np.asarray(values - means[groups], dtype=np.float64)
+
+
+def _estimate(
+    value: float, robust: Floats, null: Floats, weight: Floats, codes: Indices, confidence: float, method: str
+) -> Association:
+    from scipy.special import stdtrit
+
+    present, place = np.unique(codes, return_inverse=True)
+    k = len(present)
+    sums = (np.bincount(place.ravel(), weights=part, minlength=k) for part in (robust, null))
+    spread = max(float(part @ part) for part in sums)
+    shares = np.bincount(place.ravel(), weights=weight, minlength=k)
+    effective = float(shares.sum() ** 2 / (shares @ shares))
+    df = max(1.0, effective - 1)
+    error = math.sqrt(spread * k / (k - 1)) if k > 1 else math.inf
+    half = float(stdtrit(df, (1 + confidence) / 2)) * error
+    usable = effective >= FEWEST_CLUSTERS and math.isfinite(error)
+    return Association(value, value - half, value + half, len(codes), confidence, method, error, df, k, usable)

@@ -1,0 +1,59 @@
+"""P values of many tests at once: the family-wise error and the share of false findings.
+
+Each function returns adjusted p values in the order given: a test is a finding at level a where its adjusted p value is
+at most a.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from metajudge.errors import InputError
+from metajudge.stats.arrays import Floats, Indices
+
+
+def holm(p_values: ArrayLike) -> Floats:
+    """Bounds the chance of any false finding, whatever the dependence of the tests (Holm, 1979).
+
+    Args:
+        p_values: [m], each in [0, 1]; an empty list gives an empty array.
+
+    Raises:
+        InputError: a value outside [0, 1] or NaN.
+    """
+    p, order = _sorted(p_values)
+    m = len(p)
+    return _unsorted(np.maximum.accumulate(p[order] * (m - np.arange(m))), order)
+
+
+def benjamini_hochberg(p_values: ArrayLike) -> Floats:
+    """Bounds the expected share of false ones among the findings (Benjamini and Hochberg, 1995).
+
+    Valid for independent or positively dependent tests; see :func:`benjamini_yekutieli` for others. Arguments and
+    errors as for :func:`holm`.
+    """
+    p, order = _sorted(p_values)
+    m = len(p)
+    scaled = p[order] * m / np.arange(1, m + 1)
+    return _unsorted(np.minimum.accumulate(scaled[::-1])[::-1], order)
+
+
+def benjamini_yekutieli(p_values: ArrayLike) -> Floats:
+    """The same for tests of any dependence (Benjamini and Yekutieli, 2001); arguments and errors as for :func:`holm`.
+
+    Parts of one whole, each against the others, are negatively dependent: that needs this one.
+    """
+    adjusted = benjamini_hochberg(p_values)
+    return np.minimum(adjusted * float((1 / np.arange(1, len(adjusted) + 1)).sum()), 1.0)
+
+
+def _sorted(p_values: ArrayLike) -> tuple[Floats, Indices]:
+    p = np.asarray(p_values, dtype=np.float64).ravel()
+    if not ((p >= 0) & (p <= 1)).all():
+        raise InputError("p values must lie in [0, 1]: leave out tests without one")
+    return p, np.argsort(p, kind="stable")
+
+
+def _unsorted(values: Floats, order: Indices) -> Floats:
+    found = np.empty_like(values)
+    found[order] = np.minimum(values, 1.0)
+    return found
