@@ -23,7 +23,7 @@ LAYERS = [
     "judging store",
     "strategies clashes cases peers preferences audit",
     "panels feedback report.audit",
-    "session runs.estimate",
+    "session runs.estimate auditing",
     "vetting",
     "judging.run judging.estimate cases.estimate peers.estimate clashes.setup",
     "clashes.run cases.run peers.run clashes.estimate",
