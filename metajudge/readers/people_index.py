@@ -2,8 +2,8 @@
 
 A person and a judge may score several things about one item (``correctness``, ``tone``). A score by a person is a label
 of the verdicts of the same name; where no verdict has that name, and all scores by people have one name, of every
-verdict on the item. Where verdicts of several names stand on the items and people's scores have such names, each name makes an
-item of its own (``ITEM/NAME``), because each has its own labels.
+verdict on the item. Where verdicts of several names stand on the items and people's scores have such names, each name
+makes an item of its own (``ITEM/NAME``), because each has its own labels.
 """
 
 from collections.abc import Iterable, Iterator

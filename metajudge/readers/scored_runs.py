@@ -126,7 +126,7 @@ class ScoredRuns:
 
         shape = f"a score in {self.format}"
         rows, source = self._scores.rows, self._scores.source
-        yield from LineReader(self.format, source, rows, made, shape, lambda one: one.judge).read()
+        yield from LineReader(self.format, source, rows, made, shape, lambda _, one: one.judge).read()
 
     def targets(self) -> Iterator[Target]:
         """What every score is about; see :class:`~metajudge.readers.people_index.ScoredByPeople`."""
