@@ -1,0 +1,104 @@
+"""What the other judges say of the same things."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from metajudge.audit.table import NOTHING, Table
+from metajudge.stats.arrays import Floats, Indices
+
+
+@dataclass(frozen=True, slots=True)
+class Peers:
+    """Answers by judge and thing, J judges and T things.
+
+    Attributes:
+        mode: [J, T] the judge's most frequent answer; :data:`NOTHING` without one, and where two are equally frequent.
+        number: [J, T] its mean number; NaN without.
+        correct: [J, T] the share of its verdicts that are right by the label; NaN without.
+        others: [J, T] the most frequent answer of the other judges; :data:`NOTHING` where there is none.
+        others_number: [J, T] the median of the other judges' numbers.
+        voters: [J, T] other judges with an answer.
+    """
+
+    mode: Indices
+    number: Floats
+    correct: Floats
+    others: Indices
+    others_number: Floats
+    voters: Indices
+
+    def without(self, first: int, second: int, classes: int) -> Indices:
+        """[T] the most frequent answer of all judges but two; :data:`NOTHING` where there is none."""
+        rest = np.delete(self.mode, [first, second], axis=0)
+        return _top(sum((_one_hot(row, classes) for row in rest), np.zeros((self.mode.shape[1], classes))))
+
+
+def build_peers(table: Table) -> Peers:
+    """One vote a judge and thing, whatever the number of orders and repeats."""
+    judges, things, classes = len(table.source.judges), len(table.item), len(table.classes)
+    at = table.judge * things + table.thing
+    size = judges * things
+    mode = np.full(size, NOTHING, dtype=np.intp)
+    known = table.answer != NOTHING
+    cells, counts = np.unique(at[known] * classes + table.answer[known], return_counts=True)
+    _take_modes(mode, cells // classes, cells % classes, counts)
+    modes = mode.reshape(judges, things)
+    number = _means(at, table.number, size).reshape(judges, things)
+    correct = _means(at, table.correct, size).reshape(judges, things)
+    graded = table.kind == "grade" and table.right.name != "side"
+    return Peers(
+        mode=modes,
+        number=number,
+        correct=correct,
+        others=np.full_like(modes, NOTHING) if graded else _others(modes, classes),
+        others_number=_other_medians(number),
+        voters=(modes != NOTHING).sum(axis=0)[None] - (modes != NOTHING),
+    )
+
+
+def _take_modes(mode: Indices, cell: Indices, answer: Indices, counts: Indices) -> None:
+    """Writes the most frequent answer of each cell; none where two are equally frequent."""
+    order = np.lexsort((-counts, cell))
+    cell, answer, counts = cell[order], answer[order], counts[order]
+    first = np.flatnonzero(np.r_[True, cell[1:] != cell[:-1]]) if len(cell) else np.zeros(0, dtype=np.intp)
+    after = np.minimum(first + 1, len(cell) - 1)
+    tied = (first + 1 < len(cell)) & (cell[after] == cell[first]) & (counts[after] == counts[first])
+    mode[cell[first]] = np.where(tied, NOTHING, answer[first])
+
+
+def _means(at: Indices, values: Floats, size: int) -> Floats:
+    known = ~np.isnan(values)
+    counts = np.bincount(at[known], minlength=size)
+    sums = np.bincount(at[known], weights=values[known], minlength=size)
+    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+
+
+def _one_hot(answers: Indices, classes: int) -> Floats:
+    found = np.zeros((len(answers), classes))
+    known = np.flatnonzero(answers != NOTHING)
+    found[known, answers[known]] = 1.0
+    return found
+
+
+def _others(modes: Indices, classes: int) -> Indices:
+    votes = sum((_one_hot(row, classes) for row in modes), np.zeros((modes.shape[1], classes)))
+    return np.array([_top(votes - _one_hot(row, classes)) for row in modes], dtype=np.intp).reshape(modes.shape)
+
+
+def _top(votes: Floats) -> Indices:
+    """[T] the answer with most votes; :data:`NOTHING` without votes and where two have equally many."""
+    top = votes.max(axis=1)
+    alone = (votes == top[:, None]).sum(axis=1) == 1
+    return np.where((top > 0) & alone, votes.argmax(axis=1), NOTHING)
+
+
+def _other_medians(number: Floats) -> Floats:
+    if len(number) < 2 or np.isnan(number).all():
+        return np.full_like(number, np.nan)
+    found = np.full_like(number, np.nan)
+    for judge in range(len(number)):
+        rest = np.delete(number, judge, axis=0)
+        some = ~np.isnan(rest).all(axis=0)
+        found[judge, some] = np.nanmedian(rest[:, some], axis=0)
+    return found

@@ -1,0 +1,217 @@
+"""Checks of what a judge prefers beside what is right: a place, length, its own family or its own answers."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from metajudge.audit.card import CheckName
+from metajudge.audit.draft import Draft, Evidence, from_flips, from_slope
+from metajudge.audit.table import NOTHING
+from metajudge.audit.view import View
+from metajudge.providers.families import family_of
+from metajudge.stats.arrays import Floats, Indices
+from metajudge.stats.association import associate
+from metajudge.stats.sign_flip import sign_flip
+
+RELEVANT = 0.10
+"""Ten points of a share: the effect that is declared to matter where a check does not say otherwise."""
+
+RELEVANT_ON_SCALE = 0.05
+"""The same for grades: a twentieth of the scale."""
+
+MOST_STRATA = 20
+"""Reference grades with more values are cut into so many parts of equal count."""
+
+
+def position(view: View) -> Draft | None:
+    """Whether the place in which a response is shown decides.
+
+    With pairs in both orders: the share of pairs decided for the response shown first less that for the one shown
+    second. With rankings in several orders: how much more often a response is put first where it is shown first. With
+    one order each: the error rate where the right response is shown elsewhere less that where it is shown first.
+    """
+    if view.table.kind not in ("pairwise", "ranking"):
+        return None
+    title = "Prefers a position"
+    swaps = both_orders(view) if view.table.kind == "pairwise" else None
+    if swaps is not None:
+        net, thing = swaps
+        questions = view.table.question[thing]
+        found = sign_flip(net, questions)
+        first, second = int((net > 0).sum()), int((net < 0).sum())
+        says = (
+            f"Of {len(net):,} pairs judged in both orders, {first:,} went to the response shown first and {second:,} "
+            "to the one shown second, whichever that was."
+        )
+        details: dict[str, float | int | str | None] = {"first": first, "second": second, "pairs": len(net)}
+        unit = "share of pairs decided for the first place less that for the second"
+        evidence = from_flips(found, scale=0.5)
+        return Draft(
+            "position",
+            title,
+            "nothing",
+            unit,
+            RELEVANT,
+            evidence if len(net) >= 10 else None,
+            len(net),
+            found.clusters,
+            says,
+            details=details,
+        )
+    if view.table.kind == "ranking" and (draft := _ranked_places(view, title)) is not None:
+        return draft
+    return _pull(view, "position", title, view.first_shown, "the response shown first")
+
+
+def both_orders(view: View) -> tuple[Floats, Indices] | None:
+    """Pairs judged in both orders: [pairs] -2 to 2, above 0 for the place shown first, and [pairs] their things."""
+    tie = len(view.table.classes) - 1
+    first = view.first_shown
+    answer = view.answer
+    sign = np.where((answer == tie) | (answer == NOTHING), 0, np.where(answer == first, 1, -1))
+    things, place = np.unique(view.thing, return_inverse=True)
+    place = place.ravel()
+    sums, counts = np.zeros((len(things), 2)), np.zeros((len(things), 2))
+    np.add.at(sums, (place, first), sign)
+    np.add.at(counts, (place, first), 1)
+    both = (counts > 0).all(axis=1)
+    if not both.any():
+        return None
+    return np.sign(sums[both]).sum(axis=1), things[both]
+
+
+def _ranked_places(view: View, title: str) -> Draft | None:
+    """Rankings shown in several orders: each response against itself in other places."""
+    widths = np.array([len(one.ids) for one in view.table.source.things[view.table.kind]], dtype=np.intp)
+    width = widths[view.thing]
+    row = np.repeat(np.arange(len(view.rows)), width)
+    place = np.concatenate([np.arange(count) for count in width])
+    chosen = (view.answer[row] == place).astype(np.float64)
+    first = (view.first_shown[row] == place).astype(np.float64)
+    strata = view.thing[row] * int(widths.max()) + place
+    found = associate(chosen, first, view.cluster[row], np.unique(strata, return_inverse=True)[1].ravel())
+    if found is None:
+        return None
+    says = (
+        f"A response is put first {_points(found.estimate)} points more often where it is shown first than where the "
+        "same response is shown elsewhere."
+    )
+    unit = "difference of the share put first, shown first against elsewhere"
+    evidence = from_slope(found)
+    return Draft("position", title, "nothing", unit, RELEVANT, evidence, len(view.rows), found.clusters, says)
+
+
+def length(view: View) -> Draft | None:
+    """Whether longer responses are preferred, given what is right."""
+    table = view.table
+    things = table.source.things[table.kind]
+    title = "Prefers longer responses"
+    if table.kind in ("pairwise", "ranking"):
+        longest = np.array([_single_largest(one.lengths) for one in things], dtype=np.intp)
+        return _pull(view, "length", title, longest[view.thing], "the longest response")
+    logs = np.log1p(np.array([sum(one.lengths) for one in things], dtype=np.float64))[view.thing]
+    spread = float(logs.std())
+    if spread == 0:
+        return None
+    unit = "change by one standard deviation of log length, in parts of the scale"
+    return _partial(view, "length", title, (logs - logs.mean()) / spread, unit, "by one standard deviation of length")
+
+
+def own_family(view: View) -> Draft | None:
+    """Whether responses of the judge's own model family are preferred, given what is right."""
+    family = family_of(view.name)
+    return _own(view, "own_family", "Prefers its own family", lambda model: family_of(model) == family, "own family")
+
+
+def own_answer(view: View) -> Draft | None:
+    """Whether the judge's own responses are preferred, given what is right."""
+    name = _bare(view.name)
+    return _own(view, "own_answer", "Prefers its own answers", lambda model: _bare(model) == name, "own model")
+
+
+def _own(view: View, name: CheckName, title: str, mine: Callable[[str], bool], what: str) -> Draft | None:
+    table = view.table
+    things = table.source.things[table.kind]
+    models = {model: mine(model) for one in things for model in one.models if model is not None}
+    if not any(models.values()):
+        return None
+    own = [tuple(None if model is None else models[model] for model in one.models) for one in things]
+    if table.kind in ("pairwise", "ranking"):
+        place = np.array([_single_true(one) for one in own], dtype=np.intp)
+        return _pull(view, name, title, place[view.thing], f"the response of its {what}")
+    exposure = np.array([np.nan if one[0] is None else float(one[0]) for one in own])[view.thing]
+    unit = f"difference between responses of its {what} and others, in parts of the scale"
+    return _partial(view, name, title, exposure, unit, f"for its {what}")
+
+
+def _pull(view: View, name: CheckName, title: str, special: Indices, what: str) -> Draft | None:
+    """The error rate where the right response is another than the special one, less that where it is that one."""
+    rows = np.flatnonzero(view.has_target & (special != NOTHING) & (view.answer != NOTHING))
+    if not len(rows) or view.reference == "nothing":
+        return None
+    error, against = view.error[rows], (view.target[rows] != special[rows]).astype(np.float64)
+    found = associate(error, against, view.cluster[rows])
+    if found is None:
+        return None
+    away, towards = float(error[against == 1].mean()), float(error[against == 0].mean())
+    says = (
+        f"It errs in {away:.0%} where {what} is not the right one, and in {towards:.0%} where it is "
+        f"(n = {len(rows):,}, by {_by(view)})."
+    )
+    unit = f"difference of error rates, {what} wrong against right"
+    details: dict[str, float | int | str | None] = {"error_where_wrong": away, "error_where_right": towards}
+    evidence = from_slope(found)
+    return Draft(
+        name, title, view.reference, unit, RELEVANT, evidence, len(rows), found.clusters, says, details=details
+    )
+
+
+def _partial(view: View, name: CheckName, title: str, exposure: Floats, unit: str, words: str) -> Draft | None:
+    """The change of the grade with an exposure among responses that the reference calls equal."""
+    rows = np.flatnonzero(~np.isnan(view.number) & ~np.isnan(view.target_number) & ~np.isnan(exposure))
+    spread = view.table.spread
+    if not len(rows) or not spread:
+        return None
+    found = associate(
+        view.number[rows] / spread, exposure[rows], view.cluster[rows], strata_of(view.target_number[rows])
+    )
+    if found is None:
+        return None
+    graded = view.table.kind == "grade" and not view.table.binary
+    share = "of the scale" if graded else "points"
+    size = f"{found.estimate * 100:+.1f} % {share}" if graded else f"{_points(found.estimate)} {share}"
+    says = f"Its verdicts change by {size} {words}, among responses that {_by(view)} call equal (n = {len(rows):,})."
+    relevant = RELEVANT_ON_SCALE if graded else RELEVANT
+    evidence: Evidence | None = from_slope(found)
+    return Draft(name, title, view.reference, unit, relevant, evidence, len(rows), found.clusters, says)
+
+
+def strata_of(values: Floats) -> Indices:
+    """[n] groups of equal values, or at most :data:`MOST_STRATA` of about equal count."""
+    present, place = np.unique(values, return_inverse=True)
+    if len(present) <= MOST_STRATA:
+        return np.asarray(place.ravel(), dtype=np.intp)
+    cuts = np.unique(np.quantile(values, np.linspace(0, 1, MOST_STRATA + 1)[1:-1]))
+    return np.searchsorted(cuts, values)
+
+
+def _by(view: View) -> str:
+    return "people's labels" if view.reference == "labels" else "the majority of the other judges"
+
+
+def _single_largest(values: tuple[int, ...]) -> int:
+    top = max(values)
+    return values.index(top) if values.count(top) == 1 and len(values) > 1 else NOTHING
+
+
+def _single_true(values: tuple[bool | None, ...]) -> int:
+    """The place of the only true one; NOTHING where a model is unknown, or not exactly one is true."""
+    return values.index(True) if values.count(True) == 1 and None not in values else NOTHING
+
+
+def _bare(name: str) -> str:
+    return name.strip().casefold().rpartition("/")[2]
+
+
+def _points(value: float) -> str:
+    return f"{100 * value:+.1f}"

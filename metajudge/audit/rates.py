@@ -1,0 +1,186 @@
+"""Rates corrected for a judge's errors: what share really passes, what a model's win rate really is."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from metajudge.audit.card import CorrectedRate, Figure
+from metajudge.audit.figures import figure
+from metajudge.audit.table import NOTHING
+from metajudge.audit.view import View
+from metajudge.stats.arrays import Floats, Indices
+from metajudge.stats.association import Association, share_of
+from metajudge.stats.corrected_rates import Confused, prediction_powered_mean, rogan_gladen
+
+MOST_MODELS = 8
+"""Rates by model are given for so many, those with most verdicts."""
+
+FEWEST_LABELS = 10
+"""With fewer labels no corrected rate is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """What is estimated: [m] what the judge says and [T] what people say, in [0, 1]; NaN where neither applies."""
+
+    of: str
+    said: Floats
+    truth: Floats
+    scale: tuple[float, float] = (0.0, 1.0)
+
+
+def rates_of(view: View) -> tuple[CorrectedRate, ...]:
+    """The overall rate, and those of the models or response slots."""
+    found = (_rate(view, target) for target in _targets(view))
+    return tuple(one for one in found if one is not None)
+
+
+def _targets(view: View) -> Iterator[_Target]:
+    table = view.table
+    if table.kind in ("pairwise", "ranking"):
+        yield from _win_rates(view)
+        return
+    if not table.spread:
+        return
+    numbers = np.concatenate((view.number, table.label_number))
+    low = 0.0 if table.binary else float(np.nanmin(numbers))
+    high = 1.0 if table.binary else float(np.nanmax(numbers))
+    if not high > low:
+        return
+    said, truth = (view.number - low) / (high - low), (table.label_number - low) / (high - low)
+    yield _Target(table.number_name, said, truth, (low, high))
+    models = [one.models[0] for one in table.source.things[table.kind]]
+    for model in _frequent([models[at] for at in view.thing]):
+        mine = np.array([one == model for one in models])
+        name = f"{table.number_name}, {model}"
+        yield _Target(name, np.where(mine[view.thing], said, np.nan), np.where(mine, truth, np.nan), (low, high))
+
+
+def _win_rates(view: View) -> Iterator[_Target]:
+    table = view.table
+    things = table.source.things[table.kind]
+    named = any(model is not None for one in things for model in one.models)
+    who = [one.models if named else one.ids for one in things]
+    if not named and len({one.ids for one in things}) > 1 and len({name for one in who for name in one}) > MOST_MODELS:
+        return  # ids that differ from item to item are no contestants
+    tie = len(table.classes) - 1
+    names = _frequent([name for at in view.thing for name in who[at]])
+    for name in names[:1] if not named and len(names) == 2 else names:
+        place = np.array([one.index(name) if one.count(name) == 1 else NOTHING for one in who], dtype=np.intp)
+        yield _Target(
+            f"win rate of {name}",
+            _credit(view.answer, place[view.thing], tie),
+            _credit(table.label, place, tie),
+        )
+
+
+def _credit(answer: Indices, place: Indices, tie: int) -> Floats:
+    """1 where a place wins, half for a tie, 0 where it loses; NaN without an answer or the place."""
+    value = np.where(answer == tie, 0.5, (answer == place).astype(np.float64))
+    return np.where((answer == NOTHING) | (place == NOTHING), np.nan, value)
+
+
+def _frequent(names: list[str | None]) -> list[str]:
+    counts: dict[str, int] = {}
+    for name in names:
+        if name is not None:
+            counts[name] = counts.get(name, 0) + 1
+    return sorted(counts, key=lambda name: (-counts[name], name))[:MOST_MODELS]
+
+
+def _rate(view: View, target: _Target) -> CorrectedRate | None:
+    """Several verdicts on one thing count as their mean."""
+    table = view.table
+    known = np.flatnonzero(~np.isnan(target.said))
+    if not len(known):
+        return None
+    things, place = np.unique(view.thing[known], return_inverse=True)
+    said = np.bincount(place.ravel(), weights=target.said[known]) / np.bincount(place.ravel())
+    truth, question = target.truth[things], table.question[things]
+    labelled = ~np.isnan(truth)
+    naive = share_of(said, question)
+    n = int(labelled.sum())
+    if n == 0:
+        return None
+    low, high = target.scale
+
+    def scaled(one: Association | None, method: str) -> Figure | None:
+        return None if one is None else _scaled(figure(one, method), low, high)
+
+    only = share_of(truth[labelled], question[labelled])
+    first = _scaled(figure(naive, "verdicts alone"), low, high)
+    if n < FEWEST_LABELS:
+        note = f"{n} labels: at least {FEWEST_LABELS} are needed for a corrected rate"
+        return CorrectedRate(
+            of=target.of,
+            judge=view.name,
+            n=len(things),
+            n_labelled=n,
+            naive=first,
+            labels_only=scaled(only, "labels alone"),
+            rogan_gladen=None,
+            ppi=None,
+            note=note,
+        )
+    order = np.concatenate((question[labelled], question[~labelled]))
+    powered = prediction_powered_mean(truth[labelled], said[labelled], said[~labelled], order)
+    ppi = Figure(
+        estimate=min(1.0, max(0.0, powered.estimate)),
+        interval=(powered.low, powered.high),
+        n=len(things),
+        questions=len(np.unique(question)),
+        method=powered.method,
+    )
+    corrected, note = _by_errors(said, truth, question, naive)
+    return CorrectedRate(
+        of=target.of,
+        judge=view.name,
+        n=len(things),
+        n_labelled=n,
+        naive=first,
+        labels_only=scaled(only, "labels alone"),
+        rogan_gladen=corrected,
+        ppi=_scaled(ppi, low, high),
+        weight=powered.weight,
+        note=note if labelled.sum() < len(things) else "every item has a label: the labels alone are the rate",
+    )
+
+
+def _by_errors(said: Floats, truth: Floats, question: Indices, naive: Association) -> tuple[Figure | None, str]:
+    """Rogan and Gladen's rate where labels are two sides, and why it is absent."""
+    known = truth[~np.isnan(truth)]
+    if not np.isin(known, (0.0, 1.0)).all():
+        return None, "Rogan and Gladen's correction needs labels of two sides; grades and ties have none"
+    yes, no = np.flatnonzero(truth == 1), np.flatnonzero(truth == 0)
+    if not len(yes) or not len(no):
+        return None, "all labels are on one side: the judge's errors on the other are unknown"
+    hit, miss = share_of(said[yes], question[yes]), share_of(1 - said[no], question[no])
+    errors = Confused(effective(hit), hit.estimate, effective(miss), miss.estimate)
+    found = rogan_gladen(naive.estimate, max(1.0, effective(naive)), errors)
+    if found is None:
+        return None, "sensitivity and specificity sum to little more than 1: verdicts tell the sides hardly apart"
+    figure_ = Figure(
+        estimate=found.estimate,
+        interval=(found.low, found.high),
+        n=naive.n,
+        questions=naive.clusters,
+        method=found.method,
+    )
+    return figure_, ""
+
+
+def effective(found: Association) -> float:
+    """Independent observations that would know a share as well, in [1, n]."""
+    p = found.estimate
+    if not 0 < p < 1 or found.error == 0 or not np.isfinite(found.error):
+        return float(max(1.0, min(found.n, found.df + 1)))
+    return float(max(1.0, min(found.n, p * (1 - p) / found.error**2)))
+
+
+def _scaled(one: Figure, low: float, high: float) -> Figure:
+    if (low, high) == (0.0, 1.0):
+        return one
+    width = high - low
+    interval = None if one.interval is None else (low + width * one.interval[0], low + width * one.interval[1])
+    return one.model_copy(update={"estimate": low + width * one.estimate, "interval": interval})

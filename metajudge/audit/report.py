@@ -1,0 +1,192 @@
+"""The audit itself: judgments in, report out."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from metajudge.audit.card import AuditReport, Ceiling, Check, Holdings, JudgeCard, Jury, NextStep
+from metajudge.audit.ceiling import CeilingTable
+from metajudge.audit.conduct import categories, copy, drift, prompts, severity, versions, weaker_than_peers
+from metajudge.audit.draft import LEVEL, decide
+from metajudge.audit.figures import (
+    accuracy,
+    classes_of,
+    contested,
+    flips,
+    groups,
+    kappa,
+    means,
+    over_time,
+    peer_agreement,
+    prompt_agreement,
+    repeats,
+    scale_use,
+)
+from metajudge.audit.gather import gather
+from metajudge.audit.holdings import holdings_of, left_out, supports_of
+from metajudge.audit.jury import jury_of
+from metajudge.audit.peers import build_peers
+from metajudge.audit.preferences import length, own_answer, own_family, position
+from metajudge.audit.rates import rates_of
+from metajudge.audit.table import Table, build_table
+from metajudge.audit.view import View, view_of
+from metajudge.audit.worst import worst
+from metajudge.errors import InputError
+from metajudge.types import Judgment
+from metajudge.types.right import Right
+from metajudge.types.verdict import VERDICT_KINDS, VerdictKind
+
+CHECKS = (
+    position,
+    length,
+    own_family,
+    own_answer,
+    severity,
+    drift,
+    versions,
+    prompts,
+    categories,
+    weaker_than_peers,
+    copy,
+)
+"""In the order in which a card shows them."""
+
+FEWEST_FOR_CALIBRATION = 50
+"""Labelled verdicts from which a calibration is proposed."""
+
+
+def audit(
+    judgments: Iterable[Judgment],
+    *,
+    right: Right | None = None,
+    costs: Mapping[str, float] | None = None,
+    level: float = LEVEL,
+) -> AuditReport:
+    """Says what each judge is worth on verdicts at hand.
+
+    Judgments are read once. Verdicts of several kinds are never mixed: a judge has a card for each kind.
+
+    Args:
+        judgments: with labels of people where there are any (``Item.label``, ``Item.labels``).
+        right: what counts as right; None: the default of each kind. A kind that the rule does not apply to gets its
+            default.
+        costs: judge -> relative price of a verdict, for the cheapest jury; without it judges are counted.
+        level: the chance of any finding on the card of a judge without bias, in (0, 1).
+
+    Raises:
+        InputError: there is no judgment with a verdict, or ``level`` is out of range.
+    """
+    if not 0 < level < 1:
+        raise InputError(f"level must lie strictly between 0 and 1, not {level!r}")
+    source = gather(judgments)
+    tables = {kind: build_table(source, kind, right) for kind in VERDICT_KINDS if source.rows[kind].judge}
+    if not tables:
+        raise InputError(
+            f"none of {sum(source.counts.values()):,} judgments has a verdict: there is nothing to audit; look at "
+            "no_verdict for the reasons"
+        )
+    cards: list[JudgeCard] = []
+    ceilings: list[Ceiling] = []
+    juries: list[Jury] = []
+    for table in tables.values():
+        peers, people = build_peers(table), CeilingTable(table)
+        for judge in sorted(np.unique(table.judge), key=lambda code: source.judges.values[code]):
+            cards.append(_card(view_of(table, peers, int(judge)), people, level))
+        if people.ceiling is not None:
+            ceilings.append(people.ceiling)
+        jury = jury_of(table, peers, costs)
+        if jury is not None:
+            juries.append(jury)
+    held = holdings_of(source, tables)
+    return AuditReport(
+        holdings=held,
+        supports=supports_of(held, cards, ceilings, juries),
+        level=level,
+        judges=tuple(cards),
+        ceilings=tuple(ceilings),
+        juries=tuple(juries),
+        next_steps=_next_steps(held, cards, juries),
+        notices=(*left_out(source, tables), *_silent(held, tables)),
+    )
+
+
+def _card(view: View, people: CeilingTable, level: float) -> JudgeCard:
+    table, name = view.table, view.name
+    drafts = [draft for check in CHECKS if (draft := check(view)) is not None]
+    classes, confusion = classes_of(view)
+    flipped, first_place = flips(view)
+    mean, label_mean = means(view)
+    silent = table.source.no_verdict[name]
+    return JudgeCard(
+        judge=name,
+        kind=table.kind,
+        n=len(view.rows) + silent,
+        n_no_verdict=silent,
+        n_labelled=int((~np.isnan(table.correct[view.rows])).sum()),
+        questions=len(np.unique(view.cluster)),
+        accuracy=accuracy(view),
+        kappa=kappa(view),
+        ceiling_gap=people.gap(view),
+        classes=classes,
+        confusion=confusion,
+        peer_agreement=peer_agreement(view),
+        flips=flipped,
+        first_place=first_place,
+        repeats=repeats(view),
+        prompt_agreement=prompt_agreement(view),
+        mean=mean,
+        label_mean=label_mean,
+        scale_use=scale_use(view),
+        checks=decide(drafts, level),
+        over_time=over_time(view),
+        versions=groups(view, "versions"),
+        categories=groups(view, "categories"),
+        contested=contested(view),
+        rates=rates_of(view),
+        worst=worst(view),
+    )
+
+
+def _silent(held: Holdings, tables: Mapping[VerdictKind, Table]) -> tuple[str, ...]:
+    heard = {table.source.judges.values[code] for table in tables.values() for code in np.unique(table.judge)}
+    names = [name for name in held.judges if name not in heard]
+    return (f"Judges without any verdict have no card: {', '.join(names)}.",) if names else ()
+
+
+def _next_steps(held: Holdings, cards: Sequence[JudgeCard], juries: Sequence[Jury]) -> tuple[NextStep, ...]:
+    steps = [*_labels_step(cards), *_orders_step(held)]
+    labelled = max((card.n_labelled for card in cards), default=0)
+    if labelled >= FEWEST_FOR_CALIBRATION:
+        steps.append(NextStep(goal="calibrate", reason="the labels allow a probability for every verdict", n=labelled))
+        steps.append(NextStep(goal="guarantee", reason="a calibration allows to keep verdicts with a guarantee"))
+    else:
+        steps.append(NextStep(goal="vet", reason="free evidence says which verdicts to look at first"))
+    steps += [NextStep(goal="drop a judge", reason=why, judge=name) for jury in juries for name, why in jury.drop]
+    return tuple(steps)
+
+
+def _labels_step(cards: Sequence[JudgeCard]) -> list[NextStep]:
+    if not any(card.n_labelled for card in cards):
+        return [NextStep(goal="add labels", reason="no verdict has a label: nothing says how often a judge is right")]
+    weak: list[Check] = [
+        check
+        for card in cards
+        for check in card.checks
+        if check.status == "underpowered" and check.reference == "labels" and check.labels_needed is not None
+    ]
+    if not weak:
+        return []
+    most = max(check.labels_needed or 0 for check in weak)
+    names = ", ".join(dict.fromkeys(check.name for check in weak))
+    return [NextStep(goal="add labels", reason=f"underpowered: {names}", n=most)]
+
+
+def _orders_step(held: Holdings) -> list[NextStep]:
+    if "pairwise" not in held.kinds or held.both_orders:
+        return []
+    return [
+        NextStep(
+            goal="judge both orders",
+            reason="no pair was judged in both orders: a preference for a place shows only against labels",
+        )
+    ]
