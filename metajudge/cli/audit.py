@@ -1,5 +1,6 @@
 """``metajudge audit``: what is a judge worth, on the verdicts at hand?"""
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, get_args
@@ -7,12 +8,14 @@ from typing import Annotated, get_args
 import typer
 
 from metajudge.audit.card import CheckName
-from metajudge.auditing import Audited, audited_by, demo_judgments
+from metajudge.auditing import audited_by, demo_judgments
 from metajudge.cli.audit_report import check_folder, print_audit, write_folder
 from metajudge.cli.inputs import Labelling, Reading, reads_judgments, takes_labels
 from metajudge.cli.options import JsonOption
-from metajudge.errors import ConfigurationError
-from metajudge.readers import JudgmentSource
+from metajudge.errors import ConfigurationError, InputError
+from metajudge.readers import FieldMap, JudgmentSource, open_judgments
+from metajudge.readers.guessed_tables import guess_tables
+from metajudge.readers.mapping import parse_values
 from metajudge.report.audit.commands import Given, flags, next_commands
 from metajudge.report.audit.published import AuditDocument, published
 from metajudge.report.audit.sheet import SHEET, to_label
@@ -62,15 +65,22 @@ def audit(
     if out is not None:
         check_folder(out, [*(inputs or ()), *map(str, labelling.labels or ())])
     notices: list[str] = []
-    rejects = 0
+    rejects, guessed = 0, None
     if demo:
         audited = audited_by(demo_judgments(), right=labelling.rule)
     else:
-        source = reading.open(inputs or [], labelling=labelling)
+        source, guessed = _open(inputs or [], reading)
+        labelling.join(source, reading.values)
         audited = audited_by(source.all(), right=labelling.rule)
-        notices, rejects = _told(source), source.rejects
+        notices, rejects = _told(source, guessed), source.rejects
     sheet = to_label(audited.judgments) if out is not None else []
-    document = _document(audited, inputs or [], labelling, reading, notices, out if sheet else None)
+    given = _given(inputs or [], labelling, reading, guessed, out if sheet else None)
+    document = published(
+        audited.found,
+        inputs=tuple(inputs or ()),
+        next_commands=() if demo else next_commands(audited.found, given),
+        notices=(*notices, *audited.notices),
+    )
     if out is not None:
         write_folder(out, document, sheet)
     print_audit(document, out, as_json=as_json)
@@ -84,32 +94,46 @@ def _check_names(names: Sequence[str]) -> None:
             raise ConfigurationError(f"--fail-on {name}: there is no such check; the checks are {', '.join(CHECKS)}")
 
 
-def _told(source: JudgmentSource) -> list[str]:
+def _open(inputs: list[str], reading: Reading) -> tuple[JudgmentSource, FieldMap | None]:
+    """The judgments; a table that nothing says how to read is read by a guess, which is returned as well."""
+    try:
+        return reading.open(inputs), None
+    except InputError:
+        guessed = None if reading.maps else guess_tables(inputs, parse_values(reading.values or ()))
+        if guessed is None:
+            raise
+        return (
+            open_judgments(inputs, mapping=guessed, prefix_ids=reading.prefix_ids, strict=reading.strict),
+            guessed,
+        )
+
+
+def _told(source: JudgmentSource, guessed: FieldMap | None) -> list[str]:
     """What reading gave to know."""
+    how = [] if guessed is None else [f"The columns are guessed: {guessed.to_flags()} (metajudge inspect explains it)."]
     bad = [f"{counted(source.rejects, 'record')} could not be read (metajudge inspect shows why)."]
     twice = [f"{counted(source.duplicates, 'record')} repeated an earlier one and counted once."]
-    return [*source.notices, *(bad if source.rejects else ()), *(twice if source.duplicates else ())]
+    return [*how, *source.notices, *(bad if source.rejects else ()), *(twice if source.duplicates else ())]
 
 
-def _document(
-    audited: Audited,
-    inputs: Sequence[str],
-    labelling: Labelling,
-    reading: Reading,
-    notices: Sequence[str],
-    sheet: Path | None,
-) -> AuditDocument:
-    labels = flags("--labels", [str(one) for one in labelling.labels or ()])
-    labels += () if labelling.on is None else ("--on", labelling.on)
-    given = Given(
-        inputs=tuple(inputs) or ("DEMO",),
-        labels=labels + flags("--labels-map", labelling.labels_map),
+def _given(
+    inputs: Sequence[str], labelling: Labelling, reading: Reading, guessed: FieldMap | None, sheet: Path | None
+) -> Given:
+    """The options of this call that further commands need as well."""
+    on = () if labelling.on is None else ("--on", labelling.on)
+    values = flags("--map-values", reading.values)
+    prefix = ("--prefix-ids",) if reading.prefix_ids else ()
+    return Given(
+        inputs=tuple(inputs),
+        labels=(
+            *flags("--labels", [str(one) for one in labelling.labels or ()]),
+            *on,
+            *flags("--labels-map", labelling.labels_map),
+        ),
         right=() if labelling.right is None else ("--right", labelling.right),
-        reading=flags("--map-values", reading.values) + (("--prefix-ids",) if reading.prefix_ids else ()),
+        reading=(*(values if guessed is None else shlex.split(guessed.to_flags())), *prefix),
         sheet=None if sheet is None else str(sheet / SHEET),
     )
-    commands = next_commands(audited.found, given) if inputs else ()
-    return published(audited.found, inputs=tuple(inputs), next_commands=commands, notices=(*notices, *audited.notices))
 
 
 def _missed(document: AuditDocument, names: Sequence[str]) -> bool:

@@ -197,9 +197,9 @@ def _pairs(jury: Jury) -> Table | None:
 
 def _next(found: AuditDocument) -> Section:
     """The next steps, those without a command as sentences."""
-    said = tuple(f"{words.started(one.goal)}: {one.reason}." for one in found.next if not one.command)
+    said = tuple(f"{words.started(one.goal)}: {words.plain_name(one.reason)}." for one in found.next if not one.command)
     blocks = tuple(
-        Listing(caption=f"{words.started(one.goal)}: {one.reason}", lines=(one.command,))
+        Listing(caption=f"{words.started(one.goal)}: {words.plain_name(one.reason)}", lines=(one.command,))
         for one in found.next
         if one.command
     )

@@ -27,6 +27,7 @@ from metajudge.audit.card import (
     NextStep,
     Support,
 )
+from metajudge.audit.gather import EXCERPT
 from metajudge.installation import __version__
 from metajudge.report.audit.secrets import without_secrets
 from metajudge.types.frozen import Finite
@@ -37,9 +38,6 @@ FIGURES = (
     *("mean", "label_mean"),
 )
 """The fields of a judge's card that are figures, in the order of a report."""
-
-SHOWN_LETTERS = 280
-"""Characters of a question, response or rationale that are shown."""
 
 
 class AuditedJudge(Finite):
@@ -198,4 +196,7 @@ def _shown(one: Disagreement) -> Disagreement:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= SHOWN_LETTERS else text[: SHOWN_LETTERS - 3].rstrip() + "..."
+    """The text, with dots where it or the audit ended it early."""
+    if len(text) < EXCERPT:
+        return text
+    return text[: EXCERPT - 3].rstrip() + "..."

@@ -70,7 +70,14 @@ def checks(judge: AuditedJudge) -> Table:
 
 def _check(one: Check) -> tuple[Cell, ...]:
     adjusted: Cell = Absent(absent="not tested: too few observations") if one.adjusted_p is None else one.adjusted_p
-    return (one.title, words.STATUS[one.status], words.effect(one), adjusted, words.power(one), one.sentence)
+    return (
+        one.title,
+        words.STATUS[one.status],
+        f"{words.effect(one)}: {one.unit}",
+        adjusted,
+        words.power(one),
+        one.sentence,
+    )
 
 
 def rates(given: Sequence[CorrectedRate]) -> Table:

@@ -16,7 +16,7 @@ NAME = 12
 JUDGE = 24
 FIGURE = 39
 MOST_WORST = 3
-QUOTED = 200
+QUOTED = 140
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +193,7 @@ def _next(steps: tuple[NextCommand, ...]) -> Iterator[Line]:
         return
     yield from _section("Next")
     for one in steps:
-        yield from _wrapped(f"{one.goal}: {one.reason}", "  ", "    ")
+        yield from _wrapped(f"{words.started(one.goal)}: {words.plain_name(one.reason)}", "  ", "    ")
         if one.command:
             yield Line(f"    {one.command}", "bold", len(one.command) + 4)
 

@@ -10,12 +10,12 @@ from metajudge.report.tables import one_line
 from metajudge.types.verdict import VerdictKind
 
 KINDS: Final[dict[VerdictKind, tuple[str, str]]] = {
-    "pairwise": ("pairwise verdict", "pairwise verdicts"),
+    "pairwise": ("pair", "pairs"),
     "ranking": ("ranking", "rankings"),
     "grade": ("grade", "grades"),
     "category": ("category", "categories"),
 }
-"""One and several verdicts of a kind."""
+"""One and several verdicts of a kind, by what was judged."""
 
 STATUS: Final = {"finding": "FINDING", "none": "no finding", "underpowered": "underpowered"}
 
@@ -29,12 +29,6 @@ _TITLES: Final = {
     "repeats": "Same answer when asked again",
     "prompt_agreement": "Same answer under another prompt",
 }
-_MEANS: Final[dict[VerdictKind, str]] = {
-    "pairwise": "Prefers the response shown first",
-    "ranking": "Mean",
-    "grade": "Mean grade",
-    "category": "Share that passes",
-}
 
 
 def figure_title(name: str, judge: AuditedJudge) -> str:
@@ -44,13 +38,17 @@ def figure_title(name: str, judge: AuditedJudge) -> str:
         return kappa.name if isinstance(kappa, Kappa) else _TITLES[name]
     if name in _TITLES:
         return _TITLES[name]
-    title = _MEANS[judge.kind]
+    title = "Share that passes" if _is_share(judge.figures[name]) else "Mean grade"
     return f"{title}, by the labels" if name == "label_mean" else title
+
+
+def _is_share(figure: Figure) -> bool:
+    return not figure.method.startswith("mean grade")
 
 
 def figure_kind(name: str, judge: AuditedJudge) -> Kind:
     """How a figure of a judge is written."""
-    if name == "kappa" or (name in ("mean", "label_mean") and judge.kind in ("grade", "ranking")):
+    if name == "kappa" or (name in ("mean", "label_mean") and not _is_share(judge.figures[name])):
         return "number"
     return "points" if name == "ceiling_gap" else "percent"
 
@@ -87,11 +85,8 @@ def value_and_interval(figure: Figure, kind: Kind) -> str:
 
 
 def check_kind(check: Check) -> Kind:
-    """How the effect of a check is written: as points where it is a difference of shares, else as a number."""
-    words = check.unit.casefold()
-    return (
-        "points" if any(word in words for word in ("rate", "share", "accurac", "probabilit", "percent")) else "number"
-    )
+    """How the effect of a check is written: a share as per cent, a difference as points, hundredths of its unit."""
+    return "percent" if check.name == "copy" else "points"
 
 
 def effect(check: Check) -> str:
@@ -99,15 +94,11 @@ def effect(check: Check) -> str:
     if check.estimate is None:
         return f"not estimated (n {check.n:,})"
     kind = check_kind(check)
-    text = _signed(check.estimate, kind)
+    text = amount(check.estimate, kind)
     if check.interval is not None:
-        low, high = (_signed(end, kind).removesuffix(" points") for end in check.interval)
+        low, high = (bare(end, kind) for end in check.interval)
         text += f" ({low} to {high})"
     return f"{text}, n {check.n:,}"
-
-
-def _signed(value: float, kind: Kind) -> str:
-    return amount(value, kind) if kind == "points" else f"{value:+.2f}"
 
 
 def power(check: Check) -> str:
@@ -116,19 +107,14 @@ def power(check: Check) -> str:
         return ""
     if check.smallest_effect is None:
         return "too few observations"
-    kind = check_kind(check)
-    smallest = _size(check.smallest_effect, kind)
+    smallest = f"{100 * check.smallest_effect:.1f} points"
     if check.status == "none":
         return f"an effect of {smallest} or more would have been seen"
     text = f"only effects of {smallest} or more can be seen here"
     if check.labels_needed is None:
         return text
     what = "labels" if check.reference == "labels" else "observations"
-    return f"{text}; about {check.labels_needed:,} {what} show {_size(check.relevant_effect, kind)}"
-
-
-def _size(value: float, kind: Kind) -> str:
-    return f"{100 * value:.1f} points" if kind == "points" else f"{value:.2f}"
+    return f"{text}; about {check.labels_needed:,} {what} show {100 * check.relevant_effect:.1f} points"
 
 
 def plain_name(name: str) -> str:

@@ -25,9 +25,9 @@ from metajudge.audit.card import (
 KEY = "sk-" + "a1B2" * 8
 
 
-def figure(estimate, low=None, high=None, n=200, questions=100):
+def figure(estimate, low=None, high=None, n=200, questions=100, method="share of verdicts; Wilson"):
     interval = None if low is None else (low, high)
-    return Figure(estimate=estimate, interval=interval, n=n, questions=questions, method="share of verdicts; Wilson")
+    return Figure(estimate=estimate, interval=interval, n=n, questions=questions, method=method)
 
 
 def check(name="drift", status="none", **changes):
@@ -77,8 +77,8 @@ def card(judge="owl", **changes):
         "first_place": None,
         "repeats": figure(0.9, 0.85, 0.95, n=40),
         "prompt_agreement": None,
-        "mean": figure(1.6, 1.5, 1.7),
-        "label_mean": figure(1.7, 1.6, 1.8),
+        "mean": figure(1.6, 1.5, 1.7, method="mean grade; jackknife"),
+        "label_mean": figure(1.7, 1.6, 1.8, method="mean grade; jackknife"),
         "scale_use": {"1": 60, "2": 140},
         "checks": (
             check("drift", "finding", estimate=-0.24, interval=(-0.35, -0.13), adjusted_p=0.001),

@@ -4,8 +4,9 @@ import jsonschema
 import pytest
 
 from metajudge.audit.card import Kappa
+from metajudge.audit.gather import EXCERPT
 from metajudge.report.audit.commands import Given, next_commands
-from metajudge.report.audit.published import SHOWN_LETTERS, AuditDocument, published
+from metajudge.report.audit.published import AuditDocument, published
 from tests.report.audit import cards
 
 
@@ -50,10 +51,10 @@ def test_the_document_is_what_its_schema_says_and_reads_back_as_itself():
 
 def test_texts_are_shortened_and_secrets_in_them_hidden():
     long = cards.card()
-    worst = long.worst[0].model_copy(update={"question": "q" * 1000})
+    worst = long.worst[0].model_copy(update={"question": "q" * EXCERPT})
     found = published(cards.report(judges=(long.model_copy(update={"worst": (worst,)}),)))
     shown = found.judges[0].worst[0]
-    assert len(shown.question) == SHOWN_LETTERS
+    assert len(shown.question) == EXCERPT
     assert shown.question.endswith("...")
     assert cards.KEY not in found.model_dump_json()
 
