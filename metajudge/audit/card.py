@@ -128,8 +128,8 @@ class Check(Finite):
         smallest_effect: the distance from ``null`` that would be seen with a probability of 80 % at the card's level
             divided by its number of checks; None as for ``estimate``.
         relevant_effect: the distance from ``null`` that is declared to matter.
-        labels_needed: observations at which an effect of ``relevant_effect`` would be seen with a probability of 80 %;
-            labels where ``reference`` is labels. None where it cannot be estimated.
+        labels_needed: items (labelled ones where ``reference`` is labels) at which ``relevant_effect`` would be seen
+            with a probability of 80 %, with questions like those at hand; None where it cannot be estimated.
         n: observations.
         questions: independent questions they come from.
         reference: what the verdicts are compared with.

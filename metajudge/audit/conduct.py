@@ -57,6 +57,7 @@ def severity(view: View) -> Draft | None:
         evidence,
         len(rows),
         _count(view, rows),
+        view.things(rows),
         f"Its {table.number_name} is {figures} of {who} on the same responses (n = {len(rows):,}).",
         details={"judge": float(mine.mean()), "reference": float(theirs.mean())},
     )
@@ -75,7 +76,7 @@ def outcome(view: View) -> tuple[Indices, Floats, str]:
     others = view.others_right()[rows]
     known = ~np.isnan(others)
     if len(rows) and known.mean() >= 0.9:
-        return rows[known], value[known] - others[known], f"{name}, less that of the other judges on the same items"
+        return rows[known], value[known] - others[known], f"{name} (less that of the other judges on the same items)"
     return rows, value, name
 
 
@@ -99,6 +100,7 @@ def drift(view: View) -> Draft | None:
         from_slope(found),
         len(rows),
         found.clusters,
+        view.things(rows),
         f"From the first verdict to the last its {name} changes by {100 * found.estimate:+.1f} points "
         f"(n = {len(rows):,}).",
     )
@@ -198,10 +200,10 @@ def _parts(
     found = contrasts(value, codes, view.cluster[rows], strata)
     if not found:
         return None
-    tested = {code: one for code, one in found.items() if one.usable and one.error > 0}
+    tested = {code: one for code, one in found.items() if one.usable}
     if not tested:
         return Draft(
-            name, title, view.reference, f"difference of {what}", RELEVANT, None, len(rows), _count(view, rows), ""
+            name, title, view.reference, f"difference of {what}", RELEVANT, None, len(rows), _count(view, rows), 0, ""
         )
     worst = min(tested, key=lambda code: tested[code].p_value())
     one = tested[worst]
@@ -216,6 +218,7 @@ def _parts(
         from_slope(one),
         len(rows),
         one.clusters,
+        view.things(rows),
         f"The largest difference: in {names[worst]!r} its {what} is {100 * one.estimate:+.1f} points from that in the "
         f"rest ({len(found)} compared, n = {len(rows):,}).",
         parts,
@@ -258,6 +261,7 @@ def weaker_than_peers(view: View) -> Draft | None:
         from_slope(found, null=MARGIN, sides=1),
         len(rows),
         found.clusters,
+        view.things(rows),
         f"It is right in {view.right[rows].mean():.0%}, the others in {others[rows].mean():.0%} of the same items "
         f"(n = {len(rows):,}; a gap of up to {MARGIN:.0%} is no finding).",
         details={"judge": float(view.right[rows].mean()), "others": float(others[rows].mean())},
@@ -277,7 +281,7 @@ def copy(view: View) -> Draft | None:
     title, unit = "Copies another judge", "share of the errors of either that both make"
     if not tests:
         most = max((len(same) for same, _ in found.values()), default=0)
-        return Draft("copy", title, view.reference, unit, RELEVANT_COPY, None, most, 0, "")
+        return Draft("copy", title, view.reference, unit, RELEVANT_COPY, None, most, 0, most, "")
     closest = min(tests, key=lambda other: (tests[other].p_value, -tests[other].estimate))
     name, test = view.table.source.judges.values[closest], tests[closest]
     share = (test.estimate + 1) / 2
@@ -290,6 +294,7 @@ def copy(view: View) -> Draft | None:
         from_flips(test, scale=0.5, shift=COPY),
         test.n,
         test.clusters,
+        view.things(np.arange(len(view.rows))),
         f"Of {test.n:,} errors of it or {name!r}, {share:.0%} are the same error of both (a finding above half).",
         len(tests),
         {"other": name},

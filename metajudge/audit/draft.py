@@ -1,7 +1,7 @@
 """A check before the correction for the number of checks, and the verdict on all checks of a card."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -56,6 +56,7 @@ class Draft:
         evidence: None where there is too little to test.
         n: observations.
         questions: of them.
+        things: different things judged in them, the unit in which more labels are asked for.
         says: the sentence on the effect, without its status.
         parts: tests within the check (categories, versions); their smallest p value is multiplied by it.
         details: as in the check.
@@ -69,6 +70,7 @@ class Draft:
     evidence: Evidence | None
     n: int
     questions: int
+    things: int
     says: str
     parts: int = 1
     details: dict[str, float | int | str | None] = field(default_factory=dict)
@@ -81,9 +83,15 @@ class Draft:
 def from_slope(
     found: Association, *, null: float = 0.0, sides: int = 2, scale: float = 1.0, test: str = ""
 ) -> Evidence | None:
-    """A slope or a mean as evidence, multiplied by ``scale`` (above 0); None where too few questions carry it."""
-    if not found.usable or found.n < FEWEST or found.error == 0:
+    """A slope or a mean as evidence, multiplied by ``scale`` (above 0); None where too few questions carry it.
+
+    Where nothing varies the standard error is taken from the rule of three: what was not seen may still be rare.
+    """
+    if not found.usable or found.n < FEWEST:
         return None
+    if found.error == 0:
+        half = RULE_OF_THREE / found.clusters
+        found = replace(found, error=half / 2, low=found.estimate - half, high=found.estimate + half)
     return Evidence(
         estimate=found.estimate * scale,
         interval=(found.low * scale, found.high * scale),
@@ -137,7 +145,7 @@ def _decided(draft: Draft, adjusted: float | None, level: float, share: float) -
     if evidence is None or adjusted is None:
         return _untested(draft)
     smallest = evidence.smallest(share / draft.parts)
-    needed = observations_needed(evidence.n, smallest, draft.relevant_effect)
+    needed = observations_needed(draft.things, smallest, draft.relevant_effect)
     status: Status = "finding" if adjusted <= level else "none" if smallest <= draft.relevant_effect else "underpowered"
     low, high = evidence.interval
     return Check(
@@ -157,18 +165,21 @@ def _decided(draft: Draft, adjusted: float | None, level: float, share: float) -
         reference=draft.reference,
         unit=draft.unit,
         test=evidence.test + (f", Bonferroni over {draft.parts}" if draft.parts > 1 else ""),
-        sentence=f"{draft.says} {_closing(status, smallest, draft, needed, evidence.n)}".strip(),
+        sentence=f"{draft.says} {_closing(status, smallest, draft, needed)}".strip(),
         details=draft.details,
     )
 
 
-def _closing(status: Status, smallest: float, draft: Draft, needed: int, n: int) -> str:
+def _closing(status: Status, smallest: float, draft: Draft, needed: int) -> str:
     if status == "finding":
         return ""
     if status == "none":
         return f"No finding; an effect of {smallest:.2f} would have been seen."
-    more = f"about {needed:,} observations are needed" if needed > n else "more questions are needed"
-    return f"Underpowered: only an effect of {smallest:.2f} would have been seen; for {draft.relevant_effect:g} {more}."
+    unit = "labelled items" if draft.reference == "labels" else "items"
+    return (
+        f"Underpowered: only an effect of {smallest:.2f} would have been seen; for {draft.relevant_effect:g} about "
+        f"{needed:,} {unit} are needed."
+    )
 
 
 def _untested(draft: Draft) -> Check:

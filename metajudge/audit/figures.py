@@ -264,7 +264,7 @@ def groups(view: View, what: Literal["categories", "versions"]) -> tuple[Group, 
         return ()
     value, cluster, mine = view.right[rows], view.cluster[rows], codes[rows]
     against = contrasts(value, mine, cluster)
-    tested = [code for code, one in against.items() if one.usable and one.error > 0]
+    tested = [code for code, one in against.items() if one.usable]
     adjusted = dict(zip(tested, benjamini_yekutieli([against[code].p_value() for code in tested]), strict=True))
     found = []
     for code in np.unique(mine):

@@ -193,13 +193,11 @@ def left_out(source: Gathered, tables: Mapping[VerdictKind, Table]) -> tuple[str
         unlike = int((np.isnan(table.correct) & (table.label[table.thing] != NOTHING)).sum())
         if unlike:
             found.append(
-                f"{unlike:,} {kind} verdicts cannot be compared with their label by {table.right} and count as unlabelled."
+                f"{unlike:,} {kind} verdicts cannot be compared with the label ({table.right}): they count as unlabelled."
             )
         unknown = int((table.answer == NOTHING).sum())
         if unknown:
-            found.append(
-                f"{unknown:,} {kind} verdicts are neither pass nor fail by {table.right} and are left out of checks."
-            )
+            found.append(f"{unknown:,} {kind} verdicts say neither pass nor fail ({table.right}) and are in no check.")
     if len(tables) > 1:
         found.append(f"The verdicts are of {len(tables)} kinds ({', '.join(tables)}): each has its own cards.")
     return tuple(found)

@@ -35,6 +35,7 @@ class _Bench:
         target: [T] the label.
         number: [J, T] grades, and their label in the last row; None where the answers are no grades.
         margin: by which a grade may miss its label.
+        abstains: the answer that is no vote: a tie, where only a winner can be right.
         wrong: [J, T] 1 where the answer is not the reference's.
         question: [T] numbers.
     """
@@ -45,6 +46,7 @@ class _Bench:
     target: Indices
     number: Floats | None
     margin: float
+    abstains: int
     wrong: Floats
     question: Indices
     reference: Reference
@@ -60,9 +62,9 @@ class _Bench:
         votes = np.zeros((len(self.target), int(max(self.mode.max(), self.target.max())) + 1))
         at = np.arange(len(self.target))
         for seat in seats:
-            votes[at, self.mode[seat]] += 1
+            votes[at, self.mode[seat]] += self.mode[seat] != self.abstains
         top = votes.max(axis=1)
-        alone = (votes == top[:, None]).sum(axis=1) == 1
+        alone = (top > 0) & ((votes == top[:, None]).sum(axis=1) == 1)
         right = (votes[at, self.target] == top).astype(np.float64)
         return np.where(alone, right, 0.5), int((~alone).sum())
 
@@ -134,6 +136,9 @@ def _bench(table: Table, peers: Peers) -> _Bench | None:
         target=target[known],
         number=numbers if graded else None,
         margin=(table.right.value or 0.0) if table.right.name == "within" else 0.0,
+        abstains=len(table.classes) - 1
+        if table.kind in ("pairwise", "ranking") and table.right.name != "equal"
+        else NOTHING,
         wrong=wrong[:, known],
         question=question[known],
         reference=reference,

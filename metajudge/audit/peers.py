@@ -13,7 +13,8 @@ class Peers:
     """Answers by judge and thing, J judges and T things.
 
     Attributes:
-        mode: [J, T] the judge's most frequent answer; :data:`NOTHING` without one, and where two are equally frequent.
+        mode: [J, T] the judge's most frequent answer; where two are equally frequent a tie, which grades and categories
+            do not have: :data:`NOTHING` there, and without an answer.
         number: [J, T] its mean number; NaN without.
         correct: [J, T] the share of its verdicts that are right by the label; NaN without.
         others: [J, T] the most frequent answer of the other judges; :data:`NOTHING` where there is none.
@@ -42,7 +43,8 @@ def build_peers(table: Table) -> Peers:
     mode = np.full(size, NOTHING, dtype=np.intp)
     known = table.answer != NOTHING
     cells, counts = np.unique(at[known] * classes + table.answer[known], return_counts=True)
-    _take_modes(mode, cells // classes, cells % classes, counts)
+    undecided = classes - 1 if table.kind in ("pairwise", "ranking") else NOTHING
+    _take_modes(mode, cells // classes, cells % classes, counts, undecided)
     modes = mode.reshape(judges, things)
     number = _means(at, table.number, size).reshape(judges, things)
     correct = _means(at, table.correct, size).reshape(judges, things)
@@ -57,14 +59,14 @@ def build_peers(table: Table) -> Peers:
     )
 
 
-def _take_modes(mode: Indices, cell: Indices, answer: Indices, counts: Indices) -> None:
-    """Writes the most frequent answer of each cell; none where two are equally frequent."""
+def _take_modes(mode: Indices, cell: Indices, answer: Indices, counts: Indices, undecided: int) -> None:
+    """Writes the most frequent answer of each cell; ``undecided`` where two are equally frequent."""
     order = np.lexsort((-counts, cell))
     cell, answer, counts = cell[order], answer[order], counts[order]
     first = np.flatnonzero(np.r_[True, cell[1:] != cell[:-1]]) if len(cell) else np.zeros(0, dtype=np.intp)
     after = np.minimum(first + 1, len(cell) - 1)
     tied = (first + 1 < len(cell)) & (cell[after] == cell[first]) & (counts[after] == counts[first])
-    mode[cell[first]] = np.where(tied, NOTHING, answer[first])
+    mode[cell[first]] = np.where(tied, undecided, answer[first])
 
 
 def _means(at: Indices, values: Floats, size: int) -> Floats:

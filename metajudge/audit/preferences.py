@@ -55,6 +55,7 @@ def position(view: View) -> Draft | None:
             evidence if len(net) >= 10 else None,
             len(net),
             found.clusters,
+            len(net),
             says,
             details=details,
         )
@@ -98,7 +99,9 @@ def _ranked_places(view: View, title: str) -> Draft | None:
     )
     unit = "difference of the share put first, shown first against elsewhere"
     evidence = from_slope(found)
-    return Draft("position", title, "nothing", unit, RELEVANT, evidence, len(view.rows), found.clusters, says)
+    return Draft(
+        "position", title, "nothing", unit, RELEVANT, evidence, len(view.rows), found.clusters, view.things(row), says
+    )
 
 
 def length(view: View) -> Draft | None:
@@ -162,7 +165,17 @@ def _pull(view: View, name: CheckName, title: str, special: Indices, what: str) 
     details: dict[str, float | int | str | None] = {"error_where_wrong": away, "error_where_right": towards}
     evidence = from_slope(found)
     return Draft(
-        name, title, view.reference, unit, RELEVANT, evidence, len(rows), found.clusters, says, details=details
+        name,
+        title,
+        view.reference,
+        unit,
+        RELEVANT,
+        evidence,
+        len(rows),
+        found.clusters,
+        view.things(rows),
+        says,
+        details=details,
     )
 
 
@@ -183,7 +196,9 @@ def _partial(view: View, name: CheckName, title: str, exposure: Floats, unit: st
     says = f"Its verdicts change by {size} {words}, among responses that {_by(view)} call equal (n = {len(rows):,})."
     relevant = RELEVANT_ON_SCALE if graded else RELEVANT
     evidence: Evidence | None = from_slope(found)
-    return Draft(name, title, view.reference, unit, relevant, evidence, len(rows), found.clusters, says)
+    return Draft(
+        name, title, view.reference, unit, relevant, evidence, len(rows), found.clusters, view.things(rows), says
+    )
 
 
 def strata_of(values: Floats) -> Indices:

@@ -90,8 +90,8 @@ def audit(
     juries: list[Jury] = []
     for table in tables.values():
         peers, people = build_peers(table), CeilingTable(table)
-        for judge in sorted(np.unique(table.judge), key=lambda code: source.judges.values[code]):
-            cards.append(_card(view_of(table, peers, int(judge)), people, level))
+        seats = sorted(np.unique(table.judge), key=lambda code: source.judges.values[code])
+        cards += [_card(view_of(table, peers, int(judge)), people, level) for judge in seats]
         if people.ceiling is not None:
             ceilings.append(people.ceiling)
         jury = jury_of(table, peers, costs)

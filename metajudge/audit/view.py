@@ -58,6 +58,10 @@ class View:
         """[m] numbers."""
         return self.table.number[self.rows]
 
+    def things(self, rows: Indices) -> int:
+        """How many different things some of the m verdicts are on."""
+        return len(np.unique(self.thing[rows]))
+
     @property
     def first_shown(self) -> Indices:
         """[m] the place in the item of the response that was shown first."""

@@ -41,13 +41,14 @@ def _distances(view: View) -> Floats:
     if table.spread and not table.binary:
         low, high = np.nanmin(table.number), np.nanmax(table.number)
         spread = max(table.spread, float(high - low))
-        return np.asarray(np.nan_to_num(np.minimum(1.0, np.abs(view.number - view.target_number) / spread)))
+        gap = np.minimum(1.0, np.abs(view.number - view.target_number) / spread)
+        return np.asarray(np.where(np.isnan(gap), 0.0, gap), dtype=np.float64)
     known = (view.answer != NOTHING) & (view.target != NOTHING)
     apart = (known & (view.answer != view.target)).astype(np.float64)
     if table.kind in ("pairwise", "ranking"):
         tie = len(table.classes) - 1
-        apart = np.where((view.answer == tie) | (view.target == tie), apart / 2, apart)
-    return apart
+        apart[(view.answer == tie) | (view.target == tie)] /= 2
+    return np.asarray(apart, dtype=np.float64)
 
 
 def _one(view: View, at: int, distance: float) -> Disagreement:
