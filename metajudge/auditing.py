@@ -138,7 +138,7 @@ def audited_by(
 
 def demo_judgments() -> Iterator[Judgment]:
     """The shipped sample for ``metajudge audit --demo``: simulated verdicts with planted biases."""
-    packed = files("metajudge.benchmarks.audit_sample").joinpath("judgments.jsonl.gz").read_bytes()
+    packed = files("metajudge.benchmarks.sample").joinpath("audit", "judgments.jsonl.gz").read_bytes()
     return (Judgment.model_validate_json(line) for line in gzip.decompress(packed).splitlines())
 
 

@@ -84,6 +84,8 @@ def audit(
     if out is not None:
         write_folder(out, document, sheet)
     print_audit(document, out, as_json=as_json)
+    if demo and not as_json:
+        typer.echo("\nYour own verdicts: metajudge audit FILE [--labels FILE] [--out DIR]")
     missed = _missed(document, fail_on or ())
     raise typer.Exit(exit_code(RunCounts(bad_lines=rejects), strict=reading.strict, bar_missed=missed))
 

@@ -101,5 +101,5 @@ def span_axis(values: list[float], start: float, end: float, *, shares: bool = F
     step = round_step(high - low)
     low, high = math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step
     if shares:
-        low, high = max(0.0, low), min(1.0, high)
+        low, high = min(max(0.0, low), min(values, default=0.0)), max(min(1.0, high), max(values, default=1.0))
     return RoundAxis(round(low, 9), round(high, 9), start, end)

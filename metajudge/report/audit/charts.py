@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from metajudge.audit.card import Figure, Group, Jury
+from metajudge.audit.card import CorrectedRate, Figure, Group, Jury
 from metajudge.report.audit import words
 from metajudge.report.audit.published import AuditDocument, AuditedJudge
 from metajudge.report.audit.tables import name_of
@@ -65,23 +65,29 @@ def effects(judge: AuditedJudge) -> IntervalChart | None:
     )
 
 
-def rates(found: AuditDocument) -> IntervalChart | None:
-    """Naive and corrected rates."""
-    series = ("naive", "prediction-powered", "Rogan-Gladen", "labels alone")
-    rows = []
-    for one in (rate for judge in found.judges for rate in judge.rates):
-        given = (one.naive, one.ppi, one.rogan_gladen, one.labels_only)
-        marks = tuple(mark for number, figure in enumerate(given) if (mark := _mark(figure, number)) is not None)
-        if len(marks) > 1:
-            rows.append(IntervalRow(name=f"{one.judge}: {one.of}", marks=marks))
-    if not rows:
-        return None
-    return IntervalChart(
-        title="The naive rate and the corrected one",
-        description="With 95 % intervals. The naive interval leaves out the errors of the judge.",
-        series=series,
-        rows=tuple(rows),
-    )
+def rates(found: AuditDocument) -> list[IntervalChart]:
+    """Naive and corrected rates: a chart of shares and one of mean grades, as far as there are any."""
+    charts = []
+    for kind in ("percent", "number"):
+        every = [rate for judge in found.judges for rate in judge.rates if words.rate_kind(rate) == kind]
+        rows = [row for one in every if len((row := _rate(one)).marks) > 1]
+        if rows:
+            charts.append(
+                IntervalChart(
+                    title="The naive rate and the corrected one",
+                    description="With 95 % intervals. The naive interval leaves out the errors of the judge.",
+                    kind="percent" if kind == "percent" else "number",
+                    series=("naive", "prediction-powered", "Rogan-Gladen", "labels alone"),
+                    rows=tuple(rows),
+                )
+            )
+    return charts
+
+
+def _rate(one: CorrectedRate) -> IntervalRow:
+    given = (one.naive, one.ppi, one.rogan_gladen, one.labels_only)
+    marks = tuple(mark for number, figure in enumerate(given) if (mark := _mark(figure, number)) is not None)
+    return IntervalRow(name=f"{one.judge}: {one.of}", marks=marks)
 
 
 def groups(given: Sequence[Group], title: str, description: str) -> IntervalChart | None:

@@ -34,7 +34,7 @@ def card(found: AuditDocument) -> Report:
     sections.append(Section(title="Findings", paragraphs=findings or ("None.",)))
     every = [rate for judge in found.judges for rate in judge.rates]
     if every:
-        sections.append(Section(title="Corrected rates", blocks=(tables.rates(every),)))
+        sections.append(Section(title="Corrected rates", blocks=tuple(tables.rates(every))))
     if found.juries:
         sections.append(Section(title="Jury", paragraphs=tuple(_jury_words(one) for one in found.juries)))
     weak = tuple(
@@ -59,7 +59,7 @@ def _holds(found: AuditDocument) -> Section:
 def _side_by_side(found: AuditDocument) -> Section:
     every = [rate for judge in found.judges for rate in judge.rates]
     blocks: list[Block | None] = [charts.agreement(found), tables.comparison(found)]
-    blocks += [charts.rates(found), tables.rates(every) if every else None, charts.scale_use(found)]
+    blocks += [*charts.rates(found), *tables.rates(every), charts.scale_use(found)]
     return Section(title="Judges side by side", blocks=_present(blocks))
 
 

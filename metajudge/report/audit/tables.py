@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from metajudge.audit.card import Ceiling, Check, CorrectedRate, Disagreement
 from metajudge.report.audit import words
 from metajudge.report.audit.published import AuditDocument, AuditedJudge
-from metajudge.report.document import Absent, Cell, Column, Table
+from metajudge.report.document import Absent, Cell, Column, Kind, Table
 
 NO_LABELS = "no verdict of this judge can be compared with a label"
 
@@ -80,17 +80,23 @@ def _check(one: Check) -> tuple[Cell, ...]:
     )
 
 
-def rates(given: Sequence[CorrectedRate]) -> Table:
-    """Naive and corrected rates side by side."""
+def rates(given: Sequence[CorrectedRate]) -> list[Table]:
+    """Naive and corrected rates side by side: a table of shares and one of mean grades, as far as there are any."""
+    kinds: tuple[Kind, ...] = ("percent", "number")
+    return [_rates(found, kind) for kind in kinds if (found := [one for one in given if words.rate_kind(one) == kind])]
+
+
+def _rates(given: Sequence[CorrectedRate], kind: Kind) -> Table:
+    unit = " %" if kind == "percent" else ""
     columns = (
         Column(title="Rate"),
         Column(title="By judge"),
         Column(title="Items", kind="count"),
         Column(title="Labelled", kind="count"),
-        Column(title="Naive %", kind="percent", note="by the verdicts alone, as if all were right"),
-        Column(title="Labels alone %", kind="percent"),
-        Column(title="Prediction-powered %", kind="percent", note="verdicts and labels together, without bias"),
-        Column(title="Rogan-Gladen %", kind="percent", note="corrected by sensitivity and specificity"),
+        Column(title=f"Naive{unit}", kind=kind, note="by the verdicts alone, as if all were right"),
+        Column(title=f"Labels alone{unit}", kind=kind),
+        Column(title=f"Prediction-powered{unit}", kind=kind, note="verdicts and labels together, without bias"),
+        Column(title=f"Rogan-Gladen{unit}", kind=kind, note="corrected by sensitivity and specificity"),
     )
     rows = tuple(_rate(one) for one in given)
     notes = tuple(dict.fromkeys(f"{one.of}, {one.judge}: {one.note}" for one in given if one.note))
@@ -133,6 +139,8 @@ def plain(value: object) -> str:
     """A verdict or label in its JSON form as text."""
     if isinstance(value, bool):
         return "pass" if value else "fail"
+    if isinstance(value, float):
+        return f"{value:g}"
     if isinstance(value, list | tuple):
         return " > ".join(" = ".join(map(str, one)) if isinstance(one, list | tuple) else str(one) for one in value)
     return str(value)

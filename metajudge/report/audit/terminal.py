@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from metajudge.audit.card import Check, CorrectedRate, Disagreement, Jury
+from metajudge.audit.card import Check, CorrectedRate, Disagreement, Figure, Jury
 from metajudge.report.audit import tables, words
 from metajudge.report.audit.published import AuditDocument, AuditedJudge, NextCommand
 from metajudge.report.document import Kind
@@ -15,7 +15,8 @@ WIDTH = 80
 NAME = 12
 JUDGE = 24
 FIGURE = 39
-MOST_WORST = 3
+MOST_WORST, FEW = 3, 3
+"""So many disagreements are shown of each judge where there are few judges, else one."""
 QUOTED = 140
 
 
@@ -27,6 +28,12 @@ class Line:
     style: str = ""
     styled: int = 0
 
+
+TITLE = 28
+CHECKS = (
+    "Checks below: effects in points (hundredths) with 95 % intervals. A finding is significant at {level:g} % with "
+    "all checks of its judge together. 'sees': the smallest effect that is found with a probability of 80 %."
+)
 
 STYLES = {"finding": "bold red", "none": "green", "underpowered": "yellow"}
 
@@ -41,6 +48,9 @@ def lines(found: AuditDocument) -> Iterator[Line]:
     yield from _section("What it supports today")
     yield from _supports(found)
     yield from _side_by_side(found)
+    if any(judge.checks for judge in found.judges):
+        yield Line("")
+        yield from _wrapped(CHECKS.format(level=100 * found.level), "  ", "  ")
     for judge in found.judges:
         yield from _judge(found, judge)
     for jury in found.juries:
@@ -90,15 +100,17 @@ def _judge(found: AuditDocument, judge: AuditedJudge) -> Iterator[Line]:
         kind = words.figure_kind(name, judge)
         yield from _figure(words.figure_title(name, judge), words.value_and_interval(figure, kind), figure.n)
     yield from _classes(judge)
-    for rate in judge.rates:
-        yield from _rate(rate)
+    if len(found.judges) <= FEW and len(judge.rates) < FEW:
+        for rate in judge.rates:
+            yield from _rate(rate)
+    else:
+        yield from _rates(judge.rates)
     if judge.checks:
         yield Line("")
-        yield Line(f"  Checks (all findings together at a level of {100 * found.level:g} %)")
     order = ("finding", "underpowered", "none")
     for check in sorted(judge.checks, key=lambda one: order.index(one.status)):
         yield from _check(check)
-    yield from _worst(judge)
+    yield from _worst(judge, MOST_WORST if len(found.judges) <= FEW else 1)
 
 
 def _figure(title: str, value: str, n: int) -> Iterator[Line]:
@@ -106,7 +118,7 @@ def _figure(title: str, value: str, n: int) -> Iterator[Line]:
 
 
 def _classes(judge: AuditedJudge) -> Iterator[Line]:
-    for one in judge.classes:
+    for one in judge.classes if judge.kind in ("grade", "category") else ():
         parts = [
             f"{name} {words.value_and_interval(figure, 'percent')}"
             for name, figure in (("sensitivity", one.sensitivity), ("specificity", one.specificity))
@@ -127,32 +139,64 @@ def _rate(rate: CorrectedRate) -> Iterator[Line]:
         ("corrected, Rogan-Gladen", rate.rogan_gladen),
         ("labels alone", rate.labels_only),
     )
+    kind = words.rate_kind(rate)
     for title, figure in given:
         if figure is not None:
-            yield Line(f"    {title:<38} {words.value_and_interval(figure, 'percent')}")
+            yield Line(f"    {title:<38} {words.value_and_interval(figure, kind)}")
     if rate.note:
         yield from _wrapped(rate.note, "    ", "    ")
 
 
+def _rates(rates: tuple[CorrectedRate, ...]) -> Iterator[Line]:
+    """One line a rate; what the labels alone give is in the report."""
+    if not rates:
+        return
+    yield Line("")
+    yield Line(f"  {'Rate (95 %)':<24} {'naive':>17} {'predict.-powered':>17} {'Rogan-Gladen':>17}")
+    for rate in rates:
+        kind = words.rate_kind(rate)
+        given = [_short(figure, kind) for figure in (rate.naive, rate.ppi, rate.rogan_gladen)]
+        yield Line(f"  {shortened(one_line(rate.of), 24):<24} {given[0]:>17} {given[1]:>17} {given[2]:>17}")
+
+
+def _short(figure: Figure | None, kind: Kind) -> str:
+    if figure is None:
+        return "-"
+    text = words.value_and_interval(figure, kind).replace(" %", "").replace(" to ", "-")
+    return text.replace(" (no interval)", "")
+
+
 def _check(check: Check) -> Iterator[Line]:
+    """One line with the effect and the smallest effect that would show; more where that says something."""
     status = words.STATUS[check.status]
-    head = f"  {status:<12}  "
-    yield from _wrapped(f"{check.title}: {words.effect(check)}", head, " " * 16, STYLES[check.status], len(head))
-    told = check.sentence if check.status == "finding" else words.power(check)
-    if told:
-        yield from _wrapped(told, " " * 16, " " * 16)
+    sees = "" if check.smallest_effect is None else f"  sees {100 * check.smallest_effect:>5.1f}"
+    text = f"  {status:<12}  {shortened(one_line(check.title), TITLE):<{TITLE}} {_effect(check):>23}{sees}"
+    yield Line(text.rstrip(), STYLES[check.status], 2 + len(status))
+    if check.status == "finding":
+        yield from _wrapped(check.sentence, " " * 16, " " * 16)
+    elif check.status == "underpowered" and check.labels_needed is not None:
+        what = "labels" if check.reference == "labels" else "observations"
+        needed = f"{check.labels_needed:,} {what} would see {100 * check.relevant_effect:.1f}"
+        yield Line(f"{'':16}{check.n:,} here; about {needed}")
 
 
-def _worst(judge: AuditedJudge) -> Iterator[Line]:
+def _effect(check: Check) -> str:
+    if check.estimate is None:
+        return f"not estimated, n {check.n:,}"
+    effect = words.effect(check).rpartition(", n ")[0]
+    return effect.replace(" points", "")
+
+
+def _worst(judge: AuditedJudge, most: int) -> Iterator[Line]:
+    """The worst verdicts, one for each item."""
     if not judge.worst:
         return
     yield Line("")
     yield Line("  Worst disagreements with people")
-    for one in judge.worst[:MOST_WORST]:
+    items = {one.item: one for one in reversed(judge.worst)}
+    for one in [one for one in judge.worst if items[one.item] is one][:most]:
         yield from _disagreement(one)
-    more = len(judge.worst) - MOST_WORST
-    if more > 0:
-        yield Line(f"    and {more} more in the report (--out DIR)")
+    yield Line("    (more in the report of --out DIR)")
 
 
 def _disagreement(one: Disagreement) -> Iterator[Line]:
@@ -171,9 +215,8 @@ def _cut(text: str) -> str:
 def _jury(jury: Jury) -> Iterator[Line]:
     yield from _section(f"What the jury is worth ({words.KINDS[jury.kind][1]})")
     if jury.effective is not None:
-        number: Kind = "number"
         yield Line(
-            f"  {len(jury.judges)} judges are worth {words.value_and_interval(jury.effective, number)} independent ones"
+            f"  Effective number of judges: {words.value_and_interval(jury.effective, 'number')} of {len(jury.judges)}"
         )
     if jury.sentence:
         yield from _wrapped(jury.sentence, "  ", "  ")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from metajudge.audit.card import Check, Figure, Holdings, Kappa
+from metajudge.audit.card import Check, CorrectedRate, Figure, Holdings, Kappa
 from metajudge.report.audit.published import AuditDocument, AuditedJudge
 from metajudge.report.document import Absent, Cell, Kind, Measured
 from metajudge.report.tables import one_line
@@ -82,6 +82,11 @@ def value_and_interval(figure: Figure, kind: Kind) -> str:
         return f"{amount(figure.estimate, kind)} (no interval)"
     low, high = (bare(end, kind) for end in figure.interval)
     return f"{amount(figure.estimate, kind)} ({low} to {high})"
+
+
+def rate_kind(rate: CorrectedRate) -> Kind:
+    """How a rate is written: a mean grade as a number, else as per cent."""
+    return "number" if rate.of.startswith("mean") else "percent"
 
 
 def check_kind(check: Check) -> Kind:

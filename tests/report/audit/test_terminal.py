@@ -53,11 +53,26 @@ def test_naive_and_corrected_rates_stand_together():
 
 def test_every_check_ends_as_finding_no_finding_or_underpowered():
     found = text()
-    assert "FINDING       drift in words: -24.0 points (-35.0 to -13.0), n 200" in found
-    assert "an effect of 6.0 points or more would have been seen" in found
-    assert "only effects of 21.0 points or more can be seen here; about 700" in found
-    assert "copy in words: not estimated (n 3)" in found
+    assert "FINDING       drift in words                -24.0 (-35.0 to -13.0)  sees   6.0" in found
+    assert "What was seen of drift." in found
+    assert "no finding    length in words                  +2.0 (-3.0 to +7.0)  sees   6.0" in found
+    assert "underpowered  versions in words                +2.0 (-3.0 to +7.0)  sees  21.0" in found
+    assert "200 here; about 700 labels would see 10.0" in found
+    assert "underpowered  copy in words                     not estimated, n 3\n" in found
     assert found.index("FINDING") < found.index("underpowered  ") < found.index("no finding  ")
+
+
+def test_many_rates_are_a_table_with_naive_and_corrected_side_by_side():
+    rates = cards.card().rates * 3
+    found = text(judges=(cards.card(rates=rates),))
+    assert found.count("  share that passes         75.0 (70.0-80.0)  61.0 (54.0-68.0)  62.0 (53.0-71.0)") == 3
+    assert "naive (verdicts as if right)" not in found
+
+
+def test_one_disagreement_an_item_is_shown():
+    (one,) = cards.card().worst
+    twice = cards.card(worst=(one, one.model_copy(update={"judgment": "j2"})))
+    assert ("j1: verdict" in text(judges=(twice,)), "j2: verdict" in text(judges=(twice,))) == (True, False)
 
 
 def test_what_one_more_column_would_add_is_shown():
