@@ -1,11 +1,12 @@
 """Checks of how a judge behaves: severity, drift, versions, prompts, categories, and against the other judges."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from metajudge.audit.card import CheckName
-from metajudge.audit.draft import FEWEST, Draft, from_flips, from_slope
+from metajudge.audit.draft import FEWEST, Draft, Evidence, from_flips, from_slope
 from metajudge.audit.preferences import RELEVANT, RELEVANT_ON_SCALE
 from metajudge.audit.table import NOTHING
 from metajudge.audit.view import View
@@ -16,11 +17,8 @@ from metajudge.stats.sign_flip import sign_flip
 MARGIN = 0.10
 """A judge counts as weaker than its peers from ten points on; how much further is tested against this."""
 
-COPY = 0.5
-"""Two judges count as copies where more than half of the errors of either are the same error of both."""
-
-RELEVANT_COPY = 0.3
-"""So that a share of .8 of common errors must be seen."""
+RELEVANT_COPY = 0.6
+"""Of the way from the null share of common errors to all of them: at one half, a share of .8 must be seen."""
 
 FEWEST_WITHOUT_LABELS = 5
 """Judges that the check for copies needs without labels: three others make the majority."""
@@ -269,40 +267,64 @@ def weaker_than_peers(view: View) -> Draft | None:
 
 
 def copy(view: View) -> Draft | None:
-    """Whether another judge makes the same errors: most errors of either are one answer of both."""
+    """Whether another judge makes the same errors: more of the errors of either than half way from chance to all.
+
+    Chance is the share of common errors that two judges with these error rates, by class of the reference, have when
+    they err independently; half way is at least one half.
+    """
     found = {other: one for other in range(len(view.peers.mode)) if (one := _common_errors(view, other)) is not None}
     if not found:
         return None
-    tests = {
-        other: sign_flip(2.0 * same - 1.0, clusters, sides=1)
-        for other, (same, clusters) in found.items()
-        if len(same) >= FEWEST
-    }
-    title, unit = "Copies another judge", "share of the errors of either that both make"
+    title, unit = "Errs like another judge", "share of the errors of either that both make"
+    tests = {other: test for other, pair in found.items() if (test := _common_evidence(pair)) is not None}
     if not tests:
-        most = max((len(same) for same, _ in found.values()), default=0)
-        return Draft("copy", title, view.reference, unit, RELEVANT_COPY, None, most, 0, most, "")
+        most = max(len(pair.same) for pair in found.values())
+        return Draft("copy", title, view.reference, unit, RELEVANT_COPY * 0.5, None, most, 0, most, "")
     closest = min(tests, key=lambda other: (tests[other].p_value, -tests[other].estimate))
-    name, test = view.table.source.judges.values[closest], tests[closest]
-    share = (test.estimate + 1) / 2
+    name, best = view.table.source.judges.values[closest], tests[closest]
     return Draft(
         "copy",
         title,
         view.reference,
         unit,
-        RELEVANT_COPY,
-        from_flips(test, scale=0.5, shift=COPY),
-        test.n,
-        test.clusters,
+        RELEVANT_COPY * (1 - best.null),
+        best,
+        best.n,
+        best.questions,
         view.things(np.arange(len(view.rows))),
-        f"Of {test.n:,} errors of it or {name!r}, {share:.0%} are the same error of both (a finding above half).",
+        f"Of {best.n:,} items on which it or {name!r} errs, both give the same wrong answer in {best.estimate:.0%} "
+        f"(a finding above {best.null:.0%}).",
         len(tests),
         {"other": name},
     )
 
 
-def _common_errors(view: View, other: int) -> tuple[Bools, Indices] | None:
-    """[errors of either] whether both gave the same wrong answer, and [errors of either] the question."""
+@dataclass(frozen=True, slots=True)
+class _Common:
+    """Errors of either of two judges.
+
+    Attributes:
+        same: [errors] whether both gave the same wrong answer.
+        question: [errors] numbers.
+        null: the share of common errors that is tested against.
+    """
+
+    same: Bools
+    question: Indices
+    null: float
+
+
+def _common_evidence(pair: _Common) -> Evidence | None:
+    """The share of common errors against its null share, with the larger of its own variance and the null's."""
+    if len(pair.same) < FEWEST:
+        return None
+    found = mean_of(pair.same.astype(np.float64), pair.question)
+    sizes = np.unique(pair.question, return_counts=True)[1].astype(np.float64)
+    error = float(np.sqrt(pair.null * (1 - pair.null) * (sizes @ sizes))) / len(pair.same)
+    return from_slope(replace(found, error=max(found.error, error)), null=pair.null, sides=1)
+
+
+def _common_errors(view: View, other: int) -> _Common | None:
     table, peers, judge = view.table, view.peers, view.judge
     if other == judge or (table.kind == "grade" and table.right.name != "side" and view.reference != "labels"):
         return None
@@ -314,10 +336,27 @@ def _common_errors(view: View, other: int) -> tuple[Bools, Indices] | None:
         return None
     mine, theirs = peers.mode[judge], peers.mode[other]
     known = (mine != NOTHING) & (theirs != NOTHING) & (target != NOTHING)
-    either = np.flatnonzero(known & ((mine != target) | (theirs != target)))
+    if table.kind in ("pairwise", "ranking"):  # a tie, and two answers in two orders, are no error that is shared
+        tie = len(table.classes) - 1
+        known &= (mine != tie) & (theirs != tie)
     if not known.any():
         return None
-    return mine[either] == theirs[either], table.question[either]
+    first, second = (mine != target)[known], (theirs != target)[known]
+    either = first | second
+    same = (mine == theirs)[known] & first
+    null = max(0.5, (1 + _by_chance(first, second, target[known])) / 2)
+    return _Common(same[either], table.question[known][either], null)
+
+
+def _by_chance(first: Bools, second: Bools, target: Indices) -> float:
+    """The share of common errors of two judges that err independently within each class of the reference."""
+    both = either = 0.0
+    for code in np.unique(target):
+        mine = target == code
+        one, two = float(first[mine].mean()), float(second[mine].mean())
+        both += float(mine.sum()) * one * two
+        either += float(mine.sum()) * (one + two - one * two)
+    return both / either if either else 0.0
 
 
 def _ranks(time: Floats) -> Floats:

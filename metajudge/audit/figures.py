@@ -64,11 +64,14 @@ def peer_agreement(view: View) -> Figure | None:
 
 
 def kappa(view: View) -> Kappa | None:
-    """Cohen's kappa of verdicts and labels; with quadratic weights where the answers are grades or ordered."""
+    """Cohen's kappa of verdicts and labels; with quadratic weights where the answers are grades or ordered.
+
+    None where all labels are one answer: agreement by chance is then all there is.
+    """
     table = view.table
     label = table.label[view.thing]
     rows = np.flatnonzero((view.answer != NOTHING) & (label != NOTHING))
-    if not len(rows):
+    if len(np.unique(label[rows])) < 2:
         return None
     graded = table.spread is not None and not table.binary
     columns, statistic = (

@@ -193,7 +193,7 @@ def left_out(source: Gathered, tables: Mapping[VerdictKind, Table]) -> tuple[str
         unlike = int((np.isnan(table.correct) & (table.label[table.thing] != NOTHING)).sum())
         if unlike:
             found.append(
-                f"{unlike:,} {kind} verdicts cannot be compared with the label ({table.right}): they count as unlabelled."
+                f"{unlike:,} {kind} verdicts cannot be compared with their label by {table.right}: they have none."
             )
         unknown = int((table.answer == NOTHING).sum())
         if unknown:

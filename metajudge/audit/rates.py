@@ -64,6 +64,8 @@ def _win_rates(view: View) -> Iterator[_Target]:
     who = [one.models if named else one.ids for one in things]
     if not named and len({one.ids for one in things}) > 1 and len({name for one in who for name in one}) > MOST_MODELS:
         return  # ids that differ from item to item are no contestants
+    if not named and len(np.unique(table.label[table.label != NOTHING])) < 2:
+        return  # nor are places of which one is right by construction
     tie = len(table.classes) - 1
     names = _frequent([name for at in view.thing for name in who[at]])
     for name in names[:1] if not named and len(names) == 2 else names:

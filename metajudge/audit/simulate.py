@@ -23,7 +23,7 @@ NOISE = 0.05
 """The chance that a second look at the same pair gives the other answer."""
 
 DIFFICULTY = 0.5
-"""Standard deviation of the items' difficulty on the scale of log-odds: what makes the errors of all judges alike."""
+"""Standard deviation of the questions' difficulty in log-odds: it makes the errors of all judges alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class SimulatedJudge:
 
 
 UNBIASED: Mapping[str, SimulatedJudge] = {
-    name: SimulatedJudge() for name in ("osprey-70b", "kestrel-32b", "heron-70b", "merlin-xl", "plover-2")
+    name: SimulatedJudge() for name in ("osprey-70b", "kestrel-32b", "heron-70b", "merlin-70b", "plover-2")
 }
 """Five judges that are equally good and have no bias."""
 
@@ -86,13 +86,13 @@ def simulate(
     """
     if items < 1 or per_question < 1:
         raise InputError(f"{items} items, {per_question} for each question: give at least one of both")
-    world = _World(items, seed, kind)
+    world = _World(items, seed, kind, per_question)
     answers: dict[str, Bools] = {}
     for name, judge in judges.items():
         if judge.copies is not None and judge.copies not in answers:
             raise InputError(f"{name} copies {judge.copies!r}, which must come before it")
         answers[name] = world.answers(name, judge, answers)
-    made = [world.item(at, at < labelled * items, annotators, person, per_question) for at in range(items)]
+    made = [world.item(at, at < labelled * items, annotators, person) for at in range(items)]
     places = (0, 1) if kind == "pairwise" and orders == "both" else (None,)
     for at in range(items):
         for name, judge in judges.items():
@@ -106,11 +106,13 @@ class _World:
     The truth of an item is True where the first response is better, or where the single response is good.
     """
 
-    def __init__(self, items: int, seed: int, kind: SimulatedKind) -> None:
+    def __init__(self, items: int, seed: int, kind: SimulatedKind, per_question: int) -> None:
         self.rng = np.random.default_rng([seed, 23])
         self.kind = kind
         self.truth: Bools = self.rng.random(items) < 0.5
-        self.difficulty: Floats = self.rng.normal(0, DIFFICULTY, items)
+        questions = -(-items // per_question)
+        self.difficulty: Floats = np.repeat(self.rng.normal(0, DIFFICULTY, questions), per_question)[:items]
+        self.per_question = per_question
         self.lengths: Indices = self.rng.integers(40, 400, (items, 2))
         first = self.rng.integers(0, len(MODELS), items)
         self.models: Indices = np.column_stack(
@@ -136,7 +138,7 @@ class _World:
             answer = answer | (self.rng.random(self.items) < judge.lenient)
         return np.asarray(answer, dtype=np.bool_)
 
-    def item(self, at: int, labelled: bool, annotators: int, person: float, per_question: int) -> Item:
+    def item(self, at: int, labelled: bool, annotators: int, person: float) -> Item:
         ids = ("A", "B") if self.kind == "pairwise" else ("A",)
         truth = bool(self.truth[at])
         people: tuple[Label, ...] = ()
@@ -148,7 +150,7 @@ class _World:
             )
         return Item(
             id=f"item-{at:05d}",
-            question=f"Question {at // per_question}",
+            question=f"Question {at // self.per_question}",
             responses={name: ("word " * 80)[: self.lengths[at, place]] for place, name in enumerate(ids)},
             category=CATEGORIES[at % len(CATEGORIES)],
             label=self.verdict(truth) if labelled and not annotators else None,
