@@ -27,7 +27,7 @@ def check_folder(folder: Path, inputs: Sequence[str]) -> None:
     Raises:
         InputError: a file of that name exists, the folder cannot be made, or a file in it would replace an input.
     """
-    check_apart([one for one in inputs if one != "-"], [folder / name for name in (PAGE, CARD, JSON, SHEET)])
+    check_apart([one for one in inputs if one != "-"], [folder / name for name in (PAGE, CARD, JSON)])
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -184,7 +184,7 @@ def _effect(check: Check) -> str:
     if check.estimate is None:
         return f"not estimated, n {check.n:,}"
     effect = words.effect(check).rpartition(", n ")[0]
-    return effect.replace(" points", "")
+    return effect.replace(" points", "").replace(" %", "")
 
 
 def _worst(judge: AuditedJudge, most: int) -> Iterator[Line]:
