@@ -45,7 +45,7 @@ with each meta-judge's scores and explanations, cost and provenance. Errors are 
 
 LOGINS_PER_MINUTE = 20
 """Login attempts from one address."""
-UPLOADS = ("/v1/vet/batch",)
+UPLOADS = ("/v1/vet/batch", "/v1/audit")
 _log = logging.getLogger("metajudge.api")
 
 

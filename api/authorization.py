@@ -79,7 +79,7 @@ OPERATIONS = (
     _operation((_READ, _REVIEW, _ADMIN), "GET /assessments", "GET /assessments/{number}"),
     _operation((_READ, _REVIEW, _ADMIN), "GET /dashboard", "GET /runs", "GET /runs/{run_id}"),
     _operation((_READ, _ADMIN), "POST /v1/export/preferences", machine=True),
-    _operation((_VET, _READ, _ADMIN), "POST /v1/rank", "POST /v1/peers"),
+    _operation((_VET, _READ, _ADMIN), "POST /v1/rank", "POST /v1/peers", "POST /v1/audit"),
     # Reviews.
     _operation((_READ, _REVIEW, _ADMIN), "GET /v1/reviews", "GET /v1/reviews/{review_id}", machine=True),
     _operation(
@@ -94,7 +94,7 @@ OPERATIONS = (
     # Rubrics, policies and calibrations in force.
     _operation((_VET, _READ, _ADMIN), "GET /v1/rubrics", "GET /v1/rubrics/{name}"),
     _operation((_VET, _READ, _ADMIN), "GET /v1/policies", "GET /v1/policies/{name}", "GET /v1/calibrations"),
-    _operation((_ADMIN,), "PUT /v1/rubrics/{name}", "PUT /v1/policies/{name}", "GET /v1/audit"),
+    _operation((_ADMIN,), "PUT /v1/rubrics/{name}", "PUT /v1/policies/{name}", "GET /v1/changes", "GET /v1/audit"),
     _operation((_READ, _REVIEW, _ADMIN), *(f"GET /v1/feedback{what}" for what in ("", "/proposals", "/activations"))),
     _operation(
         (_ADMIN,),

@@ -58,7 +58,7 @@ class Upload:
                     try:
                         kept = Judgment.model_validate_json(line).model_dump_json().encode() + b"\n"
                     except ValidationError as error:
-                        problems.append(f"judgment {items + 1}: {_first(error)}")
+                        problems.append(f"judgment {items + 1}: {first_problem(error)}")
                         if len(problems) == MOST_PROBLEMS:
                             break
                     else:
@@ -104,11 +104,17 @@ class Upload:
         return found
 
 
-def _first(error: ValidationError) -> str:
-    """The first problem of a judgment, without the value, which may be long or secret."""
-    found = error.errors(include_url=False, include_input=False)[0]
-    where = ".".join(map(str, found["loc"]))
-    return f"{where or 'record'}: {found['msg'].removeprefix('Value error, ')}"
+def problems_of(error: ValidationError) -> list[str]:
+    """The problems of a record, without their values, which may be long or secret."""
+    found = error.errors(include_url=False, include_input=False)
+    return [
+        f"{'.'.join(map(str, one['loc'])) or 'record'}: {one['msg'].removeprefix('Value error, ')}" for one in found
+    ]
+
+
+def first_problem(error: ValidationError) -> str:
+    """The first of them."""
+    return problems_of(error)[0]
 
 
 def _lines(request: Request, longest: int) -> AsyncIterator[bytes]:

@@ -38,6 +38,8 @@ PAUSE_S = (0.25, 8.0)
 REFUSED_S = 10.0
 """How long a service that does not answer at all is tried again: the URL may be wrong."""
 WAIT_S = 3600.0
+HARMLESS = ("/v1/vet", "/v1/vet/stream", "/v1/audit")
+"""Paths that may be asked twice."""
 JSONL = {"accept": "application/x-ndjson"}
 Given = Judgment | Mapping[str, Any]
 JobData = dict[str, Any]
@@ -86,6 +88,14 @@ def _batch(lines: Any, key: str | None, choice: Mapping[str, Any]) -> dict[str, 
         "params": choice,
         "headers": {"content-type": "application/x-ndjson", "idempotency-key": key},
     }
+
+
+def _audit(
+    judgments: Iterable[Given], labels: Iterable[Mapping[str, Any]], on: str | None, right: str | None
+) -> dict[str, Any]:
+    params = {name: value for name, value in (("on", on), ("right", right)) if value is not None}
+    headers = {"content-type": "application/x-ndjson"}
+    return {"content": [*judgments, *labels], "params": params, "headers": headers}
 
 
 class _Lines:
@@ -141,7 +151,7 @@ class _Patience:
         content = options.get("content")
         self._resendable = getattr(content, "again", content is None or isinstance(content, str | bytes))
         keyed = "idempotency-key" in {name.lower() for name in options.get("headers") or {}}
-        self._harmless = keyed or method.upper() in ("GET", "HEAD") or path in ("/v1/vet", "/v1/vet/stream")
+        self._harmless = keyed or method.upper() in ("GET", "HEAD") or path in HARMLESS
 
     def pause_after(self, error: ServiceError) -> float:
         """Seconds to wait before the request is sent again; raises the error where it must not be."""
@@ -272,6 +282,25 @@ class Client:
         upload = _batch(_Lines(judgments), idempotency_key, choice)
         return dict(self.request("POST", "/v1/vet/batch", **upload).json())
 
+    def audit(
+        self,
+        judgments: Iterable[Given],
+        labels: Iterable[Mapping[str, Any]] = (),
+        *,
+        on: str | None = None,
+        right: str | None = None,
+    ) -> dict[str, Any]:
+        """Audits the judges of some judgments; the document of ``metajudge audit --json``.
+
+        Args:
+            labels: people's answers, each with ``item_id`` (or a judgment's ``id``), ``value`` and, if known,
+                ``annotator`` and ``time``; none if the judgments hold them.
+            on: what the labels name: ``id``, ``item`` or ``item+response``; None to find it by the values.
+            right: what counts as right; None for the default of each kind of verdict.
+        """
+        asked = _audit(judgments, labels, on, right)
+        return dict(self.request("POST", "/v1/audit", **{**asked, "content": _Lines(asked["content"])}).json())
+
     def job(self, job_id: str) -> JobData:
         """How far a job has come."""
         return dict(self.request("GET", f"/v1/jobs/{job_id}").json())
@@ -362,6 +391,18 @@ class AsyncClient:
     async def vet_batch(self, given: Iterable[Given], *, idempotency_key: str | None = None, **choice: Any) -> JobData:
         upload = _batch(_AsyncLines(given), idempotency_key, choice)
         return dict((await self.request("POST", "/v1/vet/batch", **upload)).json())
+
+    async def audit(
+        self,
+        judgments: Iterable[Given],
+        labels: Iterable[Mapping[str, Any]] = (),
+        *,
+        on: str | None = None,
+        right: str | None = None,
+    ) -> dict[str, Any]:
+        asked = _audit(judgments, labels, on, right)
+        found = await self.request("POST", "/v1/audit", **{**asked, "content": _AsyncLines(asked["content"])})
+        return dict(found.json())
 
     async def job(self, job_id: str) -> JobData:
         return dict((await self.request("GET", f"/v1/jobs/{job_id}")).json())

@@ -219,7 +219,7 @@ def _walk(client):
     assert ask("GET", "/v1/calibrations").json() == []
     archive = ask("POST", "/v1/export/preferences", json={"selection": {"rule": "all"}})
     assert zipfile.ZipFile(io.BytesIO(archive.content)).namelist()
-    actions = [one["change"]["action"] for one in ask("GET", "/v1/audit").json()]
+    actions = [one["change"]["action"] for one in ask("GET", "/v1/changes").json()]
     assert {"job.add", "job.delete", "case.decide", "review.decide", "rubric.put", "policy.put"} <= set(actions)
     assert "export.preferences" in actions
 

@@ -2,13 +2,14 @@
 
 from . import (
     assessments,
-    audit,
     calibrations,
+    changes,
     document,
     export,
     feedback,
     health,
     jobs,
+    judge_audit,
     judging,
     policies,
     rankings,
@@ -18,8 +19,8 @@ from . import (
 )
 
 NOUNS = (
-    *(vet, jobs, judging, rankings, assessments, reviews, feedback),
-    *(rubrics, policies, calibrations, export, audit, health, document),
+    *(vet, judge_audit, jobs, judging, rankings, assessments, reviews, feedback),
+    *(rubrics, policies, calibrations, export, changes, health, document),
 )
 ROUTERS = tuple(noun.router for noun in NOUNS)
 """In the order of the OpenAPI document."""

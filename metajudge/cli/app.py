@@ -44,6 +44,7 @@ class Entry(NamedTuple):
 
 COMMANDS = (
     Entry("demo", "demo:demo", "Show what vetting does: 96 recorded judgments", VET),
+    Entry("audit", "audit:audit", "Audit judges: agreement with people, biases, corrected rates", VET),
     Entry("vet", "vet:vet", "Vet judgments: score each one and decide which to keep", VET),
     Entry("bench", "bench:app", "Measure judges, and vetting of their judgments, on true labels", VET),
     Entry("calibrate", "calibrate:app", "Fit probabilities of being correct to labelled judgments", VET),

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from metajudge.cases.case import Case
 from metajudge.cases.result import CaseResult
 from metajudge.decision import Policy
+from metajudge.report.audit.published import AuditDocument
 from metajudge.types import Assessment, Judgment
 
 
@@ -21,13 +22,14 @@ class Record(StrEnum):
     CASE = "case"
     CASE_RESULT = "case_result"
     POLICY = "policy"
+    AUDIT = "audit"
 
 
 def schema(record: Annotated[Record, typer.Argument(help="Which record.")]) -> None:
     """Print the JSON Schema of a record.
 
     `vet` reads a judgment and writes an assessment; `case` reads a case and writes a case_result; a policy defines
-    decisions.
+    decisions; `audit --json` prints an audit.
     """
     models: dict[Record, type[BaseModel]] = {
         Record.JUDGMENT: Judgment,
@@ -35,9 +37,10 @@ def schema(record: Annotated[Record, typer.Argument(help="Which record.")]) -> N
         Record.CASE: Case,
         Record.CASE_RESULT: CaseResult,
         Record.POLICY: Policy,
+        Record.AUDIT: AuditDocument,
     }
     model = models[record]
-    written = record in (Record.ASSESSMENT, Record.CASE_RESULT)
+    written = record in (Record.ASSESSMENT, Record.CASE_RESULT, Record.AUDIT)
     mode: Literal["serialization", "validation"] = "serialization" if written else "validation"
     document = {"$schema": "https://json-schema.org/draft/2020-12/schema", **model.model_json_schema(mode=mode)}
     typer.echo(json.dumps(document, indent=2))

@@ -14,7 +14,7 @@ NAME_LETTERS = int((NAME_WIDTH - 18) / CHARACTER_WIDTH)
 
 def draw_bars(chart: BarChart, name: str) -> ET.Element:
     """One bar per series in every group, with its interval as a whisker and its figure beside it."""
-    legend = _legend_places([series.name for series in chart.series])
+    legend = legend_places([series.name for series in chart.series])
     top = 12 + LEGEND_LINE * (legend[-1][1] + 1)
     block = BAR * len(chart.series) + GAP
     height = top + block * len(chart.groups) + 34
@@ -35,7 +35,7 @@ def draw_bars(chart: BarChart, name: str) -> ET.Element:
 
 def draw_shares(chart: ShareChart, name: str) -> ET.Element:
     """One bar per whole, divided into its parts; parts that are wide enough show their share."""
-    legend = _legend_places(list(chart.parts))
+    legend = legend_places(list(chart.parts))
     top = 12 + LEGEND_LINE * (legend[-1][1] + 1)
     height = top + (BAR + 5 + GAP) * len(chart.rows) + 34
     canvas = Canvas(WIDTH, height, name, chart.title, chart.description)
@@ -94,7 +94,7 @@ def _scale(canvas: Canvas, x: Axis, top: float, bottom: float, unit: str = "%") 
         )
 
 
-def _legend_places(names: list[str]) -> list[tuple[float, int]]:
+def legend_places(names: list[str]) -> list[tuple[float, int]]:
     """Left edge and line of every entry, broken into lines that fit."""
     places: list[tuple[float, int]] = []
     x, line = 8.0, 0

@@ -168,8 +168,48 @@ class ScatterChart(Finite):
     points: tuple[ScatterPoint, ...] = Field(min_length=1)
 
 
+class Listing(Finite):
+    """Lines to be copied, such as commands."""
+
+    block: Literal["listing"] = "listing"
+    caption: str
+    lines: tuple[str, ...] = Field(min_length=1)
+
+
+class IntervalMark(Finite):
+    """One figure of a row and its interval; ``series`` is its place among the chart's series."""
+
+    series: Annotated[int, Field(ge=0)]
+    value: Measured
+
+
+class IntervalRow(Finite):
+    """A named line of the chart; ``absent`` is the reason if it has no figure."""
+
+    name: str
+    marks: tuple[IntervalMark, ...] = ()
+    absent: str = ""
+
+
+class IntervalChart(Finite):
+    """Figures with their intervals below one another, which may be negative.
+
+    Attributes:
+        kind: how figures are written: ``percent``, ``points`` or ``number``.
+        reference: the value of a level line, such as 0 for no effect.
+    """
+
+    block: Literal["intervals"] = "intervals"
+    title: str
+    description: str
+    kind: Literal["percent", "points", "number"] = "percent"
+    series: tuple[str, ...] = Field(min_length=1)
+    rows: tuple[IntervalRow, ...] = Field(min_length=1)
+    reference: float | None = None
+
+
 Block = Annotated[
-    Table | CoverageChart | ReliabilityChart | BarChart | ShareChart | ScatterChart,
+    Table | CoverageChart | ReliabilityChart | BarChart | ShareChart | ScatterChart | IntervalChart | Listing,
     Field(discriminator="block"),
 ]
 

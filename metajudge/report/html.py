@@ -13,6 +13,8 @@ from metajudge.report.document import (
     Absent,
     BarChart,
     CoverageChart,
+    IntervalChart,
+    Listing,
     Measured,
     ReliabilityChart,
     Report,
@@ -20,12 +22,13 @@ from metajudge.report.document import (
     ShareChart,
     Table,
 )
+from metajudge.report.intervals import draw_intervals
 from metajudge.report.lines import draw_coverage, draw_reliability
 from metajudge.report.scatter import draw_scatter
 from metajudge.report.style import STYLE
 from metajudge.report.tables import cell_text, reasons, table_of
 
-Chart = CoverageChart | ReliabilityChart | BarChart | ShareChart | ScatterChart
+Chart = CoverageChart | ReliabilityChart | BarChart | ShareChart | ScatterChart | IntervalChart
 
 
 def to_html(report: Report) -> str:
@@ -50,7 +53,7 @@ def _template() -> Template:
         "notes": _notes,
         "table_of": table_of,
     }
-    kinds = {"absent": Absent, "measured": Measured, "table": Table}
+    kinds = {"absent": Absent, "measured": Measured, "table": Table, "listing": Listing}
     made.tests |= {name: lambda value, kind=kind: isinstance(value, kind) for name, kind in kinds.items()}
     return made.get_template("report.html.j2")
 
@@ -67,6 +70,8 @@ def _drawing(chart: Chart, name: str) -> Markup:
             drawn = draw_shares(chart, name)
         case ScatterChart():
             drawn = draw_scatter(chart, name)
+        case IntervalChart():
+            drawn = draw_intervals(chart, name)
     # As XML, which escapes more than ElementTree's own HTML does.
     return Markup(ET.tostring(drawn, encoding="unicode", short_empty_elements=False))  # noqa: S704 - escaped
 

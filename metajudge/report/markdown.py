@@ -2,7 +2,7 @@
 
 import re
 
-from metajudge.report.document import Absent, Report, Section, Table
+from metajudge.report.document import Absent, Block, Listing, Report, Section, Table
 from metajudge.report.tables import cell_text, one_line, reasons, table_of
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#&$~])")
@@ -45,8 +45,18 @@ def escaped(text: str) -> str:
 
 
 def _section(section: Section) -> list[str]:
-    tables = [table_to_markdown(table_of(block)) for block in section.blocks]
-    return [f"## {escaped(section.title)}", *map(escaped, section.paragraphs), *tables]
+    return [f"## {escaped(section.title)}", *map(escaped, section.paragraphs), *map(_block, section.blocks)]
+
+
+def _block(block: Block) -> str:
+    return _listing(block) if isinstance(block, Listing) else table_to_markdown(table_of(block))
+
+
+def _listing(block: Listing) -> str:
+    """A fenced block; the fence is longer than any in its lines."""
+    lines = [one_line(line) for line in block.lines]
+    fence = "`" * max(3, *(len(run) + 1 for line in lines for run in re.findall("`+", line)), 3)
+    return "\n".join([f"**{escaped(block.caption)}**\n", fence, *lines, fence])
 
 
 def _line(cells: list[str]) -> str:

@@ -44,6 +44,9 @@ figure { margin: 1.5rem 0; break-inside: avoid; }
 figcaption { font-weight: 600; font-size: .95rem; }
 figure p { font-size: .8125rem; color: var(--quiet); margin: .1rem 0 .3rem; }
 figure svg { display: block; width: 100%; min-width: 34rem; max-width: 46rem; height: auto; }
+pre { margin: .4rem 0; padding: .5rem .7rem; overflow-x: auto; background: var(--stripe); border: 1px solid var(--rule);
+  font: .8125rem/1.5 ui-monospace, "SFMono-Regular", Menlo, Consolas, monospace; }
+pre:focus-visible { outline: 2px solid var(--c0); outline-offset: 2px; }
 details { font-size: .8125rem; }
 summary { cursor: pointer; color: var(--quiet); padding: .25rem 0; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; font-size: .8125rem; }
@@ -77,6 +80,7 @@ svg .whisker[class*=" s"] { stroke: var(--c); opacity: .8; }
     --c7: #8a7a00; }
   body { max-width: none; padding: 0; font-size: 10pt; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   nav, details { display: none; }
+  pre { white-space: pre-wrap; overflow-wrap: anywhere; }
   .scroll { overflow: visible; }
   table { font-size: 7.5pt; } th, td { padding: .15rem .35rem; }
   th.figure, td.figure { white-space: normal; } tbody th, td:not(.figure) { min-width: 0; }

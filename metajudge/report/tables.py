@@ -9,7 +9,9 @@ from metajudge.report.document import (
     Cell,
     Column,
     CoverageChart,
+    IntervalChart,
     Kind,
+    Listing,
     Measured,
     ReliabilityChart,
     ScatterChart,
@@ -44,6 +46,11 @@ _WRITERS: dict[Kind, Callable[[float], str]] = {
 }
 
 
+def write_figure(value: float, kind: Kind) -> str:
+    """A figure rounded to what its kind needs."""
+    return _WRITERS[kind](value)
+
+
 def one_line(text: str) -> str:
     """Text without line breaks, control characters and terminal codes, whatever a judge is called."""
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in " ".join(text.split()))
@@ -69,6 +76,12 @@ def table_of(block: Block) -> Table:
             return _shares(block)
         case ScatterChart():
             return _scatter(block)
+        case IntervalChart():
+            return _intervals(block)
+        case Listing():
+            return Table(
+                caption=block.caption, columns=(Column(title="Line"),), rows=tuple((line,) for line in block.lines)
+            )
 
 
 def _coverage(chart: CoverageChart) -> Table:
@@ -132,3 +145,16 @@ def _scatter(chart: ScatterChart) -> Table:
     )
     rows = tuple((point.name, point.x, point.y, "yes" if point.marked else "no") for point in chart.points)
     return Table(caption=chart.title, columns=columns, rows=rows)
+
+
+def _intervals(chart: IntervalChart) -> Table:
+    columns = (Column(title=""), Column(title="series"), Column(title=_TITLES[chart.kind], kind=chart.kind))
+    rows: list[tuple[Cell, ...]] = []
+    for row in chart.rows:
+        rows += [(row.name, chart.series[mark.series], mark.value) for mark in row.marks]
+        if not row.marks:
+            rows.append((row.name, DASH, Absent(absent=row.absent or "not measured")))
+    return Table(caption=chart.title, columns=columns, rows=tuple(rows))
+
+
+_TITLES: dict[Kind, str] = {"percent": "% (interval)", "points": "points (interval)", "number": "value (interval)"}

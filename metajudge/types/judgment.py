@@ -222,7 +222,7 @@ def _check_known(names: Any, responses: dict[str, str], what: str) -> None:
 
 
 def _check_scale(scale: Scale | None) -> None:
-    if scale is None:
+    if not scale:
         return
     if isinstance(scale[0], str):
         if len(scale) < 2 or len(set(scale)) < len(scale):

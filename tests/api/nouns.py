@@ -22,6 +22,6 @@ def vetted(client, count=1, **choice):
 
 def changes(client, subject=None):
     """What was changed, oldest first."""
-    found = client.get("/v1/audit", params={"limit": 1000, **({"subject": subject} if subject else {})}).json()
+    found = client.get("/v1/changes", params={"limit": 1000, **({"subject": subject} if subject else {})}).json()
     assert all(one["change"]["by"] == "ci" and one["change"]["request_id"] for one in found)
     return [one["change"] for one in found]

@@ -132,7 +132,7 @@ def test_an_empty_store_is_422_and_no_export_is_on_record(tmp_path):
         answer = client.post(URL, json={})
         assert answer.status_code == 422
         assert "contains no vetted judgments yet" in answer.json()["detail"]
-        assert client.get("/v1/audit").json() == []
+        assert client.get("/v1/changes").json() == []
 
 
 @pytest.mark.slow

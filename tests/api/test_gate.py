@@ -58,7 +58,7 @@ OPERATIONS = [
     ("GET", "/v1/policies/verdict", {"read", "vet", "admin"}),
     ("PUT", "/v1/policies/mine", {"admin"}),
     ("GET", "/v1/calibrations", {"read", "vet", "admin"}),
-    ("GET", "/v1/audit", {"admin"}),
+    ("GET", "/v1/changes", {"admin"}),
     ("POST", "/v1/export/preferences", {"read", "admin"}),
 ]
 

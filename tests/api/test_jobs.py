@@ -166,7 +166,7 @@ def test_a_cancelled_job_keeps_its_results_and_is_deleted_with_them_by_the_secon
     for path in ("", "/results", "/events"):
         assert client.get(location + path).status_code == 404
     assert client.delete(location).status_code == 404
-    changes = client.get("/v1/audit", params={"subject": location.rpartition("/")[2]}).json()
+    changes = client.get("/v1/changes", params={"subject": location.rpartition("/")[2]}).json()
     assert [one["change"]["action"] for one in changes] == ["job.add", "job.cancel", "job.delete"]
 
 

@@ -54,7 +54,7 @@ def test_a_proposal_is_tested_anew_and_put_in_force_by_a_person_with_everything_
         assert [one["proposal_id"] for one in client.get("/v1/feedback/activations").json()] == [better]
         body = {"judgment": judgment().model_dump(mode="json"), "policy": "verdict"}
         assert client.post("/v1/vet", json=body).json()["decision"]["policy_digest"] == done["digest"]
-        actions = [one["change"]["action"] for one in client.get("/v1/audit").json()]
+        actions = [one["change"]["action"] for one in client.get("/v1/changes").json()]
         assert actions == ["feedback.propose", "feedback.backtest", "feedback.activate"]
         over = client.put("/v1/policies/verdict", json=client.get("/v1/policies/verdict").json()["policy"])
         assert over.status_code == 409

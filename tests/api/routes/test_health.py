@@ -11,7 +11,7 @@ def test_what_needs_a_store_says_so_where_there_is_none(serve):
         ("GET", "/v1/assessments"),
         ("GET", "/v1/reviews"),
         ("GET", "/v1/policies"),
-        ("GET", "/v1/audit"),
+        ("GET", "/v1/changes"),
     ]:
         answer = client.request(method, path)
         assert (answer.status_code, "--store" in answer.json()["detail"]) == (503, True)

@@ -78,7 +78,7 @@ class TestProducingVerdicts:
         review_id = reviews[0]["review"]["review_id"]
         assert review_id in client.get("/clash").text
         assert client.get(f"/clash/{review_id}").status_code == 200
-        (opened,) = [one["change"] for one in client.get("/v1/audit").json()]
+        (opened,) = [one["change"] for one in client.get("/v1/changes").json()]
         assert (opened["action"], opened["reviews"]) == ("review.open", [review_id])
 
     def test_a_clash_the_judges_are_at_one_on_is_nobody_s_work(self, serve, models, tmp_path):

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from ..audit import KIND
 from ..deps import StoreDep
 
-router = APIRouter(prefix="/v1/audit", tags=["audit"])
+router = APIRouter(prefix="/v1", tags=["changes"])
 
 
 class ChangeRecord(BaseModel):
@@ -20,8 +20,9 @@ class ChangeRecord(BaseModel):
     change: dict[str, Any] = Field(description="`action`, `by` (the key's name), `request_id`, and details.")
 
 
-@router.get("", summary="Changes")
-async def audit(
+@router.get("/changes", summary="Changes")
+@router.get("/audit", summary="Changes, by their earlier path", deprecated=True)
+async def changes(
     store: StoreDep,
     subject: Annotated[str | None, Query(max_length=300)] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,

@@ -1,0 +1,197 @@
+"""An audit of judges: agreement with people, biases, stability, corrected rates, power; no model is asked."""
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any
+
+import orjson
+from fastapi import APIRouter, HTTPException, Query, Request, Response
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.requests import ClientDisconnect
+
+from metajudge.auditing import PersonLabel, audit_judgments
+from metajudge.readers.joined_labels import On
+from metajudge.report.audit.published import AuditDocument
+from metajudge.types import Judgment
+
+from ..admission import ClientGoneError
+from ..deps import ServiceDep
+from ..errors import ProblemError
+from ..schemas import EXAMPLE_JUDGMENT
+from ..uploads import MOST_PROBLEMS, first_problem, problems_of, receive_lines
+
+router = APIRouter(prefix="/v1", tags=["audit"])
+
+MOST_BYTES = 64_000_000
+"""Size of an upload in bytes: unlike a batch it is held in memory."""
+MOST_LABELS = 1_000_000
+Rule = Annotated[str, Field(max_length=50)]
+
+
+class AuditRequest(BaseModel):
+    """Judgments, and people's labels unless the judgments hold them."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    judgments: list[Judgment] = Field(min_length=1)
+    labels: list[PersonLabel] = Field(default=[], max_length=MOST_LABELS)
+    on: On | None = None
+    right: Rule | None = None
+
+
+EXAMPLE = {
+    "judgments": [EXAMPLE_JUDGMENT],
+    "labels": [{"item_id": "i-9", "value": "B", "annotator": "ada"}],
+}
+UPLOAD: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {
+                "schema": {
+                    "type": "object",
+                    "required": ["judgments"],
+                    "additionalProperties": False,
+                    "properties": {
+                        "judgments": {
+                            "type": "array",
+                            "items": {"$ref": "#/components/schemas/Judgment"},
+                            "minItems": 1,
+                        },
+                        "labels": {
+                            "type": "array",
+                            "items": PersonLabel.model_json_schema(),
+                            "maxItems": MOST_LABELS,
+                        },
+                        "on": {"enum": ["id", "item", "item+response", None]},
+                        "right": {"type": ["string", "null"], "maxLength": 50},
+                    },
+                },
+                "example": EXAMPLE,
+            },
+            "application/x-ndjson": {
+                "schema": {"type": "string", "description": "A judgment a line; a line without `judge` is a label."}
+            },
+        },
+    }
+}
+
+
+@router.post(
+    "/audit", summary="Audit the judges of given judgments", response_model=AuditDocument, openapi_extra=UPLOAD
+)
+async def audit(
+    request: Request,
+    running: ServiceDep,
+    on: Annotated[On | None, Query(description="With JSONL: what the labels name.")] = None,
+    right: Annotated[Rule | None, Query(description="With JSONL: what counts as right.")] = None,
+) -> Response:
+    """The JSON of `metajudge audit --json`: a card for each judge, the jury, corrected rates, next steps.
+
+    Takes a JSON object, or JSONL (`application/x-ndjson`) for more than a few thousand judgments. One invalid record
+    rejects the whole upload. `right` is `equal`, `within:T`, `side:PASSMARK`, `top1` or `kendall>=T`; by default it
+    follows the kind of verdict.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind not in ("application/json", "application/x-ndjson", "application/jsonl"):
+        raise HTTPException(415, f"send application/json or application/x-ndjson, not {kind[:100]!r}")
+    lines = kind != "application/json"
+    limits = running.options.limits
+    longest = running.options.max_body_bytes
+    folder = Path(tempfile.mkdtemp(prefix="metajudge-audit-"))
+    try:
+        with running.admission.place():
+            if lines:
+                await _receive_lines(request, folder / "body", longest)
+            else:
+                await _receive(request, folder / "body", longest)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    most = limits.batch_items if lines else None
+    content = await running.computing.work(lambda: _answer(folder, on, right, most), held=folder)
+    return Response(content, media_type="application/json")
+
+
+async def _receive(request: Request, path: Path, longest: int) -> None:
+    size = 0
+    try:
+        with path.open("wb") as file:
+            async for chunk in request.stream():
+                size += len(chunk)
+                if size > longest:
+                    raise HTTPException(
+                        413, f"a JSON object of more than {longest} bytes: send JSONL (application/x-ndjson)"
+                    )
+                file.write(chunk)
+    except ClientDisconnect:
+        raise ClientGoneError from None
+
+
+async def _receive_lines(request: Request, path: Path, longest: int) -> None:
+    size = 0
+    try:
+        with path.open("wb") as file:
+            async for line in receive_lines(request.stream(), longest):
+                size += len(line)
+                if size > MOST_BYTES:
+                    raise HTTPException(
+                        413, f"an audit of more than {MOST_BYTES} bytes: run `metajudge audit` on the file"
+                    )
+                file.write(line + b"\n")
+    except ClientDisconnect:
+        raise ClientGoneError from None
+
+
+def _answer(folder: Path, on: On | None, right: str | None, most: int | None) -> bytes:
+    """The audit of a received body, which is removed as soon as it is read.
+
+    Args:
+        most: judgments of a body of lines; None for a JSON object.
+    """
+    try:
+        body = (folder / "body").read_bytes()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    asked = _of_lines(body, on, right, most) if most else _of_object(body)
+    found = audit_judgments(asked.judgments, labels=asked.labels or None, on=asked.on, right=asked.right)
+    return found.model_dump_json().encode()
+
+
+def _of_object(body: bytes) -> AuditRequest:
+    try:
+        return AuditRequest.model_validate_json(body)
+    except ValidationError as error:
+        problems = problems_of(error)[:MOST_PROBLEMS]
+        raise ProblemError(422, problems[0], problems if len(problems) > 1 else None) from None
+
+
+def _of_lines(body: bytes, on: On | None, right: str | None, most: int) -> AuditRequest:
+    judgments, labels, problems = [], [], []
+    for number, line in enumerate(body.splitlines(), start=1):
+        try:
+            if _is_judgment(line):
+                judgments.append(Judgment.model_validate_json(line))
+            else:
+                labels.append(PersonLabel.model_validate_json(line))
+        except ValidationError as error:
+            problems.append(f"line {number}: {first_problem(error)}")
+            if len(problems) == MOST_PROBLEMS:
+                break
+    if problems:
+        raise ProblemError(422, problems[0], problems)
+    if len(judgments) > most:
+        raise HTTPException(413, f"more than {most} judgments: run `metajudge audit` on the file")
+    if not judgments:
+        raise HTTPException(422, "the upload contains no judgment: send at least one")
+    return AuditRequest.model_construct(judgments=judgments, labels=labels, on=on, right=right)
+
+
+def _is_judgment(line: bytes) -> bool:
+    """Whether a line names a judge; a line that is not JSON is reported as a judgment."""
+    try:
+        record = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return True
+    return not isinstance(record, dict) or "judge" in record

@@ -1,0 +1,146 @@
+"""``metajudge audit``: what is a judge worth, on the verdicts at hand?"""
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, get_args
+
+import typer
+
+from metajudge.audit.card import CheckName
+from metajudge.auditing import audited_by, demo_judgments
+from metajudge.cli.audit_report import check_folder, print_audit, write_folder
+from metajudge.cli.inputs import Labelling, Reading, reads_judgments, takes_labels
+from metajudge.cli.options import JsonOption
+from metajudge.errors import ConfigurationError, InputError
+from metajudge.readers import FieldMap, JudgmentSource, open_judgments
+from metajudge.readers.guessed_tables import guess_tables
+from metajudge.readers.mapping import parse_values
+from metajudge.report.audit.commands import Given, flags, next_commands
+from metajudge.report.audit.published import AuditDocument, published
+from metajudge.report.audit.sheet import SHEET, to_label
+from metajudge.report.audit.words import counted
+from metajudge.runs.exit_codes import RunCounts, exit_code
+
+ANY = "any"
+CHECKS: tuple[str, ...] = (ANY, *get_args(CheckName))
+
+
+@reads_judgments
+@takes_labels
+def audit(
+    inputs: Annotated[
+        list[str] | None, typer.Argument(help="Files or folders of judgments; - is standard input.", metavar="INPUT...")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help=f"Write report.html, card.md (for a pull request), audit.json and {SHEET} (items for people to label) "
+            "to this folder.",
+            metavar="DIR",
+        ),
+    ] = None,
+    fail_on: Annotated[
+        list[str] | None,
+        typer.Option(
+            help=f"Exit with 5 if this check has a finding: {', '.join(CHECKS)}. Repeatable.", metavar="CHECK"
+        ),
+    ] = None,
+    demo: Annotated[bool, typer.Option("--demo", help="Audit the shipped sample, which has planted biases.")] = False,
+    as_json: JsonOption = False,
+    *,
+    labelling: Labelling,
+    reading: Reading,
+) -> None:
+    """Audit judges: agreement with people, biases, corrected rates.
+
+    Reads verdicts that you have, of any kind, with or without people's labels. Asks no model and needs no key. Exit
+    code 0 whatever it finds, 5 with --fail-on.
+
+    Examples: `metajudge audit --demo`; `metajudge audit grades.csv --labels people.csv --out audit`.
+    """
+    _check_names(fail_on or ())
+    if demo == bool(inputs):
+        raise ConfigurationError("name a file of judgments, or give --demo for the shipped sample (not both)")
+    if out is not None:
+        check_folder(out, [*(inputs or ()), *map(str, labelling.labels or ())])
+    notices: list[str] = []
+    rejects, guessed = 0, None
+    if demo:
+        audited = audited_by(demo_judgments(), right=labelling.rule)
+    else:
+        source, guessed = _open(inputs or [], reading)
+        labelling.join(source, reading.values)
+        audited = audited_by(source.all(), right=labelling.rule)
+        notices, rejects = _told(source, guessed), source.rejects
+    sheet = to_label(audited.judgments) if out is not None else []
+    given = _given(inputs or [], labelling, reading, guessed, out if sheet else None)
+    document = published(
+        audited.found,
+        inputs=tuple(inputs or ()),
+        next_commands=() if demo else next_commands(audited.found, given),
+        notices=(*notices, *audited.notices),
+    )
+    if out is not None:
+        write_folder(out, document, sheet)
+    print_audit(document, out, as_json=as_json)
+    if demo and not as_json:
+        typer.echo("\nYour own verdicts: metajudge audit FILE [--labels FILE] [--out DIR]")
+    missed = _missed(document, fail_on or ())
+    raise typer.Exit(exit_code(RunCounts(bad_lines=rejects), strict=reading.strict, bar_missed=missed))
+
+
+def _check_names(names: Sequence[str]) -> None:
+    for name in names:
+        if name not in CHECKS:
+            raise ConfigurationError(f"--fail-on {name}: there is no such check; the checks are {', '.join(CHECKS)}")
+
+
+def _open(inputs: list[str], reading: Reading) -> tuple[JudgmentSource, FieldMap | None]:
+    """The judgments; a table that nothing says how to read is read by a guess, which is returned as well."""
+    try:
+        return reading.open(inputs), None
+    except InputError:
+        guessed = None if reading.maps else guess_tables(inputs, parse_values(reading.values or ()))
+        if guessed is None:
+            raise
+        return (
+            open_judgments(inputs, mapping=guessed, prefix_ids=reading.prefix_ids, strict=reading.strict),
+            guessed,
+        )
+
+
+def _told(source: JudgmentSource, guessed: FieldMap | None) -> list[str]:
+    """What reading gave to know."""
+    how = [] if guessed is None else [f"The columns are guessed: {guessed.to_flags()} (metajudge inspect explains it)."]
+    bad = [f"{counted(source.rejects, 'record')} could not be read (metajudge inspect shows why)."]
+    twice = [f"{counted(source.duplicates, 'record')} repeated an earlier one and counted once."]
+    return [*how, *source.notices, *(bad if source.rejects else ()), *(twice if source.duplicates else ())]
+
+
+def _given(
+    inputs: Sequence[str], labelling: Labelling, reading: Reading, guessed: FieldMap | None, sheet: Path | None
+) -> Given:
+    """The options of this call that further commands need as well."""
+    on = () if labelling.on is None else ("--on", labelling.on)
+    values = flags("--map-values", reading.values)
+    prefix = ("--prefix-ids",) if reading.prefix_ids else ()
+    return Given(
+        inputs=tuple(inputs),
+        labels=(
+            *flags("--labels", [str(one) for one in labelling.labels or ()]),
+            *on,
+            *flags("--labels-map", labelling.labels_map),
+        ),
+        right=() if labelling.right is None else ("--right", labelling.right),
+        reading=(*(values if guessed is None else shlex.split(guessed.to_flags())), *prefix),
+        sheet=None if sheet is None else str(sheet / SHEET),
+    )
+
+
+def _missed(document: AuditDocument, names: Sequence[str]) -> bool:
+    """Names the findings that ``--fail-on`` asks for on standard error; returns whether there are any."""
+    found = [(judge, check) for judge, check in document.findings if ANY in names or check.name in names]
+    for judge, check in found:
+        typer.echo(f"metajudge: --fail-on: {judge.judge}, {check.name}: {check.sentence}", err=True)
+    return bool(found)

@@ -1,0 +1,70 @@
+"""The commands of an audit's next steps, with the user's own files, quoted for a shell."""
+
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from metajudge.audit.card import AuditReport, NextStep
+from metajudge.report.audit.published import NextCommand
+
+CALIBRATION = "calibration.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What the audit was called with.
+
+    Attributes:
+        inputs: files of judgments, as they were named.
+        labels: the options that join people's labels, such as ``("--labels", "people.csv")``.
+        right: the options that declare what is right.
+        reading: the options that say how inputs are read.
+        sheet: the file of items to label that was written; None where there is none.
+    """
+
+    inputs: tuple[str, ...]
+    labels: tuple[str, ...] = ()
+    right: tuple[str, ...] = ()
+    reading: tuple[str, ...] = ()
+    sheet: str | None = None
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        return (*self.labels, *self.right, *self.reading)
+
+
+def next_commands(found: AuditReport, given: Given) -> tuple[NextCommand, ...]:
+    """Every next step with its command."""
+    return tuple(NextCommand(**step.model_dump(), command=_command(step, found, given)) for step in found.next_steps)
+
+
+def _command(step: NextStep, found: AuditReport, given: Given) -> str:
+    data = tuple(word for name in given.inputs for word in ("--data", name))
+    match step.goal:
+        case "add labels":
+            labels = given.labels or ("--labels", given.sheet or "labels.csv")
+            return _quoted("audit", given.inputs, labels, given.right, given.reading)
+        case "calibrate":
+            return _quoted("calibrate", ("fit",), data, given.options, ("--share", "0.5", "--out", CALIBRATION))
+        case "guarantee":
+            target = ("--target", "0.9")
+            return _quoted("calibrate", ("threshold", "--calibration", CALIBRATION), data, given.options, target)
+        case "vet":
+            calibrated = any(one.goal == "calibrate" for one in found.next_steps)
+            fitted = ("--calibration", CALIBRATION) if calibrated else ()
+            return _quoted("vet", given.inputs, ("--strategy", "signals"), fitted, given.reading)
+        case "judge both orders":
+            return _quoted("judge", given.inputs, ("--judge", "PROVIDER:MODEL", "--out", "both-orders.jsonl"))
+        case "drop a judge":
+            kept = [name for name in found.holdings.judges if name != step.judge]
+            chosen = tuple(word for name in kept for word in ("--judge", name))
+            return _quoted("vet", given.inputs, ("--strategy", "signals"), chosen, given.reading)
+
+
+def _quoted(command: str, *words: Iterable[str]) -> str:
+    return shlex.join(["metajudge", command, *(word for group in words for word in group)])
+
+
+def flags(name: str, values: Sequence[str] | None) -> tuple[str, ...]:
+    """An option once for each of its values."""
+    return tuple(word for value in values or () for word in (name, value))

@@ -1,0 +1,146 @@
+"""Tables of an audit that several formats show."""
+
+from collections.abc import Sequence
+
+from metajudge.audit.card import Ceiling, Check, CorrectedRate, Disagreement
+from metajudge.report.audit import words
+from metajudge.report.audit.published import AuditDocument, AuditedJudge
+from metajudge.report.document import Absent, Cell, Column, Kind, Table
+
+NO_LABELS = "no verdict of this judge can be compared with a label"
+
+
+def comparison(found: AuditDocument) -> Table:
+    """One row a judge: how often it is right, beside people, and what its checks found."""
+    several = len({judge.kind for judge in found.judges}) > 1
+    columns = (
+        Column(title="Judge"),
+        Column(title="Verdicts", kind="count"),
+        Column(title="Labelled", kind="count"),
+        Column(
+            title="Right %", kind="percent", note="share of labelled verdicts that are right, with its 95 % interval"
+        ),
+        Column(title="Kappa", kind="number", note="agreement beyond chance; the judge's section names the statistic"),
+        Column(title="Like its peers %", kind="percent", note="equal to the majority of the other judges"),
+        Column(title="Findings"),
+    )
+    rows = [_compared(judge, several) for judge in found.judges]
+    rows += [_people(one) for one in found.ceilings]
+    return Table(caption="The judges side by side", columns=columns, rows=tuple(rows))
+
+
+def _people(ceiling: Ceiling) -> tuple[Cell, ...]:
+    """People beside the judges: how often one person is right by the majority of the others."""
+    none = Absent(absent="people are the reference")
+    agreement, name = ceiling.agreement, f"people, {words.KINDS[ceiling.kind][1]} (human ceiling)"
+    return (name, agreement.n, agreement.n, words.cell(agreement), none, none, "")
+
+
+def _compared(judge: AuditedJudge, several: bool) -> tuple[Cell, ...]:
+    figures = judge.figures
+    return (
+        name_of(judge, several=several),
+        judge.n,
+        judge.n_labelled,
+        words.cell(figures.get("accuracy"), NO_LABELS),
+        words.cell(figures.get("kappa"), NO_LABELS if not judge.n_labelled else "kappa cannot be computed"),
+        words.cell(figures.get("peer_agreement"), "too few other judges judged the same items"),
+        ", ".join(one.title for one in judge.findings) or "none",
+    )
+
+
+def name_of(judge: AuditedJudge, *, several: bool) -> str:
+    """The judge's name, with the kind of its verdicts where judges gave several kinds."""
+    return f"{judge.judge} ({words.KINDS[judge.kind][1]})" if several else judge.judge
+
+
+def checks(judge: AuditedJudge) -> Table:
+    """Every check of a judge: how it ended, its effect, and its power."""
+    columns = (
+        Column(title="Check"),
+        Column(title="Result"),
+        Column(title="Effect (95 %)"),
+        Column(title="p, corrected", kind="number", note="after Holm's correction over the checks of this judge"),
+        Column(title="Power"),
+        Column(title="What it says"),
+    )
+    rows = tuple(_check(one) for one in judge.checks)
+    return Table(caption=f"Checks of {judge.judge}", columns=columns, rows=rows)
+
+
+def _check(one: Check) -> tuple[Cell, ...]:
+    adjusted: Cell = Absent(absent="not tested: too few observations") if one.adjusted_p is None else one.adjusted_p
+    return (
+        one.title,
+        words.STATUS[one.status],
+        f"{words.effect(one)}: {one.unit}",
+        adjusted,
+        words.power(one),
+        one.sentence,
+    )
+
+
+def rates(given: Sequence[CorrectedRate]) -> list[Table]:
+    """Naive and corrected rates side by side: a table of shares and one of mean grades, as far as there are any."""
+    kinds: tuple[Kind, ...] = ("percent", "number")
+    return [_rates(found, kind) for kind in kinds if (found := [one for one in given if words.rate_kind(one) == kind])]
+
+
+def _rates(given: Sequence[CorrectedRate], kind: Kind) -> Table:
+    unit = " %" if kind == "percent" else ""
+    columns = (
+        Column(title="Rate"),
+        Column(title="By judge"),
+        Column(title="Items", kind="count"),
+        Column(title="Labelled", kind="count"),
+        Column(title=f"Naive{unit}", kind=kind, note="by the verdicts alone, as if all were right"),
+        Column(title=f"Labels alone{unit}", kind=kind),
+        Column(title=f"Prediction-powered{unit}", kind=kind, note="verdicts and labels together, without bias"),
+        Column(title=f"Rogan-Gladen{unit}", kind=kind, note="corrected by sensitivity and specificity"),
+    )
+    rows = tuple(_rate(one) for one in given)
+    notes = tuple(dict.fromkeys(f"{one.of}, {one.judge}: {one.note}" for one in given if one.note))
+    return Table(caption="The naive rate and the corrected one", columns=columns, rows=rows, notes=notes)
+
+
+def _rate(one: CorrectedRate) -> tuple[Cell, ...]:
+    why = one.note or "no labels"
+    estimates = (one.naive, one.labels_only, one.ppi, one.rogan_gladen)
+    return (one.of, one.judge, one.n, one.n_labelled, *(words.cell(figure, why) for figure in estimates))
+
+
+def supports(found: AuditDocument) -> Table:
+    """What the file supports today, and what one more column would add."""
+    columns = (Column(title="Analysis"), Column(title="Today"), Column(title="Why"), Column(title="What would add it"))
+    rows = tuple(
+        (words.plain_name(one.analysis), "yes" if one.possible else "no", one.why, one.add) for one in found.supports
+    )
+    return Table(caption="What the file supports today", columns=columns, rows=rows)
+
+
+def worst(given: Sequence[Disagreement]) -> Table:
+    """Verdicts far from their labels, with their texts."""
+    columns = tuple(
+        Column(title=title) for title in ("Judgment", "Verdict", "Label", "Question", "Response", "Rationale")
+    )
+    rows = tuple(
+        (one.judgment, plain(one.verdict), _label(one), one.question, one.response, one.rationale) for one in given
+    )
+    return Table(caption="The worst disagreements with people", columns=columns, rows=rows)
+
+
+def _label(one: Disagreement) -> str:
+    if one.people < 2:
+        return plain(one.label)
+    return f"{plain(one.label)} ({one.people} people{', all' if one.unanimous else ''})"
+
+
+def plain(value: object) -> str:
+    """A verdict or label in its JSON form as text."""
+    if isinstance(value, bool):
+        return "pass" if value else "fail"
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, list | tuple):
+        return " > ".join(" = ".join(map(str, one)) if isinstance(one, list | tuple) else str(one) for one in value)
+    return str(value)

@@ -1,0 +1,267 @@
+"""An audit as lines of at most 80 characters for a terminal; commands are never broken."""
+
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from metajudge.audit.card import Check, CorrectedRate, Disagreement, Figure, Jury
+from metajudge.report.audit import tables, words
+from metajudge.report.audit.published import AuditDocument, AuditedJudge, NextCommand
+from metajudge.report.document import Kind
+from metajudge.report.svg import shortened
+from metajudge.report.tables import one_line
+
+WIDTH = 80
+NAME = 12
+JUDGE = 24
+FIGURE = 39
+MOST_WORST, FEW = 3, 3
+"""So many disagreements are shown of each judge where there are few judges, else one."""
+QUOTED = 140
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line; ``style`` is how a terminal shows its first ``styled`` characters."""
+
+    text: str
+    style: str = ""
+    styled: int = 0
+
+
+TITLE = 28
+CHECKS = (
+    "Checks below: effects in points (hundredths) with 95 % intervals. A finding is significant at {level:g} % with "
+    "all checks of its judge together. 'sees': the smallest effect that is found with a probability of 80 %."
+)
+
+STYLES = {"finding": "bold red", "none": "green", "underpowered": "yellow"}
+
+
+def lines(found: AuditDocument) -> Iterator[Line]:
+    """What an audit prints: holdings, support, judges side by side, each judge, the jury, notes, next commands."""
+    yield _bold(words.headline(found))
+    yield Line(words.summary(found))
+    yield from _section("What the file holds")
+    for name, text in words.holdings_in_words(found.holdings):
+        yield from _named(name, text)
+    yield from _section("What it supports today")
+    yield from _supports(found)
+    yield from _side_by_side(found)
+    if any(judge.checks for judge in found.judges):
+        yield Line("")
+        yield from _wrapped(CHECKS.format(level=100 * found.level), "  ", "  ")
+    for judge in found.judges:
+        yield from _judge(found, judge)
+    for jury in found.juries:
+        yield from _jury(jury)
+    if found.notices:
+        yield from _section("Notes")
+        for notice in found.notices:
+            yield from _wrapped(notice, "  - ", "    ")
+    yield from _next(found.next)
+
+
+def _supports(found: AuditDocument) -> Iterator[Line]:
+    possible = [one for one in found.supports if one.possible]
+    for one in possible:
+        yield from _wrapped(f"{words.plain_name(one.analysis)}: {one.why}", "  yes  ", "       ", "green", 5)
+    for one in found.supports:
+        if not one.possible:
+            yield from _wrapped(f"{words.plain_name(one.analysis)}: {one.why}", "  no   ", "       ", "yellow", 5)
+            if one.add:
+                yield from _wrapped(one.add, "       + ", "         ")
+
+
+def _side_by_side(found: AuditDocument) -> Iterator[Line]:
+    if not found.judges:
+        return
+    yield from _section("Judges side by side")
+    labelled = any("accuracy" in judge.figures for judge in found.judges)
+    several = len({judge.kind for judge in found.judges}) > 1
+    share = "right % (95 %)" if labelled else "like peers % (95 %)"
+    yield Line(f"  {'':<{JUDGE}} {'verdicts':>8} {share:>21} {'kappa':>6}  findings".rstrip())
+    for judge in found.judges:
+        figure = judge.figures.get("accuracy" if labelled else "peer_agreement")
+        text = "-" if figure is None else words.value_and_interval(figure, "percent").replace(" %", "")
+        kappa = "-" if judge.kappa is None else f"{judge.kappa:.2f}"
+        name = shortened(one_line(tables.name_of(judge, several=several)), JUDGE)
+        yield Line(f"  {name:<{JUDGE}} {judge.n:>8,} {text:>21} {kappa:>6}  {len(judge.findings)}")
+    for ceiling in found.ceilings:
+        agreement = words.value_and_interval(ceiling.agreement, "percent").replace(" %", "")
+        name = f"people ({words.KINDS[ceiling.kind][1]})" if len(found.ceilings) > 1 else "people (human ceiling)"
+        yield Line(f"  {name:<{JUDGE}} {ceiling.agreement.n:>8,} {agreement:>21}")
+
+
+def _judge(found: AuditDocument, judge: AuditedJudge) -> Iterator[Line]:
+    several = len({one.kind for one in found.judges}) > 1
+    yield from _section(f"Judge {one_line(tables.name_of(judge, several=several))}")
+    for name, figure in judge.figures.items():
+        kind = words.figure_kind(name, judge)
+        yield from _figure(words.figure_title(name, judge), words.value_and_interval(figure, kind), figure.n)
+    yield from _classes(judge)
+    if len(found.judges) <= FEW and len(judge.rates) < FEW:
+        for rate in judge.rates:
+            yield from _rate(rate)
+    else:
+        yield from _rates(judge.rates)
+    if judge.checks:
+        yield Line("")
+    order = ("finding", "underpowered", "none")
+    for check in sorted(judge.checks, key=lambda one: order.index(one.status)):
+        yield from _check(check)
+    yield from _worst(judge, MOST_WORST if len(found.judges) <= FEW else 1)
+
+
+def _figure(title: str, value: str, n: int) -> Iterator[Line]:
+    yield from _wrapped(f"{value}, n {n:,}", f"  {title:<{FIGURE}} ", " " * (FIGURE + 3))
+
+
+def _classes(judge: AuditedJudge) -> Iterator[Line]:
+    for one in judge.classes if judge.kind in ("grade", "category") else ():
+        parts = [
+            f"{name} {words.value_and_interval(figure, 'percent')}"
+            for name, figure in (("sensitivity", one.sensitivity), ("specificity", one.specificity))
+            if figure is not None
+        ]
+        if parts:
+            yield from _wrapped(f"Label {one_line(one.value)} ({one.n_labelled:,}): {', '.join(parts)}", "  ", "      ")
+
+
+def _rate(rate: CorrectedRate) -> Iterator[Line]:
+    yield Line("")
+    yield from _wrapped(
+        f"{one_line(rate.of)}, in {rate.n:,} items of which {rate.n_labelled:,} have labels", "  ", "  "
+    )
+    given = (
+        ("naive (verdicts as if right)", rate.naive),
+        ("corrected, prediction-powered", rate.ppi),
+        ("corrected, Rogan-Gladen", rate.rogan_gladen),
+        ("labels alone", rate.labels_only),
+    )
+    kind = words.rate_kind(rate)
+    for title, figure in given:
+        if figure is not None:
+            yield Line(f"    {title:<38} {words.value_and_interval(figure, kind)}")
+    if rate.note:
+        yield from _wrapped(rate.note, "    ", "    ")
+
+
+def _rates(rates: tuple[CorrectedRate, ...]) -> Iterator[Line]:
+    """One line a rate; what the labels alone give is in the report."""
+    if not rates:
+        return
+    yield Line("")
+    yield Line(f"  {'Rate (95 %)':<24} {'naive':>17} {'predict.-powered':>17} {'Rogan-Gladen':>17}")
+    for rate in rates:
+        kind = words.rate_kind(rate)
+        given = [_short(figure, kind) for figure in (rate.naive, rate.ppi, rate.rogan_gladen)]
+        yield Line(f"  {shortened(one_line(rate.of), 24):<24} {given[0]:>17} {given[1]:>17} {given[2]:>17}")
+
+
+def _short(figure: Figure | None, kind: Kind) -> str:
+    if figure is None:
+        return "-"
+    text = words.value_and_interval(figure, kind).replace(" %", "").replace(" to ", "-")
+    return text.replace(" (no interval)", "")
+
+
+def _check(check: Check) -> Iterator[Line]:
+    """One line with the effect and the smallest effect that would show; more where that says something."""
+    status = words.STATUS[check.status]
+    sees = "" if check.smallest_effect is None else f"  sees {100 * check.smallest_effect:>5.1f}"
+    text = f"  {status:<12}  {shortened(one_line(check.title), TITLE):<{TITLE}} {_effect(check):>23}{sees}"
+    yield Line(text.rstrip(), STYLES[check.status], 2 + len(status))
+    if check.status == "finding":
+        yield from _wrapped(check.sentence, " " * 16, " " * 16)
+    elif check.status == "underpowered" and check.labels_needed is not None:
+        what = "labels" if check.reference == "labels" else "observations"
+        needed = f"{check.labels_needed:,} {what} would see {100 * check.relevant_effect:.1f}"
+        yield Line(f"{'':16}{check.n:,} here; about {needed}")
+
+
+def _effect(check: Check) -> str:
+    if check.estimate is None:
+        return f"not estimated, n {check.n:,}"
+    effect = words.effect(check).rpartition(", n ")[0]
+    return effect.replace(" points", "").replace(" %", "")
+
+
+def _worst(judge: AuditedJudge, most: int) -> Iterator[Line]:
+    """The worst verdicts, one for each item."""
+    if not judge.worst:
+        return
+    yield Line("")
+    yield Line("  Worst disagreements with people")
+    items = {one.item: one for one in reversed(judge.worst)}
+    for one in [one for one in judge.worst if items[one.item] is one][:most]:
+        yield from _disagreement(one)
+    yield Line("    (more in the report of --out DIR)")
+
+
+def _disagreement(one: Disagreement) -> Iterator[Line]:
+    people = f" ({one.people} people{', all' if one.unanimous else ''})" if one.people > 1 else ""
+    head = f"{one.judgment}: verdict {tables.plain(one.verdict)}, label {tables.plain(one.label)}{people}"
+    yield from _wrapped(one_line(head), "    ", "      ")
+    for name in ("question", "response", "rationale"):
+        if text := one_line(getattr(one, name)):
+            yield from _wrapped(_cut(text), f"      {name:<10} ", " " * 17)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= QUOTED else text[: QUOTED - 3].rstrip() + "..."
+
+
+def _jury(jury: Jury) -> Iterator[Line]:
+    yield from _section(f"What the jury is worth ({words.KINDS[jury.kind][1]})")
+    if jury.effective is not None:
+        yield Line(
+            f"  Effective number of judges: {words.value_and_interval(jury.effective, 'number')} of {len(jury.judges)}"
+        )
+    if jury.sentence:
+        yield from _wrapped(jury.sentence, "  ", "  ")
+    for judge, why in jury.drop:
+        yield from _wrapped(f"{one_line(judge)} can be dropped: {why}", "  ", "    ")
+    if jury.cheapest is not None:
+        accuracy = words.value_and_interval(jury.cheapest.accuracy, "percent")
+        yield from _wrapped(
+            f"Cheapest panel that is as good as all: {words.listed(jury.cheapest.judges)}, right {accuracy}",
+            "  ",
+            "    ",
+        )
+
+
+def _next(steps: tuple[NextCommand, ...]) -> Iterator[Line]:
+    if not steps:
+        return
+    yield from _section("Next")
+    for one in steps:
+        yield from _wrapped(f"{words.started(one.goal)}: {words.plain_name(one.reason)}", "  ", "    ")
+        if one.command:
+            yield Line(f"    {one.command}", "bold", len(one.command) + 4)
+
+
+def _section(title: str) -> Iterator[Line]:
+    yield Line("")
+    yield _bold(title)
+
+
+def _bold(text: str) -> Line:
+    return Line(text, "bold", len(text))
+
+
+def _named(name: str, text: str) -> Iterator[Line]:
+    yield from _wrapped(text, f"  {name:<{NAME}}  ", " " * (NAME + 4))
+
+
+def _wrapped(text: str, first: str, rest: str, style: str = "", styled: int = 0) -> Iterator[Line]:
+    broken = textwrap.wrap(
+        one_line(text),
+        WIDTH,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    for number, line in enumerate(broken):
+        yield Line(line, "" if number else style, 0 if number else styled)

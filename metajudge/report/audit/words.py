@@ -1,0 +1,208 @@
+"""Figures, checks and holdings of an audit in words, shared by all of its formats."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from metajudge.audit.card import Check, CorrectedRate, Figure, Holdings, Kappa
+from metajudge.report.audit.published import AuditDocument, AuditedJudge
+from metajudge.report.document import Absent, Cell, Kind, Measured
+from metajudge.report.tables import one_line
+from metajudge.types.verdict import VerdictKind
+
+KINDS: Final[dict[VerdictKind, tuple[str, str]]] = {
+    "pairwise": ("pair", "pairs"),
+    "ranking": ("ranking", "rankings"),
+    "grade": ("grade", "grades"),
+    "category": ("category", "categories"),
+}
+"""One and several verdicts of a kind, by what was judged."""
+
+STATUS: Final = {"finding": "FINDING", "none": "no finding", "underpowered": "underpowered"}
+
+_TITLES: Final = {
+    "accuracy": "Right by people's labels",
+    "kappa": "Agreement beyond chance",
+    "ceiling_gap": "Against the human ceiling",
+    "peer_agreement": "Agrees with the other judges' majority",
+    "flips": "Answers differ between the two orders",
+    "first_place": "Of these, prefers what is shown first",
+    "repeats": "Same answer when asked again",
+    "prompt_agreement": "Same answer under another prompt",
+}
+
+
+def figure_title(name: str, judge: AuditedJudge) -> str:
+    """What a figure of a judge is called."""
+    if name == "kappa":
+        kappa = judge.figures["kappa"]
+        return kappa.name if isinstance(kappa, Kappa) else _TITLES[name]
+    if name in _TITLES:
+        return _TITLES[name]
+    title = "Share that passes" if _is_share(judge.figures[name]) else "Mean grade"
+    return f"{title}, by the labels" if name == "label_mean" else title
+
+
+def _is_share(figure: Figure) -> bool:
+    return not figure.method.startswith("mean grade")
+
+
+def figure_kind(name: str, judge: AuditedJudge) -> Kind:
+    """How a figure of a judge is written."""
+    if name == "kappa" or (name in ("mean", "label_mean") and not _is_share(judge.figures[name])):
+        return "number"
+    return "points" if name == "ceiling_gap" else "percent"
+
+
+def cell(figure: Figure | None, absent: str = "cannot be estimated from these data") -> Cell:
+    """A figure as a cell of a table; without an interval the figure alone."""
+    if figure is None:
+        return Absent(absent=absent)
+    if figure.interval is None:
+        return figure.estimate
+    return Measured(value=figure.estimate, low=figure.interval[0], high=figure.interval[1])
+
+
+def amount(value: float, kind: Kind) -> str:
+    """A figure with its unit."""
+    if kind == "percent":
+        return f"{100 * value:.1f} %"
+    if kind == "points":
+        return f"{100 * value:+.1f} points".replace("-0.0", "0.0").replace("+0.0", "0.0")
+    return f"{value:.2f}"
+
+
+def bare(value: float, kind: Kind) -> str:
+    """The same without its unit."""
+    return amount(value, kind).removesuffix(" %").removesuffix(" points")
+
+
+def value_and_interval(figure: Figure, kind: Kind) -> str:
+    """``81.3 % (75.1 to 86.2)``."""
+    if figure.interval is None:
+        return f"{amount(figure.estimate, kind)} (no interval)"
+    low, high = (bare(end, kind) for end in figure.interval)
+    return f"{amount(figure.estimate, kind)} ({low} to {high})"
+
+
+def rate_kind(rate: CorrectedRate) -> Kind:
+    """How a rate is written: a mean grade as a number, else as per cent."""
+    return "number" if rate.of.startswith("mean") else "percent"
+
+
+def check_kind(check: Check) -> Kind:
+    """How the effect of a check is written: a share as per cent, a difference as points, hundredths of its unit."""
+    return "percent" if check.name == "copy" else "points"
+
+
+def effect(check: Check) -> str:
+    """The effect with its interval, and n; or that there is too little to estimate it."""
+    if check.estimate is None:
+        return f"not estimated (n {check.n:,})"
+    kind = check_kind(check)
+    text = amount(check.estimate, kind)
+    if check.interval is not None:
+        low, high = (bare(end, kind) for end in check.interval)
+        text += f" ({low} to {high})"
+    return f"{text}, n {check.n:,}"
+
+
+def power(check: Check) -> str:
+    """What the check could have seen, and what it needs; empty for a finding."""
+    if check.status == "finding":
+        return ""
+    if check.smallest_effect is None:
+        return "too few observations"
+    smallest = f"{100 * check.smallest_effect:.1f} points"
+    if check.status == "none":
+        return f"an effect of {smallest} or more would have been seen"
+    text = f"only effects of {smallest} or more can be seen here"
+    if check.labels_needed is None:
+        return text
+    what = "labels" if check.reference == "labels" else "observations"
+    return f"{text}; about {check.labels_needed:,} {what} show {100 * check.relevant_effect:.1f} points"
+
+
+def plain_name(name: str) -> str:
+    """The name of a check or an analysis as words."""
+    return name.replace("_", " ")
+
+
+def started(text: str) -> str:
+    """The text with a capital letter."""
+    return text[:1].upper() + text[1:]
+
+
+def counted(number: int, one: str, several: str | None = None) -> str:
+    """``1 judge``, ``3 judges``."""
+    return f"{number:,} {one if number == 1 else several or one + 's'}"
+
+
+def listed(names: Sequence[str], most: int = 6) -> str:
+    """Names separated by commas, cut after some."""
+    shown = ", ".join(one_line(name) for name in names[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def headline(found: AuditDocument) -> str:
+    """What was audited, in a sentence."""
+    holds = found.holdings
+    verdicts = holds.judgments - holds.no_verdict
+    text = (
+        f"{counted(verdicts, 'verdict')} of {counted(len(holds.judges), 'judge')} on "
+        f"{counted(holds.questions, 'question')}"
+    )
+    if not holds.labelled_items:
+        return f"{text}, without labels"
+    return f"{text}, {counted(holds.labelled_items, 'item')} with a label"
+
+
+def summary(found: AuditDocument) -> str:
+    """How the checks ended, in a sentence."""
+    checks = [check for judge in found.judges for check in judge.checks]
+    counts = {status: sum(check.status == status for check in checks) for status in STATUS}
+    if not checks:
+        return "No check is possible with these data."
+    return (
+        f"{counted(len(checks), 'check')}: {counted(counts['finding'], 'finding')}, "
+        f"{counts['none']} without a finding, {counts['underpowered']} underpowered."
+    )
+
+
+def holdings_in_words(holds: Holdings) -> list[tuple[str, str]]:
+    """What the file holds: name and text, line by line."""
+    lines = [("judges", listed([f"{name} {count:,}" for name, count in holds.judges.items()]))]
+    for kind, one in holds.kinds.items():
+        values = f": {listed(one.values, 8)}" if one.values else ""
+        default = " (the default; --right changes it)" if one.right_default else ""
+        lines.append((KINDS[kind][1], f"{one.verdicts:,}, {one.labelled:,} comparable with a label{values}"))
+        lines.append(("right", f"{one.right}{default}"))
+    if holds.no_verdict:
+        lines.append(("no verdict", counted(holds.no_verdict, "judgment")))
+    lines.append(("labels", _labels(holds)))
+    lines.append(
+        ("orders", f"{counted(holds.both_orders, 'pair')} judged in both orders") if holds.both_orders else ("", "")
+    )
+    lines.append(("repeats", counted(holds.repeats, "repeated judgment")) if holds.repeats else ("", ""))
+    if holds.with_models:
+        lines.append(("models", f"named for {counted(holds.with_models, 'item')}"))
+    if holds.with_categories:
+        lines.append(("categories", f"of {counted(holds.with_categories, 'item')}"))
+    if holds.first_time is not None and holds.last_time is not None:
+        lines.append(("times", f"{holds.first_time[:10]} to {holds.last_time[:10]}, of {holds.with_time:,} judgments"))
+    for judge, versions in holds.versions.items():
+        lines.append(("versions", f"of {one_line(judge)}: {listed(versions)}"))
+    if holds.duplicates:
+        lines.append(("left out", f"{counted(holds.duplicates, 'repeated record')} (the same id)"))
+    return [line for line in lines if line[0]]
+
+
+def _labels(holds: Holdings) -> str:
+    if not holds.labelled_items:
+        return "none"
+    text = f"for {counted(holds.labelled_items, 'item')}"
+    if holds.labels:
+        people = f" by {counted(holds.annotators, 'person', 'people')}" if holds.annotators else ""
+        text += f" ({counted(holds.labels, 'answer')}{people}; {holds.several_labels:,} by two or more people)"
+    if holds.undecided_labels:
+        text += f"; {counted(holds.undecided_labels, 'item')} without a majority"
+    return text

@@ -1,0 +1,122 @@
+"""``POST /v1/audit``: the document of ``metajudge audit --json``, from JSON and from JSONL."""
+
+import json
+
+import jsonschema
+import pytest
+
+from metajudge.report.audit.published import AuditDocument
+from tests.doubles.judgments import judgment
+
+JSONL = {"content-type": "application/x-ndjson"}
+
+
+def pairs(label="A>B", count=12):
+    """One judge that prefers what is shown first, and one that is right."""
+    return [
+        judgment(
+            id=f"{judge}/{n}/{order}",
+            item_id=f"q{n}",
+            judge=judge,
+            verdict=f"{order[0]}>{order[1]}" if judge == "biased" else "A>B",
+            order=list(order),
+            label=label,
+        )
+        for n in range(count)
+        for judge in ("biased", "owl")
+        for order in ("AB", "BA")
+    ]
+
+
+def records(*given):
+    return [one.model_dump(mode="json") for one in given]
+
+
+def lines(*given):
+    return "".join(json.dumps(one) + "\n" for one in given)
+
+
+def judge_of(found, name):
+    return next(one for one in found["judges"] if one["judge"] == name)
+
+
+def test_the_answer_is_the_published_document(client):
+    answer = client.post("/v1/audit", json={"judgments": records(*pairs())})
+    assert answer.status_code == 200, answer.text
+    found = answer.json()
+    jsonschema.validate(found, AuditDocument.model_json_schema(mode="serialization"))
+    assert judge_of(found, "owl")["accuracy"] == 1.0
+    assert judge_of(found, "biased")["accuracy"] == 0.5
+    assert "position" in [one["name"] for one in judge_of(found, "biased")["checks"] if one["status"] == "finding"]
+
+
+def test_labels_beside_the_judgments_count(client):
+    labels = [{"item_id": f"q{n}", "value": "B", "annotator": who} for n in range(12) for who in ("ada", "ben")]
+    answer = client.post("/v1/audit", json={"judgments": records(*pairs(label=None)), "labels": labels, "on": "item"})
+    assert answer.status_code == 200, answer.text
+    found = answer.json()
+    assert judge_of(found, "owl")["accuracy"] == 0.0
+    assert (found["holdings"]["labels"], found["holdings"]["annotators"]) == (24, 2)
+
+
+def test_jsonl_gives_the_same_as_json(client):
+    given = records(*pairs(label=None))
+    labels = [{"item_id": f"q{n}", "value": "A"} for n in range(12)]
+    one = client.post("/v1/audit", json={"judgments": given, "labels": labels, "right": "equal"})
+    other = client.post("/v1/audit", params={"right": "equal"}, content=lines(*given, *labels), headers=JSONL)
+    assert other.status_code == 200, other.text
+    assert one.json() == other.json()
+    assert one.json()["holdings"]["kinds"]["pairwise"]["right"] == "equal"
+
+
+def test_jsonl_may_be_larger_than_a_json_body(client):
+    long = pairs(count=60)[0].model_dump(mode="json")
+    given = [{**long, "id": f"j{n}", "rationale": "x" * 40_000} for n in range(120)]
+    body = lines(*given)
+    assert len(body) > 4_000_000
+    assert client.post("/v1/audit", content=body, headers=JSONL).status_code == 200
+    answer = client.post("/v1/audit", json={"judgments": given})
+    assert answer.status_code == 413
+    assert "application/x-ndjson" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("body", "part"),
+    [
+        ({"judgments": []}, "judgments"),
+        ({"judgments": [{"id": "x"}]}, "judgments.0"),
+        ({"judgments": records(*pairs()), "right": "close"}, "within:T"),
+        ({"judgments": records(*pairs()), "labels": [{"value": "A"}]}, "item_id"),
+        ({"judgments": records(*pairs()), "labels": [{"item_id": "x", "value": "A"}]}, "no label matches"),
+        ({"judgments": records(judgment(verdict=None, no_verdict="silent"))}, "has a verdict"),
+        ({"judgments": records(*pairs()), "surprise": 1}, "surprise"),
+    ],
+)
+def test_a_bad_request_is_refused_with_its_reason(client, body, part):
+    answer = client.post("/v1/audit", json=body)
+    assert answer.status_code == 422
+    assert part in answer.json()["detail"]
+
+
+def test_a_bad_line_is_named_without_its_text(client):
+    body = lines(*records(*pairs(count=1))) + '{"judge": "owl", "id": "my secret text"}\n{broken\n'
+    answer = client.post("/v1/audit", content=body, headers=JSONL)
+    assert answer.status_code == 422
+    assert [one.partition(":")[0] for one in answer.json()["errors"]] == ["line 5", "line 6"]
+    assert "my secret text" not in answer.text
+
+
+def test_an_empty_upload_and_another_content_type_are_refused(client):
+    assert client.post("/v1/audit", content="", headers=JSONL).status_code == 422
+    assert client.post("/v1/audit", content="x", headers={"content-type": "text/csv"}).status_code == 415
+
+
+def test_nothing_is_left_on_disk(client, monkeypatch, tmp_path):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    client.post("/v1/audit", json={"judgments": records(*pairs())})
+    client.post("/v1/audit", json={"judgments": []})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_change_log_is_at_its_own_path_and_at_the_earlier_one(client):
+    assert client.get("/v1/changes").json() == client.get("/v1/audit").json()

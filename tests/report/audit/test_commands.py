@@ -1,0 +1,59 @@
+import shlex
+
+import pytest
+import typer
+
+from metajudge.cli.app import app
+from metajudge.report.audit.commands import Given, flags, next_commands
+from tests.report.audit import cards
+
+GIVEN = Given(
+    inputs=("my grades.csv", "b$.csv"),
+    labels=("--labels", "people's.csv", "--on", "item"),
+    right=("--right", "within:1"),
+    reading=("--map-values", "C=tie"),
+)
+
+
+def made(given=GIVEN, **changes):
+    return {one.goal: one.command for one in next_commands(cards.report(**changes), given)}
+
+
+def test_the_users_own_files_are_named_and_quoted():
+    for goal, command in made().items():
+        words = shlex.split(command)
+        assert {"my grades.csv", "b$.csv"} <= set(words), goal
+        assert "'my grades.csv'" in command
+
+
+@pytest.mark.parametrize("goal", ["add labels", "calibrate", "guarantee", "vet", "drop a judge"])
+def test_every_command_exists_with_its_options(goal):
+    words = shlex.split(made()[goal])[1:]
+    command = typer.main.get_command(app)
+    while hasattr(command, "commands") and words[0] in command.commands:
+        command = command.commands[words.pop(0)]
+    known = {name for one in command.params for name in (*one.opts, *one.secondary_opts)}
+    assert {word for word in words if word.startswith("--")} <= known
+
+
+def test_labels_go_along_and_a_missing_file_of_labels_is_the_sheet_that_was_written():
+    assert "--labels 'people'\"'\"'s.csv' --on item" in made()["add labels"]
+    without = Given(inputs=("a.csv",), sheet="out/to-label.csv")
+    assert made(without)["add labels"] == "metajudge audit a.csv --labels out/to-label.csv"
+    assert "--labels" not in made(without)["calibrate"]
+
+
+def test_a_judge_is_dropped_by_naming_the_others():
+    assert made()["drop a judge"].count("--judge") == 1
+    assert "--judge owl" in made()["drop a judge"]
+
+
+def test_vetting_uses_a_calibration_only_if_one_is_proposed():
+    assert "--calibration" in made()["vet"]
+    steps = tuple(one for one in cards.report().next_steps if one.goal == "vet")
+    assert "--calibration" not in made(next_steps=steps)["vet"]
+
+
+def test_an_option_is_repeated_for_each_value():
+    assert flags("--labels", ["a", "b"]) == ("--labels", "a", "--labels", "b")
+    assert flags("--labels", None) == ()
