@@ -115,6 +115,7 @@ class LangfuseTrace:
     """Reads one trace with its scores."""
 
     format = "Langfuse trace"
+    separate = False
 
     def __init__(self, source: Source, values: Mapping[str, str]) -> None:
         self.source = source

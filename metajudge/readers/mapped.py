@@ -45,6 +45,8 @@ class MappedTable(LineReader):
             each with the fix. Later rows with such a value are rejects.
     """
 
+    separate = False
+
     def __init__(
         self,
         table: Table,
