@@ -292,8 +292,8 @@ def nothing_left(steps: Sequence[FunnelStep]) -> str:
         "exports by the rule alone.",
         "rejected_by_policy": " --ignore-decisions exports by the rule alone.",
         "rejected_by_people": " --ignore-decisions exports by the rule alone.",
-        "single_response": " Grades and categories are about a single response: --from-grades pairs the responses of "
-        "one question by them.",
+        "single_response": " Grades and categories are about a single response: with --kind responses, --from-grades "
+        "pairs the responses of one question by them.",
         "only_graded_response": " Grades make pairs of responses to the same question that one judge graded; --format "
         "kto takes single responses.",
         "neither_pass_nor_fail": " --pass-mark says with which grade a response passes.",

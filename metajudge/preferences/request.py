@@ -127,7 +127,7 @@ class ExportRequest(Frozen):
             kept comparisons; without comparisons they are taken anyway.
         pass_mark: format ``kto``: a response passes with at least this grade.
         max_length: characters after which a trainer cuts prompt and answer together; pairs that are the same up to
-            there are dropped. Tokens are not counted: in English one has about four characters.
+            there are dropped. Tokens are not counted, because they depend on the model.
         truncation: drop texts that end in the middle by their record or by how they look (``any``), by their record
             alone (``reported``), or none (``keep``).
         licences: licences of the sources, in the user's words.

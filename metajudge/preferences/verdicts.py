@@ -28,8 +28,8 @@ def stored_text(path: str) -> str:
     """
     whole, text = f"json_extract(payload, '{path}')", f"json_extract_string(payload, '{path}')"
     return (
-        f"CASE WHEN json_type(payload, '{path}') = 'VARCHAR' AND NOT regexp_matches({text}, '[<>=]') "
-        f"THEN {whole}::VARCHAR ELSE {text} END"
+        f"CASE WHEN regexp_matches({text}, '[<>=]') THEN {text} "
+        f"WHEN json_type(payload, '{path}') = 'VARCHAR' THEN {whole}::VARCHAR ELSE {text} END"
     )
 
 

@@ -8,7 +8,8 @@ weighted average over the agents, with its rules for missing answers and early e
 
 Cost: 2M calls. Requests depend on the item alone: judgments of one item share their calls, whatever judge, order
 or verdict they are about. An agent that gave a verdict in one order only is a missing answer, because half of the
-pair measures position as much as quality. Rankings of more than two responses, and grades, cannot be rejudged so.
+pair measures position as much as quality. Rankings of more than two responses, grades and
+categories cannot be rejudged so.
 """
 
 from collections.abc import Callable, Sequence

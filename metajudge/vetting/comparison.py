@@ -35,12 +35,14 @@ def by_labels(first: Side, second: Side, right: Right | None = None) -> tuple[Si
     """Two runs with what is right by their labels, and the rule of each kind of verdict, the same for both.
 
     Args:
-        right: the rule; None for the default of each kind over all labelled judgments of both.
+        right: the rule of the kinds that it applies to; None, and for others, the default of each kind over all
+            labelled judgments of both.
 
     Raises:
         InputError: the rule applies to none of the verdicts.
     """
-    rules = rules_of([*first.labelled.values(), *second.labelled.values()], right)
+    judgments = [*first.labelled.values(), *second.labelled.values()]
+    rules = rules_of(judgments) | ({} if right is None else rules_of(judgments, right))
     return _by_rules(first, rules), _by_rules(second, rules), rules
 
 

@@ -21,3 +21,12 @@ def test_a_short_export_says_nothing(capsys):
     with export_run.StageBar():
         pass
     assert capsys.readouterr().err == ""
+
+
+def test_kinds_are_told_unless_all_verdicts_are_pairwise(capsys):
+    pairwise = {"pairwise": {"judgments": 3, "kept": 2}}
+    export_run._print_kinds({"kinds": pairwise, "from_grades": False})
+    assert capsys.readouterr().out == ""
+    kinds = pairwise | {"grade": {"judgments": 9, "kept": 4}, "no_verdict": {"judgments": 1, "kept": 0}}
+    export_run._print_kinds({"kinds": kinds, "from_grades": False})
+    assert capsys.readouterr().out == ("Kept by kind of verdict: 2 pairwise, 4 grade. The rows are from comparisons.\n")

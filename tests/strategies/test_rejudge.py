@@ -163,9 +163,13 @@ class TestMissingAnswers:
         assert result.failure.kind is result.agents[0].failure.kind is kind
         assert result.status is (Status.FAILED if kind is FailureKind.RATE_LIMITED else Status.UNSCORED)
 
-    @pytest.mark.parametrize("given", [7.5, [["A"], ["B"], ["C"]]])
+    @pytest.mark.parametrize("given", [7.5, "pass", [["A"], ["B"], ["C"]]])
     async def test_a_grade_or_a_longer_ranking_fails_with_a_reason_and_asks_nobody(self, given):
-        item = {"id": "i", "question": "q", "responses": dict.fromkeys("A" if given == 7.5 else "ABC", "text")}
+        item = {
+            "id": "i",
+            "question": "q",
+            "responses": dict.fromkeys("A" if given in (7.5, "pass") else "ABC", "text"),
+        }
         model = says("A>B", "B>A")
         result = await vet(model, record=judgment(verdict=given, item=item, order=list(item["responses"])))
         assert (result.status, result.failure.kind) == (Status.FAILED, FailureKind.NO_EVIDENCE)

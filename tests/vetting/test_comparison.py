@@ -46,6 +46,13 @@ def test_what_counts_as_right_is_one_rule_for_both_runs(rule, said, right):
     assert [one.correct["a"], other.correct["b"]] == right
 
 
+def test_kinds_that_the_rule_is_not_for_keep_their_default():
+    labelled = {"a": graded("a", 4, 5), "b": graded("b", "pass", True)}
+    one, _, rules = by_labels(Side("one", {}, labelled=labelled), Side("two", {}), parse_right("within:1"))
+    assert {kind: str(found) for kind, found in rules.items()} == {"grade": "within:1", "category": "equal"}
+    assert one.correct == {"a": True, "b": True}
+
+
 def test_a_rule_for_other_verdicts_is_refused():
     with pytest.raises(InputError, match="top1 does not apply"):
         by_labels(Side("one", {}, labelled={"a": graded("a", 4, 5)}), Side("two", {}), parse_right("top1"))

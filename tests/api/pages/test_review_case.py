@@ -5,10 +5,11 @@ import re
 
 import pytest
 
+from metajudge.reviews.opening import review_of
 from metajudge.store import open_store
 from metajudge.types import Pairwise
 from tests.api.pages.conftest import key, words
-from tests.api.pages.filled_store import SCRIPT, fill, made_judgment
+from tests.api.pages.filled_store import SCRIPT, fill, made_assessment, made_judgment
 from tests.api.pages.review_pages import case_view, state_of
 
 
@@ -262,3 +263,56 @@ def test_forgotten_texts_leave_the_review_to_be_seen(tmp_path, visit):
     asyncio.run(forget())
     page = words(visit(store=path).see(f"/reviews/{reviews[0]}"))
     assert "they were deleted" in page
+
+
+class TestSingleResponses:
+    """A grade is typed and a category chosen; only the response that the judge graded is shown."""
+
+    def opened(self, visit, path, verdict, scale=None):
+        labels = [{"value": verdict, "annotator": name} for name in ("ben", "cal")]
+        item = {"id": "two", "question": "?", "responses": {"A": "Alpha text.", "B": "Beta text."}, "scale": scale}
+        judgment = made_judgment(3, verdict=verdict, order=["B"], item={**item, "labels": labels})
+
+        async def keep():
+            store = await open_store(path)
+            assessment = made_assessment(judgment, 3)
+            await store.save_assessment("key", judgment, assessment, "run-1")
+            review = review_of(judgment, assessment, now=1.0, audit_share=1.0)
+            await store.reviews.open([review])
+            await store.close()
+            return review.review_id
+
+        one = asyncio.run(keep())
+        visitor = visit(store=path)
+        visitor.see("/login", 303)
+        visitor.get("/reviews")
+        visitor.see("/reviews")
+        visitor.submit("/preferences", {"reviewer": "Ada"})
+        visitor.submit("/reviews/next")
+        return visitor, one
+
+    def test_a_grade_on_its_scale(self, visit, tmp_path):
+        visitor, one = self.opened(visit, tmp_path / "s.duckdb", 4, [1, 5])
+        page = visitor.see(f"/reviews/{one}")
+        assert "Beta text." in page
+        assert "Alpha text." not in page
+        assert "Grade, 1 to 5" in words(page)
+        assert visitor.submit(f"/reviews/{one}/decide", {"outcome": "modify", "grade": "9"}).status_code == 422
+        assert visitor.submit(f"/reviews/{one}/decide", {"outcome": "modify", "grade": "2"}).status_code == 303
+        assert state_of(visitor, one)["decisions"][0]["verdict"] == 2.0
+
+    def test_a_boolean_given_blind(self, visit, tmp_path):
+        visitor, one = self.opened(visit, tmp_path / "s.duckdb", True)
+        visitor.submit("/preferences", {"blind": "true"})
+        value = choice(visitor.see(f"/reviews/{one}"), "no \\(false\\)")
+        assert visitor.submit(f"/reviews/{one}/decide", {"verdict": value, "blind": "true"}).status_code == 303
+        decision = state_of(visitor, one)["decisions"][0]
+        assert (decision["outcome"], decision["verdict"]) == ("modify", False)
+
+    def test_what_people_say_is_shown_after_the_own_decision(self, visit, tmp_path):
+        visitor, one = self.opened(visit, tmp_path / "s.duckdb", "fair", ["poor", "fair"])
+        before = words(visitor.see("/assessments/1"))
+        assert "people say" not in before
+        assert '"ben"' not in before
+        visitor.submit(f"/reviews/{one}/decide", {"outcome": "approve"})
+        assert "2 people say fair right" in words(visitor.see("/assessments/1"))

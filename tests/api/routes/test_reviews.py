@@ -87,6 +87,18 @@ class TestReviews:
         decided = client.post(f"/v1/reviews/{waiting[0]}/decide", json=said).json()["state"]["decisions"][0]
         assert (decided["outcome"], decided["blind"]) == ("approve", True)
 
+    @pytest.mark.parametrize(("verdict", "own", "kept"), [(4, 2, 2.0), (True, False, False), ("fair", "poor", "poor")])
+    def test_a_grade_or_category_is_corrected_in_its_own_kind(self, client, verdict, own, kept):
+        body = {**record(), "id": f"single-{verdict}", "verdict": verdict, "order": ["A"]}
+        body["item"] = {**body["item"], "id": body["id"], "responses": {"A": "4"}, "label": None}
+        assert client.post("/v1/vet", json={"judgment": body, "policy": "verdict_score"}).status_code == 200
+        found = client.get("/v1/reviews", params={"status": "open", "limit": 500}).json()["reviews"]
+        one = next(one["review"]["review_id"] for one in found if one["review"]["subject_id"] == body["id"])
+        client.post(f"/v1/reviews/{one}/claim", json={"reviewer": "ada"})
+        said = {"reviewer": "ada", "outcome": "modify", "verdict": own}
+        decided = client.post(f"/v1/reviews/{one}/decide", json=said).json()["state"]["decisions"][0]
+        assert (decided["verdict"], type(decided["verdict"])) == (kept, type(kept))
+
     def test_the_truth_is_not_shown_to_those_who_are_to_find_it(self, client):
         assert record()["item"]["label"], "the judgments of this test have a label to hide"
         (review_id,) = opened(client, 1)

@@ -7,6 +7,7 @@ from metajudge.calibration.fit import fit_calibration
 from metajudge.calibration.table import build_table
 from metajudge.panels.config import panel_config
 from metajudge.types import Assessment, Judgment
+from tests.api.test_jobs import all_results, ended
 from tests.doubles.crowds import crowd
 from tests.doubles.judgments import judgment
 from tests.doubles.llm_server import score_answer
@@ -66,6 +67,15 @@ def test_every_kind_of_verdict_is_vetted_with_a_policy_and_comes_back_out_of_the
         again = client.post("/v1/vet", json=body).json()
         assert again["final_score"] == 5.0
     assert server.count == len(KINDS)
+
+
+def test_a_batch_of_every_kind_of_verdict(serve, models, tmp_path):
+    client = serve(panels={"default": panel(models(answer=score_answer(5)))}, store=tmp_path / "s.duckdb")
+    bodies = list(kinds())
+    location = client.post("/v1/vet/batch", json=bodies).headers["location"]
+    assert ended(client, location)["by_status"] == {"assessed": len(bodies)}
+    digests = [one["assessment"]["judgment_digest"] for one in all_results(client, location)]
+    assert digests == [Judgment.model_validate(body).digest for body in bodies]
 
 
 @pytest.mark.filterwarnings("ignore")
