@@ -16,8 +16,8 @@ For each set, of the judgments kept at four shares, how many are right in per ce
 Of RewardBench 2 only the passes count in which every candidate stands at every place once (``P2b``): in the others some
 wrong candidates stand first more often than the right one, which a judge's own habits then give away.
 
-``--splits`` seeks thresholds with a guarantee: a calibration is fitted on 40 % of the questions, the threshold sought on
-40 % with one judgment drawn from each, and measured on the rest; delta .1. An abstention counts as coverage 0.
+``--splits`` seeks thresholds with a guarantee: a calibration is fitted on 40 % of the questions, the threshold is
+sought on 40 % with one judgment drawn from each, and measured on the rest; delta .1. An abstention counts as 0.
 ``approximate`` is the coverage where out-of-fold probabilities of all questions are fitted and searched, as
 ``calibrate threshold --questions all`` does: mean over the seeds.
 """

@@ -1,4 +1,4 @@
-"""Consensus on rankings, grades and categories: who agrees with an answer, weighed by what each judge's answer is worth.
+"""Consensus on rankings, grades and categories: who agrees with an answer, weighed by what each answer is worth.
 
 As for pairs (:mod:`metajudge.evidence.consensus`), what a judge is worth is its agreement with the most frequent answer
 of the other families, one step of the model of Dawid and Skene (1979). Two things differ. An answer has a side, a
@@ -10,7 +10,7 @@ import numpy as np
 
 from metajudge.evidence.answers import AnswerRows, Answers
 from metajudge.evidence.consensus import PRIOR_GAMES, Column, Reliability
-from metajudge.stats.arrays import Bools, Floats
+from metajudge.stats.arrays import Bools, Floats, Indices
 
 SIDE_PRIOR = 10.0
 """A side's rate is drawn to its judge's own as if so many answers of that rate had been seen."""
@@ -42,11 +42,12 @@ def answer_reliabilities(answers: Answers) -> dict[str, Reliability]:
         mine = with_majority == sign
         np.add.at(counts[at], (answers.judge[mine], answers.side[mine]), 1.0)
     agreeing, differing = counts
-    rate = (agreeing.sum(axis=1) + PRIOR_GAMES) / (agreeing + differing).sum(axis=1).__add__(2 * PRIOR_GAMES)
+    both = agreeing + differing
+    rate = (agreeing.sum(axis=1) + PRIOR_GAMES) / (both.sum(axis=1) + 2 * PRIOR_GAMES)
     chance = np.clip(answers.chance, *RATE_RANGE)
-    used = np.maximum((agreeing + differing).sum(axis=1), 1e-9)
-    mean_chance = np.where(used > 1e-6, ((agreeing + differing) * chance).sum(axis=1) / used, chance.mean())
-    by_side = (agreeing + SIDE_PRIOR * rate[:, None]) / (agreeing + differing + SIDE_PRIOR)
+    used = np.maximum(both.sum(axis=1), 1e-9)
+    mean_chance = np.where(used > 1e-6, (both * chance).sum(axis=1) / used, chance.mean())
+    by_side = (agreeing + SIDE_PRIOR * rate[:, None]) / (both + SIDE_PRIOR)
     weights = _log_odds(by_side) - _log_odds(chance)
     plain = _log_odds(rate) - _log_odds(np.clip(mean_chance, *RATE_RANGE))
     share = _shares(answers, np.clip(rate, *RATE_RANGE))
@@ -170,7 +171,7 @@ def _missing(answers: Answers) -> Floats:
     return np.asarray(1 - np.bincount(answers.item, weights=compared, minlength=items) / np.maximum(asked, 1))
 
 
-def _voices(answers: Answers, option: np.ndarray, signed: Floats, given: Bools) -> dict[str, Column]:
+def _voices(answers: Answers, option: Indices, signed: Floats, given: Bools) -> dict[str, Column]:
     names = answers.judges if len(answers.judges) <= MOST_VOICES else answers.models
     if len(set(names)) > MOST_VOICES:
         return {}
