@@ -54,6 +54,10 @@ def test_other_kinds_are_no_options_but_compared_where_the_rule_can():
     assert len(rows) == 1
     assert made.counts()[0].tolist() == [1, 1, 0]
     assert agreement(made)[0].tolist() == [1, 0, 0]
+    assert made.sides == ("", "fail", "pass")
+    equal, *_ = answers({"i": [seen("a", 4), seen("b", "fail")]}, "grade", "equal")
+    assert equal.sides == ("", "4")
+    assert np.isnan(equal.number).tolist() == [False, True]
 
 
 def test_the_order_of_records_and_items_changes_nothing():
