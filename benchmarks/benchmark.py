@@ -67,15 +67,15 @@ def find_folder(card: Card, given: Path) -> Path:
         return given
     if not given.is_dir():
         raise InputError(f"--data {given}: no such file or folder")
-    for folder in (given, given / card.name):
+    for folder in (given, given / card.name, *sorted(given.glob(f"*_{card.name}"))):
         if (folder / card.upstream).is_dir():
             return folder / card.upstream
         if folder.is_dir() and any(_holds_records(entry) for entry in folder.iterdir()):
             return folder
     raise InputError(
         f"--data {given}: no judgments of {card.title} here; looked for JSONL files (pairs or items, and judgments), "
-        f"for the repository's folder {card.upstream}/, and for the same in {card.name}/. The public source is "
-        f"{card.repository}"
+        f"for the repository's folder {card.upstream}/, and for the same in {card.name}/ or *_{card.name}/. The public "
+        f"source is {card.repository}"
     )
 
 
