@@ -55,7 +55,7 @@ def test_a_file_is_measured_in_place_of_a_benchmark_with_labels_from_another(tmp
     assert result.exit_code == 0, result.output
     assert "What counts as right: category: equal." in result.output
     assert "majority of peers agrees" in result.output
-    assert "30 of 30 labels are joined" in result.output
+    assert "30 of 30 labels" in result.output
     lines = [json.loads(line) for line in (tmp_path / "s.jsonl").read_text().splitlines()]
     assert len(lines) == 120
     assert {type(line["probability"]) for line in lines} == {float}
