@@ -44,7 +44,7 @@ from .selections import (
 if TYPE_CHECKING:
     from .calibrated_scores import Calibrated
     from .grid_run import RowResult
-    from .out_of_fold import OutOfFold
+    from .out_of_fold_scores import OutOfFold
 
     Probabilities = Calibrated | OutOfFold
 
@@ -279,6 +279,7 @@ class Bench:
             curves=tuple(curve for curve in curves if curve is not None),
             reliability=tuple(series for series in stated if series is not None),
             notes=() if calibrated is None else calibrated.notes(mine),
+            compact=not by_category,
             swap=swap_counts([_outcomes(pair) for pair in pairs if len(pair.games) == 2]),
         )
 

@@ -51,7 +51,7 @@ SWAP_PARTS = ("both right", "both wrong", "orders disagree", "one undecided", "b
 def report_of(findings: BenchFindings) -> Report:
     """The whole report."""
     sections = [_accuracy_section(findings)]
-    compact = [one for one in findings.judges if list(one.rows[0].cells) == [OVERALL]]
+    compact = [one for one in findings.judges if one.compact]
     sections += [_judge_section(one, findings) for one in findings.judges if one not in compact]
     if compact:
         sections.append(Section(title="Judge by judge", blocks=(compact_table(compact),)))
@@ -135,18 +135,24 @@ def _without_empty_columns(table: Table) -> Table:
 def accuracy_table(findings: BenchFindings) -> Table:
     """Accuracy by the benchmark's own rule."""
     there = [c for c in (*findings.categories, OVERALL) if any(c in one.cells for one in findings.accuracy)]
-    columns = [Column(title="Judge"), Column(title="Kind"), Column(title="Responses by")]
+    pairs = any(one.kind in ("pairwise", "pointwise") for one in findings.accuracy)
+    alike = pairs or any(isinstance(one.agreeing, Proportion) for one in findings.accuracy)
+    columns = [Column(title="Judge"), Column(title="Kind")]
+    columns += [Column(title="Responses by")] * pairs
     columns += [Column(title=name, kind="percent") for name in there]
+    what = "Games" if pairs else "Verdicts"
     columns += [
-        Column(title="Games decided", kind="count"),
-        Column(title="Right of decided games %", kind="percent"),
-        Column(title="Pairs judged alike", kind="count"),
-        Column(title="Right of these %", kind="percent"),
+        Column(title=f"{what} decided", kind="count"),
+        Column(title=f"Right of decided {what.lower()} %", kind="percent"),
     ]
+    columns += [
+        Column(title=f"{'Pairs' if pairs else 'Items'} judged alike", kind="count"),
+        Column(title="Right of these %", kind="percent"),
+    ] * alike
     return Table(
         caption="Accuracy of judges in %",
         columns=tuple(columns),
-        rows=tuple(_accuracy_row(one, there) for one in findings.accuracy),
+        rows=tuple(_accuracy_row(one, there, pairs=pairs, alike=alike) for one in findings.accuracy),
         notes=(f"Rule: {findings.games_rule}.",),
     )
 
@@ -164,11 +170,12 @@ def measures_table(findings: BenchFindings) -> Table:
 
 def terminal_tables(findings: BenchFindings) -> list[Table]:
     """What is worth a look at once; the report has everything."""
-    compact = [one for one in findings.judges if list(one.rows[0].cells) == [OVERALL]]
+    compact = [one for one in findings.judges if one.compact]
     tables = []
     for judge in findings.judges:
         if judge not in compact:
-            tables += [precision_table(judge, findings), overall_table(judge)]
+            categories = [precision_table(judge, findings)] if len(judge.rows[0].cells) > 1 else []
+            tables += [*categories, overall_table(judge)]
     return tables + ([compact_table(compact)] if compact else [])
 
 
@@ -200,11 +207,14 @@ def note_lines(findings: BenchFindings) -> Iterator[str]:
             yield f"Note on {judge.judge}: {note}"
 
 
-def _accuracy_row(one: Accuracy, categories: Sequence[str]) -> tuple[Cell, ...]:
-    cells: list[Cell] = [one.judge, one.kind, one.responses_by or "several models or unknown"]
+def _accuracy_row(one: Accuracy, categories: Sequence[str], *, pairs: bool, alike: bool) -> tuple[Cell, ...]:
+    cells: list[Cell] = [one.judge, one.kind]
+    if pairs:
+        cells.append(one.responses_by or "several models or unknown")
     cells += [one.cells[name].share if name in one.cells else NOT_ASKED for name in categories]
     cells += [one.decided, _share(one.precision)]
-    cells += [one.agreeing.n if isinstance(one.agreeing, Proportion) else 0, _share(one.agreeing)]
+    if alike:
+        cells += [one.agreeing.n if isinstance(one.agreeing, Proportion) else 0, _share(one.agreeing)]
     return tuple(cells)
 
 

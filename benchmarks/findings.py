@@ -198,6 +198,7 @@ class JudgeFindings(Finite):
     reliability: tuple[ReliabilitySeries, ...] = ()
     swap: SwapCounts = SwapCounts()
     notes: tuple[str, ...] = ()
+    compact: bool = Field(default=False, description="Whether there are many judges, and this one gets one line.")
 
 
 class PublishedRow(Finite):

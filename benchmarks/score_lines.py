@@ -15,9 +15,12 @@ if TYPE_CHECKING:
     from .bench import Bench
     from .calibrated_scores import Calibrated
     from .grid_run import RowResult
+    from .out_of_fold_scores import OutOfFold
 
 
-def score_lines(bench: "Bench", results: "Sequence[RowResult]", calibrated: "Calibrated | None") -> Iterator[str]:
+def score_lines(
+    bench: "Bench", results: "Sequence[RowResult]", calibrated: "Calibrated | OutOfFold | None"
+) -> Iterator[str]:
     """JSON lines in the order of the input; with several configurations, one line for each of them.
 
     ``final_score`` is the agents' where agents were asked, else the uncalibrated score of free evidence. ``accepted``
@@ -54,7 +57,7 @@ def _line(row: Observation, result: "RowResult | None", threshold: float) -> dic
     return data
 
 
-def _calibrated(row: Observation, calibrated: "Calibrated") -> dict[str, Any]:
+def _calibrated(row: Observation, calibrated: "Calibrated | OutOfFold") -> dict[str, Any]:
     probability = calibrated.probabilities.get(row.judgment_id)
     data: dict[str, Any] = {
         "probability": probability,

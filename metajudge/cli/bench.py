@@ -59,8 +59,8 @@ class _BenchGroup(TyperGroup):
             names = ", ".join(name for name in self.commands if name not in _NO_BENCHMARKS)
             meant = f" Did you mean {near[0]!r}?" if near else ""
             ctx.fail(
-                f"No such command {args[0]!r}, and no such file.{meant} Give a benchmark ({names}), or a file or folder "
-                "of labelled judgments."
+                f"No such command {args[0]!r}, and no such file.{meant} Give a benchmark ({names}), or a file or "
+                "folder of labelled judgments."
             )
         return super().resolve_command(ctx, args)
 
@@ -132,12 +132,12 @@ class Probabilities:
         return import_module("metajudge.benchmarks.out_of_fold").fit_out_of_fold(work, seeds) if seeds else None
 
 
-@app.command("judgebench", help="Measure judges and vetting on JudgeBench.")
-@app.command("llmbar", help="Measure judges and vetting on LLMBar.")
-@app.command("mtbench", help="Measure judges and vetting on MT-Bench.")
-@app.command("realmistake", help="Measure judges and vetting on ReaLMistake (pass or fail of a response).")
-@app.command("rewardbench2", help="Measure judges and vetting on RewardBench 2 (best of four).")
 @app.command(FILE_COMMAND, help="Measure judges and vetting on labelled files of your own; `bench FILE` is the same.")
+@app.command("rewardbench2", help="Measure judges and vetting on RewardBench 2 (best of four).")
+@app.command("realmistake", help="Measure judges and vetting on ReaLMistake (pass or fail of a response).")
+@app.command("mtbench", help="Measure judges and vetting on MT-Bench.")
+@app.command("llmbar", help="Measure judges and vetting on LLMBar.")
+@app.command("judgebench", help="Measure judges and vetting on JudgeBench.")
 @takes("outputs", Outputs)
 @takes("sending", Sending)
 @takes("probabilities", Probabilities)

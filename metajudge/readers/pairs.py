@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from metajudge.readers.lines import BadLine, Line, Reject, Source, read_lines
 from metajudge.readers.reader import FoundJudgment, each
 from metajudge.readers.recorded_games import FIRST, SECOND
-from metajudge.types import Item, Judgment
+from metajudge.types import Category, Item, Judgment
 
 
 class BenchmarkLine(BaseModel):
@@ -32,7 +32,7 @@ class _PairRow(BenchmarkLine):
 
     def item(self) -> Item:
         models = {FIRST: self.response_model, SECOND: self.response_model} if self.response_model else None
-        return Item.model_validate(
+        item = Item.model_validate(
             {
                 "id": self.item_id,
                 "question": self.question,
@@ -42,6 +42,9 @@ class _PairRow(BenchmarkLine):
                 "models": models,
             }
         )
+        if isinstance(item.label, Category):
+            raise BadLine(f"label {self.label!r} is none of A>B, A=B, B>A")
+        return item
 
 
 class JudgmentRow(BenchmarkLine):

@@ -93,7 +93,7 @@ def test_rows_at_given_coverage_and_at_the_guarantee(place, file):
     assert guaranteed.threshold.origin == "guaranteed, set on labels of its own"
     assert (guaranteed.cells[OVERALL].n, guaranteed.cells[OVERALL].selected) == (80, 60)
     assert guaranteed.cells[OVERALL].precision.share == 1.0
-    assert f"{SCORE_NAME}, best 60 %" in rows
+    assert f"{SCORE_NAME}, best 60 %" in {row.column for row in rows.values()}
     (owl,) = findings.judges
     assert owl.reliability
     assert any("one judgment drawn per question" in note for note in owl.notes)
