@@ -19,7 +19,8 @@ class Card:
     Attributes:
         name: as on the command line, and of the folder looked for in a parent folder.
         categories: in the order of the published tables; others follow in alphabetical order.
-        upstream: the folder of the upstream repository that contains the judgments.
+        upstream: the folder of the upstream repository that contains the judgments; empty where its layout is not read.
+        layout: what makes a folder that is read out of the repository's files, where its layout is not.
         repository: the public source, ``commit`` the state its files are checked against.
         formats: what the readers call this benchmark's files.
         label_rule: how the labels came about.
@@ -39,6 +40,7 @@ class Card:
     formats: tuple[str, ...]
     label_rule: str
     games_rule: str
+    layout: str = ""
     measures: tuple[str, ...] = ()
     fitted: bool = True
 
@@ -67,15 +69,16 @@ def find_folder(card: Card, given: Path) -> Path:
         return given
     if not given.is_dir():
         raise InputError(f"--data {given}: no such file or folder")
-    for folder in (given, given / card.name):
-        if (folder / card.upstream).is_dir():
+    for folder in (given, given / card.name, *sorted(given.glob(f"*_{card.name}"))):
+        if card.upstream and (folder / card.upstream).is_dir():
             return folder / card.upstream
         if folder.is_dir() and any(_holds_records(entry) for entry in folder.iterdir()):
             return folder
+    own = f"for the repository's folder {card.upstream}/, " if card.upstream else ""
+    made = f" ({card.layout})" if card.layout else ""
     raise InputError(
         f"--data {given}: no judgments of {card.title} here; looked for JSONL files (pairs or items, and judgments), "
-        f"for the repository's folder {card.upstream}/, and for the same in {card.name}/. The public source is "
-        f"{card.repository}"
+        f"{own}and for the same in {card.name}/ or *_{card.name}/. The public source is {card.repository}{made}"
     )
 
 

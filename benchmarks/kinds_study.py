@@ -16,14 +16,14 @@ For each set, of the judgments kept at four shares, how many are right in per ce
 Of RewardBench 2 only the passes count in which every candidate stands at every place once (``P2b``): in the others some
 wrong candidates stand first more often than the right one, which a judge's own habits then give away.
 
-``--splits`` seeks thresholds with a guarantee: a calibration is fitted on 40 % of the questions, the threshold sought on
-40 % with one judgment drawn from each, and measured on the rest; delta .1. An abstention counts as coverage 0.
+``--splits`` seeks thresholds with a guarantee: a calibration is fitted on 40 % of the questions, the threshold is
+sought on 40 % with one judgment drawn from each, and measured on the rest; delta .1. An abstention counts as 0.
 ``approximate`` is the coverage where out-of-fold probabilities of all questions are fitted and searched, as
 ``calibrate threshold --questions all`` does: mean over the seeds.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -133,9 +133,9 @@ def at_shares(scores: Floats, correct: Bools) -> dict[str, float]:
     return {f"{share:.0%}": 100 * precision_at(scores, correct, share) for share in SHARES}
 
 
-def compared(table: SignalTable, latent: Mapping[str, float], seeds: int) -> Iterator[dict[str, Any]]:
-    """One row a method."""
-    runs = [at_shares(out_of_fold(table, seed=seed), table.correct) for seed in range(seeds)]
+def compared(table: SignalTable, latent: Mapping[str, float], fitted: Sequence[Floats]) -> Iterator[dict[str, Any]]:
+    """One row a method; ``fitted`` are the out-of-fold probabilities by seed."""
+    runs = [at_shares(scores, table.correct) for scores in fitted]
     spread = {f"{name} sd": float(np.std([run[name] for run in runs])) for name in runs[0]}
     yield {"method": "calibrated", **{name: float(np.mean([run[name] for run in runs])) for name in runs[0]}, **spread}
     scores = np.array([latent.get(name, 0.0) for name in table.judgment_ids])
@@ -147,17 +147,16 @@ def compared(table: SignalTable, latent: Mapping[str, float], seeds: int) -> Ite
     yield {"method": f"best single signal ({best})", **singles[best]}
 
 
-def approximate(table: SignalTable, target: float, seeds: int) -> float:
+def approximate(table: SignalTable, target: float, fitted: Sequence[Floats]) -> float:
     """Mean coverage of thresholds sought on out-of-fold probabilities of all questions."""
     found = []
-    for seed in range(seeds):
-        scores = out_of_fold(table, seed=seed)
+    for seed, scores in enumerate(fitted):
         made = guaranteed_threshold(scores, table.correct, table.questions, target=target, delta=DELTA, seed=seed)
         found.append(float((scores >= made.threshold - TOLERANCE).mean()) if isinstance(made, Guarantee) else 0.0)
     return float(np.mean(found))
 
 
-def guaranteed(table: SignalTable, splits: int, seeds: int) -> Iterator[dict[str, Any]]:
+def guaranteed(table: SignalTable, splits: int, fitted: Sequence[Floats]) -> Iterator[dict[str, Any]]:
     """One row a target: mean coverage, pooled precision and abstentions over splits by question."""
     found: dict[float, list[tuple[int, int, int]]] = {target: [] for target in TARGETS}
     for seed in range(splits):
@@ -165,8 +164,8 @@ def guaranteed(table: SignalTable, splits: int, seeds: int) -> Iterator[dict[str
         rest = table.select(fit_part == 1)
         part = question_split(rest.questions, 2 / 3, seed)
         seek, test = rest.select(part == 0), rest.select(part == 1)
-        fitted = fit_calibration(table.select(fit_part == 0), seed=seed, repeats=1)
-        scores, held_out = (np.ma.getdata(fitted.probabilities(one).probabilities) for one in (seek, test))
+        calibration = fit_calibration(table.select(fit_part == 0), seed=seed, repeats=1)
+        scores, held_out = (np.ma.getdata(calibration.probabilities(one).probabilities) for one in (seek, test))
         for target in TARGETS:
             made = guaranteed_threshold(scores, seek.correct, seek.questions, target=target, delta=DELTA, seed=seed)
             kept = held_out >= (made.threshold - TOLERANCE if isinstance(made, Guarantee) else np.inf)
@@ -179,7 +178,7 @@ def guaranteed(table: SignalTable, splits: int, seeds: int) -> Iterator[dict[str
             "precision": sum(right for _, right, _ in each) / kept_all if kept_all else None,
             "abstained": sum(kept == 0 for kept, _, _ in each),
             "splits": splits,
-            "approximate": approximate(table, target, seeds),
+            "approximate": approximate(table, target, fitted),
         }
 
 
@@ -196,6 +195,7 @@ def study(data: Path, names: Iterable[str], seeds: int, splits: int) -> Iterator
         signals = ["order", "strength", "peers"] if kinds == {"pairwise"} else None
         table = build_table(records, signals, report=one.report)
         table = table.select(table.labelled).sorted()
+        fitted = [out_of_fold(table, seed=seed) for seed in range(seeds)]
         yield {
             "set": name,
             "kind": table.kind,
@@ -204,8 +204,8 @@ def study(data: Path, names: Iterable[str], seeds: int, splits: int) -> Iterator
             "questions": len(set(table.questions)),
             "judges": len(set(table.judges)),
             "raw": 100 * float(table.correct.mean()),
-            "methods": list(compared(table, posteriors(records), seeds)),
-            "guarantees": list(guaranteed(table, splits, seeds)) if splits else [],
+            "methods": list(compared(table, posteriors(records), fitted)),
+            "guarantees": list(guaranteed(table, splits, fitted)) if splits else [],
         }
 
 

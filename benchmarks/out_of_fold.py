@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from metajudge.calibration.fit import out_of_fold
-from metajudge.calibration.table import SignalTable, build_table
+from metajudge.calibration.table import SignalTable, absent_from, build_table
 from metajudge.errors import InputError
 from metajudge.evidence.rewards import RewardScore
 from metajudge.readers.rewards import find_reward_scores, read_reward_scores
-from metajudge.types import VerdictKind
+from metajudge.types import VerdictKind, kind_of
 
 from .out_of_fold_scores import OutOfFold
 
@@ -50,11 +50,15 @@ def reward_scores(bench: "Bench") -> list[RewardScore] | None:
 def _table(bench: "Bench", kind: VerdictKind) -> SignalTable:
     wanted = {row.judgment_id for row in bench.observations.rows if row.kind == kind}
     table = build_table(
-        bench.source.all(),
+        (one for one in bench.source.all() if one.verdict is None or kind_of(one.verdict) == kind),
         bench.request.signals,
         kind=kind,
         right=bench.rules[kind],
         report=lambda judgment: judgment.id in wanted,
         rewards=reward_scores(bench),
     )
-    return table.select(table.labelled).sorted()
+    rows = table.select(table.labelled).sorted()
+    absent = [group for group in rows.signals if bench.request.signals is None and absent_from(rows.columns, group)]
+    for group in absent:  # the judges asked for may lack what others have
+        rows = rows.without(group)
+    return rows

@@ -34,7 +34,9 @@ CARD = Card(
     repository="https://github.com/psunlpgroup/ReaLMistake",
     commit="f94a8b978926414deb1dcf6b50076fd06c892192",
     categories=("math_problem_generation", "finegrained_fact_verification", "answerability_classification"),
-    upstream="error_detection_outputs",
+    upstream="",
+    layout="join error_detection_outputs/*/TASK/RESPONSE_MODEL/JUDGE/PROMPT.jsonl to one file judgments.jsonl, with "
+    "judge and prompt_name added to each line",
     formats=("ReaLMistake detections",),
     label_rule="experts say whether the response contains an error",
     games_rule="one verdict a response and prompt; an answer from which nothing was read is not right",

@@ -38,7 +38,9 @@ CARD = Card(
     repository="https://github.com/sixijsu77-hub/themis-judge-reliability",
     commit="6307f315715b5fa877d430062c95cdcf4b0f0eea",
     categories=("Factuality", "Focus", "Math", "Precise IF", "Safety"),
-    upstream="results/exp01",
+    upstream="",
+    layout="join the records of results/exp01/P2a_* and P2b_* to one file judgments.jsonl, with each file's "
+    "metadata line merged into its records",
     formats=("RewardBench 2 passes",),
     label_rule="one candidate of four is right by construction",
     games_rule="every choice counts, of all arrangements and repeats; an answer from which nothing was read is not "

@@ -387,8 +387,8 @@ def _differences(identity: Identity, table: SignalTable) -> Sequence[str]:
     problems = []
     if (table.kind, str(table.right)) != (identity.kind, identity.right):
         problems.append(
-            f"verdicts of the kind {table.kind}, right by the rule {table.right}, but it was fitted on {identity.kind}, "
-            f"right by {identity.right}"
+            f"verdicts of the kind {table.kind}, right by the rule {table.right}, but it was fitted on "
+            f"{identity.kind}, right by {identity.right}"
         )
     others = sorted(set(table.judges) - set(identity.judges))
     if others:

@@ -29,7 +29,6 @@ from metajudge.calibration.fallback import Fallback, FallbackLosses, base_odds
 from metajudge.calibration.folds import question_folds
 from metajudge.calibration.profiles import profiles_of
 from metajudge.calibration.quality import log_losses, quality
-from metajudge.calibration.sources import SignalGroup
 from metajudge.calibration.table import SignalTable, absent_from
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Bools, Floats, Indices

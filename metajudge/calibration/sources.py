@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, get_args
 
-import numpy as np
-
 from metajudge.evidence.answer_consensus import answer_columns, answer_reliabilities
 from metajudge.evidence.answers import AnswerRows, Answers
 from metajudge.evidence.consensus import Column, Reliability, order_columns, peer_columns, reliabilities

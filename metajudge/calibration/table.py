@@ -209,6 +209,11 @@ class _Labels:
             # One person's label may stand in every record of the item: it counts once.
             self.people[item.id] = self.people.get(item.id, Counter()) | Counter(item.labels)
 
+    def values_of(self, item: str) -> list[AnyVerdict]:
+        """Every label of an item."""
+        given = [self.given[item]] if item in self.given else []
+        return given + [one.value for one in self.people.get(item, ())]
+
     def truths(self) -> dict[str, AnyVerdict]:
         """Item -> its label, or what most people say; items on which they disagree are left out."""
         found = {name: majority([one.value for one in labels.elements()]) for name, labels in self.people.items()}
@@ -264,7 +269,7 @@ def build_table(
     _check_unique([row.judgment_id for row in found])
     kind = kind or _only_kind([row.verdict for row in found])
     truths = labels.truths()
-    rule = _rule(kind, right, [row for row in found if kind_of(row.verdict) == kind], truths)
+    rule = _rule(kind, right, [row for row in found if kind_of(row.verdict) == kind], labels)
     rows = [row for row in found if is_row(row.verdict, kind, rule)]
     left_out += Counter(_why_left_out(row.verdict, kind) for row in found if not is_row(row.verdict, kind, rule))
     source, reward_scales = _source(collector, rows, kind, rule, families, list(rewards or ()))
@@ -313,11 +318,11 @@ def _only_kind(verdicts: Sequence[AnyVerdict]) -> VerdictKind:
     return next(iter(counts), "pairwise")
 
 
-def _rule(kind: VerdictKind, given: Right | None, rows: Sequence[_Row], truths: Mapping[str, AnyVerdict]) -> Right:
+def _rule(kind: VerdictKind, given: Right | None, rows: Sequence[_Row], labels: _Labels) -> Right:
     rule = given or default_right(
         kind,
         dict.fromkeys(row.verdict for row in rows),
-        dict.fromkeys(truths[row.item_id] for row in rows if row.item_id in truths),
+        dict.fromkeys(value for row in rows for value in labels.values_of(row.item_id)),
     )
     if not rule.applies(kind):
         raise InputError(

@@ -334,8 +334,8 @@ def _check_same(fitted: Calibration, kind: VerdictKind | None, right: Right | No
     for flag, given, known in (("--kind", kind, fitted.kind), ("--right", right, fitted.right)):
         if given is not None and given != known:
             raise InputError(
-                f"{flag} {given}: this calibration was fitted with {flag} {known}; leave the option out, or fit another "
-                "calibration with `metajudge calibrate fit`"
+                f"{flag} {given}: this calibration was fitted with {flag} {known}; leave the option out, or fit "
+                "another calibration with `metajudge calibrate fit`"
             )
 
 

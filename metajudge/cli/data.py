@@ -16,7 +16,7 @@ def _root() -> None:
 
 @app.command("fetch")
 def fetch(
-    name: Annotated[str, typer.Argument(help="judgebench or llmbar.", metavar="NAME")],
+    name: Annotated[str, typer.Argument(help="A benchmark of `metajudge bench list`.", metavar="NAME")],
     out: Annotated[Path, typer.Option("--out", help="A new or empty folder.", metavar="DIR")],
     source: Annotated[
         str | None, typer.Option(help="Another copy of the repository: a URL or a path.", metavar="URL")
@@ -33,4 +33,6 @@ def fetch(
     count = fetching.fetch(card, out, source=source, timeout_s=timeout_s)
     typer.echo(f"{out}: {count} files of {card.title} at commit {card.commit}, every object checked.")
     typer.echo(f"Licence: {card.licence}.")
+    if card.layout:
+        typer.echo(f"Its layout is not read as it is: {card.layout}.")
     typer.echo(f"Use it: metajudge bench {card.name} --data {out}")

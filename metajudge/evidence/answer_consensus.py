@@ -1,4 +1,4 @@
-"""Consensus on rankings, grades and categories: who agrees with an answer, weighed by what each judge's answer is worth.
+"""Consensus on rankings, grades and categories: who agrees with an answer, weighed by what each answer is worth.
 
 As for pairs (:mod:`metajudge.evidence.consensus`), what a judge is worth is its agreement with the most frequent answer
 of the other families, one step of the model of Dawid and Skene (1979). Two things differ. An answer has a side, a
@@ -10,7 +10,7 @@ import numpy as np
 
 from metajudge.evidence.answers import AnswerRows, Answers
 from metajudge.evidence.consensus import PRIOR_GAMES, Column, Reliability
-from metajudge.stats.arrays import Bools, Floats
+from metajudge.stats.arrays import Bools, Floats, Indices
 
 SIDE_PRIOR = 10.0
 """A side's rate is drawn to its judge's own as if so many answers of that rate had been seen."""
@@ -23,6 +23,9 @@ MOST_VOICES = 64
 
 RATE_RANGE = (0.05, 0.95)
 
+FACTOR_STEPS = 50
+MOST_LOADING = 0.98
+
 
 def answer_reliabilities(answers: Answers) -> dict[str, Reliability]:
     """What every judge's answers are worth, from verdicts alone: labels are never seen.
@@ -30,9 +33,8 @@ def answer_reliabilities(answers: Answers) -> dict[str, Reliability]:
     The weight of an answer is the log-odds that it agrees with the most frequent answer of the other families (a family
     has one vote, its judges' mean), less the log-odds of agreeing by chance. ``plain`` is over all answers of a judge,
     ``sides`` for each side, drawn to ``plain``; ``share`` is what one of its votes counts for:
-    ``1 / (1 + sum over other judges of excess)``, with the excess of two judges
-    ``(agreement - expected) / (1 - expected)`` at least 0, and what is expected from their rates if errors were
-    independent.
+    ``1 / (1 + sum over other judges of excess)``, where the excess of two judges is what one common factor, the truth,
+    leaves of their agreement beyond chance (Cohen's kappa with one chance for all), as a share of what it could leave.
     """
     if not answers.judges or not len(answers.item):
         return {}
@@ -42,14 +44,15 @@ def answer_reliabilities(answers: Answers) -> dict[str, Reliability]:
         mine = with_majority == sign
         np.add.at(counts[at], (answers.judge[mine], answers.side[mine]), 1.0)
     agreeing, differing = counts
-    rate = (agreeing.sum(axis=1) + PRIOR_GAMES) / (agreeing + differing).sum(axis=1).__add__(2 * PRIOR_GAMES)
+    both = agreeing + differing
+    rate = (agreeing.sum(axis=1) + PRIOR_GAMES) / (both.sum(axis=1) + 2 * PRIOR_GAMES)
     chance = np.clip(answers.chance, *RATE_RANGE)
-    used = np.maximum((agreeing + differing).sum(axis=1), 1e-9)
-    mean_chance = np.where(used > 1e-6, ((agreeing + differing) * chance).sum(axis=1) / used, chance.mean())
-    by_side = (agreeing + SIDE_PRIOR * rate[:, None]) / (agreeing + differing + SIDE_PRIOR)
+    used = np.maximum(both.sum(axis=1), 1e-9)
+    mean_chance = np.where(used > 1e-6, (both * chance).sum(axis=1) / used, chance.mean())
+    by_side = (agreeing + SIDE_PRIOR * rate[:, None]) / (both + SIDE_PRIOR)
     weights = _log_odds(by_side) - _log_odds(chance)
     plain = _log_odds(rate) - _log_odds(np.clip(mean_chance, *RATE_RANGE))
-    share = _shares(answers, np.clip(rate, *RATE_RANGE))
+    share = _shares(answers)
     return {
         judge: Reliability(
             float(plain[at]),
@@ -77,21 +80,32 @@ def _with_majority(answers: Answers) -> Floats:
     return found
 
 
-def _shares(answers: Answers, rate: Floats) -> Floats:
+def _shares(answers: Answers) -> Floats:
     """[judges] what one vote of a judge counts for beside those that repeat it."""
-    size = len(answers.judges)
-    counts = answers.counts() > 0
-    share = answers.totals(np.ones(len(answers.item))) / np.maximum(answers.counts(), 1)
-    known = answers.option >= 0
+    size, records = len(answers.judges), np.flatnonzero(answers.option >= 0)
+    counts = answers.counts()
     one = np.zeros((size, answers.options))
-    np.add.at(one, (answers.judge[known], answers.option[known]), 1.0)
-    met, agreed = one @ counts, one @ share
-    both_wrong = np.minimum(answers.chance.mean() / max(1 - answers.chance.mean(), 1e-9), 1.0)
-    expected = np.outer(rate, rate) + both_wrong * np.outer(1 - rate, 1 - rate)
-    excess = (agreed / np.maximum(met, 1) - expected) / (1 - expected) * met / (met + PAIR_PRIOR)
-    excess = np.clip((excess + excess.T) / 2, 0, 1)
+    np.add.at(one, (answers.judge[records], answers.option[records]), 1.0)
+    met = one @ (counts > 0)
+    agreed = one @ (answers.totals(np.ones(len(answers.item))) / np.maximum(counts, 1))
+    chance = float(np.clip(answers.chance[answers.side[records]].mean(), *RATE_RANGE)) if len(records) else 0.5
+    beyond = (agreed / np.maximum(met, 1) - chance) / (1 - chance) * met / (met + PAIR_PRIOR)
+    beyond = (beyond + beyond.T) / 2
+    np.fill_diagonal(beyond, 0)
+    loadings = _loadings(beyond)
+    explained = np.outer(loadings, loadings)
+    excess = np.clip((beyond - explained) / (1 - explained), 0, 1)
     np.fill_diagonal(excess, 0)
     return np.asarray(1 / (1 + excess.sum(axis=1)))
+
+
+def _loadings(beyond: Floats) -> Floats:
+    """[judges] least squares loadings of one common factor, the truth, on agreement beyond chance between judges."""
+    found = np.full(len(beyond), 0.5)
+    for _ in range(FACTOR_STEPS):
+        squares = (found**2).sum() - found**2
+        found = np.clip((found + beyond @ found / np.maximum(squares, 1e-9)) / 2, 0, MOST_LOADING)
+    return found
 
 
 def answer_columns(
@@ -170,7 +184,7 @@ def _missing(answers: Answers) -> Floats:
     return np.asarray(1 - np.bincount(answers.item, weights=compared, minlength=items) / np.maximum(asked, 1))
 
 
-def _voices(answers: Answers, option: np.ndarray, signed: Floats, given: Bools) -> dict[str, Column]:
+def _voices(answers: Answers, option: Indices, signed: Floats, given: Bools) -> dict[str, Column]:
     names = answers.judges if len(answers.judges) <= MOST_VOICES else answers.models
     if len(set(names)) > MOST_VOICES:
         return {}

@@ -218,8 +218,10 @@ class _Building:
             self.item.append(number)
             self.judge.append(self.judges[seen.judge])
             self.order.append(self._orders.setdefault(seen.order, len(self._orders)))
-            self.sides.append(side_of(seen.verdict, seen.order, self.rule))
-            self.number.append(number_of(seen.verdict, item.scale))
+            own = seen.verdict if seen.verdict is not None and kind_of(seen.verdict) == self.kind else None
+            # Passing is the same answer by a grade and by a category; other answers of another kind are none here.
+            self.sides.append(side_of(seen.verdict if self.rule.name == "side" else own, seen.order, self.rule))
+            self.number.append(number_of(own, item.scale))
             codes.append(-1 if seen.verdict is None else verdicts.setdefault(seen.verdict, len(verdicts)))
         self._compare(number, first, np.array(codes, dtype=np.intp), list(verdicts), item)
         places = np.empty(len(order), dtype=np.intp)

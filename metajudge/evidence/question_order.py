@@ -1,4 +1,4 @@
-"""Order within a question: where several responses to one question were graded, do grades and peers order them alike?"""
+"""Order within a question: do a judge and its peers order the responses of one question alike?"""
 
 import numpy as np
 

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from metajudge.cli import bench as bench_cli
 from metajudge.cli import data as data_cli
 from metajudge.errors import InputError, MetajudgeError
+from tests.doubles.graded import truth, verdicts, written
 
 app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None)
 app.add_typer(bench_cli.app, name="bench")
@@ -45,6 +46,38 @@ def test_bench_prints_tables_and_writes_every_file(small, tmp_path):
     assert all(path.stat().st_size for path in out.values())
 
 
+def test_a_file_is_measured_in_place_of_a_benchmark_with_labels_from_another(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path / "v.jsonl", verdicts(30, labelled=False))
+    labels = "".join(f"q{number},{truth(number)}\n" for number in range(30))
+    (tmp_path / "people.csv").write_text(f"item_id,label\n{labels}")
+    result = run("bench", "v.jsonl", "--labels", "people.csv", "--scores", "s.jsonl", "--seeds", "1")
+    assert result.exit_code == 0, result.output
+    assert "What counts as right: category: equal." in result.output
+    assert "majority of peers agrees" in result.output
+    assert "30 of 30 labels" in result.output
+    lines = [json.loads(line) for line in (tmp_path / "s.jsonl").read_text().splitlines()]
+    assert len(lines) == 120
+    assert {type(line["probability"]) for line in lines} == {float}
+    # Options may come before the file, and the command has a name of its own.
+    assert run("bench", "--seeds", "0", "--labels", "people.csv", "v.jsonl").exit_code == 0
+    assert run("bench", "file", "--seeds", "0", "--labels", "people.csv", "v.jsonl").exit_code == 0
+
+
+def test_a_benchmarks_name_comes_before_a_file_of_the_same_name(small, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path / "judgebench", verdicts(3))
+    assert "give --data DIR" in refused("bench", "judgebench")
+
+
+def test_own_judges_are_measured_beside_those_of_the_benchmark(small, tmp_path):
+    item = {"id": "p1", "question": "What is 1 + 1?", "responses": {"A": "2", "B": "3"}}
+    mine = written(tmp_path / "mine.jsonl", [{"id": "m", "item": item, "judge": "mine", "verdict": "A>B"}])
+    result = run("bench", "judgebench", "--data", small, mine)
+    assert result.exit_code == 0, result.output
+    assert "1 judgments of your own by mine are on recorded items" in result.output
+
+
 def test_list_needs_no_data():
     result = run("bench", "list")
     assert result.exit_code == 0
@@ -54,7 +87,7 @@ def test_list_needs_no_data():
 
 def test_every_benchmark_and_study_has_a_command():
     commands = typer.main.get_command(bench_cli.app).commands
-    assert set(commands) == {"list", *BENCHMARKS, *STUDIES}
+    assert set(commands) == {"list", "file", *BENCHMARKS, *STUDIES}
 
 
 @pytest.mark.parametrize(
@@ -93,7 +126,11 @@ def test_a_dry_run_without_agents_says_that_nothing_is_asked(small):
     [
         (["bench", "mmlu", "--data", "."], "No such command 'mmlu'"),
         (["bench", "judgbench", "--data", "."], "Did you mean 'judgebench'"),
+        (["bench", "no-such-file.jsonl"], "or a file or folder of labelled judgments"),
+        (["bench", "file"], "give at least one file or folder"),
         (["bench", "judgebench"], "give --data DIR"),
+        (["bench", "judgebench", "--data", "SMALL", "--labels", "SMALL"], "give FILE, too"),
+        (["bench", "judgebench", "--data", "SMALL", "--calibration", "c.json", "--seeds", "2"], "not both"),
         (["bench", "judgebench", "--data", "SMALL", "--limit", "0"], "--limit"),
         (["bench", "judgebench", "--data", "SMALL", "--judge", "wren"], "the judges here are hawk, owl"),
         (["bench", "judgebench", "--data", "SMALL", "--rubric", "long"], "apply to agents"),

@@ -138,3 +138,43 @@ def test_the_whole_offline_grid_takes_less_than_20_seconds_and_500_megabytes(tmp
     # What wait4 says holds the memory of this process too, from which that one was started.
     assert peak_kb(tmp_path / "status.txt") < 500_000
     assert len((tmp_path / "s.jsonl").read_text().splitlines()) == 2_369
+
+
+def shares(name):
+    """Judge -> accuracy over all categories in per cent, judgments that count, and further shares."""
+    return {
+        judge: (
+            one.cells[OVERALL].n,
+            round(100 * one.cells[OVERALL].share, 1),
+            {measure: round(100 * cells[OVERALL].share, 1) for measure, cells in one.measures.items()},
+        )
+        for judge, one in accuracy(name).items()
+    }
+
+
+def test_mtbench_is_close_to_the_source_which_has_a_third_more_items():
+    """The source says 88.4 % of pairs judged alike, 85.4 % of presentations, 16.1 % of pairs flipped."""
+    found = accuracy("mtbench")["gpt-4-0613-pair"]
+    assert (found.agreeing.n, round(100 * found.agreeing.share, 1)) == (752, 88.7)
+    assert (found.decided, round(100 * found.precision.share, 1)) == (1668, 85.4)
+    assert shares("mtbench")["gpt-4-0613-pair"][2] == {"orders differ": 16.3, "a repeat says the same": 85.1}
+    assert shares("mtbench")["gpt-4o"][:2] == (53, 84.9)
+
+
+def test_realmistake_is_close_to_the_source_which_has_a_third_more_responses():
+    """The source says 62.8 and 48.2 % over the simple prompts, 57.2 % by the first one, 69.2 % by its majority."""
+    found = shares("realmistake")
+    assert found["gpt-4-0125-preview, simple prompts"][:2] == (2436, 63.3)
+    assert found["gemma-7b-it, simple prompts"][:2] == (2436, 48.2)
+    assert found["all models, baseline_errordetection_prompt_1"][:2] == (7308, 57.2)
+    assert found["majority of the models, baseline_errordetection_prompt_1"][:2] == (528, 70.8)
+
+
+def test_rewardbench2_is_close_to_the_source_which_has_a_third_more_items():
+    """The source says .48/.65/.70/.74 by place for the first judge, 77 to 98 % of the items judged alike."""
+    found = accuracy("rewardbench2")
+    places = shares("rewardbench2")["NCSOFT/Llama-3-OffsetBias-8B"][2]
+    assert list(places.values()) == [47.2, 64.5, 70.4, 73.2]
+    alike = [round(100 * one.agreeing.share) for one in found.values() if one.kind == "ranking"]
+    assert sorted(alike) == [78, 81, 90, 92, 97]
+    assert shares("rewardbench2")["Skywork/Skywork-Reward-V2-Llama-3.1-8B"][:2] == (1182, 88.8)

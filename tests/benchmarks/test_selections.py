@@ -18,3 +18,10 @@ def test_exactly_the_threshold_is_not_kept():
     score = Score("s", [4.5, 4.5 + 1e-12, 4.6, None])
     assert keep_above(score, 4.5, "s").kept.tolist() == [False, False, True, False]
     assert keep_above(score, 4.5, "s").scored.tolist() == [True, True, True, False]
+
+
+def test_a_row_is_called_by_the_coverage_it_reaches_where_equal_scores_raise_it():
+    tied = keep_share(Score("s", [0.9] * 6 + [0.1] * 4), 0.4, "evidence")
+    assert tied.name == "s, best 60.0 % (equal scores; 40 % asked)"
+    assert tied.column == "s, best 40 %"
+    assert keep_share(Score("s", [0.9, 0.8, 0.7, 0.6, 0.5, 0.4]), 0.4, "evidence").name == "s, best 40 %"

@@ -28,7 +28,7 @@ def test_only_decided_pairwise_verdicts_are_rows_and_the_others_are_counted():
         judgment("ranking", verdict=[["A"], ["B"]]),
     ]
     records[1] = records[1].model_copy(update={"item": records[0].item})
-    table = build_table(records, FREE)
+    table = build_table(records, FREE, kind="pairwise")
     assert table.judgment_ids == ("kept",)
     assert table.left_out == {"no verdict": 1, "ranking": 1, "tie": 1}
 
@@ -120,7 +120,7 @@ def test_rankings_of_more_responses_support_a_pairwise_verdict():
         Judgment.model_validate({"id": "p", "item": item, "judge": "owl", "verdict": "A>C", "order": ["A", "C"]}),
         Judgment.model_validate({"id": "r", "item": item, "judge": "wren", "verdict": [["C"], ["B"], ["A"]]}),
     ]
-    table = build_table(records, FREE)
+    table = build_table(records, FREE, kind="pairwise")
     assert table.judgment_ids == ("p",)
     assert table.columns["peers.votes"].values.tolist() == [-1.0]
 

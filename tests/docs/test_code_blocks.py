@@ -77,6 +77,8 @@ def find_command(given):
     command, rest = typer.main.get_command(app), list(given)
     while hasattr(command, "commands") and rest and rest[0] in command.commands:
         command = command.commands[rest.pop(0)]
+    if given[:1] == ["bench"] and rest and (rest[0] == "FILE" or "." in rest[0]):
+        return command.commands["file"], rest  # a path in place of a benchmark's name
     return command, rest
 
 

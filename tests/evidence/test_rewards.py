@@ -62,3 +62,12 @@ def test_votes_are_the_mean_of_the_signs():
     margins = {name: Column(np.array([value]), np.array([True])) for name, value in (("x", 9.0), ("y", -0.1))}
     assert reward_columns(margins, {"x": 1.0, "y": 1.0})["rewards.votes"].values[0] == 0
     assert reward_columns(margins, {"x": 1.0, "y": 1.0})["rewards.mean"].values[0] > 0
+
+
+def test_a_choice_among_several_is_compared_with_the_best_of_the_others():
+    four = RewardScore("q1", "x", {"A": 1.0, "B": 3.0, "C": 2.0, "D": 0.0})
+    chosen = [Preference("q1", "B", "A", ("C", "D")), Preference("q1", "C", "A", ("B", "D")), Preference("q1", None)]
+    found = reward_margins([four], chosen)["x"]
+    assert found.values.tolist() == [1.0, -1.0, 0.0]
+    assert found.present.tolist() == [True, True, False]
+    assert margin_scales([four])["x"] == pytest.approx(((2**2 + 1 + 1 + 3**2) / 4) ** 0.5)

@@ -7,8 +7,10 @@ from metajudge.calibration.fit import fit_calibration
 from metajudge.errors import InputError
 from metajudge.feedback.labels import ReviewLabels
 from metajudge.readers import open_judgments, write_jsonl
+from metajudge.types import Right
 from metajudge.vetting.labelled import LabelledRecords, threshold_rows
 from tests.doubles.crowds import crowd
+from tests.doubles.graders import graded
 
 SIGNALS = ["order", "strength", "peers"]
 RECORDS = crowd(40)
@@ -83,3 +85,12 @@ class TestThresholdRows:
         with pytest.raises(InputError, match="every question was fitted on"):
             threshold_rows(fitted, table, only_new=True)
         assert threshold_rows(fitted, table).approximate
+
+
+def test_the_kind_and_the_rule_are_passed_on():
+    records = LabelledRecords([*RECORDS[:6], *graded(4, kind="grade")])
+    with pytest.raises(InputError, match="verdicts of several kinds"):
+        records.table(None)
+    table = records.table(None, kind="grade", right=Right("within", 1))
+    assert (table.kind, str(table.right), len(table)) == ("grade", "within:1", 12)
+    assert "peers" in table.signals

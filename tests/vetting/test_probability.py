@@ -16,6 +16,7 @@ from metajudge.providers.scripted import ScriptedModel
 from metajudge.types import GuaranteedThreshold, Status
 from metajudge.vetting.probability import Probabilities
 from tests.doubles.crowds import crowd
+from tests.doubles.graders import graded
 from tests.doubles.judgments import judgment, reply
 
 FREE = ["order", "strength", "peers"]
@@ -298,3 +299,14 @@ class TestStore:
 def test_ids_given_twice_are_refused(calibration):
     with pytest.raises(InputError, match="twice"):
         Probabilities.build(calibration, [FRESH[0], FRESH[0]])
+
+
+def test_categories_have_probabilities_and_other_kinds_say_why_not():
+    fitted = fit_calibration(build_table(graded(60), ["peers"]), repeats=1)
+    new = graded(10, seed=3, prefix="fresh")
+    stray = [one.model_copy(update={"id": f"{one.id}/pair", "judge": "owl"}) for one in FRESH[:2]]
+    found = Probabilities.build(fitted, [*new, *stray])
+    expected = fitted.probabilities(build_table(new, ["peers"]).with_scales(fitted.scales))
+    given = [found._probability(one, None) for one in new]
+    assert [value for value, _ in given] == pytest.approx(np.asarray(expected.probabilities).round(9).tolist())
+    assert found._probability(stray[0], None) == (None, ("other_kind",))
