@@ -1,5 +1,4 @@
 import pytest
-
 from metajudge.benchmarks import audit_study
 from metajudge.benchmarks.audit_study import PLANTED, SHAPES, Shape, Unbiased, coverage, planted, unbiased
 
