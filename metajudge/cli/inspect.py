@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from metajudge.cli.inputs import MapOption, MapValuesOption, PrefixIdsOption, mapping_of
+from metajudge.cli.inputs import Labelling, MapOption, MapValuesOption, PrefixIdsOption, mapping_of, takes_labels
 from metajudge.cli.inspect_report import print_report, to_json
 from metajudge.cli.options import JsonOption, echo_json
 from metajudge.errors import InputError
@@ -13,6 +13,7 @@ from metajudge.readers.saved_maps import save_map
 from metajudge.runs.exit_codes import RunCounts, exit_code
 
 
+@takes_labels
 def inspect(
     inputs: Annotated[list[str], typer.Argument(help="Files or folders; - is standard input.", metavar="FILE...")],
     maps: MapOption = None,
@@ -29,15 +30,28 @@ def inspect(
         bool, typer.Option("--strict", help="Exit with 1 also if single records cannot be read.")
     ] = False,
     as_json: JsonOption = False,
+    *,
+    labelling: Labelling,
 ) -> None:
-    """Show a file's format and what its columns mean; preview some records, and count them.
+    """Show a file's format and what its columns mean; preview some records; count verdicts and people's labels.
 
     No model is asked; only --save writes anything. Exit code 1: the file cannot be read as judgments without further
     options (see the problems); with --strict also if single records cannot be read.
     """
     given = [*(maps or ()), *([f"judge:={judge}"] if judge else [])]
     mapping = mapping_of(given, values)
-    found = [inspect_input(name, mapping, records=records, prefix_ids=prefix_ids) for name in inputs]
+    right = labelling.rule
+    found = [
+        inspect_input(
+            name,
+            mapping,
+            records=records,
+            prefix_ids=prefix_ids,
+            join=lambda source: labelling.join(source, values),
+            right=right,
+        )
+        for name in inputs
+    ]
     if as_json:
         data = [to_json(one) for one in found]
         echo_json(data[0] if len(data) == 1 else data, indent=True)

@@ -38,10 +38,13 @@ def print_report(found: Inspection, *, saved: bool) -> None:
         typer.echo(f"Judges: {_top(found.judges)}")
     if found.verdicts:
         typer.echo(f"{'Verdicts' if found.judgments is not None else 'Values of the verdict'}: {_top(found.verdicts)}")
+    for line in _kinds(found) if found.judgments is not None else ():
+        typer.echo(line)
     for number, record in enumerate(found.records, start=1):
         _print_record(number, record)
-    if (notice := found.people.notice()) is not None:
-        typer.echo(f"Note: {notice}")
+    for notice in (*(found.join.notices() if found.join else ()), found.people.notice()):
+        if notice is not None:
+            typer.echo(f"Note: {notice}")
     if found.problems:
         typer.echo("Problems:")
         for problem in found.problems:
@@ -74,7 +77,35 @@ def to_json(found: Inspection) -> dict[str, object]:
         "records": [record.model_dump(mode="json") for record in found.records],
         "problems": found.problems,
         "by_people": found.people.to_json(),
+        **found.kinds.to_json(),
+        "joined": None if found.join is None else found.join.to_json(),
     }
+
+
+def _kinds(found: Inspection) -> list[str]:
+    """Kinds of verdicts with their scale, people's labels, and what counts as right."""
+    kinds = found.kinds
+    rules = {kind: str(rule) for kind, rule in kinds.right().items()}
+    lines = []
+    for kind, count in kinds.kinds.most_common():
+        about = f"{count:,} {_NAMES[kind]}"
+        if kind == "grade" and kinds.grades is not None:
+            about += f" from {kinds.grades[0]:g} to {kinds.grades[1]:g}"
+        if kind == "category":
+            words = [name for name, _ in kinds.words.most_common(_MOST)]
+            about += f" (words: {', '.join(words)}{', ...' if len(kinds.words) > _MOST else ''})"
+        if kind in ("grade", "category") and kinds.scales:
+            about += f", declared scale {', '.join(kinds.scales)}"
+        lines.append(f"Kind: {about}; right: {rules[kind]}" if kind in rules else f"Kind: {about}")
+    if not kinds.labels:
+        return [*lines, "Labels by people: none (in this file: --map label=COLUMN; in another one: --labels FILE)"]
+    per_item = Counter(kinds.labels.values())
+    each = ", ".join(f"{count} on {items:,}" for count, items in sorted(per_item.items()))
+    people = f"{sum(kinds.annotators.values()):,} on {len(kinds.labels):,} of {len(kinds.items):,} items"
+    return [*lines, f"Labels by people: {people} (labels an item: {each}), by {_top(kinds.annotators)}"]
+
+
+_NAMES = {"pairwise": "pairwise verdicts", "ranking": "rankings", "grade": "grades", "category": "categories"}
 
 
 def _counts(found: Inspection) -> str:

@@ -122,6 +122,22 @@ def exchange(question: Any, answers: Mapping[str, Any], turn: int | None = None)
     return _question(question, first, next(one for one in found.values() if one is not None)), texts
 
 
+def messages(question: Any, answers: Mapping[str, Any], turn: int | None = None) -> tuple[tuple[str, str], ...]:
+    """The messages that :func:`exchange` writes as the question, as (role, text); none where it is one text.
+
+    Arguments, and what is raised, as for :func:`exchange`.
+    """
+    found = [one.upto(turn) for value in answers.values() if (one := conversation_of(value)) is not None]
+    if found:
+        system = [] if found[0].system is None else [("system", found[0].system)]
+        spoken = [*system, *(("user", one.user) for one in found[0].turns)]
+    elif is_chat(question):
+        spoken = [(str(one.get("role") or one.get("from") or "message"), text_of(one["content"])) for one in question]
+    else:
+        return ()
+    return tuple(spoken) if len(spoken) > 1 else ()
+
+
 def conversation_of(value: Any) -> Conversation | None:
     """A list of messages as turns; None for what is no list of several messages.
 

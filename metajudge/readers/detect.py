@@ -11,7 +11,7 @@ from typing import Any
 from metajudge.errors import InputError
 from metajudge.readers.containers import Container, container_of, table_of
 from metajudge.readers.dataset_table import DatasetTable, dataset_folders
-from metajudge.readers.json_object import read_object
+from metajudge.readers.json_object import entries_of, read_object
 from metajudge.readers.jsonl import JudgmentLines
 from metajudge.readers.lines import Line, Reject, Source, open_bytes
 from metajudge.readers.mapping import FieldMap, own_columns
@@ -25,8 +25,8 @@ SNIFFED_LINES = 1_000
 EXPECTED = (
     "expected metajudge JSONL (one object a line with id, item, judge, verdict), a JudgeBench output file (pair_id, "
     "response_A, response_B, judgments), a JudgeBench or LLMBar folder (a file of pairs and one of judgments), results "
-    "of Arena-Hard, AlpacaEval, Inspect, promptfoo, LangSmith or Langfuse, or any table with a mapping (`metajudge "
-    "inspect FILE` guesses one)"
+    "of Arena-Hard, AlpacaEval, Inspect, promptfoo, LangSmith, Langfuse, MLflow, Phoenix or Argilla, or any table with "
+    "a mapping (`metajudge inspect FILE` guesses one)"
 )
 
 
@@ -42,6 +42,10 @@ class Shape(Enum):
     RUNS = "LangSmith runs"
     SCORES = "Langfuse scores without their traces"
     TRACES = "Langfuse traces"
+    ANNOTATIONS = "Phoenix annotations without their spans"
+    SPANS = "Phoenix spans"
+    MLFLOW = "MLflow traces"
+    ARGILLA = "Argilla records"
     PAIRS = "pairs without judgments"
     GAMES = "judgments without their pairs (JudgeBench)"
     EVALUATIONS = "judgments without their pairs (LLMBar)"
@@ -60,6 +64,8 @@ _APART = {
     Shape.SCORES: "contains Langfuse scores, but not the traces they are about: give the folder with scores/ and "
     "traces/ or observations_v2/",
     Shape.TRACES: "contains Langfuse traces, but no scores: give the folder with both",
+    Shape.ANNOTATIONS: "contains Phoenix annotations, but not the spans they are about: give the folder with both",
+    Shape.SPANS: "contains Phoenix spans, but no annotations: give the folder with both",
 }
 _APART[Shape.EVALUATIONS] = _APART[Shape.GAMES]
 
@@ -96,7 +102,18 @@ def shape_of(record: Mapping[str, Any]) -> Shape:
 @cache
 def _other_formats() -> dict[Shape, Callable[[dict[str, Any]], bool]]:
     """What recognises a record of another tool's format; their modules are imported where a file is not our own."""
-    from metajudge.readers import alpaca_eval, arena_hard, judgebench, langfuse, langsmith, llmbar, promptfoo
+    from metajudge.readers import (
+        alpaca_eval,
+        arena_hard,
+        argilla,
+        judgebench,
+        langfuse,
+        langsmith,
+        llmbar,
+        mlflow,
+        phoenix,
+        promptfoo,
+    )
     from metajudge.readers.pairs import is_pair
 
     return {
@@ -107,6 +124,10 @@ def _other_formats() -> dict[Shape, Callable[[dict[str, Any]], bool]]:
         Shape.EVALUATIONS: llmbar.is_evaluation,
         Shape.GAMES: judgebench.is_game,
         Shape.PAIRS: is_pair,
+        Shape.MLFLOW: mlflow.is_trace,
+        Shape.ARGILLA: argilla.is_record,
+        Shape.ANNOTATIONS: phoenix.is_annotation,
+        Shape.SPANS: phoenix.is_span,
         Shape.FEEDBACK: langsmith.is_feedback,
         Shape.SCORES: langfuse.is_score,
         Shape.RUNS: langsmith.is_run,
@@ -149,7 +170,8 @@ def _mapped(table: Table, mapping: FieldMap) -> Reader:
 
 
 def _of_other_format(shape: Shape, table: Table, values: Mapping[str, str], found: str) -> Reader:
-    from metajudge.readers import alpaca_eval, arena_hard, judgebench, promptfoo
+    from metajudge.readers import alpaca_eval, arena_hard, argilla, judgebench, mlflow, promptfoo
+    from metajudge.readers.assessed_runs import AssessedRuns
 
     source = table.source
     makers: dict[Shape, Callable[[], Reader]] = {
@@ -157,6 +179,8 @@ def _of_other_format(shape: Shape, table: Table, values: Mapping[str, str], foun
         Shape.ARENA_HARD: lambda: arena_hard.arena_hard_judgments(source),
         Shape.ALPACA_EVAL: lambda: alpaca_eval.alpaca_eval_annotations(table),
         Shape.PROMPTFOO: lambda: promptfoo.PromptfooResults(source, lines=True),
+        Shape.MLFLOW: lambda: AssessedRuns(mlflow.FORMAT, source, table.rows, mlflow.trace_of, values),
+        Shape.ARGILLA: lambda: AssessedRuns(argilla.FORMAT, source, table.rows, argilla.record_of, values),
         Shape.OBJECT: lambda: _object(source, values),
         Shape.TABLE: lambda: _table(table, values, found),
         Shape.UNKNOWN: lambda: _table(table, values, found),
@@ -175,9 +199,12 @@ def _kept(source: Source, mapping: FieldMap | None) -> FieldMap | None:
 
 
 def _object(source: Source, values: Mapping[str, str]) -> Reader:
-    from metajudge.readers import inspect_log, langfuse, promptfoo
+    from metajudge.readers import inspect_log, langfuse, mlflow, promptfoo
+    from metajudge.readers.assessed_runs import AssessedRuns
 
     data = read_object(source)
+    if mlflow.is_trace(data):
+        return AssessedRuns(mlflow.FORMAT, source, lambda: entries_of([data]), mlflow.trace_of, values)
     if inspect_log.is_inspect_log(data):
         return inspect_log.InspectLog(source, archive=False)
     if promptfoo.is_promptfoo_output(data):
@@ -277,16 +304,22 @@ def _paired(name: str, apart: Mapping[Shape, list[Source]]) -> Iterator[Reader]:
 
 def _scored(path: Path, name: str, apart: Mapping[Shape, list[Source]], values: Mapping[str, str]) -> Iterator[Reader]:
     """Files of scores with the runs they are about, beside them or in the folders of Langfuse's export."""
-    from metajudge.readers import langfuse, langsmith
+    from metajudge.readers import langfuse, langsmith, phoenix
     from metajudge.readers.scored_runs import ScoredRuns
+
+    spans = [table_of(one) for one in apart[Shape.SPANS]]
+    for source in apart[Shape.ANNOTATIONS]:
+        if not spans:
+            raise InputError(f"{name} ({source.path.name}) {_APART[Shape.ANNOTATIONS]}")
+        parts = (phoenix.run_of, phoenix.score_of)
+        yield ScoredRuns(phoenix.FORMAT, spans, table_of(source), *parts, values, separate=True)
 
     feedback, runs = apart[Shape.FEEDBACK], [*apart[Shape.RUNS]]
     for source in feedback:
         if not runs:
             raise InputError(f"{name} ({source.path.name}) {_APART[Shape.FEEDBACK]}")
         tables = [table_of(one) for one in runs]
-        parts = (langsmith.run_of, langsmith.score_of)
-        yield ScoredRuns("LangSmith feedback", tables, table_of(source), *parts, values)
+        yield ScoredRuns("LangSmith feedback", tables, table_of(source), langsmith.run_of, langsmith.score_of, values)
     scores = [*apart[Shape.SCORES], *_below(path, name, langfuse.SCORE_FOLDERS)]
     traces = [*apart[Shape.TRACES], *_below(path, name, langfuse.RUN_FOLDERS)] if scores else []
     for source in scores:

@@ -19,10 +19,13 @@ from metajudge.readers import FieldMap
 from metajudge.readers.cells import key_of
 from metajudge.readers.lines import Line, Reject, Source
 from metajudge.readers.mapped import MappedTable
+from metajudge.readers.mapped_labels import labels_text
 from metajudge.readers.mapping import ARGUMENTS, own_columns, parse_map
 from metajudge.readers.parquet_table import plain, raw_of
 from metajudge.readers.reader import attempt
-from metajudge.types import Assessment, Grade, Judgment, Ranking
+from metajudge.readers.scales import scale_text
+from metajudge.readers.vocabulary import NoVerdict, UnknownValueError, Vocabulary
+from metajudge.types import AnyVerdict, Assessment, Category, Grade, Judgment, Ranking
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -161,9 +164,9 @@ def _rows(records: "Iterable[Judgment] | Iterable[Assessment]") -> list[dict[str
 def _columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """All keys in a stable order: responses and models side by side, behind the question."""
     keys = dict.fromkeys(key for row in rows for key in row)
-    ranks = {"responses": 1, "models": 2}
+    ranks = {"responses": 1, "models": 2, "metadata": 3}
     ahead = [key for key in keys if key in _ALWAYS or "." not in key]
-    nested = sorted((key for key in keys if key not in ahead), key=lambda key: ranks.get(key.split(".")[0], 3))
+    nested = sorted((key for key in keys if key not in ahead), key=lambda key: ranks.get(key.split(".")[0], 4))
     return [*ahead, *nested]
 
 
@@ -185,6 +188,13 @@ def _judgment_row(judgment: Judgment) -> dict[str, Any]:
         "label": _verdict(item.label),
         "reference": item.reference,
     }
+    if item.labels:
+        row["human_labels"] = labels_text(item.labels)
+    if item.scale is not None:
+        row["scale"] = scale_text(item.scale)
+    if item.conversation:
+        row["conversation"] = orjson.dumps([one.model_dump() for one in item.conversation]).decode()
+    row |= {f"metadata.{name}": orjson.dumps(known).decode() for name, known in (item.metadata or {}).items()}
     row |= {f"responses.{name}": text for name, text in item.responses.items()}
     row |= {f"models.{name}": model for name, model in (item.models or {}).items()}
     return row
@@ -198,7 +208,20 @@ def _verdict(verdict: Any) -> str | None:
             return json.dumps(verdict.to_json())
         case Grade():
             return f"{verdict.value!r}"
+        case Category():
+            return _category(verdict)
     return str(verdict)
+
+
+def _category(category: Category) -> str:
+    """A category as its word where that is read back as the same, else as JSON."""
+    text = str(category)
+    back: AnyVerdict | NoVerdict | None
+    try:
+        back = Vocabulary({}, categories=True).read(text, ("A",), {})
+    except UnknownValueError:
+        back = None
+    return text if back == category else orjson.dumps({"category": text}).decode()
 
 
 def _assessment_row(assessment: Assessment) -> dict[str, Any]:

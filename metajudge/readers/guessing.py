@@ -8,11 +8,12 @@ from typing import Any, Final, Literal
 
 from metajudge.readers.cells import cell, key_of
 from metajudge.readers.conversations import is_chat
+from metajudge.readers.guessed_names import ANNOTATORS, LABEL_TIMES, base_name, is_judges_name, is_label_name
 from metajudge.readers.lines import Line
 from metajudge.readers.mapping import FieldMap
 from metajudge.readers.one_hot import PREFIX, find_one_hot
-from metajudge.readers.vocabulary import UnknownValueError, Vocabulary
-from metajudge.types import letters
+from metajudge.readers.vocabulary import MOST_CATEGORIES, UnknownValueError, Vocabulary
+from metajudge.types import Category, letters
 
 Confidence = Literal["high", "medium", "low"]
 
@@ -38,7 +39,6 @@ _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "rationale": _RATIONALES,
     "id": ("id", "judgment_id", "row_id", "uuid", "uid", "annotation_id"),
     "item_id": ("item_id", "question_id", "qid", "pair_id", "prompt_id", "example_id", "sample_id", "task_id"),
-    "label": ("label", "ground_truth", "human_winner", "human_preference", "human_label", "true_winner", "gold_label"),
     "turn": ("turn", "turn_number", "turn_id"),
     "category": ("category", "domain", "subset", "topic", "task_type"),
     "reference": ("reference", "reference_answer", "gold_answer", "expected", "ideal", "target", "reference_output"),
@@ -49,6 +49,10 @@ _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "meta": ("meta", "metadata"),
 }
 _GRADES: Final = ("score", "grade", "rating")
+_WORDS: Final = ("passed", "pass", "is_correct", "correct", "label")
+"""Names of a judge's category of a single response, where nothing else is a verdict."""
+_MODELS: Final = ("model", "model_name", "model_id", "generator", "candidate", "system")
+_LISTS: Final = ("human_labels", "labels", "annotations", "human_annotations", "responses_by_people")
 _SINGLE: Final = ("response", "output", "answer", "completion", "model_output", "prediction")
 _TEXT_COLUMN = re.compile(
     r"(?:response|output|answer|completion|candidate|reply|conversation)s?[\s_.-]?([a-h]|[1-8])", re.I
@@ -96,7 +100,8 @@ def guess_mapping(columns: Sequence[str], rows: Sequence[Line]) -> Guess:
     guess = Guess()
     taken = _responses(names, guess)
     _verdict(names, rows, guess, taken)
-    for name in ("question", "judge", "id", "item_id", "label", "rationale", *_NAMES):
+    _labels(names, rows, guess, taken)
+    for name in ("question", "judge", "id", "item_id", "rationale", *_NAMES):
         if name not in taken.values() and (name != "turn" or _chats(rows, taken)):
             _by_name(name, names, guess, taken)
     _asked_in_chat(rows, guess, taken)
@@ -132,6 +137,10 @@ def _responses(names: Sequence[str], guess: Guess) -> dict[str, str]:
         if single is not None:
             taken[single] = "responses.A"
             guess.fields.append(FieldGuess("responses.A", single, "medium", "the only column of responses: a grade"))
+            model = next((name for known in _MODELS for name in names if _base(name) == known), None)
+            if model is not None:
+                taken[model] = "models.A"
+                guess.fields.append(FieldGuess("models.A", model, "medium", "the name"))
     return taken
 
 
@@ -139,13 +148,12 @@ def _verdict(names: Sequence[str], rows: Sequence[Line], guess: Guess, taken: di
     ids = [f.field.split(".")[1] for f in guess.fields if f.field.startswith("responses.")]
     if len(ids) > 1 and _one_hot_verdict(names, rows, ids, guess, taken):
         return
-    known = (*_GRADES, *_NAMES["verdict"]) if len(ids) == 1 else _NAMES["verdict"]
+    known = (*_GRADES, *_NAMES["verdict"], *_WORDS) if len(ids) == 1 else _NAMES["verdict"]
     best: tuple[float, int, str] | None = None
-    for place, wanted in enumerate(known):
-        for name in (name for name in names if _base(name) == wanted and name not in taken):
-            share = _understood(rows, name, ids, guess)
-            if best is None or share > best[0]:
-                best = (share, place, name)
+    for place, name in _verdict_columns(known, names, taken):
+        share = _understood(rows, name, ids, guess)
+        if best is None or share > best[0]:
+            best = (share, place, name)
     if best is None:
         return
     share, place, name = best
@@ -155,6 +163,19 @@ def _verdict(names: Sequence[str], rows: Sequence[Line], guess: Guess, taken: di
     guess.verdicts = values
     guess.fields.insert(0, FieldGuess("verdict", name, confidence, f"the name; its values: {shown}"))
     taken[name] = "verdict"
+
+
+def _verdict_columns(known: Sequence[str], names: Sequence[str], taken: Mapping[str, str]) -> list[tuple[int, str]]:
+    """Columns that may be the verdict, the likeliest first, each with its place: a judge's own by name come first."""
+    free = [name for name in names if name not in taken]
+    found = [(0, name) for name in free if is_judges_name(name)]
+    judged = any(_base(name) in _NAMES["judge"] for name in free)
+    for place, wanted in enumerate(known):
+        # A label is a judge's only where a judge is named, and no other person.
+        if wanted == "label" and (not judged or any(_base(name) in ANNOTATORS for name in free)):
+            continue
+        found += [(place, name) for name in free if _base(name) == wanted and (place, name) not in found]
+    return found
 
 
 def _one_hot_verdict(
@@ -182,35 +203,88 @@ def _understood(rows: Sequence[Line], column: str, ids: Sequence[str], guess: Gu
     if not rows or not ids:
         return 0.0
     models = {f.field.split(".")[1]: f.column for f in guess.fields if f.field.startswith("models.")}
-    good = 0
+    good, words = 0, set()
     for row in rows:
         named = {name: key_of(cell(row.data, model)) for name, model in models.items()}
         try:
-            Vocabulary({}).read(cell(row.data, column), ids, named)
+            found = _VOCABULARY.read(cell(row.data, column), ids, named)
         except UnknownValueError:
             continue
         good += 1
-    return good / len(rows)
+        words |= {found.value} if isinstance(found, Category) else set()
+    return 0.0 if len(words) > MOST_CATEGORIES else good / len(rows)
+
+
+_VOCABULARY: Final = Vocabulary({}, categories=True)
 
 
 def _by_name(target: str, names: Sequence[str], guess: Guess, taken: dict[str, str]) -> None:
     for place, wanted in enumerate(_NAMES[target]):
         # A column of the table itself goes before one inside nested data.
         for name in sorted((name for name in names if _base(name) == wanted and name not in taken), key=_level):
-            if target == "label" and _is_judges_own(name, names):
-                continue
             taken[name] = target
             sure: Confidence = "high" if name == target or (place < 2 and _level(name) == 0) else "medium"
             guess.fields.append(FieldGuess(target, name, sure, "the name"))
             return
 
 
-def _is_judges_own(name: str, names: Sequence[str]) -> bool:
-    """Whether a label is the judge's own output, beside its score or explanation (as in Phoenix's annotations)."""
+def _labels(names: Sequence[str], rows: Sequence[Line], guess: Guess, taken: dict[str, str]) -> None:
+    """People's labels: columns with such a name, lists of labels, and who gave the one label of a row."""
+    free = sorted((name for name in names if name not in taken and is_label_name(name)), key=_level)
+    found = [name for name in free if not _is_judges_own(name, names, rows, guess) and _is_filled(rows, name)]
+    first = next((name for name in found if base_name(name) == "label"), found[0] if len(found) == 1 else None)
+    for name in found:
+        target = "label" if name == first else f"label.{re.sub(r'[^A-Za-z0-9_.-]+', '_', name)}"
+        sure: Confidence = "high" if base_name(name) == "label" and _level(name) == 0 else "medium"
+        taken[name] = target
+        guess.fields.append(FieldGuess(target, name, sure, "the name: people's label"))
+    for name in (name for wanted in _LISTS for name in names if _base(name) == wanted and name not in taken):
+        if any(_is_list(cell(row.data, name)) for row in rows):
+            taken[name] = "human_labels"
+            guess.fields.append(FieldGuess("human_labels", name, "medium", "the name; its values are lists"))
+            break
+    if first is None or "verdict" not in taken.values():
+        return
+    for target, wanted in (("annotator", ANNOTATORS), ("label_time", LABEL_TIMES)):
+        column = next((name for known in wanted for name in names if _base(name) == known and name not in taken), None)
+        if column is None:
+            return
+        taken[column] = target
+        guess.fields.append(FieldGuess(target, column, "medium", "the name, beside a label"))
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list) or (isinstance(value, str) and value.lstrip().startswith("["))
+
+
+def _is_filled(rows: Sequence[Line], column: str) -> bool:
+    """Whether a column has short values: texts are answers of people, not labels."""
+    values = [key_of(cell(row.data, column)) for row in rows]
+    return not rows or (any(values) and all(len(value) <= _LONGEST_LABEL for value in values))
+
+
+_LONGEST_LABEL: Final = 200
+
+
+def _is_judges_own(name: str, names: Sequence[str], rows: Sequence[Line], guess: Guess) -> bool:
+    """Whether a label is the judge's own output: as in Phoenix, or its score in other words."""
     parent = name.rpartition(".")[0]
     beside = {_base(one) for one in names if one.rpartition(".")[0] == parent and one != name}
     annotation = any(_base(one) in ("annotator_kind", "annotation_name") for one in names)
-    return bool(beside & {"score", "explanation"}) and (bool(parent) or annotation)
+    if beside & {"score", "explanation"} and (bool(parent) or annotation):
+        return True
+    column = next((one.column for one in guess.fields if one.field == "verdict"), None)
+    if column is None or column.startswith(PREFIX) or base_name(name) != "label":
+        return False
+    pairs = {(key_of(cell(row.data, column)), key_of(cell(row.data, name))) for row in rows}
+    scores, words = {score for score, _ in pairs}, {word for _, word in pairs}
+    if not len(pairs) == len(scores) == len(words) > 1 or scores == words:
+        return False
+    guess.problems.append(
+        f"{name!r} says in other words what {column!r} says, so it is taken for the judge's own: if people gave it, "
+        f"--map label={name}"
+    )
+    return True
 
 
 def _asked_in_chat(rows: Sequence[Line], guess: Guess, taken: dict[str, str]) -> None:
@@ -236,21 +310,43 @@ def _chats(rows: Sequence[Line], taken: Mapping[str, str]) -> tuple[str, list[An
 
 
 def _drop_ambiguous_ids(rows: Sequence[Line], guess: Guess, taken: dict[str, str]) -> None:
-    """Takes back ids that name several rows, and ids of items that stand with different texts."""
+    """Takes an id of several rows for the item's, and one that stands with different texts for the question's."""
     columns = {one.field: one.column for one in guess.fields}
     texts = [column for name, column in columns.items() if name == "question" or name.startswith("responses.")]
-    for target, content in (("id", None), ("item_id", texts)):
-        column = columns.get(target)
-        if column is None:
+    own = [*texts, *(columns[name] for name in ("verdict", "judge") if name in columns)]
+    one_a_row = "annotator" in columns
+    for target, content in (("id", own if one_a_row else None), ("item_id", texts)):
+        column = {one.field: one.column for one in guess.fields}.get(target)
+        if column is None or _names_one(rows, column, content):
             continue
-        seen: dict[str, str] = {}
-        for number, row in enumerate(rows):
-            key = key_of(cell(row.data, column))
-            signature = str(number) if content is None else repr([cell(row.data, one) for one in content])
-            if key == "" or seen.setdefault(key, signature) != signature:
-                guess.fields = [one for one in guess.fields if one.field != target]
-                del taken[column]
-                break
+        guess.fields = [one for one in guess.fields if one.field != target]
+        del taken[column]
+        question = [columns["question"]] if "question" in columns else []
+        other = "item_id" if target == "id" and _names_one(rows, column, texts) else "question_id"
+        if other in taken.values() or (other == "question_id" and not _apart(rows, column, question, columns)):
+            continue
+        taken[column] = other
+        guess.fields.append(FieldGuess(other, column, "medium", "the name; it stands in several rows"))
+
+
+def _apart(rows: Sequence[Line], column: str, question: Sequence[str], columns: Mapping[str, str]) -> bool:
+    """Whether a column names questions, each with several responses that are told apart by their model."""
+    model = columns.get("models.A")
+    single = "responses.A" in columns and "responses.B" not in columns
+    if not single or not question or not _names_one(rows, column, question):
+        return False
+    return model is None or all(key_of(cell(row.data, model)) for row in rows)
+
+
+def _names_one(rows: Sequence[Line], column: str, content: Sequence[str] | None) -> bool:
+    """Whether each value of a column stands with one content; None: whether each stands in one row."""
+    seen: dict[str, str] = {}
+    for number, row in enumerate(rows):
+        key = key_of(cell(row.data, column))
+        signature = str(number) if content is None else repr([cell(row.data, one) for one in content])
+        if key == "" or seen.setdefault(key, signature) != signature:
+            return False
+    return True
 
 
 def _values(rows: Sequence[Line], guess: Guess, taken: Mapping[str, str]) -> dict[str, str]:
@@ -307,8 +403,7 @@ def _is_id(value: str, ids: Sequence[str]) -> bool:
     return value.casefold() in {name.casefold() for name in ids}
 
 
-def _base(name: str) -> str:
-    return re.sub(r"[\s-]+", "_", name.split(".")[-1].strip().lower())
+_base = base_name
 
 
 def _level(name: str) -> int:

@@ -1,25 +1,28 @@
 """A look at an input before it is read: its format, a guess at its columns, some records, counts and problems."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Literal
 
 from metajudge.errors import InputError
-from metajudge.readers import FieldMap, Reject, open_judgments
+from metajudge.readers import FieldMap, JudgmentSource, Reject, open_judgments
 from metajudge.readers.containers import Container, container_of, table_of
 from metajudge.readers.dataset_table import DatasetTable, dataset_folders
 from metajudge.readers.guessing import FieldGuess, guess_mapping
+from metajudge.readers.joined_labels import JoinReport
 from metajudge.readers.lines import Line, Source
 from metajudge.readers.mapped import MappedTable
 from metajudge.readers.mapping import ASKED, check_columns, quoted
 from metajudge.readers.people import PeopleCount
 from metajudge.readers.reader import attempt
+from metajudge.readers.right_rules import RightRules
 from metajudge.readers.saved_maps import saved_map
 from metajudge.readers.tables import SURVEYED_ROWS, Table
-from metajudge.types import Judgment
+from metajudge.readers.verdict_kinds import VerdictKinds
+from metajudge.types import Judgment, Right
 
 Origin = Literal["format", "given", "kept", "guessed"]
 _SHOWN_REJECTS = 5
@@ -46,7 +49,9 @@ class Inspection:
         verdicts: how often each verdict occurs; of a table that cannot be read yet, each value among its first rows.
         records: the first ones, as they would be read.
         problems: problems and notices.
-        people: scores by people, which are not read as verdicts or labels.
+        people: scores by people in the input.
+        kinds: kinds of verdicts, scales and people's labels.
+        join: what labels of another file gave; None without any.
     """
 
     name: str
@@ -65,10 +70,22 @@ class Inspection:
     records: list[Judgment] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     people: PeopleCount = field(default_factory=PeopleCount)
+    kinds: VerdictKinds = field(default_factory=VerdictKinds)
+    join: JoinReport | None = None
+
+
+Join = Callable[[JudgmentSource], JoinReport | None]
+"""Adds labels of another file to a source."""
 
 
 def inspect_input(
-    name: str, given: FieldMap | None = None, *, records: int = 3, prefix_ids: bool = False
+    name: str,
+    given: FieldMap | None = None,
+    *,
+    records: int = 3,
+    prefix_ids: bool = False,
+    join: Join | None = None,
+    right: Right | None = None,
 ) -> Inspection:
     """Looks at a file or folder, all of it where it can be read.
 
@@ -77,12 +94,17 @@ def inspect_input(
         given: which column is what, as far as it is known; the rest is guessed.
         records: how many records to keep.
         prefix_ids: as for :func:`metajudge.readers.open_judgments`.
+        join: adds labels of another file; None without any.
+        right: what counts as right; None for the default of each kind of verdict.
 
     Raises:
         InputError: it is missing or of no kind that is known, or the mapping names a column that is not there.
     """
+    look = _Look(name, records, prefix_ids, join, right)
     try:
-        return _counted(name, given, records, prefix_ids)
+        return look.counted(given)
+    except LabelsError:
+        raise
     except InputError:
         table = _table(name)
         if table is None:
@@ -99,8 +121,10 @@ def inspect_input(
     try:
         if mapping.missing():
             raise InputError("")
-        found = _counted(name, mapping, records, prefix_ids)
+        found = look.counted(mapping)
         found.problems = [*_open(guess.problems, known), *found.problems]
+    except LabelsError:
+        raise
     except InputError as error:
         found = Inspection(name, table.format, complete=False, rows=sum(1 for _ in table.rows()))
         found.verdicts = guess.verdicts
@@ -112,34 +136,62 @@ def inspect_input(
     return found
 
 
-def _counted(name: str, mapping: FieldMap | None, records: int, prefix_ids: bool) -> Inspection:
-    """Everything about an input that can be read.
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """How an input is looked at; fields as the arguments of :func:`inspect_input`."""
 
-    Raises:
-        InputError: it cannot.
-    """
-    source = open_judgments([name], mapping=mapping, prefix_ids=prefix_ids)
-    found = Inspection(name, next(iter(source.formats.values())))
-    if found.format.endswith("mapped"):
-        given = mapping is not None and bool(mapping.columns)
-        kept = None if given else saved_map(name)
-        found.origin = "given" if given else "kept" if kept else "format"
-        found.mapping = mapping if given else kept.with_values(mapping.values if mapping else {}) if kept else None
-    for record in source.scan():
-        if isinstance(record, Reject):
-            if len(found.problems) < _SHOWN_REJECTS:
-                found.problems.append(str(record))
-            continue
-        found.judges[record.judge] += 1
-        found.verdicts["(none)" if record.verdict is None else str(record.verdict)] += 1
-        if len(found.records) < records:
-            found.records.append(record)
-    found.judgments, found.rejects, found.duplicates = source.judgments, source.rejects, source.duplicates
-    found.people = source.people
-    if source.rejects > len(found.problems):
-        found.problems.append(f"and {source.rejects - len(found.problems)} more records that cannot be read")
-    found.complete = source.rejects == 0
-    return found
+    name: str
+    records: int
+    prefix_ids: bool
+    join: Join | None
+    right: Right | None
+
+    def counted(self, mapping: FieldMap | None) -> Inspection:
+        """Everything about an input that can be read.
+
+        Raises:
+            InputError: it cannot.
+        """
+        source = open_judgments([self.name], mapping=mapping, prefix_ids=self.prefix_ids)
+        found = Inspection(self.name, next(iter(source.formats.values())))
+        found.join = self._joined(source)
+        found.kinds = VerdictKinds(RightRules(self.right))
+        if found.format.endswith("mapped"):
+            given = mapping is not None and bool(mapping.columns)
+            kept = None if given else saved_map(self.name)
+            found.origin = "given" if given else "kept" if kept else "format"
+            found.mapping = mapping if given else kept.with_values(mapping.values if mapping else {}) if kept else None
+        for record in source.scan():
+            if isinstance(record, Reject):
+                if len(found.problems) < _SHOWN_REJECTS:
+                    found.problems.append(str(record))
+                continue
+            found.kinds.add(record)
+            found.judges[record.judge] += 1
+            found.verdicts["(none)" if record.verdict is None else str(record.verdict)] += 1
+            if len(found.records) < self.records:
+                found.records.append(record)
+        found.judgments, found.rejects, found.duplicates = source.judgments, source.rejects, source.duplicates
+        found.people = source.people
+        if source.rejects > len(found.problems):
+            found.problems.append(f"and {source.rejects - len(found.problems)} more records that cannot be read")
+        found.complete = source.rejects == 0
+        return found
+
+    def _joined(self, source: JudgmentSource) -> JoinReport | None:
+        """What labels of another file gave.
+
+        Raises:
+            LabelsError: they cannot be read or joined, which is no fault of the input.
+        """
+        try:
+            return None if self.join is None else self.join(source)
+        except InputError as error:
+            raise LabelsError(str(error)) from None
+
+
+class LabelsError(InputError):
+    """Labels of another file cannot be read or joined."""
 
 
 def _as_items(mapping: FieldMap, name: str) -> list[str]:

@@ -115,6 +115,7 @@ class LangfuseTrace:
     """Reads one trace with its scores."""
 
     format = "Langfuse trace"
+    separate = False
 
     def __init__(self, source: Source, values: Mapping[str, str]) -> None:
         self.source = source
@@ -133,7 +134,7 @@ class LangfuseTrace:
             return [judgment_of(score, run, self._vocabulary)]
 
         shape = "a Langfuse score"
-        yield from LineReader(self.format, self.source, lambda: scores, made, shape, lambda one: one.judge).read()
+        yield from LineReader(self.format, self.source, lambda: scores, made, shape, lambda _, one: one.judge).read()
 
     def targets(self) -> Iterator[Target]:
         """What every score is about; see :class:`~metajudge.readers.people_index.ScoredByPeople`."""

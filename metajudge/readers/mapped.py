@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -12,15 +13,18 @@ from pydantic import ValidationError
 
 from metajudge.errors import InputError
 from metajudge.readers.cells import cell, key_of
-from metajudge.readers.conversations import exchange, is_chat, text_of
+from metajudge.readers.conversations import exchange, is_chat, messages, text_of
 from metajudge.readers.lines import BadLine, Line, Reject
+from metajudge.readers.mapped_labels import RowLabels, listed_labels
 from metajudge.readers.mapping import FLAGS, JUDGED, FieldMap, Wording, check_columns, check_fields
 from metajudge.readers.one_hot import OneHot, columns_in, is_flag, one_hot_of, tie_beside
-from metajudge.readers.people import person_score_of
-from metajudge.readers.reader import LineReader, each
+from metajudge.readers.people import ByPeople, PersonScore, named_score, person_score_of, says_who
+from metajudge.readers.people_index import Target
+from metajudge.readers.reader import UNREADABLE, LineReader, each
+from metajudge.readers.scales import on_scale, parse_scale
 from metajudge.readers.tables import SURVEYED_ROWS, Table
-from metajudge.readers.vocabulary import NoVerdict, UnknownValueError, Vocabulary
-from metajudge.types import AnyVerdict, Item, Judgment
+from metajudge.readers.vocabulary import MOST_CATEGORIES, NoVerdict, UnknownValueError, Vocabulary
+from metajudge.types import AnyVerdict, Category, Item, Judgment, Label, Message, digest
 
 MOST_TURNS = 10_000
 
@@ -41,6 +45,8 @@ class MappedTable(LineReader):
             each with the fix. Later rows with such a value are rejects.
     """
 
+    separate = False
+
     def __init__(
         self,
         table: Table,
@@ -54,13 +60,17 @@ class MappedTable(LineReader):
             f"{table.format}, mapped",
             table.source,
             table.rows,
-            lambda row: [person_score_of(row.data) or self.judgment(row)],
+            lambda row: [self._person_score(row) or self.judgment(row)],
+            named=lambda row, _: named_score(row.data) if self._scored_by_people else None,
         )
         self.table = table
         self.mapping = mapping
-        self._vocabulary = Vocabulary(mapping.values)
+        self._vocabulary = Vocabulary(mapping.values, categories=True)
+        self._people = RowLabels(mapping, self._meaning, wording)
+        self._said: dict[str, list[Label]] | None = None
         self._stem = stem_of(table.source.name)
         columns = table.columns()
+        self._scored_by_people = says_who(columns)
         check_columns(mapping, columns, table.source.name)
         check_fields(mapping, columns, table.source.name, needed, wording)
         self._wording = wording
@@ -95,21 +105,78 @@ class MappedTable(LineReader):
         """
         item = self._item(row)
         verdict, why = self._verdict(row, "verdict", item)
+        judge = self._text(row, "judge") or _empty("judge", self.mapping)
         data: dict[str, Any] = {
-            "id": self._text(row, "id") or f"{self._stem}:{row.number}",
+            "id": self._text(row, "id") or self._name(row, item, judge, verdict),
             "item": item,
-            "judge": self._text(row, "judge") or _empty("judge", self.mapping),
+            "judge": judge,
             "verdict": verdict,
             "no_verdict": why if verdict is None else None,
             "rationale": self._text(row, "rationale") or "",
             "instruction": self._text(row, "instruction"),
             "order": self._order(row, item),
-            "labels": _names(self._value(row, "labels")) or None,
+            "labels": self._shown_labels(row, item),
             "meta": self._meta(row),
         }
         return Judgment.model_validate(data)
 
+    def targets(self) -> Iterator[Target]:
+        """What every score is about; see :class:`~metajudge.readers.people_index.ScoredByPeople`."""
+        for row in self.table.rows() if self._scored_by_people else ():
+            if isinstance(row, Reject):
+                continue
+            try:
+                item, score = self.item(row).id, person_score_of(row.data)
+            except UNREADABLE:
+                continue
+            if score is None:
+                yield Target(item, named_score(row.data))
+            else:
+                yield Target(item, score.name, ByPeople(replace(score, target=item), self.source.name, row.number))
+
+    def _person_score(self, row: Line) -> PersonScore | None:
+        score = person_score_of(row.data)
+        if score is None:
+            return None
+        try:
+            return replace(score, target=self.item(row).id)
+        except UNREADABLE:
+            return score  # counted, as a score of an unknown item
+
+    def _name(self, row: Line, item: Item, judge: str, verdict: Any) -> str:
+        """An id of file and row; where each row has one annotator's label, the same for all rows of a judgment."""
+        if not self._people.one_a_row:
+            return f"{self._stem}:{row.number}"
+        said = digest([str(verdict), self._text(row, "rationale") or ""])[:8]
+        return f"{self._stem}:{item.id}:{judge}:{said}"
+
+    def _shown_labels(self, row: Line, item: Item) -> tuple[str, ...] | None:
+        """What the judge called the responses; None where the column has people's labels."""
+        value = self._value(row, "labels")
+        return None if listed_labels(value, item, own=True) is not None else _names(value) or None
+
     def _item(self, row: Line) -> Item:
+        item = self._plain_item(row)
+        labels = [*self._people.beside(row, item), *self._labels_by_row().get(item.id, ())]
+        if not labels:
+            return item
+        return item.model_copy(update={"labels": tuple(dict.fromkeys(labels))})
+
+    def _labels_by_row(self) -> Mapping[str, list[Label]]:
+        """Item -> labels, where each row has the label of one annotator; read once."""
+        if self._said is None:
+            self._said = {}
+            for row in self.table.rows() if self._people.one_a_row else ():
+                try:
+                    item = self._plain_item(row) if not isinstance(row, Reject) else None
+                    label = self._people.of_annotator(row, item) if item and not isinstance(row, Reject) else None
+                except UNREADABLE:
+                    continue  # it is a reject where the row itself is read
+                if item is not None and label is not None:
+                    self._said.setdefault(item.id, []).append(label)
+        return self._said
+
+    def _plain_item(self, row: Line) -> Item:
         answers = {
             name: value
             for name in self.mapping.response_ids
@@ -132,15 +199,58 @@ class MappedTable(LineReader):
             "category": self._text(row, "category"),
             "reference": self._text(row, "reference"),
             "models": models or None,
+            "scale": parse_scale(self._value(row, "scale")) if len(answers) == 1 else None,
+            "conversation": self._conversation(row)
+            or [Message(role=role, content=text) for role, text in messages(question, answers, turn)],
+            "metadata": self._metadata(row, answers),
         }
         item = Item.model_validate(data)
-        label, _ = self._verdict(row, "label", item) if self._has("label") else (None, None)
+        one = self._has("label") and not self._people.one_a_row
+        label, _ = self._verdict(row, "label", item) if one else (None, None)
         if label is not None:
             item = Item.model_validate({**data, "label": label})
-        name = self._text(row, "item_id")
+        name = self._text(row, "item_id") or self._question_and_model(row, item)
         if name is not None and turn is not None and turn > 1:
             name = f"{name}/turn-{turn}"  # one id is shared by all turns of a conversation
         return item.model_copy(update={"id": name or f"item-{item.digest[:16]}"})
+
+    def _question_and_model(self, row: Line, item: Item) -> str | None:
+        """The id of an item that is one response to a question of several."""
+        question = self._text(row, "question_id")
+        if question is None:
+            return None
+        models = [*(item.models or {}).values()]
+        return f"{question}/{models[0] if len(models) == len(item.responses) == 1 else item.digest[:8]}"
+
+    def _conversation(self, row: Line) -> list[Message]:
+        """The messages of a column of their own, beside a question that is one text."""
+        value = self._value(row, "conversation")
+        if isinstance(value, str) and value.lstrip().startswith("["):
+            try:
+                value = orjson.loads(value)
+            except orjson.JSONDecodeError as error:
+                raise BadLine(f"conversation: no JSON list of messages: {error}") from None
+        if value in (None, ""):
+            return []
+        if not is_chat(value):
+            return []
+        return [Message(role=str(one.get("role") or "message"), content=text_of(one["content"])) for one in value]
+
+    def _metadata(self, row: Line, answers: Mapping[str, Any]) -> dict[str, dict[str, Any]] | None:
+        """What is known of each response: an object (``metadata.A``), or a column each (``metadata.A.tokens``)."""
+        found: dict[str, dict[str, Any]] = {}
+        for field, column in self.mapping.columns.items():
+            value = cell(row.data, column) if field.startswith("metadata.") else None
+            if value in (None, ""):
+                continue
+            name = field.removeprefix("metadata.")
+            whole = next((one for one in answers if name == one), None)
+            part = next((one for one in answers if name.startswith(f"{one}.")), None)
+            if whole is not None:
+                found.setdefault(whole, {}).update(_object(value, field, column))
+            elif part is not None:
+                found.setdefault(part, {})[name[len(part) + 1 :]] = value
+        return found or None
 
     def _turn(self, row: Line, question: Any, answers: Mapping[str, Any]) -> int | None:
         """The turn of a conversation that was judged; None where none is given, or there is no conversation.
@@ -185,7 +295,12 @@ class MappedTable(LineReader):
         if isinstance(found, NoVerdict):
             stated = self._text(row, "no_verdict") if field == "verdict" else None
             return None, stated or found.reason
-        return found, None
+        return on_scale(found, item.scale), None
+
+    def _meaning(self, value: Any, item: Item) -> AnyVerdict | None:
+        """A person's answer in a cell; None where the cell says nothing."""
+        found = self._read(value, item)
+        return None if isinstance(found, NoVerdict) else on_scale(found, item.scale)
 
     def _read(self, value: Any, item: Item) -> AnyVerdict | NoVerdict:
         """A value's meaning; where models are not named, the columns of the responses may be named after them."""
@@ -213,14 +328,7 @@ class MappedTable(LineReader):
 
     def _meta(self, row: Line) -> dict[str, Any]:
         value = self._value(row, "meta")
-        if isinstance(value, str) and value.strip():
-            try:
-                value = orjson.loads(value)
-            except orjson.JSONDecodeError as error:
-                raise BadLine(f"meta: column {self.mapping.columns['meta']!r} is no JSON object: {error}") from None
-        if value not in (None, "") and not isinstance(value, dict):
-            raise BadLine(f"meta: column {self.mapping.columns['meta']!r} is no JSON object")
-        meta = dict(value or {})
+        meta = {} if value in (None, "") else _object(value, "meta", self.mapping.columns.get("meta", ""))
         for name, column in self.mapping.columns.items():
             if name.startswith("meta.") and (found := cell(row.data, column)) is not None:
                 meta[name[5:]] = found
@@ -240,19 +348,26 @@ class MappedTable(LineReader):
     def _require_known_values(self) -> None:
         unknown: Counter[str] = Counter()
         first: dict[str, str] = {}
+        words: Counter[str] = Counter()
         for row in islice(self.table.rows(), SURVEYED_ROWS):
-            if isinstance(row, Reject):
+            if isinstance(row, Reject) or (self._scored_by_people and person_score_of(row.data) is not None):
                 continue
             try:
-                self.judgment(row)
+                verdict = self.judgment(row).verdict
             except ValidationError:
                 continue
             except BadLine as bad:
                 if isinstance(bad.__cause__ or bad.__context__, UnknownValueError):
-                    field = "label" if str(bad).startswith("label:") else "verdict"
+                    field = str(bad).partition(":")[0]
                     key = key_of(self._value(row, field))
                     unknown[key] += 1
                     first.setdefault(key, f"{self.source.name}:{row.number}: {field}")
+                continue
+            if isinstance(verdict, Category) and isinstance(verdict.value, str) and not self._has("scale"):
+                words[verdict.value] += 1
+                first.setdefault(verdict.value, f"{self.source.name}:{row.number}: verdict")
+        if len(words) > MOST_CATEGORIES:
+            unknown = words  # so many different words are no categories
         if unknown:
             raise InputError(_vocabulary_fault(unknown, first, self.mapping, self.source.name, self._wording))
 
@@ -294,6 +409,22 @@ def _names(value: Any) -> tuple[str, ...]:
     if isinstance(value, list):
         return tuple(map(str, value))
     return tuple(part.strip() for part in re.split(r"[,>]", value) if part.strip()) if isinstance(value, str) else ()
+
+
+def _object(value: Any, field: str, column: str) -> dict[str, Any]:
+    """A cell that is an object, also as JSON text.
+
+    Raises:
+        BadLine: it is something else.
+    """
+    if isinstance(value, str) and value.strip():
+        try:
+            value = orjson.loads(value)
+        except orjson.JSONDecodeError as error:
+            raise BadLine(f"{field}: column {column!r} is no JSON object: {error}") from None
+    if not isinstance(value, dict):
+        raise BadLine(f"{field}: column {column!r} is no JSON object")
+    return dict(value)
 
 
 def _empty(field: str, mapping: FieldMap) -> str:

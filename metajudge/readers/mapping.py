@@ -23,7 +23,13 @@ FIELDS: Final[Mapping[str, str]] = {
     "item_id": "the item's id; without it, a digest of question and responses",
     "order": "ids in the order shown: AB, BA, A,B",
     "swapped": "true where the responses were shown in reverse order",
-    "label": "who is truly better, in the words of the verdict",
+    "label": "what people say is right, in the words of the verdict; label.NAME for each of several people",
+    "annotator": "who gave the label: several rows of one judgment are then read as its labels",
+    "label_time": "when that label was given",
+    "human_labels": "a list of people's labels: values, or objects with value, annotator, time",
+    "scale": "lowest and highest grade (scale:=1..5), or the categories, worst first (scale:=poor<fair<good)",
+    "conversation": "the messages that the question contains as text",
+    "question_id": "the question's id, where each response is an item of its own: QUESTION/MODEL",
     "turn": "of a conversation, the turn that was judged (1 for the first); without it, the last one",
     "category": "the item's category",
     "reference": "a reference answer",
@@ -32,7 +38,7 @@ FIELDS: Final[Mapping[str, str]] = {
     "labels": "what the judge called the responses, in the order shown",
     "meta": "an object of your own data; or meta.NAME, a column each",
 }
-"""Fields that a column can stand for, beside ``responses.ID`` and ``models.ID``."""
+"""Fields that a column can stand for, beside ``responses.ID``, ``models.ID``, ``label.NAME`` and ``metadata.ID``."""
 
 JUDGED: Final = ("verdict", "question", "judge")
 """Fields that a judgment needs, beside its responses."""
@@ -69,7 +75,7 @@ class Wording:
 FLAGS: Final = Wording(flags=True)
 ARGUMENTS: Final = Wording(flags=False)
 
-_FAMILIES: Final = ("responses", "models", "meta")
+_FAMILIES: Final = ("responses", "models", "meta", "label", "metadata")
 _FIELD = rf"(?:{'|'.join(FIELDS)}|(?:{'|'.join(_FAMILIES)})\.{ID_PATTERN})"
 _PAIR = re.compile(rf"\s*({_FIELD})\s*(:?=)(.*)", re.S)
 _NEXT = re.compile(rf",(?=\s*{_FIELD}\s*:?=)")

@@ -118,11 +118,21 @@ class PeopleCount:
         }
 
 
+def says_who(columns: Iterable[str]) -> bool:
+    """Whether a table's columns say which scores people gave."""
+    return any(name in (*_KINDS, "source") for name in columns)
+
+
+def named_score(row: Mapping[str, Any]) -> str:
+    """The name of a row's score; empty where it has none."""
+    return next((str(cell(row, key)) for key in _NAMES if cell(row, key)), "")
+
+
 def person_score_of(row: Mapping[str, Any]) -> PersonScore | None:
     """A row of a table that says a person gave it, as Phoenix and MLflow do; None for any other."""
     if not any(cell(row, kind) == "HUMAN" for kind in _KINDS):
         return None
-    name = next((str(cell(row, key)) for key in _NAMES if cell(row, key)), "(no name)")
+    name = named_score(row) or "(no name)"
     annotator = next((str(cell(row, key)) for key in _ANNOTATORS if cell(row, key)), None)
     value = next((cell(row, key) for key in _VALUES if cell(row, key) not in (None, "")), None)
     time = next((cell(row, key) for key in _TIMES if cell(row, key)), None)

@@ -2,8 +2,8 @@
 
 A person and a judge may score several things about one item (``correctness``, ``tone``). A score by a person is a label
 of the verdicts of the same name; where no verdict has that name, and all scores by people have one name, of every
-verdict on the item. Where verdicts of several names stand on the items and people's scores have such names, each name makes an
-item of its own (``ITEM/NAME``), because each has its own labels.
+verdict on the item. Where verdicts of several names stand on the items and people's scores have such names, each name
+makes an item of its own (``ITEM/NAME``), because each has its own labels.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,16 +23,24 @@ class Target:
         item: id of the item.
         name: of the score.
         by_people: the score, where a person gave it; None for a judge's.
+        responses: ids of the item's responses.
     """
 
     item: str
     name: str
     by_people: ByPeople | None = None
+    responses: tuple[str, ...] = ("A",)
 
 
 @runtime_checkable
 class ScoredByPeople(Protocol):
-    """A reader whose input may contain scores by people beside the judges'."""
+    """A reader whose input may contain scores by people beside the judges'.
+
+    Attributes:
+        separate: whether each name of a score makes an item of its own, even without scores by people.
+    """
+
+    separate: bool
 
     def targets(self) -> Iterator[Target]:
         """What every score is about, by judges and by people, without the texts."""
@@ -48,15 +56,19 @@ class PeopleIndex:
     def __init__(self, readers: Iterable[object]) -> None:
         self._judged: dict[str, set[str]] = {}
         self._people: dict[str, list[ByPeople]] = {}
-        for reader in readers:
-            for target in reader.targets() if isinstance(reader, ScoredByPeople) else ():
+        self._responses: dict[str, tuple[str, ...]] = {}
+        given = [reader for reader in readers if isinstance(reader, ScoredByPeople)]
+        for reader in given:
+            for target in reader.targets():
+                self._responses[target.item] = target.responses
                 if target.by_people is None:
                     self._judged.setdefault(target.item, set()).add(_folded(target.name))
                 else:
                     self._people.setdefault(target.item, []).append(target.by_people)
         self._names = {_folded(one.score.name) for given in self._people.values() for one in given}
         self._judges = {name for names in self._judged.values() for name in names}
-        self._apart = len(self._judges) > 1 and bool(self._judges & self._names)
+        separate = any(reader.separate for reader in given)
+        self._apart = len(self._judges) > 1 and (separate or bool(self._judges & self._names))
         self._vocabulary = Vocabulary({}, categories=True)
 
     def reason(self, found: ByPeople) -> str | None:
@@ -66,6 +78,10 @@ class PeopleIndex:
             return "the export does not say of what" if target is None else f"no verdict on {target}"
         if found.score.value is None or found.score.value == "":
             return "it has no value"
+        try:
+            self._vocabulary.read(found.score.value, self._responses[target], {})
+        except UnknownValueError as error:
+            return str(error)
         if name in self._judged[target] or (name not in self._judges and len(self._names) == 1):
             return None
         return f"no verdict of that name on {target}"

@@ -50,7 +50,7 @@ class LineReader:
         rows: starts anew at each call.
         made: the judgments (or scores by people) of a row; raises what :func:`attempt` reports.
         shape: as for :func:`attempt`.
-        named: the name of the score that a judgment is; None where there is none.
+        named: the name of the score that a row's judgment is; None where there is none.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class LineReader:
         rows: Callable[[], Iterable[Line | Reject]],
         made: Callable[[Line], Sequence[Judgment | PersonScore]],
         shape: str | None = None,
-        named: Callable[[Judgment], str] | None = None,
+        named: Callable[[Line, Judgment], str | None] | None = None,
     ) -> None:
         self.format = format_name
         self.source = source
@@ -70,17 +70,18 @@ class LineReader:
         self._named = named
 
     def read(self) -> Iterator[FoundJudgment | Reject | ByPeople]:
-        for found in each(self.source, self._rows(), self._made, self._shape):
+        named = self._named
+        for found in each(self.source, self._rows(), lambda row: (row, self._made(row)), self._shape):
             if isinstance(found, Reject):
                 yield found
                 continue
-            number, records = found
+            number, (row, records) = found
             for record in records:
                 place = self.source.name, number
                 if isinstance(record, PersonScore):
                     yield ByPeople(record, *place)
                 else:
-                    yield FoundJudgment(record, *place, None if self._named is None else self._named(record))
+                    yield FoundJudgment(record, *place, None if named is None else named(row, record))
 
 
 def why(error: Exception, shape: str | None = None) -> str:

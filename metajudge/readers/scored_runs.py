@@ -10,14 +10,14 @@ from typing import Any, NotRequired, TypedDict
 
 import orjson
 
-from metajudge.readers.conversations import exchange, text_of
+from metajudge.readers.conversations import exchange, messages, text_of
 from metajudge.readers.lines import BadLine, Line, Reject
 from metajudge.readers.people import ByPeople, PersonScore
 from metajudge.readers.people_index import Target
 from metajudge.readers.reader import UNREADABLE, FoundJudgment, LineReader, each
 from metajudge.readers.tables import Table
 from metajudge.readers.vocabulary import NoVerdict, UnknownValueError, Vocabulary
-from metajudge.types import AnyVerdict, Item, Judgment
+from metajudge.types import AnyVerdict, Item, Judgment, Message
 
 QUESTION_KEYS = ("question", "input", "query", "prompt", "messages", "text")
 ANSWER_KEYS = ("output", "answer", "response", "completion", "content", "messages", "text", "result")
@@ -30,6 +30,8 @@ class RecordedRun:
     Attributes:
         id: scores name it by this, or by one of ``aliases``.
         problem: why its messages make no question and answer; None where they do.
+        answers: several answers by their ids, in place of ``answer``.
+        conversation: the messages that the question contains, as (role, text).
     """
 
     id: str
@@ -40,25 +42,34 @@ class RecordedRun:
     reference: str | None = None
     aliases: tuple[str, ...] = ()
     problem: str | None = None
+    answers: Mapping[str, str] | None = None
+    conversation: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def response_ids(self) -> tuple[str, ...]:
+        """Ids of the answers."""
+        return tuple(self.answers) if self.answers else ("A",)
 
     def item(self) -> Item:
-        """The run as an item with one response.
+        """The run as an item.
 
         Raises:
             BadLine: input or output are missing, or make no question and answer.
         """
         if self.problem is not None:
             raise BadLine(f"the run {self.id!r}: {self.problem}")
-        if self.question is None or self.answer is None:
+        answers = self.answers or ({} if self.answer is None else {"A": self.answer})
+        if self.question is None or not answers:
             which = "input" if self.question is None else "output"
             raise BadLine(f"the run {self.id!r} has no {which} in this export: export it with its texts")
         return Item(
             id=self.id,
             question=self.question,
-            responses={"A": self.answer},
+            responses=dict(answers),
             category=self.category,
             reference=self.reference,
             models={"A": self.model} if self.model else None,
+            conversation=tuple(Message(role=role, content=text) for role, text in self.conversation),
         )
 
 
@@ -70,6 +81,7 @@ class RecordedScore:
         run: id of the run it is about.
         value: a number, a text or a boolean (a category), or None.
         name: of what was scored, where it is not the judge.
+        error: why the judge gave no value, where the export says so.
     """
 
     id: str
@@ -79,6 +91,7 @@ class RecordedScore:
     comment: str | None
     meta: Mapping[str, Any]
     name: str | None = None
+    error: str | None = None
 
 
 class ScoredRuns:
@@ -91,6 +104,7 @@ class ScoredRuns:
         run_of: reads a row of a run; None for rows that are none.
         score_of: reads a row of a score, by an evaluator or by a person.
         values: category -> grade, as the user says.
+        separate: each name of a score makes an item of its own.
     """
 
     def __init__(
@@ -101,7 +115,10 @@ class ScoredRuns:
         run_of: Callable[[Mapping[str, Any]], RecordedRun | None],
         score_of: Callable[[Mapping[str, Any]], RecordedScore | PersonScore],
         values: Mapping[str, str],
+        *,
+        separate: bool = False,
     ) -> None:
+        self.separate = separate
         self.format = format_name
         self._runs = runs
         self._scores = scores
@@ -126,7 +143,9 @@ class ScoredRuns:
 
         shape = f"a score in {self.format}"
         rows, source = self._scores.rows, self._scores.source
-        yield from LineReader(self.format, source, rows, made, shape, lambda one: one.judge).read()
+        yield from LineReader(
+            self.format, source, rows, made, shape, lambda _, one: one.meta.get("name", one.judge)
+        ).read()
 
     def targets(self) -> Iterator[Target]:
         """What every score is about; see :class:`~metajudge.readers.people_index.ScoredByPeople`."""
@@ -140,7 +159,7 @@ class ScoredRuns:
                 continue
             if isinstance(score, RecordedScore):
                 if score.run in runs:
-                    yield Target(runs[score.run].id, score.judge)
+                    yield Target(runs[score.run].id, score.name or score.judge)
                 continue
             target = _resolved(score.target, runs)
             if target is not None:
@@ -175,12 +194,13 @@ def judgment_of(score: RecordedScore, run: RecordedRun, vocabulary: Vocabulary) 
     """
     verdict: AnyVerdict | NoVerdict
     try:
-        verdict = vocabulary.read(score.value, ("A",), {})
+        verdict = vocabulary.read(score.value, run.response_ids, {})
     except UnknownValueError as error:
         raise BadLine(f"{error}; give the grade it stands for: --map-values '{score.value}=1'") from None
     why = None
     if isinstance(verdict, NoVerdict):
-        why = "the score has no value" if score.value is None else verdict.reason
+        why = score.error or ("the score has no value" if score.value is None else verdict.reason)
+    named = {} if score.name is None else {"name": score.name}
     return Judgment(
         id=score.id,
         item=run.item(),
@@ -188,7 +208,7 @@ def judgment_of(score: RecordedScore, run: RecordedRun, vocabulary: Vocabulary) 
         verdict=None if isinstance(verdict, NoVerdict) else verdict,
         no_verdict=why,
         rationale=score.comment or "",
-        meta={name: value for name, value in score.meta.items() if value is not None},
+        meta={name: value for name, value in {**named, **score.meta}.items() if value is not None},
     )
 
 
@@ -198,6 +218,7 @@ class RunTexts(TypedDict):
     question: str | None
     answer: str | None
     problem: NotRequired[str]
+    conversation: NotRequired[tuple[tuple[str, str], ...]]
 
 
 def asked_and_answered(asked: Any, answered: Any) -> RunTexts:
@@ -214,9 +235,10 @@ def asked_and_answered(asked: Any, answered: Any) -> RunTexts:
         }
     try:
         text, answers = exchange(question, {"A": answer})
+        spoken = messages(question, {"A": answer})
     except BadLine as bad:
         return {"question": None, "answer": None, "problem": str(bad)}
-    return {"question": text, "answer": answers["A"]}
+    return {"question": text, "answer": answers["A"], "conversation": spoken}
 
 
 def reference_text(value: Any) -> str | None:

@@ -270,7 +270,7 @@ class JudgmentSource:
                         raise BadLineError(str(record))
                     if record is not None:
                         yield record
-        self._complete = True
+        self._complete, self._tally = True, tally
         if ledger is not None:
             self._unique = ledger.unique
 

@@ -1,0 +1,82 @@
+"""Argilla's records: suggestions of an agent as verdicts, people's responses as labels.
+
+Read is what ``dataset.records.to_json(path)`` writes (argilla 2.8; the shape is that of ``Record.to_dict()``): one
+JSON list of ``{"id", "fields", "metadata", "suggestions": {QUESTION: {"value", "agent"}}, "responses": {QUESTION:
+[{"value", "user_id"}]}}``. Each question that an agent answered makes an item; the answers of people to it are its
+labels. The judge is ``AGENT/QUESTION``. The field named ``prompt``, ``question``, ``instruction`` or the like is the
+question, else the first one; the other fields are the responses.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from metajudge.readers.assessed_runs import AssessedRun
+from metajudge.readers.conversations import text_of
+from metajudge.readers.lines import BadLine
+from metajudge.readers.people import PersonScore
+from metajudge.readers.scored_runs import ANSWER_KEYS, QUESTION_KEYS, RecordedRun, RecordedScore, asked_and_answered
+
+FORMAT = "Argilla records"
+_SIDE = re.compile(r"(?:response|output|answer|completion|generation|candidate)s?[\s_.-]?([a-h]|[1-8])", re.I)
+_QUESTIONS = (*(key for key in QUESTION_KEYS if key not in ("messages", "text")), "instruction", "context")
+
+
+def is_record(record: Mapping[str, Any]) -> bool:
+    return record.keys() >= {"fields", "responses", "suggestions"} and isinstance(record.get("fields"), dict)
+
+
+def record_of(row: Mapping[str, Any]) -> AssessedRun:
+    """A record with what an agent and people answered.
+
+    Raises:
+        BadLine: its fields are no question with one response, or with several that are numbered.
+    """
+    name = str(row.get("id") or row.get("_server_id"))
+    scores = [
+        RecordedScore(
+            id=f"{name}/{question}/{one.get('agent') or 'suggestion'}",
+            run=None,
+            judge=f"{one.get('agent') or 'suggestion'}/{question}",
+            value=_value(one.get("value")),
+            comment=None,
+            meta={"source": "suggestion", "judge_model": one.get("agent"), "score": one.get("score")},
+            name=str(question),
+        )
+        for question, one in (row.get("suggestions") or {}).items()
+        if isinstance(one, Mapping) and one.get("value") is not None
+    ]
+    return AssessedRun(_run(name, row["fields"]), scores, list(_people(row.get("responses") or {})))
+
+
+def _people(responses: Mapping[str, Any]) -> Iterator[PersonScore]:
+    for question, given in responses.items():
+        for one in given or ():
+            user = one.get("user_id")
+            yield PersonScore(str(question), None if user is None else str(user), None, _value(one.get("value")))
+
+
+def _run(name: str, fields: Mapping[str, Any]) -> RecordedRun:
+    given = {key: value for key, value in fields.items() if value is not None}
+    asked = next((key for wanted in _QUESTIONS for key in given if key.lower() == wanted), next(iter(given), None))
+    others = {key: value for key, value in given.items() if key != asked}
+    sides = {found[1].upper(): value for key, value in others.items() if (found := _SIDE.fullmatch(key))}
+    if len(sides) > 1:
+        ids = {str(number): chr(ord("A") + number - 1) for number in range(1, 9)}
+        answers = {ids.get(side, side): text_of(value, answer=True) for side, value in sides.items()}
+        return RecordedRun(name, text_of(given[asked]) if asked else None, None, answers=answers)
+    answer = next((key for wanted in ANSWER_KEYS for key in others if key.lower() == wanted), None)
+    if answer is None and len(others) == 1:
+        answer = next(iter(others))
+    if asked is None or answer is None:
+        raise BadLine(f"fields: {', '.join(fields)} are no question with one response, or with numbered ones")
+    return RecordedRun(name, **asked_and_answered(given[asked], others[answer]))
+
+
+def _value(value: Any) -> Any:
+    """A ranking as groups of values, best first; anything else as it is."""
+    ranked = isinstance(value, list) and value and all(isinstance(one, Mapping) and "rank" in one for one in value)
+    if not ranked:
+        return value
+    places = sorted({one["rank"] for one in value})
+    return [[str(one["value"]) for one in value if one["rank"] == place] for place in places]

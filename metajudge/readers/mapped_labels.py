@@ -1,0 +1,128 @@
+"""People's labels in the rows of a table: in one column, in several, in a list, or one a row with its annotator."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+import orjson
+
+from metajudge.readers.cells import cell, key_of
+from metajudge.readers.lines import BadLine, Line
+from metajudge.readers.mapping import FLAGS, FieldMap, Wording
+from metajudge.readers.people import time_of
+from metajudge.readers.vocabulary import UnknownValueError
+from metajudge.types import AnyVerdict, Item, Label
+
+_VALUES: Final = ("value", "label", "score", "verdict", "rating", "answer")
+_ANNOTATORS: Final = ("annotator", "annotator_id", "user", "user_id", "rater", "name", "by")
+_TIMES: Final = ("time", "created_at", "updated_at", "timestamp")
+
+Read = Callable[[Any, Item], AnyVerdict | None]
+"""A cell's meaning on an item; None where it says nothing."""
+
+
+class RowLabels:
+    """Reads the labels of a row.
+
+    Args:
+        mapping: which column is what.
+        read: a cell's meaning.
+        wording: how messages name what the user gives.
+    """
+
+    def __init__(self, mapping: FieldMap, read: Read, wording: Wording = FLAGS) -> None:
+        self._mapping = mapping
+        self._read = read
+        self._wording = wording
+        self._columns = {name[6:]: column for name, column in mapping.columns.items() if name.startswith("label.")}
+        self.one_a_row = "annotator" in mapping.columns and "label" in mapping.columns
+        """Whether each row contains the label of one annotator."""
+
+    def beside(self, row: Line, item: Item) -> tuple[Label, ...]:
+        """The labels in the row's columns and lists; not the one that has an annotator of its own.
+
+        Raises:
+            BadLine: with the field and what is wrong.
+        """
+        labels = [
+            Label(value=value, annotator=name)
+            for name, column in self._columns.items()
+            if (value := self._value(f"label.{name}", cell(row.data, column), item)) is not None
+        ]
+        for field in ("human_labels", "labels"):
+            column = self._mapping.columns.get(field)
+            given = None if column is None else listed_labels(cell(row.data, column), item, own=field == "labels")
+            for entry in given or ():
+                labels += self._entry(field, entry, item)
+        return tuple(labels)
+
+    def of_annotator(self, row: Line, item: Item) -> Label | None:
+        """The row's label by its annotator; None where the row has none.
+
+        Raises:
+            BadLine: the value means nothing.
+        """
+        columns = self._mapping.columns
+        value = self._value("label", cell(row.data, columns["label"]), item)
+        if value is None:
+            return None
+        annotator = key_of(cell(row.data, columns["annotator"])) or None
+        time = time_of(cell(row.data, columns["label_time"])) if "label_time" in columns else None
+        return Label(value=value, annotator=annotator, time=time)
+
+    def _entry(self, field: str, entry: Any, item: Item) -> Iterator[Label]:
+        if not isinstance(entry, Mapping) or entry.keys() == {"category"}:
+            value = self._value(field, entry, item)
+            if value is not None:
+                yield Label(value=value)
+            return
+        value = self._value(field, _first(entry, _VALUES), item)
+        annotator = _first(entry, _ANNOTATORS)
+        if value is not None:
+            by = None if annotator is None else str(annotator)
+            yield Label(value=value, annotator=by or None, time=time_of(_first(entry, _TIMES)))
+
+    def _value(self, field: str, value: Any, item: Item) -> AnyVerdict | None:
+        try:
+            return self._read(value, item)
+        except UnknownValueError as error:
+            means = self._wording.meanings({key_of(value): "MEANING"})
+            raise BadLine(f"{field}: {error}; say what it means with {means}") from error
+
+
+def listed_labels(value: Any, item: Item, *, own: bool = False) -> list[Any] | None:
+    """The entries of a list of labels, also as JSON text; None where the cell is empty or something else.
+
+    Args:
+        value: a cell.
+        item: what it is about.
+        own: whether the column may instead say what a judge called the responses: a list of names, as many as there
+            are responses.
+
+    Raises:
+        BadLine: it is no list.
+    """
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        try:
+            value = orjson.loads(value)
+        except orjson.JSONDecodeError:
+            return None
+    if value in (None, ""):
+        return None
+    if own:
+        objects = isinstance(value, list) and any(not isinstance(one, str) for one in value)
+        words = isinstance(value, list) and len(item.responses) == 1 and value != list(item.responses)
+        return value if objects or words else None
+    if not isinstance(value, list):
+        raise BadLine(f"human_labels: {str(value)[:60]!r} is no list of labels")
+    return value
+
+
+def labels_text(labels: tuple[Label, ...]) -> str | None:
+    """Labels as JSON text that :func:`listed_labels` reads; None without any."""
+    if not labels:
+        return None
+    return orjson.dumps([one.model_dump(mode="json", exclude_none=True) for one in labels]).decode()
+
+
+def _first(entry: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+    return next((entry[name] for name in names if entry.get(name) is not None), None)

@@ -1,0 +1,80 @@
+"""Scales as a mapping or a column declares them: ``1..5`` for grades, ``poor<fair<good`` for ordered categories."""
+
+import re
+from typing import Any
+
+import orjson
+
+from metajudge.readers.lines import BadLine
+from metajudge.types import AnyVerdict, Category
+from metajudge.types.judgment import Scale
+
+_RANGE = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*(?:\.\.|-)\s*([+-]?\d+(?:\.\d+)?)\s*")
+
+
+def parse_scale(value: Any) -> Scale | None:
+    """Reads a scale: the lowest and the highest grade, or all categories, worst first.
+
+    Args:
+        value: ``1..5`` (or ``1-5``), ``poor<fair<good``, or a list of two numbers or of names, also as JSON text; None
+            and the empty text are no scale.
+
+    Raises:
+        BadLine: it is none of these.
+    """
+    given = value
+    if isinstance(value, str):
+        if not value.strip():
+            return None
+        found = _RANGE.fullmatch(value)
+        if found is not None:
+            return _range(float(found[1]), float(found[2]), given)
+        if value.lstrip().startswith("["):
+            try:
+                value = orjson.loads(value)
+            except orjson.JSONDecodeError:
+                raise BadLine(_fault(given)) from None
+        else:
+            value = [name.strip() for name in value.split("<")]
+    if value is None:
+        return None
+    if isinstance(value, list | tuple) and len(value) == 2 and all(_is_number(one) for one in value):
+        return _range(float(value[0]), float(value[1]), given)
+    names = tuple(value) if isinstance(value, list | tuple) else ()
+    if len(names) < 2 or len(set(names)) < len(names) or not all(isinstance(one, str) and one.strip() for one in names):
+        raise BadLine(_fault(given))
+    return names
+
+
+def scale_text(scale: Scale) -> str:
+    """A scale as :func:`parse_scale` reads it."""
+    low, high = scale[0], scale[-1]
+    if isinstance(low, str) or isinstance(high, str):
+        names = [str(one) for one in scale]
+        return orjson.dumps(names).decode() if any("<" in one for one in names) else "<".join(names)
+    return f"{low:g}..{high:g}"
+
+
+def on_scale(verdict: AnyVerdict, scale: Scale | None) -> AnyVerdict:
+    """A category in the spelling of its scale, whatever its case; anything else as it is."""
+    if scale is None or not isinstance(verdict, Category) or not isinstance(verdict.value, str):
+        return verdict
+    spelt = [one for one in scale if isinstance(one, str) and one.casefold() == verdict.value.casefold()]
+    return Category(spelt[0]) if len(spelt) == 1 else verdict
+
+
+def _range(low: float, high: float, given: Any) -> Scale:
+    if not low < high:
+        raise BadLine(_fault(given))
+    return (low, high)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _fault(value: Any) -> str:
+    return (
+        f"scale: {str(value)[:60]!r} is no scale: give the lowest and the highest grade (1..5), or all categories, "
+        "worst first (poor<fair<good)"
+    )
