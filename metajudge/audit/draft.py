@@ -161,7 +161,7 @@ def _decided(draft: Draft, adjusted: float | None, level: float, share: float) -
         smallest_effect=smallest,
         relevant_effect=draft.relevant_effect,
         labels_needed=needed,
-        n=evidence.n,
+        n=draft.n,
         questions=evidence.questions,
         reference=draft.reference,
         unit=draft.unit,

@@ -60,7 +60,7 @@ def test_harder_items_at_the_end_are_no_drift():
     def late(at, truth):
         return truth if at < 30 or at % 2 else not truth
 
-    rows, value, name = outcome(view(graded({"j": late, "k": late, "l": late}), "j"))
+    _, value, name = outcome(view(graded({"j": late, "k": late, "l": late}), "j"))
     assert np.abs(value).max() == 0
     assert "less that of the other judges" in name
 

@@ -58,11 +58,12 @@ def test_all_are_needed_where_each_adds():
     assert found.panels[-1].accuracy.estimate > found.panels[0].accuracy.estimate + 0.04
 
 
-def test_without_labels_there_are_no_panels():
-    found = jury({"a": (0.2, 1), "b": (0.2, 2), "c": (0.2, 3)}, labelled=False)
-    assert (found.reference, found.panels, found.cheapest) == ("majority of the other judges", (), None)
-    assert found.effective is not None
-    assert jury({"a": (0.2, 1), "b": (0.2, 2)}, labelled=False) is None
+def test_without_labels_only_agreement_is_given():
+    found = jury({"a": (0.2, 1), "b": (0.2, 1), "c": (0.2, 3)}, labelled=False)
+    assert (found.reference, found.panels, found.cheapest, found.effective) == ("nothing", (), None, None)
+    assert found.pairs[0].agreement.estimate == 1
+    assert found.pairs[0].error_correlation is None
+    assert "Without labels" in found.sentence
     assert jury({"a": (0.2, 1)}) is None
 
 

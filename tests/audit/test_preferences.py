@@ -93,6 +93,41 @@ def test_length_of_grades_is_partial_given_the_label():
     assert found.relevant_effect == 0.05
 
 
+def noisy_people(judge):
+    """300 pairs of which A, the longer one, is right in nine of ten; three people err in one of four."""
+    rng = np.random.default_rng(2)
+    judgments = []
+    for at in range(300):
+        truth = bool(rng.random() < 0.9)
+        said = [WIN[truth if rng.random() < 0.75 else not truth] for _ in range(3)]
+        verdict = WIN[judge(truth, rng)]
+        judgments.append(pair(f"i{at}", "j", verdict, labels=said, lengths=(9, 4)))
+    return length(view(judgments, "j"))
+
+
+def test_errors_of_the_labels_are_no_preference():
+    found = noisy_people(lambda truth, rng: truth if rng.random() < 0.75 else not truth)
+    assert found.details["error_where_wrong"] - found.details["error_where_right"] > 0.2
+    assert abs(found.evidence.estimate) < 0.12
+    assert "less that of people" in found.unit
+    biased = noisy_people(lambda truth, rng: truth if rng.random() < 0.4 else True)
+    assert biased.evidence.estimate > 0.2
+    assert biased.evidence.p_value < 0.001
+
+
+def test_grades_are_held_against_those_of_people():
+    rng = np.random.default_rng(3)
+    judgments = []
+    for at in range(300):
+        size = int(rng.integers(10, 400))
+        quality = 2.0 + size / 200  # longer responses are better, and everybody sees it with noise
+        said = [float(np.clip(round(quality + rng.normal(0, 1)), 1, 5)) for _ in range(4)]
+        judgments.append(single(f"i{at}", "j", said[0], labels=said[1:], length=size, scale=(1, 5)))
+    found = length(view(judgments, "j"))
+    assert found.evidence.p_value > 0.01
+    assert "less that of people" in found.unit
+
+
 def test_own_family_and_own_answers():
     judgments = []
     for at in range(60):

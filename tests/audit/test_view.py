@@ -27,11 +27,6 @@ def test_first_shown_is_a_place_in_the_item():
     assert found.things(np.arange(3)) == 2
 
 
-def test_errors_count_half_for_a_tie():
-    judgments = [pair(f"i{at}", "a", verdict, label="A>B") for at, verdict in enumerate(("A>B", "A=B", "B>A"))]
-    assert view(judgments, "a").error.tolist() == [0, 0.5, 1]
-
-
 def test_a_label_that_is_a_tie_is_no_target():
     found = view([pair("i", "a", "A>B", label="A=B"), pair("k", "a", "A>B", label="A>B")], "a")
     assert found.has_target.tolist() == [False, True]
