@@ -15,6 +15,7 @@ from metajudge.auditing import audited_by, demo_judgments
 from metajudge.cli import main
 from metajudge.cli.audit import CHECKS
 from metajudge.report.audit.published import AuditDocument
+from metajudge.types import Judgment
 from tests.doubles.judgments import judgment
 from tests.test_sample import SAMPLE
 
@@ -141,6 +142,8 @@ class TestOutputs:
         found = AuditDocument.model_validate_json((folder / "audit.json").read_text())
         assert [one.judge for one in found.judges] == ["owl", "wren"]
         assert found.inputs == ("my grades.csv",)
+        joined = [Judgment.model_validate_json(line) for line in (folder / "judgments.jsonl").read_text().splitlines()]
+        assert sum(one.item.truth is not None for one in joined) == 30
 
     def test_json_is_the_same_document_and_fits_the_published_schema(self, run, files):
         found = json.loads(run("audit", "my grades.csv", "--labels", "people.csv", "--json").stdout)
@@ -150,7 +153,9 @@ class TestOutputs:
         assert {"name", "status", "estimate", "interval", "smallest_effect"} <= found["judges"][0]["checks"][0].keys()
 
     def test_what_counts_as_right_can_be_declared(self, run, files):
-        found = json.loads(run("audit", "my grades.csv", "--labels", "people.csv", "--right", "within:1", "--json").stdout)
+        found = json.loads(
+            run("audit", "my grades.csv", "--labels", "people.csv", "--right", "within:1", "--json").stdout
+        )
         assert found["holdings"]["kinds"]["grade"]["right"] == "within:1"
         assert found["judges"][1]["accuracy"] > 0.8
 
