@@ -94,9 +94,9 @@ def pairs() -> Iterator[Judgment]:
 
 
 def grades() -> Iterator[Judgment]:
-    """Two judges' grades; two people labelled some of the items."""
+    """Two judges' grades; three people labelled some of the items."""
     truths = _truths(simulate(GRADERS, items=GRADED, seed=SEED, kind="grade"))
-    for one in simulate(GRADERS, items=GRADED, seed=SEED, kind="grade", annotators=2):
+    for one in simulate(GRADERS, items=GRADED, seed=SEED, kind="grade", annotators=3, person=0.97):
         yield _retold(one, truths[one.item.id], "grades")
 
 

@@ -35,8 +35,8 @@ def audit(
     out: Annotated[
         Path | None,
         typer.Option(
-            help=f"Write report.html, card.md (for a pull request), audit.json, {SHEET} (items for people to label) and "
-            f"{JOINED} (with the labels of --labels) to this folder.",
+            help=f"Write report.html, card.md (for a pull request), audit.json, {SHEET} (items for people to label), "
+            f"{JOINED} (with the labels of --labels).",
             metavar="DIR",
         ),
     ] = None,
@@ -75,7 +75,7 @@ def audit(
         notices, rejects = _told(source, guessed), source.rejects
     sheet = to_label(audited.judgments) if out is not None else []
     joined = audited.judgments if labelling.labels else ()
-    given = _given(inputs or [], labelling, reading, guessed, out)
+    given = _given(inputs or [], labelling, reading, guessed, out, bool(sheet))
     document = published(
         audited.found,
         inputs=tuple(inputs or ()),
@@ -120,7 +120,12 @@ def _told(source: JudgmentSource, guessed: FieldMap | None) -> list[str]:
 
 
 def _given(
-    inputs: Sequence[str], labelling: Labelling, reading: Reading, guessed: FieldMap | None, out: Path | None
+    inputs: Sequence[str],
+    labelling: Labelling,
+    reading: Reading,
+    guessed: FieldMap | None,
+    out: Path | None,
+    sheet: bool,
 ) -> Given:
     """The options of this call that further commands need as well."""
     on = () if labelling.on is None else ("--on", labelling.on)
@@ -135,7 +140,7 @@ def _given(
         ),
         right=() if labelling.right is None else ("--right", labelling.right),
         reading=(*(values if guessed is None else shlex.split(guessed.to_flags())), *prefix),
-        sheet=None if out is None else str(out / SHEET),
+        sheet=str(out / SHEET) if out is not None and sheet else None,
         joined=None if out is None else str(out / JOINED),
     )
 

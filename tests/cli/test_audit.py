@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import jsonschema
 import pytest
 
-from benchmarks.make_audit_sample import PLANTED, UNBIASED
+from benchmarks.make_audit_sample import PLANTED, UNBIASED, make
 from metajudge.auditing import audited_by, demo_judgments
 from metajudge.cli import main
 from metajudge.cli.audit import CHECKS
@@ -130,6 +130,28 @@ class TestANewcomer:
         done = run("audit", "my grades.csv", "--labels", "out/to-label.csv", "--out", "out")
         assert "20 items with a label" in done.stdout
         assert ",3,ada," in (tmp_path / "out" / "to-label.csv").read_text()  # labels are kept
+
+
+def test_the_transcript_of_the_documentation_is_what_is_printed(run, tmp_path):
+    page = (SAMPLE.parents[2] / "docs" / "audit.md").read_text()
+    shown = page.split("<!-- transcript -->\n```text\n")[1].split("```")[0].splitlines()
+    copied = tmp_path / "benchmarks" / "sample" / "audit"
+    copied.mkdir(parents=True)
+    for name in ("grades.csv", "people.csv"):
+        (copied / name).write_text((FOLDER / name).read_text())
+    grades, people = (f"benchmarks/sample/audit/{name}" for name in ("grades.csv", "people.csv"))
+    printed = iter(run("audit", grades, "--labels", people, "--out", "audit").stdout.splitlines())
+    assert len(shown) > 80
+    assert [line for line in shown if line != "..." and line not in printed] == []
+
+
+def test_the_shipped_sample_is_what_its_script_makes(tmp_path):
+    make(tmp_path)
+    made = {one.name: one.read_bytes() for one in tmp_path.iterdir()}
+    assert made.keys() == {one.name for one in FOLDER.iterdir()}
+    assert {name: content == (FOLDER / name).read_bytes() for name, content in made.items()} == dict.fromkeys(
+        made, True
+    )
 
 
 class TestOutputs:

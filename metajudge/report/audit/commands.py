@@ -41,8 +41,8 @@ def next_commands(found: AuditReport, given: Given) -> tuple[NextCommand, ...]:
 def _command(step: NextStep, found: AuditReport, given: Given) -> str:
     match step.goal:
         case "add labels":
-            labels = given.labels or ("--labels", given.sheet or "labels.csv")
-            return _quoted("audit", given.inputs, labels, given.right, given.reading)
+            further = ("--labels", given.sheet or "labels.csv") if given.sheet or not given.labels else ()
+            return _quoted("audit", given.inputs, given.labels, further, given.right, given.reading)
         case "calibrate":
             return _on_labelled(given, ("fit",), given.right, ("--share", "0.5", "--out", CALIBRATION))
         case "guarantee":

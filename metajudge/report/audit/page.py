@@ -2,10 +2,13 @@
 
 from collections.abc import Iterator
 
-from metajudge.audit.card import Confusion, Jury
+from metajudge.audit.card import Confusion, CorrectedRate, Jury
 from metajudge.report.audit import charts, tables, words
 from metajudge.report.audit.published import AuditDocument, AuditedJudge
 from metajudge.report.document import Block, Cell, Column, Listing, Report, Section, Table
+
+MOST_RATES = 10
+"""Rates on a card for a pull request."""
 
 OVER_TIME = "Share of verdicts by stretch of time, with 95 % intervals."
 
@@ -34,20 +37,29 @@ def card(found: AuditDocument) -> Report:
     sections.append(Section(title="Findings", paragraphs=findings or ("None.",)))
     every = [rate for judge in found.judges for rate in judge.rates]
     if every:
-        sections.append(Section(title="Corrected rates", blocks=tuple(tables.rates(every))))
+        left = len(every) - MOST_RATES
+        more = (f"The {MOST_RATES} rates that change most; {left:,} more are in the report.",) if left > 0 else ()
+        most = sorted(every, key=_change, reverse=True)[:MOST_RATES]
+        sections.append(Section(title="Corrected rates", paragraphs=more, blocks=tuple(tables.rates(most))))
     if found.juries:
         sections.append(Section(title="Jury", paragraphs=tuple(_jury_words(one) for one in found.juries)))
-    weak = tuple(
-        f"{judge.judge}, {check.title}: {words.power(check)}."
-        for judge in found.judges
-        for check in judge.checks
-        if check.status == "underpowered"
-    )
+    weak = tuple(text for judge in found.judges if (text := _underpowered(judge)))
     if weak:
         sections.append(Section(title="Underpowered", paragraphs=weak))
     return Report(
         title="Judge audit", summary=(f"{words.headline(found)}.", words.summary(found)), sections=tuple(sections)
     )
+
+
+def _change(rate: CorrectedRate) -> float:
+    """How far the correction moves a rate; rates that cannot be corrected come last."""
+    return -1.0 if rate.ppi is None else abs(rate.naive.estimate - rate.ppi.estimate)
+
+
+def _underpowered(judge: AuditedJudge) -> str:
+    weak = [one for one in judge.checks if one.status == "underpowered"]
+    needs = [f"{one.title} ({words.needed(one)})" for one in weak]
+    return f"{judge.judge}: {'; '.join(needs)}." if needs else ""
 
 
 def _holds(found: AuditDocument) -> Section:

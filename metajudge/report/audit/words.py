@@ -116,10 +116,15 @@ def power(check: Check) -> str:
     if check.status == "none":
         return f"an effect of {smallest} or more would have been seen"
     text = f"only effects of {smallest} or more can be seen here"
+    return text if check.labels_needed is None else f"{text}; {needed(check)}"
+
+
+def needed(check: Check) -> str:
+    """How many labels or observations would show an effect that matters."""
     if check.labels_needed is None:
-        return text
+        return f"too few observations, n {check.n:,}"
     what = "labels" if check.reference == "labels" else "observations"
-    return f"{text}; about {check.labels_needed:,} {what} show {100 * check.relevant_effect:.1f} points"
+    return f"about {check.labels_needed:,} {what} show {100 * check.relevant_effect:.1f} points"
 
 
 def plain_name(name: str) -> str:
