@@ -70,6 +70,7 @@ SHAPES = (
     Shape("pairwise", "both"),
     Shape("pairwise", "both", per_question=3),
     Shape("pairwise"),
+    Shape("pairwise", "both", annotators=3),
     Shape("category"),
     Shape("category", annotators=3),
     Shape("category", labelled=0.0),

@@ -34,23 +34,11 @@ Status: TypeAlias = Literal["finding", "none", "underpowered"]
 Reference: TypeAlias = Literal["labels", "majority of the other judges", "nothing"]
 """What a verdict is compared with: people's labels (or the item's label), the other judges, or no reference at all."""
 
-Analysis: TypeAlias = Literal[
-    "agreement with people",
-    "human ceiling",
-    "agreement with the other judges",
-    "position",
-    "length",
-    "own_family",
-    "own_answer",
-    "repeats",
-    "prompts",
-    "severity",
-    "drift",
-    "versions",
-    "categories",
-    "corrected rate",
-    "jury",
-]
+Analysis: TypeAlias = (
+    CheckName
+    | Literal["agreement with people", "human ceiling", "agreement with the other judges"]
+    | Literal["repeats", "corrected rate", "jury"]
+)
 """What an audit can do with a file, where the file holds what it needs."""
 
 
@@ -273,7 +261,7 @@ class JudgeCard(Finite):
         first_place: among flipped pairs with a preference, the share that prefers the response shown first.
         repeats: share of repeated judgments of the same thing in the same order with the same answer.
         prompt_agreement: share of the same answers under two prompts or versions.
-        mean: mean grade, share that passes, or share that prefers the response shown first.
+        mean: mean grade or share that passes; None for pairs, rankings and unordered categories.
         label_mean: the same of the labels, on labelled items.
         scale_use: value of the scale -> verdicts that use it; at most 20 values, the most frequent ones.
         checks: every check the data support.
@@ -320,8 +308,7 @@ class JudgePair(Finite):
         first: name of one.
         second: name of the other.
         agreement: share of equal verdicts.
-        error_correlation: correlation of their errors (with labels), or of their departures from the majority of the
-            other judges; None where either never errs, or nothing can be compared.
+        error_correlation: correlation of their errors by the labels; None without labels and where either never errs.
     """
 
     first: str
@@ -355,7 +342,7 @@ class Jury(Finite):
         kind: of their verdicts.
         judges: who is counted.
         reference: what errors are counted by.
-        effective: number of independent judges that err as much together; n counts the items.
+        effective: number of independent judges that err as much together, by labels; n counts the items.
         pairs: every two judges.
         drop: judges without whom the majority is as good or better: (judge, why).
         panels: the greedy sequence of panels, from one judge to all.

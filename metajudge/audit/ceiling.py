@@ -5,6 +5,7 @@ import numpy as np
 from metajudge.audit.card import Ceiling, Figure
 from metajudge.audit.figures import figure
 from metajudge.audit.gather import ItemFacts
+from metajudge.audit.left_out import others_of
 from metajudge.audit.table import Table
 from metajudge.audit.view import View
 from metajudge.stats.association import mean_of, share_of
@@ -66,18 +67,8 @@ class CeilingTable:
 
 def _left_out(people: tuple[Label, ...], rule: Right) -> tuple[tuple[float, AnyVerdict], ...]:
     """For each person with decided others: whether it agrees with them, and what they say."""
-    found = []
-    for at, one in enumerate(people):
-        others = [
-            other.value
-            for place, other in enumerate(people)
-            if place != at and (other.annotator is None or other.annotator != one.annotator)
-        ]
-        together = majority(others)
-        right = None if together is None else is_right(one.value, together, rule)
-        if together is not None and right is not None:
-            found.append((float(right), together))
-    return tuple(found)
+    compared = ((is_right(said, together, rule), together) for said, together in others_of(people))
+    return tuple((float(right), together) for right, together in compared if right is not None)
 
 
 def _apart(verdict: AnyVerdict, left_out: tuple[tuple[float, AnyVerdict], ...], rule: Right) -> float | None:

@@ -85,7 +85,8 @@ def from_slope(
 ) -> Evidence | None:
     """A slope or a mean as evidence, multiplied by ``scale`` (above 0); None where too few questions carry it.
 
-    Where nothing varies the standard error is taken from the rule of three: what was not seen may still be rare.
+    Where nothing varies the standard error is taken from the rule of three: what was not seen may still be rare. The
+    interval is cut to what a difference of shares can be.
     """
     if not found.usable or found.n < FEWEST:
         return None
@@ -94,7 +95,7 @@ def from_slope(
         found = replace(found, error=half / 2, low=found.estimate - half, high=found.estimate + half)
     return Evidence(
         estimate=found.estimate * scale,
-        interval=(found.low * scale, found.high * scale),
+        interval=(max(found.low, min(-1.0, found.estimate)) * scale, min(found.high, max(1.0, found.estimate)) * scale),
         null=null,
         p_value=found.p_value(null / scale, sides=sides),
         smallest=lambda level: found.smallest_effect(level, sides=sides) * scale,
@@ -112,7 +113,7 @@ def from_flips(found: SignFlip, *, scale: float = 1.0, shift: float = 0.0) -> Ev
     estimate = shift + scale * found.estimate
     return Evidence(
         estimate=estimate,
-        interval=(estimate - half, estimate + half),
+        interval=(max(-1.0, estimate - half), min(1.0, estimate + half)),
         null=shift,
         p_value=found.p_value,
         smallest=lambda level: found.smallest_effect(level) * scale,
@@ -160,7 +161,7 @@ def _decided(draft: Draft, adjusted: float | None, level: float, share: float) -
         smallest_effect=smallest,
         relevant_effect=draft.relevant_effect,
         labels_needed=needed,
-        n=evidence.n,
+        n=draft.n,
         questions=evidence.questions,
         reference=draft.reference,
         unit=draft.unit,

@@ -36,7 +36,7 @@ class _Bench:
         number: [J, T] grades, and their label in the last row; None where the answers are no grades.
         margin: by which a grade may miss its label.
         abstains: the answer that is no vote: a tie, where only a winner can be right.
-        wrong: [J, T] 1 where the answer is not the reference's.
+        wrong: [J, T] 1 where the answer is not the label's; NaN without labels.
         question: [T] numbers.
     """
 
@@ -72,8 +72,8 @@ class _Bench:
 def jury_of(table: Table, peers: Peers, costs: Mapping[str, float] | None = None) -> Jury | None:
     """The jury; None where fewer than two judges share items.
 
-    Errors are departures from the label. Without labels, with at least three judges, they are departures of each judge
-    from the majority of the others: panels are not compared then.
+    Errors are departures from the label. Without labels only the agreement of every two judges is given: departures
+    from a majority that the judges make themselves do not tell common errors from common sense.
 
     Args:
         table: verdicts of one kind.
@@ -111,22 +111,18 @@ def _bench(table: Table, peers: Peers) -> _Bench | None:
     labelled = bool((table.label != NOTHING).any())
     base = np.asarray(table.label != NOTHING, dtype=np.bool_) if labelled else np.ones(len(table.item), dtype=np.bool_)
     seats = _seats((peers.mode != NOTHING) & base)
-    if len(seats) < (2 if labelled else 3) or judges > MOST_JUDGES:
+    if len(seats) < 2 or judges > MOST_JUDGES:
         return None
     common = np.flatnonzero((peers.mode[seats] != NOTHING).all(axis=0) & base)
     mode = peers.mode[seats][:, common]
     target = table.label[common]
-    wrong = (
-        1 - peers.correct[seats][:, common] if labelled else (mode != peers.others[seats][:, common]).astype(np.float64)
-    )
-    known = ~np.isnan(wrong).any(axis=0)
-    if not labelled:
-        known &= (peers.others[seats][:, common] != NOTHING).all(axis=0)
+    wrong = 1 - peers.correct[seats][:, common]
+    known = ~np.isnan(wrong).any(axis=0) if labelled else np.ones(len(common), dtype=np.bool_)
     if known.sum() < FEWEST_ITEMS:
         return None
     names = tuple(table.source.judges.values[seat] for seat in seats)
     question = table.question[common]
-    reference: Reference = "labels" if labelled else "majority of the other judges"
+    reference: Reference = "labels" if labelled else "nothing"
     numbers = np.vstack((peers.number[seats][:, common], table.label_number[common]))[:, known]
     graded = table.kind == "grade" and table.right.name != "side"
     return _Bench(
@@ -159,6 +155,9 @@ def _seats(there: Bools) -> Indices:
 
 def _pair(bench: _Bench, one: int, other: int) -> JudgePair:
     same = (bench.mode[one] == bench.mode[other]).astype(np.float64)
+    alike = figure(share_of(same, bench.question), "share of the same answers")
+    if bench.reference == "nothing":
+        return JudgePair(first=bench.names[one], second=bench.names[other], agreement=alike, error_correlation=None)
     x, y = bench.wrong[one], bench.wrong[other]
     found = jackknife(
         _sums(np.column_stack((np.ones(len(x)), x, y, x * x, y * y, x * y)), bench.question), _correlation
@@ -166,7 +165,7 @@ def _pair(bench: _Bench, one: int, other: int) -> JudgePair:
     return JudgePair(
         first=bench.names[one],
         second=bench.names[other],
-        agreement=figure(share_of(same, bench.question), "share of the same answers"),
+        agreement=alike,
         error_correlation=None if found is None else _figure(found, len(x), "correlation of errors", (-1.0, 1.0)),
     )
 
@@ -185,6 +184,8 @@ def _correlation(sums: Floats) -> Floats:
 
 def _effective(bench: _Bench) -> Figure | None:
     """Kish's design effect of the mean of errors: ``J^2 / sum of correlations``, negative ones taken as 0."""
+    if bench.reference == "nothing":
+        return None
     erring = np.flatnonzero(bench.wrong.std(axis=1) > 0)
     if len(erring) < 2:
         return None
@@ -263,6 +264,8 @@ def _why(bench: _Bench, pairs: tuple[JudgePair, ...], name: str) -> str:
 
 def _sentence(bench: _Bench, effective: Figure | None, whole: Panel | None, cheapest: Panel | None) -> str:
     count = len(bench.names)
+    if bench.reference == "nothing":
+        return "Without labels it is known how often the judges agree, not which errors they share."
     parts = []
     if effective is not None:
         parts.append(f"{count} judges err together like {effective.estimate:.1f} independent ones.")

@@ -1,9 +1,10 @@
-"""What the other judges say of the same things."""
+"""What the other judges, and people one by one, say of the same things."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from metajudge.audit.left_out import LeftOut, left_out
 from metajudge.audit.table import NOTHING, Table
 from metajudge.stats.arrays import Floats, Indices
 
@@ -20,6 +21,7 @@ class Peers:
         others: [J, T] the most frequent answer of the other judges; :data:`NOTHING` where there is none.
         others_number: [J, T] the median of the other judges' numbers.
         voters: [J, T] other judges with an answer.
+        people: each person beside the others.
     """
 
     mode: Indices
@@ -28,6 +30,7 @@ class Peers:
     others: Indices
     others_number: Floats
     voters: Indices
+    people: LeftOut
 
     def without(self, first: int, second: int, classes: int) -> Indices:
         """[T] the most frequent answer of all judges but two; :data:`NOTHING` where there is none."""
@@ -56,6 +59,7 @@ def build_peers(table: Table) -> Peers:
         others=np.full_like(modes, NOTHING) if graded else _others(modes, classes),
         others_number=_other_medians(number),
         voters=(modes != NOTHING).sum(axis=0)[None] - (modes != NOTHING),
+        people=left_out(table),
     )
 
 

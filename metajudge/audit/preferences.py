@@ -10,7 +10,7 @@ from metajudge.audit.table import NOTHING
 from metajudge.audit.view import View
 from metajudge.providers.families import family_of
 from metajudge.stats.arrays import Floats, Indices
-from metajudge.stats.association import associate
+from metajudge.stats.association import Association, associate
 from metajudge.stats.sign_flip import sign_flip
 
 RELEVANT = 0.10
@@ -18,6 +18,9 @@ RELEVANT = 0.10
 
 RELEVANT_ON_SCALE = 0.05
 """The same for grades: a twentieth of the scale."""
+
+COVERED = 0.25
+"""From this share of verdicts on items with several people on, people are the standard of preference."""
 
 MOST_STRATA = 20
 """Reference grades with more values are cut into so many parts of equal count."""
@@ -152,31 +155,54 @@ def _pull(view: View, name: CheckName, title: str, special: Indices, what: str) 
     rows = np.flatnonzero(view.has_target & (special != NOTHING) & (view.answer != NOTHING))
     if not len(rows) or view.reference == "nothing":
         return None
-    error, against = view.error[rows], (view.target[rows] != special[rows]).astype(np.float64)
-    found = associate(error, against, view.cluster[rows])
+    error, against = error_of(view, view.answer[rows], view.target[rows]), view.target[rows] != special[rows]
+    found = associate(error, against.astype(np.float64), view.cluster[rows])
     if found is None:
         return None
-    away, towards = float(error[against == 1].mean()), float(error[against == 0].mean())
+    away, towards = float(error[against].mean()), float(error[~against].mean())
     says = (
         f"It errs in {away:.0%} where {what} is not the right one, and in {towards:.0%} where it is "
         f"(n = {len(rows):,}, by {_by(view)})."
     )
     unit = f"difference of error rates, {what} wrong against right"
     details: dict[str, float | int | str | None] = {"error_where_wrong": away, "error_where_right": towards}
-    evidence = from_slope(found)
+    beside = _pull_beside_people(view, len(rows), special)
+    if beside is not None:
+        found, far, near = beside
+        details |= {"people_where_wrong": far, "people_where_right": near}
+        unit += ", less that of people"
+        says += f" People, each by the others, err in {far:.0%} and {near:.0%}; the effect is the judge's less theirs."
+    evidence, things = from_slope(found), view.things(rows)
     return Draft(
-        name,
-        title,
-        view.reference,
-        unit,
-        RELEVANT,
-        evidence,
-        len(rows),
-        found.clusters,
-        view.things(rows),
-        says,
-        details=details,
+        name, title, view.reference, unit, RELEVANT, evidence, len(rows), found.clusters, things, says, details=details
     )
+
+
+def _pull_beside_people(view: View, labelled: int, special: Indices) -> tuple[Association, float, float] | None:
+    """The judge's difference of error rates less that of people, and people's two rates.
+
+    Each person is left out in turn, and judge and person are held against the majority of the others: errors of the
+    labels themselves then count for both. None where the verdicts on items with several people are fewer than a quarter
+    of the labelled ones.
+    """
+    people = view.peers.people
+    rows = np.flatnonzero((special != NOTHING) & (view.answer != NOTHING))
+    row, at = people.beside(view.thing[rows])
+    if view.reference != "labels" or len(np.unique(row)) < COVERED * labelled:
+        return None
+    tie = len(view.table.classes) - 1
+    known = people.target[at] != tie
+    row, at = rows[row[known]], at[known]
+    target, against = people.target[at], people.target[at] != special[row]
+    mine, theirs = error_of(view, view.answer[row], target), error_of(view, people.answer[at], target)
+    found = associate(mine - theirs, against.astype(np.float64), view.cluster[row])
+    return None if found is None else (found, float(theirs[against].mean()), float(theirs[~against].mean()))
+
+
+def error_of(view: View, answer: Indices, target: Indices) -> Floats:
+    """1 where another answer than the target is given, half for a tie; for pairs and rankings."""
+    tie = len(view.table.classes) - 1
+    return np.where(answer == tie, 0.5, (answer != target).astype(np.float64))
 
 
 def _partial(view: View, name: CheckName, title: str, exposure: Floats, unit: str, words: str) -> Draft | None:
@@ -185,20 +211,48 @@ def _partial(view: View, name: CheckName, title: str, exposure: Floats, unit: st
     spread = view.table.spread
     if not len(rows) or not spread:
         return None
-    found = associate(
-        view.number[rows] / spread, exposure[rows], view.cluster[rows], strata_of(view.target_number[rows])
-    )
+    strata = strata_of(view.target_number[rows])
+    found = associate(view.number[rows] / spread, exposure[rows], view.cluster[rows], strata)
     if found is None:
         return None
-    graded = view.table.kind == "grade" and not view.table.binary
-    share = "of the scale" if graded else "points"
-    size = f"{found.estimate * 100:+.1f} % {share}" if graded else f"{_points(found.estimate)} {share}"
-    says = f"Its verdicts change by {size} {words}, among responses that {_by(view)} call equal (n = {len(rows):,})."
+    graded = not view.table.binary
+    says = (
+        f"Its verdicts change by {_size(found.estimate, graded)} {words}, among responses that {_by(view)} call equal "
+        f"(n = {len(rows):,})."
+    )
+    beside = _partial_beside_people(view, len(rows), exposure, spread)
+    if beside is not None:
+        own, found = found, beside
+        theirs = _size(own.estimate - found.estimate, graded)
+        unit += ", less that of people"
+        says += (
+            f" Those of people, each by the others, change by about {theirs}; the effect is the judge's less theirs."
+        )
     relevant = RELEVANT_ON_SCALE if graded else RELEVANT
     evidence: Evidence | None = from_slope(found)
     return Draft(
         name, title, view.reference, unit, relevant, evidence, len(rows), found.clusters, view.things(rows), says
     )
+
+
+def _partial_beside_people(view: View, labelled: int, exposure: Floats, spread: float) -> Association | None:
+    """The same of the judge less a person, given what the other people say; None as for pairs."""
+    people = view.peers.people
+    rows = np.flatnonzero(~np.isnan(view.number) & ~np.isnan(exposure))
+    row, at = people.beside(view.thing[rows])
+    if view.reference != "labels" or len(np.unique(row)) < COVERED * labelled:
+        return None
+    row = rows[row]
+    apart = (view.number[row] - people.number[at]) / spread
+    known = np.flatnonzero(~np.isnan(apart) & ~np.isnan(people.target_number[at]))
+    if not len(known):
+        return None
+    strata = strata_of(people.target_number[at][known])
+    return associate(apart[known], exposure[row][known], view.cluster[row][known], strata)
+
+
+def _size(value: float, graded: bool) -> str:
+    return f"{100 * value:+.1f} % of the scale" if graded else f"{_points(value)} points"
 
 
 def strata_of(values: Floats) -> Indices:

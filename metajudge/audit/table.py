@@ -40,6 +40,7 @@ class Table:
         ordered: whether ``classes`` run from worst to best.
         spread: of the numbers: 1 for pass and fail, the range of the scale for grades; None without numbers.
         number_name: what the mean of ``number`` is.
+        coding: makes answers and numbers of verdicts.
     """
 
     kind: VerdictKind
@@ -65,6 +66,7 @@ class Table:
     ordered: bool
     spread: float | None
     number_name: str
+    coding: "Coding"
 
     @property
     def cluster(self) -> Indices:
@@ -142,6 +144,7 @@ def build_table(source: Gathered, kind: VerdictKind, right: Right | None = None)
         ordered=coding.ordered,
         spread=coding.spread,
         number_name=coding.number_name,
+        coding=coding,
     )
 
 
@@ -233,7 +236,7 @@ def _graded(
     low, high = (min(bounds), max(bounds)) if bounds else (values[0], values[-1])
 
     def code(value: AnyVerdict, ids: tuple[str, ...]) -> int:
-        return place[round(value.value, DECIMALS)] if isinstance(value, Grade) else NOTHING
+        return place.get(round(value.value, DECIMALS), NOTHING) if isinstance(value, Grade) else NOTHING
 
     def number(value: AnyVerdict) -> float:
         return value.value if isinstance(value, Grade) else float("nan")
@@ -274,10 +277,10 @@ def _categorised(
     numbers = ordered or len(names) == 2
 
     def code(value: AnyVerdict, ids: tuple[str, ...]) -> int:
-        return place[_fold(value)] if isinstance(value, Category) else NOTHING
+        return place.get(_fold(value), NOTHING) if isinstance(value, Category) else NOTHING
 
     def number(value: AnyVerdict) -> float:
-        return float(place[_fold(value)]) if numbers and isinstance(value, Category) else float("nan")
+        return float(place.get(_fold(value), np.nan)) if numbers and isinstance(value, Category) else float("nan")
 
     classes = tuple(spelled.get(name, name) for name in names)
     meaning = f"share that is called {classes[1]}" if len(names) == 2 else "mean place on the scale" if ordered else ""

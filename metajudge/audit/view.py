@@ -77,12 +77,6 @@ class View:
         tie = len(self.table.classes) - 1 if self.table.kind in ("pairwise", "ranking") else NOTHING
         return np.asarray((self.target != NOTHING) & (self.target != tie), dtype=np.bool_)
 
-    @property
-    def error(self) -> Floats:
-        """[m] 1 where another answer than the reference's is given, half for a tie; for pairs and rankings."""
-        tie = len(self.table.classes) - 1
-        return np.where(self.answer == tie, 0.5, (self.answer != self.target).astype(np.float64))
-
     def others_right(self) -> Floats:
         """[m] how often the other judges are right on the same thing by the same reference; NaN where none is known."""
         if self.reference == "labels":

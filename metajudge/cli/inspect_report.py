@@ -92,10 +92,10 @@ def _kinds(found: Inspection) -> list[str]:
         if kind == "grade" and kinds.grades is not None:
             about += f" from {kinds.grades[0]:g} to {kinds.grades[1]:g}"
         if kind == "category":
-            about += f" ({len(kinds.words)} different)"
-        if kind in ("grade", "category"):
-            scale = ", ".join(kinds.scales) if kinds.scales else "none declared (--map scale:=1..5)"
-            about += f", scale {scale}"
+            words = [name for name, _ in kinds.words.most_common(_MOST)]
+            about += f" (words: {', '.join(words)}{', ...' if len(kinds.words) > _MOST else ''})"
+        if kind in ("grade", "category") and kinds.scales:
+            about += f", declared scale {', '.join(kinds.scales)}"
         lines.append(f"Kind: {about}; right: {rules[kind]}" if kind in rules else f"Kind: {about}")
     if not kinds.labels:
         return [*lines, "Labels by people: none (in this file: --map label=COLUMN; in another one: --labels FILE)"]

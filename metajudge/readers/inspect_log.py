@@ -8,10 +8,10 @@ with ``eval`` and ``samples``. A score is a model's judgment where its metadata 
 these; what programs scored (``match``, ``includes``) is kept in ``meta.scores``.
 
 The sample's input is the question, the answer that was graded the only response, the target the reference. ``C``,
-``P`` and ``I`` are the grades 1, 0.5 and 0, as Inspect counts them; ``N``, and a score without a value (NaN), are no
-verdict, with the scorer's reason. The judge is the grader's model, with ``/SCORER`` behind it unless the scorer is
-``model_graded_qa``. Ids are ``task/sample/epoch/run/scorer``, so that the same log in both formats gives the same
-records.
+``P`` and ``I`` are the grades 1, 0.5 and 0, as Inspect counts them, any other word a category; ``N``, and a score
+without a value (NaN), are no verdict, with the scorer's reason. The judge is the grader's model, with ``/SCORER``
+behind it unless the scorer is ``model_graded_qa``. Ids are ``task/sample/epoch/run/scorer``, so that the same log in
+both formats gives the same records.
 """
 
 import math
@@ -22,11 +22,12 @@ from typing import Any
 import orjson
 
 from metajudge.errors import InputError
-from metajudge.readers.conversations import text_of
+from metajudge.readers.conversations import messages, text_of
 from metajudge.readers.json_object import parsed_object, read_member, read_object
 from metajudge.readers.lines import EXCERPT, BadLine, Reject, Source
 from metajudge.readers.reader import UNREADABLE, FoundJudgment, why
-from metajudge.types import Grade, Item, Judgment
+from metajudge.readers.vocabulary import MOST_CHARACTERS
+from metajudge.types import Category, Grade, Item, Judgment
 
 STANDARD = "model_graded_qa"
 _GRADES = {"C": 1.0, "P": 0.5, "I": 0.0}
@@ -136,6 +137,7 @@ def _judgment(head: dict[str, Any], sample: dict[str, Any], name: str, score: di
             "category": (sample.get("metadata") or {}).get("category"),
             "reference": "\n".join(map(str, target)) if isinstance(target, list) else target,
             "models": {"A": run["model"]} if run.get("model") else None,
+            "conversation": [{"role": role, "content": text} for role, text in messages(sample["input"], {})],
         }
     )
     verdict, why = _verdict(score)
@@ -157,7 +159,7 @@ def _judgment(head: dict[str, Any], sample: dict[str, Any], name: str, score: di
     )
 
 
-def _verdict(score: dict[str, Any]) -> tuple[Grade | None, str | None]:
+def _verdict(score: dict[str, Any]) -> tuple[Grade | Category | None, str | None]:
     value = score.get("value")
     if isinstance(value, str) and value in _GRADES:
         return Grade(_GRADES[value]), None
@@ -168,6 +170,8 @@ def _verdict(score: dict[str, Any]) -> tuple[Grade | None, str | None]:
     if value is None or isinstance(value, float):  # NaN, which Inspect writes for a score without a value
         reason = score.get("reason") or (score.get("metadata") or {}).get("unscored_reason")
         return None, f"the scorer gave no value{f' ({reason})' if reason else ''}"
+    if isinstance(value, str) and 0 < len(value.strip()) <= MOST_CHARACTERS:
+        return Category(value.strip()), None
     raise BadLine(f"the value {str(value)[:60]!r} is none of C, P, I, N or a number")
 
 

@@ -91,18 +91,21 @@ class JoinReport:
         """What is to be known, a sentence each."""
         guessed = ", which was guessed: --on says otherwise" if self.way.guessed else ""
         found = [
-            f"{self.matched:,} of {self.labels:,} labels are joined by {self.way}{guessed}; {self.labelled:,} of "
-            f"{self.judgments:,} judgments have a label."
+            f"{self.matched:,} of {_counted(self.labels, 'label')} joined by {self.way}{guessed}; judgments with a "
+            f"label: {self.labelled:,} of {self.judgments:,}."
         ]
         found += [f"{note}." for note in self.notes]
         if left := self.labels - self.matched - len(self.unreadable):
-            found.append(f"{left:,} labels match no judgment, the first: {'; '.join(self.unmatched)}.")
+            found.append(f"{_counted(left, 'label')} without a judgment, the first: {'; '.join(self.unmatched)}.")
         if self.unreadable:
             found.append(f"Labels that mean nothing on their item: {first_of(self.unreadable)}.")
         if left := self.judgments - self.labelled:
-            found.append(f"{left:,} judgments have no label, the first: {', '.join(self.unlabelled)}.")
+            found.append(f"{_counted(left, 'judgment')} without a label, the first: {', '.join(self.unlabelled)}.")
         if self.own:
-            found.append(f"{self.own:,} judgments have a label in their own record, too, which stays the truth.")
+            own = _counted(self.own, "judgment")
+            found.append(
+                f"{own} with labels in the record itself: a label there stays the truth, several are added to."
+            )
         return found
 
     def to_json(self) -> dict[str, Any]:
@@ -359,6 +362,10 @@ def _nothing(labels: LabelRows, known: _Known, on: On | None) -> str:
         f"no label matches a judgment{by}: the first label has {theirs}; {ours}. Say which columns contain the key: "
         "--labels-map item_id=COLUMN (or id=COLUMN, response=COLUMN), and --on id, item or item+response"
     )
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}" + ("" if count == 1 else "s")
 
 
 def _shown(value: Any) -> str:

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 import orjson
 
-from metajudge.readers.conversations import text_of
+from metajudge.readers.conversations import messages, text_of
 from metajudge.readers.json_object import read_object
 from metajudge.readers.lines import BadLine, Reject, Source, read_lines
 from metajudge.readers.reader import UNREADABLE, FoundJudgment, why
@@ -140,6 +140,7 @@ def _judgment(result: dict[str, Any], entry: dict[str, Any], kind: str, count: i
             "responses": {"A": _output(result)},
             "category": _category(result),
             "models": {"A": _model(result)},
+            "conversation": _messages(result),
         }
     )
     grader = _grader(result, entry, run)
@@ -216,13 +217,22 @@ def _place(result: dict[str, Any], run: dict[str, Any]) -> str:
 
 
 def _question(result: dict[str, Any]) -> str:
+    return text_of(_prompt(result))
+
+
+def _messages(result: dict[str, Any]) -> list[dict[str, str]]:
+    return [{"role": role, "content": text} for role, text in messages(_prompt(result), {})]
+
+
+def _prompt(result: dict[str, Any]) -> Any:
+    """The rendered prompt: a text, or a chat."""
     raw = result["prompt"]["raw"]
     if isinstance(raw, str) and raw.lstrip().startswith("["):
         try:
-            raw = orjson.loads(raw)  # a chat
+            return orjson.loads(raw)
         except orjson.JSONDecodeError:
-            return str(raw)
-    return text_of(raw)
+            return raw
+    return raw
 
 
 def _output(result: dict[str, Any]) -> str:

@@ -190,3 +190,54 @@ def test_every_command_that_takes_judgments_reads_a_kept_table(run: Run, votes: 
         assert "label" in said  # it was read; the table has no labels to learn from
     else:
         assert found.returncode == 0, said
+
+
+GRADES = """id,question_id,model,question,response,judge,judge_score
+g1,q1,m1,2+2?,4,gpt,5
+g2,q1,m2,2+2?,5,gpt,1
+g3,q2,m1,3+3?,6,gpt,4
+g4,q2,m2,3+3?,7,gpt,2
+"""
+PEOPLE = """question_id,model,human_score,annotator
+q1,m1,5,anna
+q1,m1,4,ben
+q1,m2,1,anna
+q9,m1,4,anna
+"""
+
+
+def test_kinds_people_and_the_rule_are_shown_for_two_files_without_a_mapping(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "grades.csv").write_text(GRADES)
+    (tmp_path / "people.csv").write_text(PEOPLE)
+    found = run("inspect", "grades.csv", "--labels", "people.csv", "--save")
+    assert found.returncode == 0, found.stderr
+    assert "Kind: 4 grades from 1 to 5; right: equal" in found.stdout
+    assert "Labels by people: 3 on 2 of 4 items (labels an item: 1 on 1, 2 on 1), by anna 2, ben 1" in found.stdout
+    assert "3 of 4 labels joined by the item's id and the response (column 'question_id' and 'model')" in found.stdout
+    assert "1 label without a judgment, the first: q9/m1 at people.csv:5." in found.stdout
+    data = json.loads(run("inspect", "grades.csv", "--labels", "people.csv", "--right", "within:1", "--json").stdout)
+    assert (data["kinds"], data["right"], data["grades"]) == ({"grade": 4}, {"grade": "within:1"}, [1.0, 5.0])
+    assert data["labels"]["per_item"] == {"1": 1, "2": 1}
+    assert (data["joined"]["on"], data["joined"]["matched"]) == ("item+response", 3)
+    vetted = run(
+        "vet", "grades.csv", "--labels", "people.csv", "--strategy", "signals", "--json", "--right", "within:1"
+    )
+    assert vetted.returncode == 0, vetted.stderr
+    assert any(one.startswith("3 of 4 labels joined") for one in json.loads(vetted.stdout)["notices"])
+
+
+def test_labels_that_cannot_be_joined_stop_with_both_sides_named(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "grades.csv").write_text(GRADES)
+    (tmp_path / "other.csv").write_text("item_id,label\nx,1\n")
+    found = run("inspect", "grades.csv", "--labels", "other.csv")
+    assert found.returncode != 0
+    assert "no label matches a judgment: the first label has item_id='x'" in found.stderr
+    assert "--labels" in run("inspect", "grades.csv", "--on", "item").stderr
+    assert "--right 'best' is no rule" in run("inspect", "grades.csv", "--right", "best").stderr
+
+
+def test_words_are_said_to_be_categories(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "w.csv").write_text("question,response,judge,verdict,gold\n?,x,g,pass,fail\n?,y,g,fail,fail\n")
+    found = run("inspect", "w.csv")
+    assert "Kind: 2 categories (words: pass, fail); right: equal" in found.stdout
+    assert "Labels by people: 2 on 2 of 2 items" in found.stdout

@@ -18,6 +18,21 @@ PAIR = {"id": "i1", "question": "2+2?", "responses": {"A": "4", "B": '5,\n"q"'},
 THREE = {"id": "i2", "question": "", "responses": {"A": "", "B": "x", "C": "z"}, "models": {"A": "m", "C": "n"}}
 ONE = {"id": "i3", "question": "Why?", "responses": {"A": "So."}, "reference": "ref", "label": 3}
 
+LABELLED = {
+    "id": "i4",
+    "question": "system: Be kind.\n\nuser: Why?",
+    "responses": {"A": "So."},
+    "labels": [
+        {"value": "pass", "annotator": "anna", "time": "2026-11-01T10:00:00Z"},
+        {"value": False},
+        {"value": 2.0, "annotator": "ben"},
+    ],
+    "conversation": [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Why?"}],
+    "metadata": {"A": {"tokens": 3, "parts": [1, None]}},
+}
+SCALED = LABELLED | {"id": "i5", "scale": ["poor", "good"], "labels": [{"value": "poor"}]}
+CATEGORIES = ["pass", True, False, {"category": "5"}, {"category": "n/a"}, {"category": "a=b"}, "long " * 10]
+
 
 def judgments() -> list[Judgment]:
     rows: list[dict[str, Any]] = [
@@ -25,6 +40,8 @@ def judgments() -> list[Judgment]:
         {"id": "b", "item": PAIR, "judge": "h", "verdict": None, "no_verdict": "it refused", "rationale": "No."},
         {"id": "c", "item": THREE, "judge": "g", "verdict": [["B"], ["A", "C"]], "meta": {"k": [1, {"x": None}]}},
         {"id": "d", "item": ONE, "judge": "g", "verdict": 0.1, "instruction": "Grade."},
+        *({"id": f"e{n}", "item": LABELLED, "judge": "g", "verdict": word} for n, word in enumerate(CATEGORIES)),
+        {"id": "f", "item": SCALED, "judge": "g", "verdict": "good"},
     ]
     return [Judgment.model_validate(row) for row in rows]
 
@@ -32,8 +49,9 @@ def judgments() -> list[Judgment]:
 def test_judgments_come_back_equal_from_frames_and_datasets() -> None:
     given = judgments()
     assert from_pandas(to_pandas(given)) == given
+    assert [one.item for one in from_pandas(to_pandas(given))] == [one.item for one in given]
     assert from_dataset(to_dataset(given)) == given
-    assert list(to_pandas(given)["verdict"].fillna("-")) == ["A>>B", "-", '[["B"], ["A", "C"]]', "0.1"]
+    assert list(to_pandas(given)["verdict"].fillna("-"))[:4] == ["A>>B", "-", '[["B"], ["A", "C"]]', "0.1"]
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "json", "jsonl", "hf"])

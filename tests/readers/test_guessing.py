@@ -89,3 +89,59 @@ def test_of_chats_without_a_question_the_first_message_is_the_question() -> None
     assert found.mapping.columns["question"] == "conversation_a.0.content"
     assert found.problems == []
     assert "question" not in guessed({**row, "conversation_a": "4", "conversation_b": "5"}).mapping.columns
+
+
+GRADED = {"question": "?", "response": "x", "judge": "g"}
+
+
+def columns(*rows: dict[str, Any]) -> dict[str, str]:
+    return guessed(*rows).mapping.columns
+
+
+def test_a_judges_score_or_label_is_the_verdict_and_a_persons_the_label() -> None:
+    found = columns(GRADED | {"judge_score": 4, "score": 2, "human_score": 5})
+    assert (found["verdict"], found["label"]) == ("judge_score", "human_score")
+    found = columns(GRADED | {"llm_label": "pass", "expert": "fail"})
+    assert (found["verdict"], found["label"]) == ("llm_label", "expert")
+    found = columns({"prompt": "?", "output_a": "x", "output_b": "y", "judge_winner": "A", "human_winner": "B"})
+    assert (found["verdict"], found["label"]) == ("judge_winner", "human_winner")
+
+
+def test_a_label_beside_a_judge_is_its_verdict_only_where_nothing_else_is() -> None:
+    found = columns(GRADED | {"label": "pass"})
+    assert found["verdict"] == "label"
+    assert "label" not in found
+    people = columns({"question": "?", "response": "x", "score": 3, "label": 4, "annotator": "anna"})
+    assert (people["verdict"], people["label"], people["annotator"]) == ("score", "label", "annotator")
+    assert "judge" not in people
+
+
+def test_a_label_that_is_the_score_in_other_words_is_the_judges_own() -> None:
+    rows = [GRADED | {"response": str(n), "score": n % 2, "label": ["bad", "good"][n % 2]} for n in range(6)]
+    found = guessed(*rows)
+    assert "label" not in found.mapping.columns
+    assert any("is taken for the judge's own" in problem for problem in found.problems)
+    rows[0]["label"] = "good"
+    assert columns(*rows)["label"] == "label"
+
+
+def test_several_people_are_several_labels_and_lists_are_too() -> None:
+    found = columns(GRADED | {"score": 1, "human_1": 2, "human_2": 3})
+    assert {name for name in found if name.startswith("label")} == {"label.human_1", "label.human_2"}
+    assert columns(GRADED | {"score": 1, "labels": [1, 2]})["human_labels"] == "labels"
+    assert "label" not in columns(GRADED | {"score": 1, "human_rating": "It is a good answer. " * 20})
+
+
+def test_an_id_of_several_rows_is_the_items_or_the_questions() -> None:
+    judges = [GRADED | {"id": 1, "judge": name, "score": 1} for name in ("g", "h")]
+    assert columns(*judges)["item_id"] == "id"
+    models = [GRADED | {"id": 1, "response": name, "model": name, "score": 1} for name in ("m", "n")]
+    found = columns(*models)
+    assert (found["question_id"], found["models.A"]) == ("id", "model")
+    assert "id" not in found
+    assert "item_id" not in found
+
+
+def test_words_of_a_verdict_are_understood_unless_there_are_many() -> None:
+    found = guessed(*(GRADED | {"response": str(n), "score": f"w{n}", "verdict": "pass"} for n in range(30)))
+    assert found.mapping.columns["verdict"] == "verdict"

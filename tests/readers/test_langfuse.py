@@ -8,6 +8,7 @@ import pytest
 
 from metajudge.errors import InputError
 from metajudge.readers import Reject, open_judgments, parse_map
+from metajudge.types import Category, Grade
 
 Write = Callable[..., Path]
 
@@ -54,7 +55,7 @@ ROOT = {
 CHILD = ROOT | {"id": "o2", "parent_observation_id": "o1", "input": "search", "output": "found"}
 
 
-def test_scores_are_joined_with_their_traces_and_peoples_are_left_alone(write: Write) -> None:
+def test_scores_are_joined_with_their_traces_and_peoples_are_labels(write: Write) -> None:
     rows = [score(), score("s2", source="ANNOTATION"), score("s3", data_type="BOOLEAN", value=1, name="polite")]
     folder = write("x/scores/1.jsonl", *rows).parent.parent
     write("x/traces/1.jsonl", TRACE)
@@ -62,7 +63,9 @@ def test_scores_are_joined_with_their_traces_and_peoples_are_left_alone(write: W
     first, second = source
     assert source.formats == {str(folder): "Langfuse scores"}
     assert (first.id, first.judge, first.rationale) == ("s1", "helpfulness", "Mostly helpful.")
-    assert [one.verdict.to_json() for one in (first, second) if one.verdict] == [0.75, 1.0]
+    assert [one.verdict.to_json() for one in (first, second) if one.verdict] == [0.75, True]
+    assert [label.value for label in first.item.labels] == [Grade(0.75)]
+    assert second.item.labels == ()
     assert (first.item.question, first.item.responses, first.item.category) == ("Why?", {"A": "Because."}, "chat")
     assert source.rejects == 0
 
@@ -95,13 +98,13 @@ def test_csv_exports_are_read_too(tmp_path: Path) -> None:
     assert one.verdict.to_json() == 0.75
 
 
-def test_categories_need_to_be_told_which_grade_they_are(write: Write) -> None:
+def test_a_category_is_its_word_or_the_grade_that_it_is_said_to_be(write: Write) -> None:
     rows = [score("s1", data_type="CATEGORICAL", string_value="good", value=0), score("s2", data_type="TEXT", value=0)]
     folder = write("x/scores.jsonl", *rows, score("s3", value=None)).parent
     write("x/traces.jsonl", TRACE)
     category, text, empty = open_judgments([folder]).scan()
-    assert isinstance(category, Reject)
-    assert "--map-values 'good=1'" in category.reason
+    assert not isinstance(category, Reject)
+    assert category.verdict == Category("good")
     assert isinstance(text, Reject)
     assert "a TEXT score is no grade" in text.reason
     assert not isinstance(empty, Reject)

@@ -10,6 +10,7 @@ from metajudge.errors import InputError
 from metajudge.readers import Reject, open_judgments, parse_map
 from metajudge.readers.langsmith import run_of
 from metajudge.readers.lines import BadLine
+from metajudge.types import Category
 
 Write = Callable[..., Path]
 
@@ -40,7 +41,7 @@ def feedback(id: str = "f1", **changes: Any) -> dict[str, Any]:
     return {**row, **changes}
 
 
-def test_feedback_is_joined_with_its_runs_and_peoples_is_left_alone(write: Write) -> None:
+def test_feedback_is_joined_with_its_runs_and_peoples_is_a_label(write: Write) -> None:
     rows = [feedback(), feedback("f2", feedback_source={"type": "app"}), feedback("f3", score=False, key="safe")]
     folder = write("x/feedback.jsonl", *rows).parent
     write("x/runs.jsonl", RUN)
@@ -50,15 +51,17 @@ def test_feedback_is_joined_with_its_runs_and_peoples_is_left_alone(write: Write
     assert (first.id, first.judge, first.rationale) == ("f1", "correctness", "Right.")
     assert (first.item.question, first.item.responses, first.item.category) == ("Why?", {"A": "Because."}, "qa")
     assert [one.verdict.to_json() for one in (first, second) if one.verdict] == [1.0, 0.0]
+    assert [len(one.item.labels) for one in (first, second)] == [1, 0]
+    assert [one.item.id for one in (first, second)] == ["r1/correctness", "r1/safe"]
 
 
-def test_a_category_needs_a_meaning_and_a_missing_run_is_said(write: Write) -> None:
+def test_a_value_is_a_category_and_a_missing_run_is_said(write: Write) -> None:
     rows = [feedback("f1", score=None, value="good"), feedback("f2", run_id="gone"), feedback("f3", score=None)]
     folder = write("x/feedback.jsonl", *rows).parent
     write("x/runs.jsonl", RUN)
     category, missing, empty = open_judgments([folder]).scan()
-    assert isinstance(category, Reject)
-    assert "--map-values 'good=1'" in category.reason
+    assert not isinstance(category, Reject)
+    assert category.verdict == Category("good")
     assert isinstance(missing, Reject)
     assert "no run with id 'gone'" in missing.reason
     assert not isinstance(empty, Reject)

@@ -1,4 +1,4 @@
-"""Scores that people gave are counted and named, and never read as a judge's verdict or lost without a word."""
+"""Scores that people gave are labels, never a judge's verdict; those that fit no verdict are counted and listed."""
 
 import json
 from pathlib import Path
@@ -11,6 +11,7 @@ from metajudge.cli.app import app
 from metajudge.errors import InputError
 from metajudge.readers import open_judgments, parse_map
 from metajudge.readers.inspection import inspect_input
+from metajudge.types import Grade
 
 TRACE = {"id": "t1", "timestamp": "2026-05-29", "project_id": "p", "input": "Why?", "output": "Because."}
 
@@ -43,9 +44,14 @@ def test_langfuse_annotations_are_counted_with_names_and_place(langfuse: Path) -
         "names": {"helpful": 1, "tone": 1},
         "annotators": {"ann": 1},
         "first": f"{langfuse}/scores/1.jsonl:2",
+        "matched": 1,
+        "unmatched": [f"tone at {langfuse}/scores/1.jsonl:3 (no verdict of that name on t1)"],
     }
+    (judgment,) = source
+    assert [(one.value, one.annotator) for one in judgment.item.labels] == [(Grade(1), "ann")]
     (notice,) = source.notices
-    assert notice.startswith("2 scores by people are not read as verdicts or labels yet: helpful (1), tone (1) by ann")
+    assert ": 1 read as labels, 1 without a judge's verdict on the same item; the first: tone at " in notice
+    assert notice.startswith("2 scores by people (helpful (1), tone (1) by ann")
 
 
 def test_a_langfuse_trace_counts_them_too(tmp_path: Path) -> None:
@@ -112,7 +118,7 @@ def test_inspect_never_takes_the_judges_own_label_for_the_truth(tmp_path: Path) 
 def test_an_input_of_people_alone_says_so(tmp_path: Path) -> None:
     lines(tmp_path / "x/scores/1.jsonl", score("s2", "ANNOTATION"))
     lines(tmp_path / "x/traces/1.jsonl", TRACE)
-    with pytest.raises(InputError, match=r"no score by a model\. 1 score by a person is not read"):
+    with pytest.raises(InputError, match=r"no score by a model\. 1 score by a person .* --labels "):
         open_judgments([tmp_path / "x"])
 
 
@@ -126,19 +132,19 @@ class TestCommands:
         return CliRunner().invoke(app, [str(one) for one in arguments])
 
     def test_inspect(self, langfuse: Path) -> None:
-        assert "2 scores by people are not read" in self.run("inspect", langfuse).stdout
+        assert "2 scores by people (helpful" in self.run("inspect", langfuse).stdout
         assert json.loads(self.run("inspect", langfuse, "--json").stdout)["by_people"]["count"] == 2
 
     def test_vet(self, langfuse: Path) -> None:
         done = self.run("vet", langfuse, "--strategy", "signals", "--store", "s.duckdb", "--json")
         notices = json.loads(done.stdout)["notices"]
-        assert any("2 scores by people are not read" in one for one in notices), done.output
+        assert any("2 scores by people (helpful" in one for one in notices), done.output
         text = self.run("vet", langfuse, "--strategy", "signals", "--store", "s.duckdb")
-        assert "2 scores by people are not read" in " ".join(text.output.split())
+        assert "2 scores by people (helpful" in " ".join(text.output.split())
 
     def test_calibrate(self, langfuse: Path) -> None:
         done = self.run("calibrate", "fit", "--data", langfuse, "--out", "c.json")
-        assert "2 scores by people are not read" in " ".join(done.output.split()), done.output
+        assert "2 scores by people (helpful" in " ".join(done.output.split()), done.output
 
     def test_export(self, langfuse: Path) -> None:
         rows = [
@@ -152,4 +158,4 @@ class TestCommands:
         )
         assert json.loads(done.stdout.strip().splitlines()[-1])["read"]["by_people"] == 2, done.output
         done = self.run("export", "preferences", "--judgments", own, "--judgments", langfuse, "--all", "--out", "o2")
-        assert "2 scores by people are not read" in " ".join(done.output.split())
+        assert "2 scores by people are labels or stand on no judged item" in " ".join(done.output.split())

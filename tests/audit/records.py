@@ -1,0 +1,72 @@
+"""Small judgments, written down by hand."""
+
+from metajudge.audit.gather import gather
+from metajudge.audit.peers import build_peers
+from metajudge.audit.table import build_table
+from metajudge.audit.view import view_of
+from metajudge.types import Item, Judgment, Label
+from metajudge.types.verdict import kind_of, parse_verdict
+
+
+def pair(
+    item, judge, verdict, order="AB", *, label=None, labels=(), models=None, lengths=(5, 5), question=None, **more
+):
+    """A pairwise judgment of responses A and B; ``labels`` are people's answers in turn."""
+    record = Item(
+        id=item,
+        question=question or f"question of {item}",
+        responses={"A": "a" * lengths[0], "B": "b" * lengths[1]},
+        label=label,
+        labels=people(labels),
+        models=models,
+        category=more.pop("category", None),
+    )
+    return Judgment(
+        id=more.pop("id", f"{item}/{judge}/{order}/{more.get('meta', {}).get('prompt_name', '')}"),
+        item=record,
+        judge=judge,
+        verdict=verdict,
+        no_verdict=None if verdict is not None else "unparsed",
+        order=tuple(order),
+        **more,
+    )
+
+
+def single(item, judge, verdict, *, label=None, labels=(), model=None, length=5, question=None, scale=(), **more):
+    """A grade or a category of one response."""
+    record = Item(
+        id=item,
+        question=question or f"question of {item}",
+        responses={"R": "r" * length},
+        label=label,
+        labels=people(labels),
+        models=None if model is None else {"R": model},
+        category=more.pop("category", None),
+        scale=scale or None,
+    )
+    return Judgment(
+        id=more.pop("id", f"{item}/{judge}"),
+        item=record,
+        judge=judge,
+        verdict=verdict,
+        no_verdict=None if verdict is not None else "unparsed",
+        **more,
+    )
+
+
+def people(answers):
+    """Labels of persons p1, p2 and so on; an answer may be (annotator, value)."""
+    pairs = [one if isinstance(one, tuple) else (f"p{at + 1}", one) for at, one in enumerate(answers)]
+    return tuple(Label(value=value, annotator=name) for name, value in pairs)
+
+
+def table_of(judgments, right=None, kind=None):
+    judgments = list(judgments)
+    first = next(one.verdict for one in judgments if one.verdict is not None)
+    return build_table(gather(judgments), kind or kind_of(parse_verdict(first)), right)
+
+
+def view(judgments, judge, right=None):
+    """The verdicts of one judge beside the others."""
+    table = table_of(judgments, right)
+    return view_of(table, build_peers(table), table.source.judges.values.index(judge))

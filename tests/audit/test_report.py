@@ -1,0 +1,134 @@
+import json
+
+import pytest
+
+from metajudge.audit.card import AuditReport
+from metajudge.audit.report import audit
+from metajudge.audit.simulate import UNBIASED, SimulatedJudge, simulate
+from metajudge.errors import InputError
+from metajudge.types.right import parse_right
+from tests.audit.records import pair, single
+
+PLANTED = {**UNBIASED, "osprey-70b": SimulatedJudge(position=0.4), "wren": SimulatedJudge(copies="kestrel-32b")}
+
+
+@pytest.fixture(scope="module")
+def planted():
+    return audit(simulate(PLANTED, items=300, seed=4, annotators=3))
+
+
+def findings(report):
+    return {(card.judge, check.name) for card in report.judges for check in card.checks if check.status == "finding"}
+
+
+def test_planted_biases_are_found_and_others_are_not(planted):
+    assert findings(planted) == {("osprey-70b", "position"), ("wren", "copy"), ("kestrel-32b", "copy")}
+
+
+def test_json_has_the_names_of_its_schema(planted):
+    data = json.loads(planted.model_dump_json())
+    assert data["version"] == 1
+    card = next(one for one in data["judges"] if one["judge"] == "osprey-70b")
+    assert card["n"] == 600
+    assert {"estimate", "interval", "n"} <= card["accuracy"].keys()
+    assert {"name", "estimate", "interval"} <= card["kappa"].keys()
+    for check in card["checks"]:
+        assert {"name", "status", "estimate", "interval", "smallest_effect"} <= check.keys()
+        assert check["status"] in ("finding", "none", "underpowered")
+    assert AuditReport.model_validate_json(planted.model_dump_json()) == planted
+
+
+def test_every_card_stands_beside_the_human_ceiling(planted):
+    assert planted.ceilings[0].agreement.estimate == pytest.approx(0.85, abs=0.1)
+    assert all(card.ceiling_gap is not None for card in planted.judges)
+
+
+def test_the_order_of_the_input_does_not_matter():
+    judgments = list(simulate(UNBIASED, items=60, seed=1))
+    one, other = audit(judgments), audit(judgments[::-1])
+    assert [card.accuracy for card in one.judges] == [card.accuracy for card in other.judges]
+    for first, second in zip(one.judges, other.judges, strict=True):
+        for a, b in zip(first.checks, second.checks, strict=True):
+            assert a.estimate == pytest.approx(b.estimate)
+            assert a.status == b.status
+        assert first.worst == second.worst
+
+
+def test_swapping_names_of_responses_changes_no_figure():
+    def swapped(judgment):
+        text = judgment.model_dump_json(exclude={"id", "judge", "meta", "rationale"})
+        names = str.maketrans({"A": "B", "B": "A"})
+        item = json.loads(text)
+        record = item["item"]
+        record["responses"] = {name.translate(names): body for name, body in record["responses"].items()}
+        record["models"] = {name.translate(names): body for name, body in record["models"].items()}
+        record["label"] = record["label"].translate(names)
+        order = [name.translate(names) for name in item["order"]]
+        return type(judgment).model_validate(
+            {
+                "id": judgment.id,
+                "judge": judgment.judge,
+                "meta": judgment.meta,
+                "item": record,
+                "order": order,
+                "verdict": item["verdict"].translate(names),
+            }
+        )
+
+    judgments = list(simulate(UNBIASED, items=40, seed=2))
+    one, other = audit(judgments), audit([swapped(judgment) for judgment in judgments])
+    for first, second in zip(one.judges, other.judges, strict=True):
+        assert first.accuracy == second.accuracy
+        assert [(a.name, a.estimate, a.p_value) for a in first.checks] == [
+            (b.name, pytest.approx(b.estimate), pytest.approx(b.p_value)) for b in second.checks
+        ]
+
+
+def test_without_labels_judges_are_held_against_each_other():
+    careless = {**UNBIASED, "plover-2": SimulatedJudge(accuracy=0.5)}
+    report = audit(simulate(careless, items=400, seed=3, labelled=0.0, kind="category"))
+    assert ("plover-2", "weaker_than_peers") in findings(report)
+    assert {judge for judge, _ in findings(report)} == {"plover-2"}
+    card = report.judges[0]
+    assert (card.accuracy, card.kappa, card.rates) == (None, None, ())
+    assert card.checks[0].reference == "majority of the other judges"
+    assert report.next_steps[0].goal == "add labels"
+
+
+def test_kinds_are_never_mixed():
+    judgments = [
+        pair("p", "j", "A>B", label="A>B"),
+        single("g", "j", 3, label=4),
+        single("c", "j", "pass", label="pass"),
+    ]
+    report = audit(judgments, right=parse_right("within:1"))
+    assert [(card.judge, card.kind, card.n) for card in report.judges] == [
+        ("j", "pairwise", 1),
+        ("j", "grade", 1),
+        ("j", "category", 1),
+    ]
+    assert {kind: one.right for kind, one in report.holdings.kinds.items()} == {
+        "pairwise": "top1",
+        "grade": "within:1",
+        "category": "equal",
+    }
+
+
+def test_next_steps_fit_the_data(planted):
+    goals = [step.goal for step in planted.next_steps]
+    assert goals[:3] == ["add labels", "calibrate", "guarantee"]
+    assert planted.next_steps[0].n > 300
+    alone = audit(simulate(UNBIASED, items=30, seed=0, orders="one"))
+    assert "judge both orders" in [step.goal for step in alone.next_steps]
+
+
+def test_one_judgment_is_enough_for_a_card():
+    card = audit([pair("i", "j", "A>B", label="A>B")]).judges[0]
+    assert (card.n, card.accuracy.estimate, card.accuracy.interval) == (1, 1.0, None)
+
+
+def test_nothing_to_audit_is_an_error():
+    with pytest.raises(InputError, match="nothing to audit"):
+        audit([pair("i", "j", None)])
+    with pytest.raises(InputError, match="level"):
+        audit([pair("i", "j", "A>B")], level=1.5)

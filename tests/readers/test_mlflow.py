@@ -1,0 +1,95 @@
+"""MLflow's traces: from files that mlflow wrote, and details of their shape."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.interop.cases import CASES, EXPLANATIONS, JUDGE_MODEL
+from metajudge.readers import Reject, open_judgments
+from metajudge.readers.joined_labels import join, read_labels
+from metajudge.types import Category, Grade, Judgment
+from tests.readers.interop_files import INTEROP
+
+Write = Callable[..., Path]
+
+
+@pytest.mark.parametrize("name", ["mlflow-traces.jsonl", "mlflow-frame.jsonl", "mlflow-frame.csv"])
+def test_what_mlflow_wrote_is_read_without_flags(name: str) -> None:
+    source = open_judgments([INTEROP / name])
+    found = list(source)
+    assert source.formats == {str(INTEROP / name): "MLflow traces"}
+    assert source.rejects == 0
+    correct = [one for one in found if one.judge == f"{JUDGE_MODEL}/correctness"]
+    tones = [one for one in found if one.judge == f"{JUDGE_MODEL}/tone"]
+    cases = CASES[: len(correct)]
+    assert len(cases) == (6 if name == "mlflow-traces.jsonl" else 3)
+    for case, judgment, tone in zip(cases, correct, tones, strict=True):
+        assert (judgment.item.question, judgment.item.responses) == (case.question, {"A": case.answer})
+        assert judgment.verdict == (None if case.judge is None else Category(case.judge))
+        assert judgment.rationale == EXPLANATIONS[case.judge]
+        said = {one.annotator: one.value for one in judgment.item.labels}
+        assert said == {person: Category(right) for person, right in case.people.items()}
+        assert all(one.time is not None for one in judgment.item.labels)
+        assert tone.verdict == Grade(case.tone)
+        assert (tone.item.labels, tone.item.id) == ((), judgment.item.id.replace("correctness", "tone"))
+    assert correct[0].item.reference == "144"
+    assert source.people.matched == source.people.count == sum(len(case.people) for case in cases)
+
+
+def test_a_judge_that_failed_is_no_verdict_with_its_reason() -> None:
+    (failed,) = (one for one in open_judgments([INTEROP / "mlflow-traces.jsonl"]) if one.verdict is None)
+    assert failed.no_verdict == "the judge gave no answer in time"
+
+
+def trace(*assessments: dict[str, Any]) -> dict[str, Any]:
+    spans = [
+        {
+            "parent_span_id": None,
+            "attributes": {"mlflow.spanInputs": '{"query": "Why?"}', "mlflow.spanOutputs": '"So."'},
+        }
+    ]
+    return {"info": {"trace_id": "t", "assessments": list(assessments)}, "data": {"spans": spans}}
+
+
+def assessment(kind: str, value: Any, name: str = "ok", **more: Any) -> dict[str, Any]:
+    source = {"source_type": kind, "source_id": more.pop("by", "x")}
+    return {"assessment_name": name, "source": source, "feedback": {"value": value}, "trace_id": "t"} | more
+
+
+def test_one_trace_as_a_file_and_a_list_of_them(tmp_path: Path) -> None:
+    data = trace(assessment("LLM_JUDGE", "yes", by="default"), assessment("HUMAN", "no", by="ann"))
+    for name, text in {"one.json": json.dumps(data, indent=1), "many.json": json.dumps([data])}.items():
+        (tmp_path / name).write_text(text)
+        (one,) = open_judgments([tmp_path / name])
+        assert (one.judge, one.verdict, one.item.id) == ("ok", Category("yes"), "t")
+        assert [(label.value, label.annotator) for label in one.item.labels] == [(Category("no"), "ann")]
+
+
+def test_what_a_person_replaced_is_no_label_and_an_overridden_judge_keeps_its_verdict(write: Write) -> None:
+    rows = [
+        assessment("LLM_JUDGE", True, valid=False),
+        assessment("HUMAN", True, by="ann", valid=False),
+        assessment("HUMAN", False, by="ann", overrides="a"),
+    ]
+    (one,) = open_judgments([write("t.jsonl", trace(*rows))])
+    assert one.verdict == Category(True)
+    assert [label.value for label in one.item.labels] == [Category(False)]
+
+
+def test_a_value_that_is_no_verdict_is_a_reject_and_the_others_are_read(write: Write) -> None:
+    path = write("t.jsonl", trace(assessment("LLM_JUDGE", {"a": 1}), assessment("CODE", 0.5, "length", by="f")))
+    found = list(open_judgments([path]).scan())
+    assert [type(one) for one in found] == [Reject, Judgment]
+    assert isinstance(found[1], Judgment)
+    assert (found[1].judge, found[1].verdict, found[1].meta["source"]) == ("f/length", Grade(0.5), "CODE")
+
+
+def test_people_alone_are_labels_of_another_file(write: Write, tmp_path: Path) -> None:
+    people = write("people.jsonl", trace(assessment("HUMAN", False, by="ann")))
+    judged = list(open_judgments([write("judged.jsonl", trace(assessment("LLM_JUDGE", True)))]))
+    (found,), report = join(judged, read_labels([people]))
+    assert (report.way.on, report.matched) == ("item", 1)
+    assert [label.annotator for label in found.item.labels] == ["ann"]

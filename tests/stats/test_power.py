@@ -1,0 +1,47 @@
+import numpy as np
+import pytest
+from scipy.stats import norm, poisson
+
+from metajudge.errors import InputError
+from metajudge.stats.power import events_for_power, observations_needed, power_of, smallest_effect
+
+
+def test_smallest_effect_of_a_normal_test_is_2_8_standard_errors():
+    expected = norm.ppf(0.975) + norm.ppf(0.8)
+    assert smallest_effect(0.1, 1e9, 0.05) == pytest.approx(0.1 * expected, rel=1e-6)
+    assert smallest_effect(0.1, 1e9, 0.05, sides=1) == pytest.approx(0.1 * (norm.ppf(0.95) + norm.ppf(0.8)), rel=1e-6)
+
+
+def test_power_at_the_smallest_effect_is_80_percent():
+    for df in (8, 30, 500):
+        effect = smallest_effect(0.2, df, 0.01)
+        assert power_of(effect, 0.2, df, 0.01) == pytest.approx(0.8)
+
+
+def test_power_is_what_a_t_test_reaches():
+    from scipy.stats import ttest_1samp
+
+    rng = np.random.default_rng(1)
+    found = ttest_1samp(rng.normal(0.5, 1, (4000, 40)), 0, axis=1).pvalue <= 0.05
+    assert found.mean() == pytest.approx(power_of(0.5, 1 / 40**0.5, 39, 0.05), abs=0.03)
+
+
+def test_observations_needed_grow_with_the_square():
+    assert observations_needed(100, 0.2, 0.1) == 400
+    assert observations_needed(100, 0.05, 0.1) == 25
+
+
+def test_events_for_power():
+    mean = events_for_power(8)
+    assert poisson.sf(7, mean) == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize("arguments", [(-0.1, 10, 0.05), (0.1, 0.5, 0.05), (0.1, 10, 0.0), (0.1, 10, 1.0)])
+def test_refuses_what_is_out_of_range(arguments):
+    with pytest.raises(InputError):
+        smallest_effect(*arguments)
+
+
+def test_refuses_effects_that_are_not_above_zero():
+    with pytest.raises(InputError, match="above 0"):
+        observations_needed(10, 0.0, 0.1)
