@@ -152,8 +152,8 @@ def _print_notes(result: ExportResult) -> None:
         )
     if read.get("by_people"):  # absent from an export that an earlier version began
         typer.echo(
-            f"{read['by_people']:,} scores by people are labels or stand on no judged item, and never verdicts; "
-            "`metajudge inspect` names them.",
+            f"{read['by_people']:,} scores by people are not read as verdicts or labels yet; `metajudge inspect` names "
+            "them.",
             err=True,
         )
     if read["unreadable_lines"]:

@@ -7,6 +7,7 @@ caller's own data in ``meta``, are JSON text. pandas and datasets are imported w
 """
 
 import json
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,8 @@ from metajudge.readers.mapped import MappedTable
 from metajudge.readers.mapped_labels import labels_text
 from metajudge.readers.mapping import ARGUMENTS, own_columns, parse_map
 from metajudge.readers.parquet_table import plain, raw_of
-from metajudge.readers.reader import attempt
+from metajudge.readers.people import ByPeople, PeopleCount
+from metajudge.readers.people_index import PeopleIndex
 from metajudge.readers.scales import scale_text
 from metajudge.readers.vocabulary import NoVerdict, UnknownValueError, Vocabulary
 from metajudge.types import AnyVerdict, Assessment, Category, Grade, Judgment, Ranking
@@ -40,7 +42,7 @@ _ALWAYS = ("id", "judge", "verdict", "no_verdict", "rationale", "order", "item_i
 def from_pandas(
     frame: "DataFrame", mapping: Mapped = None, *, judge: str | None = None, values: Mapping[Any, Any] | None = None
 ) -> list[Judgment]:
-    """Judgments from a frame, one a row.
+    """Judgments from a frame, one a row; rows that people gave (``annotator_kind``) are labels of the others.
 
     Args:
         frame: any frame; the index is not used.
@@ -123,20 +125,24 @@ def _judgments(
         columns = {name: column for name, column in whole.columns.items() if name != "judge"}
         whole = whole.model_copy(update={"columns": columns, "constants": {**whole.constants, "judge": judge}})
     reader = MappedTable(table, whole, wording=ARGUMENTS)
-    judgments: list[Judgment] = []
-    seen: dict[str, int] = {}
-    for row in table.rows():
-        judgment = attempt(table.source, row, reader.judgment)
-        if isinstance(judgment, Reject):
-            raise InputError(f"{table.format} row {row.number}: {judgment.reason}")
-        if judgment.id in seen:
+    index, people = PeopleIndex([reader]), PeopleCount()
+    seen: dict[str, tuple[int, Judgment]] = {}
+    for found in reader.read():
+        if isinstance(found, ByPeople):
+            people.add(found, index.reason(found))
+            continue
+        if isinstance(found, Reject):
+            raise InputError(f"{table.format} row {found.line}: {found.reason}")
+        judgment = index.labelled(found.judgment, found.name)
+        first, earlier = seen.setdefault(judgment.id, (found.line, judgment))
+        if first != found.line and not (reader.one_label_a_row and earlier == judgment):
             raise InputError(
-                f"{table.format} rows {seen[judgment.id]} and {row.number} have the same id {judgment.id!r}: give each "
+                f"{table.format} rows {first} and {found.line} have the same id {judgment.id!r}: give each "
                 "judgment its own, or map no id"
             )
-        seen[judgment.id] = row.number
-        judgments.append(judgment)
-    return judgments
+    if people.count > people.matched:
+        warnings.warn(people.notice() or "", stacklevel=4)
+    return [judgment for _, judgment in seen.values()]
 
 
 def _mapping(table: _FrameTable, given: Mapped) -> FieldMap:

@@ -198,7 +198,7 @@ def _as_items(mapping: FieldMap, name: str) -> list[str]:
     """What a table without verdicts is good for."""
     if mapping.missing(ASKED) or "verdict" not in mapping.missing():
         return []
-    names = ("question", "item_id", "responses", "models", "category", "reference", "label")
+    names = ("question", "item_id", "responses", "models", "category", "reference", "label", "human_labels", "scale")
     columns = {field: column for field, column in mapping.columns.items() if field.split(".")[0] in names}
     flags = FieldMap(columns=columns).to_flags()
     return [f"without verdicts it can be items that are yet to be judged: metajudge judge {quoted(name)} {flags}"]

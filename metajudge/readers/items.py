@@ -24,7 +24,7 @@ from metajudge.readers.source import open_judgments
 from metajudge.readers.tables import SURVEYED_ROWS, Table
 from metajudge.types import Item, Judgment
 
-_ITEM_FIELDS = ("question", "item_id", "category", "reference", "label")
+_ITEM_FIELDS = ("question", "item_id", "category", "reference", "label", "human_labels", "scale")
 
 
 @dataclass(frozen=True, slots=True)

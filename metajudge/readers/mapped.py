@@ -81,6 +81,11 @@ class MappedTable(LineReader):
             self._require_whole_verdicts(columns)
             self._require_known_values()
 
+    @property
+    def one_label_a_row(self) -> bool:
+        """Whether several rows may be one judgment with the labels of several people."""
+        return self._people.one_a_row
+
     def items(self) -> Iterator[tuple[int, Item] | Reject]:
         """The rows as items alone, each with its number; without a column of items' ids, ``id`` names the item."""
         rows = (row for row in self.table.rows() if isinstance(row, Reject) or person_score_of(row.data) is None)

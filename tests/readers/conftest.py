@@ -1,12 +1,14 @@
+import csv
 import gzip
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 Write = Callable[..., Path]
+Table = Callable[..., Path]
 
 
 @pytest.fixture
@@ -39,3 +41,16 @@ def record() -> Callable[..., dict[str, Any]]:
         return {**data, **changes}
 
     return _record
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Table:
+    """Writes rows to a CSV file; the first one is the header."""
+
+    def write(*rows: Sequence[Any], name: str = "people.csv") -> Path:
+        path = tmp_path / name
+        with path.open("w", newline="") as stream:
+            csv.writer(stream).writerows(rows)
+        return path
+
+    return write

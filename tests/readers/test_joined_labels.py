@@ -1,7 +1,6 @@
 """People's labels of another file, joined by the judgment's id, the item's, or the item's and the response."""
 
-import csv
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,20 +9,9 @@ import pytest
 from metajudge.errors import InputError
 from metajudge.readers import open_judgments, write_jsonl
 from metajudge.readers.joined_labels import join, join_source, parse_on, read_labels
-from metajudge.types import Category, Grade, Item, Judgment, Label, Pairwise
+from metajudge.types import Grade, Item, Judgment, Pairwise
 
 Table = Callable[..., Path]
-
-
-@pytest.fixture
-def table(tmp_path: Path) -> Table:
-    def write(*rows: Sequence[Any], name: str = "people.csv") -> Path:
-        path = tmp_path / name
-        with path.open("w", newline="") as stream:
-            csv.writer(stream).writerows(rows)
-        return path
-
-    return write
 
 
 def graded(number: int, judge: str = "g", item: str | None = None, model: str | None = None) -> Judgment:
@@ -131,36 +119,3 @@ def test_a_stream_gets_labels_in_every_pass_whatever_the_filter(tmp_path: Path, 
         assert [(one.judge, said(one)) for one in source] == [("h", [("good", "anna")])]
     assert source.plain_file is None  # a part of the file would have no labels
     assert source.notices[0].startswith("1 of 1 label joined")
-
-
-class TestLabelFiles:
-    def test_several_columns_are_several_people(self, table: Table) -> None:
-        rows = read_labels([table(("item_id", "human_1", "human_2"), ("q1", 4, 5), ("q2", "", 3))]).rows
-        assert [(one.value, one.annotator, one.line) for one in rows] == [
-            ("4", "human_1", 2),
-            ("5", "human_2", 2),
-            ("3", "human_2", 3),
-        ]
-
-    def test_a_mapping_goes_before_the_guess(self, table: Table) -> None:
-        path = table(("a", "b", "c", "label"), ("q1", 4, "anna", 1))
-        rows = read_labels([path], {"item_id": "a", "label": "b", "annotator": "c"})
-        assert [(one.keys["a"], one.value, one.annotator) for one in rows.rows] == [("q1", "4", "anna")]
-        with pytest.raises(InputError, match="no column 'z', mapped to label"):
-            read_labels([path], {"label": "z"})
-
-    def test_a_value_that_cannot_be_guessed_is_asked_for(self, table: Table) -> None:
-        with pytest.raises(InputError, match=r"no column is named like a label.*--labels-map label=COLUMN"):
-            read_labels([table(("item_id", "x", "y"), ("q1", 1, 2))])
-
-    def test_labels_of_our_own_records_and_verdicts_of_people_as_judges(self, tmp_path: Path) -> None:
-        item = Item(id="q1", question="?", responses={"A": "x"}, labels=(Label(value=Category("ok"), annotator="an"),))
-        records = [Judgment(id=f"{judge}1", item=item, judge=judge, verdict=Grade(1.0)) for judge in ("g", "h")]
-        write_jsonl(tmp_path / "own.jsonl", records)
-        found, report = join([graded(1)], read_labels([tmp_path / "own.jsonl"]))
-        assert [said(one) for one in found] == [[("ok", "an")]]
-        assert report.labels == 1  # the item's, once
-        write_jsonl(tmp_path / "people.jsonl", [graded(1, "anna"), graded(1, "ben")])
-        found, report = join([graded(1)], read_labels([tmp_path / "people.jsonl"]))
-        assert [said(one) for one in found] == [[(1.0, "anna"), (1.0, "ben")]]
-        assert "each verdict is a label by its judge" in report.notes[0]

@@ -152,3 +152,17 @@ def test_messages_and_metadata_of_responses_survive(write: Write) -> None:
     assert isinstance(whole, Judgment)
     assert [one.role for one in whole.item.conversation] == ["system", "user", "user"]
     assert [one.content for one in whole.item.conversation] == ["Be brief.", "Hi", "Why?"]
+
+
+def test_frames_read_people_as_the_command_line_does() -> None:
+    pandas = pytest.importorskip("pandas")
+    from metajudge.readers.frames import from_pandas
+
+    rows = [row("pass", human="fail", who=name) for name in ("anna", "ben")]
+    (one,) = from_pandas(pandas.DataFrame(rows), f"{MAP},label=human,annotator=who")
+    assert said(one) == [("fail", "anna"), ("fail", "ben")]
+    scored = [row("pass", name="ok", annotator_kind=kind, label="fail", identifier="cy") for kind in ("LLM", "HUMAN")]
+    (one,) = from_pandas(pandas.DataFrame(scored), MAP)
+    assert said(one) == [("fail", "cy")]
+    with pytest.warns(UserWarning, match="no judge's verdict is about the same item"):
+        from_pandas(pandas.DataFrame([scored[0], scored[1] | {"a": "other"}]), MAP)
