@@ -148,6 +148,7 @@ def test_the_transcript_of_the_documentation_is_what_is_printed(run, tmp_path):
 
 def test_the_shipped_sample_is_what_its_script_makes(tmp_path):
     make(tmp_path)
+
     def content(path):
         return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
 
