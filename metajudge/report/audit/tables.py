@@ -55,13 +55,12 @@ def name_of(judge: AuditedJudge, *, several: bool) -> str:
 
 
 def checks(judge: AuditedJudge) -> Table:
-    """Every check of a judge: how it ended, its effect, and its power."""
+    """Every check of a judge: how it ended, its effect, and what it says, its power included."""
     columns = (
         Column(title="Check"),
         Column(title="Result"),
         Column(title="Effect (95 %)"),
         Column(title="p, corrected", kind="number", note="after Holm's correction over the checks of this judge"),
-        Column(title="Power"),
         Column(title="What it says"),
     )
     rows = tuple(_check(one) for one in judge.checks)
@@ -75,7 +74,6 @@ def _check(one: Check) -> tuple[Cell, ...]:
         words.STATUS[one.status],
         f"{words.effect(one)}: {one.unit}",
         adjusted,
-        words.power(one),
         one.sentence,
     )
 

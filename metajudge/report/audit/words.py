@@ -106,19 +106,6 @@ def effect(check: Check) -> str:
     return f"{text}, n {check.n:,}"
 
 
-def power(check: Check) -> str:
-    """What the check could have seen, and what it needs; empty for a finding."""
-    if check.status == "finding":
-        return ""
-    if check.smallest_effect is None:
-        return "too few observations"
-    smallest = f"{100 * check.smallest_effect:.1f} points"
-    if check.status == "none":
-        return f"an effect of {smallest} or more would have been seen"
-    text = f"only effects of {smallest} or more can be seen here"
-    return text if check.labels_needed is None else f"{text}; {needed(check)}"
-
-
 def needed(check: Check) -> str:
     """How many labels or observations would show an effect that matters."""
     if check.labels_needed is None:
