@@ -3,7 +3,7 @@
     python -m benchmarks.make_audit_sample benchmarks/sample/audit
 
 writes ``judgments.jsonl.gz`` (pairs, nine judges), ``grades.csv`` (grades by two judges) and ``people.csv`` (labels by
-three people). The same code gives the same files, byte for byte. Nobody said any of this: judges, people and responses
+three people). The same code gives the same content. Nobody said any of this: judges, people and responses
 are simulated, and the sample measures nothing.
 """
 
@@ -94,9 +94,9 @@ def pairs() -> Iterator[Judgment]:
 
 
 def grades() -> Iterator[Judgment]:
-    """Two judges' grades; two people labelled some of the items."""
+    """Two judges' grades; three people labelled some of the items."""
     truths = _truths(simulate(GRADERS, items=GRADED, seed=SEED, kind="grade"))
-    for one in simulate(GRADERS, items=GRADED, seed=SEED, kind="grade", annotators=2):
+    for one in simulate(GRADERS, items=GRADED, seed=SEED, kind="grade", annotators=3, person=0.97):
         yield _retold(one, truths[one.item.id], "grades")
 
 

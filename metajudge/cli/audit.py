@@ -16,7 +16,7 @@ from metajudge.errors import ConfigurationError, InputError
 from metajudge.readers import FieldMap, JudgmentSource, open_judgments
 from metajudge.readers.guessed_tables import guess_tables
 from metajudge.readers.mapping import parse_values
-from metajudge.report.audit.commands import Given, flags, next_commands
+from metajudge.report.audit.commands import JOINED, Given, flags, next_commands
 from metajudge.report.audit.published import AuditDocument, published
 from metajudge.report.audit.sheet import SHEET, to_label
 from metajudge.report.audit.words import counted
@@ -35,8 +35,8 @@ def audit(
     out: Annotated[
         Path | None,
         typer.Option(
-            help=f"Write report.html, card.md (for a pull request), audit.json and {SHEET} (items for people to label) "
-            "to this folder.",
+            help=f"Write report.html, card.md (for a pull request), audit.json, {SHEET} (items for people to label), "
+            f"{JOINED} (with the labels of --labels).",
             metavar="DIR",
         ),
     ] = None,
@@ -74,7 +74,8 @@ def audit(
         audited = audited_by(source.all(), right=labelling.rule)
         notices, rejects = _told(source, guessed), source.rejects
     sheet = to_label(audited.judgments) if out is not None else []
-    given = _given(inputs or [], labelling, reading, guessed, out if sheet else None)
+    joined = audited.judgments if labelling.labels else ()
+    given = _given(inputs or [], labelling, reading, guessed, out, bool(sheet))
     document = published(
         audited.found,
         inputs=tuple(inputs or ()),
@@ -82,7 +83,7 @@ def audit(
         notices=(*notices, *audited.notices),
     )
     if out is not None:
-        write_folder(out, document, sheet)
+        write_folder(out, document, sheet, joined)
     print_audit(document, out, as_json=as_json)
     if demo and not as_json:
         typer.echo("\nYour own verdicts: metajudge audit FILE [--labels FILE] [--out DIR]")
@@ -119,7 +120,12 @@ def _told(source: JudgmentSource, guessed: FieldMap | None) -> list[str]:
 
 
 def _given(
-    inputs: Sequence[str], labelling: Labelling, reading: Reading, guessed: FieldMap | None, sheet: Path | None
+    inputs: Sequence[str],
+    labelling: Labelling,
+    reading: Reading,
+    guessed: FieldMap | None,
+    out: Path | None,
+    sheet: bool,
 ) -> Given:
     """The options of this call that further commands need as well."""
     on = () if labelling.on is None else ("--on", labelling.on)
@@ -134,7 +140,8 @@ def _given(
         ),
         right=() if labelling.right is None else ("--right", labelling.right),
         reading=(*(values if guessed is None else shlex.split(guessed.to_flags())), *prefix),
-        sheet=None if sheet is None else str(sheet / SHEET),
+        sheet=str(out / SHEET) if out is not None and sheet else None,
+        joined=None if out is None else str(out / JOINED),
     )
 
 

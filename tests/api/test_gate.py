@@ -59,6 +59,8 @@ OPERATIONS = [
     ("PUT", "/v1/policies/mine", {"admin"}),
     ("GET", "/v1/calibrations", {"read", "vet", "admin"}),
     ("GET", "/v1/changes", {"admin"}),
+    ("GET", "/v1/audit", {"admin"}),
+    ("POST", "/v1/audit", {"vet", "read", "admin"}),
     ("POST", "/v1/export/preferences", {"read", "admin"}),
 ]
 

@@ -1,6 +1,7 @@
 """``metajudge audit``: a newcomer's files to a card, the shipped sample, output files, exit codes, and what is refused."""
 
 import csv
+import gzip
 import io
 import json
 import shlex
@@ -10,11 +11,12 @@ from types import SimpleNamespace
 import jsonschema
 import pytest
 
-from benchmarks.make_audit_sample import PLANTED, UNBIASED
+from benchmarks.make_audit_sample import PLANTED, UNBIASED, make
 from metajudge.auditing import audited_by, demo_judgments
 from metajudge.cli import main
 from metajudge.cli.audit import CHECKS
 from metajudge.report.audit.published import AuditDocument
+from metajudge.types import Judgment
 from tests.doubles.judgments import judgment
 from tests.test_sample import SAMPLE
 
@@ -131,6 +133,30 @@ class TestANewcomer:
         assert ",3,ada," in (tmp_path / "out" / "to-label.csv").read_text()  # labels are kept
 
 
+def test_the_transcript_of_the_documentation_is_what_is_printed(run, tmp_path):
+    page = (SAMPLE.parents[2] / "docs" / "audit.md").read_text()
+    shown = page.split("<!-- transcript -->\n```text\n")[1].split("```")[0].splitlines()
+    copied = tmp_path / "benchmarks" / "sample" / "audit"
+    copied.mkdir(parents=True)
+    for name in ("grades.csv", "people.csv"):
+        (copied / name).write_text((FOLDER / name).read_text())
+    grades, people = (f"benchmarks/sample/audit/{name}" for name in ("grades.csv", "people.csv"))
+    printed = iter(run("audit", grades, "--labels", people, "--out", "audit").stdout.splitlines())
+    assert len(shown) > 80
+    assert [line for line in shown if line != "..." and line not in printed] == []
+
+
+def test_the_shipped_sample_is_what_its_script_makes(tmp_path):
+    make(tmp_path)
+
+    def content(path):
+        return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+
+    names = {one.name for one in FOLDER.iterdir()}
+    assert {one.name for one in tmp_path.iterdir()} == names
+    assert {name for name in names if content(tmp_path / name) != content(FOLDER / name)} == set()
+
+
 class TestOutputs:
     def test_the_folder_holds_page_card_and_json(self, run, files, tmp_path):
         done = run("audit", "my grades.csv", "--labels", "people.csv", "--out", "new/folder")
@@ -141,6 +167,8 @@ class TestOutputs:
         found = AuditDocument.model_validate_json((folder / "audit.json").read_text())
         assert [one.judge for one in found.judges] == ["owl", "wren"]
         assert found.inputs == ("my grades.csv",)
+        joined = [Judgment.model_validate_json(line) for line in (folder / "judgments.jsonl").read_text().splitlines()]
+        assert sum(one.item.truth is not None for one in joined) == 30
 
     def test_json_is_the_same_document_and_fits_the_published_schema(self, run, files):
         found = json.loads(run("audit", "my grades.csv", "--labels", "people.csv", "--json").stdout)
@@ -150,7 +178,9 @@ class TestOutputs:
         assert {"name", "status", "estimate", "interval", "smallest_effect"} <= found["judges"][0]["checks"][0].keys()
 
     def test_what_counts_as_right_can_be_declared(self, run, files):
-        found = json.loads(run("audit", "my grades.csv", "--labels", "people.csv", "--right", "within:1", "--json").stdout)
+        found = json.loads(
+            run("audit", "my grades.csv", "--labels", "people.csv", "--right", "within:1", "--json").stdout
+        )
         assert found["holdings"]["kinds"]["grade"]["right"] == "within:1"
         assert found["judges"][1]["accuracy"] > 0.8
 

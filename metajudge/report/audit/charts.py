@@ -65,16 +65,19 @@ def effects(judge: AuditedJudge) -> IntervalChart | None:
     )
 
 
-def rates(found: AuditDocument) -> list[IntervalChart]:
-    """Naive and corrected rates: a chart of shares and one of mean grades, as far as there are any."""
+def rates(given: Sequence[CorrectedRate], title: str, *, judges: bool = False) -> list[IntervalChart]:
+    """Naive and corrected rates: a chart of shares and one of mean grades, as far as there are any.
+
+    Args:
+        judges: whether to name the judge of each rate.
+    """
     charts = []
     for kind in ("percent", "number"):
-        every = [rate for judge in found.judges for rate in judge.rates if words.rate_kind(rate) == kind]
-        rows = [row for one in every if len((row := _rate(one)).marks) > 1]
+        rows = [row for one in given if words.rate_kind(one) == kind and len((row := _rate(one, judges)).marks) > 1]
         if rows:
             charts.append(
                 IntervalChart(
-                    title="The naive rate and the corrected one",
+                    title=title,
                     description="With 95 % intervals. The naive interval leaves out the errors of the judge.",
                     kind="percent" if kind == "percent" else "number",
                     series=("naive", "prediction-powered", "Rogan-Gladen", "labels alone"),
@@ -84,10 +87,10 @@ def rates(found: AuditDocument) -> list[IntervalChart]:
     return charts
 
 
-def _rate(one: CorrectedRate) -> IntervalRow:
+def _rate(one: CorrectedRate, judges: bool) -> IntervalRow:
     given = (one.naive, one.ppi, one.rogan_gladen, one.labels_only)
     marks = tuple(mark for number, figure in enumerate(given) if (mark := _mark(figure, number)) is not None)
-    return IntervalRow(name=f"{one.judge}: {one.of}", marks=marks)
+    return IntervalRow(name=f"{one.of}: {one.judge}" if judges else one.of, marks=marks)
 
 
 def groups(given: Sequence[Group], title: str, description: str) -> IntervalChart | None:

@@ -8,6 +8,8 @@ from metajudge.audit.card import AuditReport, NextStep
 from metajudge.report.audit.published import NextCommand
 
 CALIBRATION = "calibration.json"
+FOLDER, JOINED = "audit", "judgments.jsonl"
+"""Where judgments with the labels of another file are written: the folder of ``--out``, and the name in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +22,7 @@ class Given:
         right: the options that declare what is right.
         reading: the options that say how inputs are read.
         sheet: the file of items to label that was written; None where there is none.
+        joined: the file of judgments with their labels that was written; None where there is none.
     """
 
     inputs: tuple[str, ...]
@@ -27,10 +30,7 @@ class Given:
     right: tuple[str, ...] = ()
     reading: tuple[str, ...] = ()
     sheet: str | None = None
-
-    @property
-    def options(self) -> tuple[str, ...]:
-        return (*self.labels, *self.right, *self.reading)
+    joined: str | None = None
 
 
 def next_commands(found: AuditReport, given: Given) -> tuple[NextCommand, ...]:
@@ -39,16 +39,14 @@ def next_commands(found: AuditReport, given: Given) -> tuple[NextCommand, ...]:
 
 
 def _command(step: NextStep, found: AuditReport, given: Given) -> str:
-    data = tuple(word for name in given.inputs for word in ("--data", name))
     match step.goal:
         case "add labels":
-            labels = given.labels or ("--labels", given.sheet or "labels.csv")
-            return _quoted("audit", given.inputs, labels, given.right, given.reading)
+            further = ("--labels", given.sheet or "labels.csv") if given.sheet or not given.labels else ()
+            return _quoted("audit", given.inputs, given.labels, further, given.right, given.reading)
         case "calibrate":
-            return _quoted("calibrate", ("fit",), data, given.options, ("--share", "0.5", "--out", CALIBRATION))
+            return _on_labelled(given, ("fit",), given.right, ("--share", "0.5", "--out", CALIBRATION))
         case "guarantee":
-            target = ("--target", "0.9")
-            return _quoted("calibrate", ("threshold", "--calibration", CALIBRATION), data, given.options, target)
+            return _on_labelled(given, ("threshold", "--calibration", CALIBRATION), given.right, ("--target", "0.9"))
         case "vet":
             calibrated = any(one.goal == "calibrate" for one in found.next_steps)
             fitted = ("--calibration", CALIBRATION) if calibrated else ()
@@ -59,6 +57,20 @@ def _command(step: NextStep, found: AuditReport, given: Given) -> str:
             kept = [name for name in found.holdings.judges if name != step.judge]
             chosen = tuple(word for name in kept for word in ("--judge", name))
             return _quoted("vet", given.inputs, ("--strategy", "signals"), chosen, given.reading)
+
+
+def _on_labelled(given: Given, *words: Iterable[str]) -> str:
+    """A `calibrate` command on the judgments with their labels, after the one that writes them if that was not done."""
+    first, *rest = words
+    if not given.labels:
+        data = tuple(word for name in given.inputs for word in ("--data", name))
+        return _quoted("calibrate", first, data, given.reading, *rest)
+    joined = given.joined or f"{FOLDER}/{JOINED}"
+    command = _quoted("calibrate", first, ("--data", joined), *rest)
+    if given.joined or "threshold" in first:
+        return command
+    writes = _quoted("audit", given.inputs, given.labels, given.right, given.reading, ("--out", FOLDER))
+    return f"{writes} && {command}"
 
 
 def _quoted(command: str, *words: Iterable[str]) -> str:

@@ -2,10 +2,14 @@
 
 from collections.abc import Iterator
 
-from metajudge.audit.card import Confusion, Jury
+from metajudge.audit.card import Confusion, CorrectedRate, Jury
 from metajudge.report.audit import charts, tables, words
 from metajudge.report.audit.published import AuditDocument, AuditedJudge
 from metajudge.report.document import Block, Cell, Column, Listing, Report, Section, Table
+
+MOST_RATES = 10
+"""Rates that are shown outside of the judges' own sections: those that change most."""
+RATES = "The naive rate and the corrected one"
 
 OVER_TIME = "Share of verdicts by stretch of time, with 95 % intervals."
 
@@ -34,20 +38,35 @@ def card(found: AuditDocument) -> Report:
     sections.append(Section(title="Findings", paragraphs=findings or ("None.",)))
     every = [rate for judge in found.judges for rate in judge.rates]
     if every:
-        sections.append(Section(title="Corrected rates", blocks=tuple(tables.rates(every))))
+        left = len(every) - MOST_RATES
+        more = (f"The {MOST_RATES} rates that change most; {left:,} more are in the report.",) if left > 0 else ()
+        rows = tables.rates(_changed_most(found), RATES)
+        sections.append(Section(title="Corrected rates", paragraphs=more, blocks=tuple(rows)))
     if found.juries:
         sections.append(Section(title="Jury", paragraphs=tuple(_jury_words(one) for one in found.juries)))
-    weak = tuple(
-        f"{judge.judge}, {check.title}: {words.power(check)}."
-        for judge in found.judges
-        for check in judge.checks
-        if check.status == "underpowered"
-    )
+    weak = tuple(text for judge in found.judges if (text := _underpowered(judge)))
     if weak:
         sections.append(Section(title="Underpowered", paragraphs=weak))
     return Report(
         title="Judge audit", summary=(f"{words.headline(found)}.", words.summary(found)), sections=tuple(sections)
     )
+
+
+def _change(rate: CorrectedRate) -> float:
+    """How far the correction moves a rate; rates that cannot be corrected come last."""
+    return -1.0 if rate.ppi is None else abs(rate.naive.estimate - rate.ppi.estimate)
+
+
+def _changed_most(found: AuditDocument) -> list[CorrectedRate]:
+    """The rates that the correction moves most."""
+    every = [rate for judge in found.judges for rate in judge.rates]
+    return sorted(every, key=_change, reverse=True)[:MOST_RATES]
+
+
+def _underpowered(judge: AuditedJudge) -> str:
+    weak = [one for one in judge.checks if one.status == "underpowered"]
+    needs = [f"{one.title} ({words.needed(one)})" for one in weak]
+    return f"{judge.judge}: {'; '.join(needs)}." if needs else ""
 
 
 def _holds(found: AuditDocument) -> Section:
@@ -57,9 +76,9 @@ def _holds(found: AuditDocument) -> Section:
 
 
 def _side_by_side(found: AuditDocument) -> Section:
-    every = [rate for judge in found.judges for rate in judge.rates]
     blocks: list[Block | None] = [charts.agreement(found), tables.comparison(found)]
-    blocks += [*charts.rates(found), *tables.rates(every), charts.scale_use(found)]
+    title = "The rates that the correction changes most"
+    blocks += [*charts.rates(_changed_most(found), title, judges=True), charts.scale_use(found)]
     return Section(title="Judges side by side", blocks=_present(blocks))
 
 
@@ -70,6 +89,7 @@ def _judge(found: AuditDocument, judge: AuditedJudge) -> Section:
         charts.effects(judge),
         tables.checks(judge) if judge.checks else None,
     ]
+    blocks += [*charts.rates(judge.rates, f"{RATES}, by {judge.judge}"), *tables.rates(judge.rates, RATES)]
     blocks += [_classes(judge), _confusion(judge.confusion) if judge.confusion else None]
     blocks += [
         charts.groups(judge.over_time, f"{judge.judge} over time", OVER_TIME),

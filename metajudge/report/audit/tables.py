@@ -55,13 +55,12 @@ def name_of(judge: AuditedJudge, *, several: bool) -> str:
 
 
 def checks(judge: AuditedJudge) -> Table:
-    """Every check of a judge: how it ended, its effect, and its power."""
+    """Every check of a judge: how it ended, its effect, and what it says, its power included."""
     columns = (
         Column(title="Check"),
         Column(title="Result"),
         Column(title="Effect (95 %)"),
         Column(title="p, corrected", kind="number", note="after Holm's correction over the checks of this judge"),
-        Column(title="Power"),
         Column(title="What it says"),
     )
     rows = tuple(_check(one) for one in judge.checks)
@@ -75,18 +74,18 @@ def _check(one: Check) -> tuple[Cell, ...]:
         words.STATUS[one.status],
         f"{words.effect(one)}: {one.unit}",
         adjusted,
-        words.power(one),
         one.sentence,
     )
 
 
-def rates(given: Sequence[CorrectedRate]) -> list[Table]:
+def rates(given: Sequence[CorrectedRate], caption: str) -> list[Table]:
     """Naive and corrected rates side by side: a table of shares and one of mean grades, as far as there are any."""
     kinds: tuple[Kind, ...] = ("percent", "number")
-    return [_rates(found, kind) for kind in kinds if (found := [one for one in given if words.rate_kind(one) == kind])]
+    by = [(kind, [one for one in given if words.rate_kind(one) == kind]) for kind in kinds]
+    return [_rates(found, kind, caption) for kind, found in by if found]
 
 
-def _rates(given: Sequence[CorrectedRate], kind: Kind) -> Table:
+def _rates(given: Sequence[CorrectedRate], kind: Kind, caption: str) -> Table:
     unit = " %" if kind == "percent" else ""
     columns = (
         Column(title="Rate"),
@@ -99,8 +98,8 @@ def _rates(given: Sequence[CorrectedRate], kind: Kind) -> Table:
         Column(title=f"Rogan-Gladen{unit}", kind=kind, note="corrected by sensitivity and specificity"),
     )
     rows = tuple(_rate(one) for one in given)
-    notes = tuple(dict.fromkeys(f"{one.of}, {one.judge}: {one.note}" for one in given if one.note))
-    return Table(caption="The naive rate and the corrected one", columns=columns, rows=rows, notes=notes)
+    notes = tuple(f"{one.of}, {one.judge}: {one.note}" for one in given if one.note and one.ppi and one.rogan_gladen)
+    return Table(caption=caption, columns=columns, rows=rows, notes=notes)
 
 
 def _rate(one: CorrectedRate) -> tuple[Cell, ...]:
@@ -111,9 +110,10 @@ def _rate(one: CorrectedRate) -> tuple[Cell, ...]:
 
 def supports(found: AuditDocument) -> Table:
     """What the file supports today, and what one more column would add."""
-    columns = (Column(title="Analysis"), Column(title="Today"), Column(title="Why"), Column(title="What would add it"))
+    columns = (Column(title="Analysis"), Column(title="Today"), Column(title="What would add it"))
     rows = tuple(
-        (words.plain_name(one.analysis), "yes" if one.possible else "no", one.why, one.add) for one in found.supports
+        (words.plain_name(one.analysis), f"{'yes' if one.possible else 'no'}: {one.why}", one.add)
+        for one in found.supports
     )
     return Table(caption="What the file supports today", columns=columns, rows=rows)
 

@@ -106,20 +106,12 @@ def effect(check: Check) -> str:
     return f"{text}, n {check.n:,}"
 
 
-def power(check: Check) -> str:
-    """What the check could have seen, and what it needs; empty for a finding."""
-    if check.status == "finding":
-        return ""
-    if check.smallest_effect is None:
-        return "too few observations"
-    smallest = f"{100 * check.smallest_effect:.1f} points"
-    if check.status == "none":
-        return f"an effect of {smallest} or more would have been seen"
-    text = f"only effects of {smallest} or more can be seen here"
+def needed(check: Check) -> str:
+    """How many labels or observations would show an effect that matters."""
     if check.labels_needed is None:
-        return text
+        return f"too few observations, n {check.n:,}"
     what = "labels" if check.reference == "labels" else "observations"
-    return f"{text}; about {check.labels_needed:,} {what} show {100 * check.relevant_effect:.1f} points"
+    return f"about {check.labels_needed:,} {what} show {100 * check.relevant_effect:.1f} points"
 
 
 def plain_name(name: str) -> str:

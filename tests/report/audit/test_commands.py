@@ -20,15 +20,16 @@ def made(given=GIVEN, **changes):
 
 
 def test_the_users_own_files_are_named_and_quoted():
-    for goal, command in made().items():
-        words = shlex.split(command)
+    for goal in ("add labels", "calibrate", "vet", "drop a judge"):
+        words = shlex.split(made()[goal])
         assert {"my grades.csv", "b$.csv"} <= set(words), goal
-        assert "'my grades.csv'" in command
+        assert "'my grades.csv'" in made()[goal]
 
 
 @pytest.mark.parametrize("goal", ["add labels", "calibrate", "guarantee", "vet", "drop a judge"])
 def test_every_command_exists_with_its_options(goal):
-    words = shlex.split(made()[goal])[1:]
+    given = Given(inputs=("a.csv",), labels=("--labels", "b.csv"), reading=("--map-values", "C=tie"), joined="c.jsonl")
+    words = shlex.split(made(given)[goal])[1:]
     command = typer.main.get_command(app)
     while hasattr(command, "commands") and words[0] in command.commands:
         command = command.commands[words.pop(0)]
@@ -40,7 +41,18 @@ def test_labels_go_along_and_a_missing_file_of_labels_is_the_sheet_that_was_writ
     assert "--labels 'people'\"'\"'s.csv' --on item" in made()["add labels"]
     without = Given(inputs=("a.csv",), sheet="out/to-label.csv")
     assert made(without)["add labels"] == "metajudge audit a.csv --labels out/to-label.csv"
-    assert "--labels" not in made(without)["calibrate"]
+
+
+def test_a_calibration_is_fitted_on_the_file_of_judgments_with_their_labels():
+    without = Given(inputs=("a.csv",), reading=("--prefix-ids",))
+    assert made(without)["calibrate"] == (
+        "metajudge calibrate fit --data a.csv --prefix-ids --share 0.5 --out calibration.json"
+    )
+    written = Given(inputs=("a.csv",), labels=("--labels", "b.csv"), joined="out/judgments.jsonl")
+    assert made(written)["calibrate"].startswith("metajudge calibrate fit --data out/judgments.jsonl ")
+    first, second = made(Given(inputs=("a.csv",), labels=("--labels", "b.csv")))["calibrate"].split(" && ")
+    assert first == "metajudge audit a.csv --labels b.csv --out audit"
+    assert "--data audit/judgments.jsonl" in second
 
 
 def test_a_judge_is_dropped_by_naming_the_others():

@@ -45,9 +45,22 @@ def test_the_card_is_short_and_holds_judges_findings_and_corrected_rates():
     assert "| owl | 204 | 150 | 81.3 (75.1 to 86.2) |" in found
     assert "owl: What was seen of drift." in found
     assert "| share that passes | owl | 200 | 150 | 75.0 (70.0 to 80.0) |" in found
-    assert "owl, versions in words: only effects of 21.0 points or more" in found
+    assert (
+        "owl: versions in words (about 700 labels show 10.0 points); copy in words (too few observations, n 3)."
+        in found
+    )
     assert len(found.splitlines()) < 60
     assert "What is two and two" not in found
+
+
+def test_a_card_of_many_rates_shows_those_that_change_most():
+    (one,) = cards.card().rates
+    same = one.model_copy(update={"ppi": one.naive, "of": "rate that stays"})
+    judge = cards.card(rates=(*(same.model_copy(update={"of": f"stays {n}"}) for n in range(12)), one))
+    found = to_markdown(card(document(judges=(judge,))))
+    assert found.count("| owl | 200 | 150 | 75.0") == 10
+    assert "| share that passes | owl |" in found
+    assert "3 more are in the report" in found
 
 
 def test_a_card_without_findings_says_so():

@@ -1,0 +1,39 @@
+"""Audits from Python: records or plain data, labels beside them, and what is refused."""
+
+import pytest
+
+from metajudge.auditing import audit_judgments
+from metajudge.errors import InputError
+from tests.doubles.judgments import judgment
+
+GIVEN = [judgment(id=f"j{n}", item_id=f"q{n}", label=None) for n in range(12)]
+LABELS = [{"item_id": f"q{n}", "value": "A" if n < 9 else "B", "annotator": "ada"} for n in range(12)]
+
+
+def test_records_plain_data_and_files_give_the_same(tmp_path):
+    (tmp_path / "people.csv").write_text("item_id,label\n" + "".join(f"{o['item_id']},{o['value']}\n" for o in LABELS))
+    one = audit_judgments(GIVEN, labels=LABELS)
+    other = audit_judgments([record.model_dump(mode="json") for record in GIVEN], labels=tmp_path / "people.csv")
+    assert one.judges[0].accuracy == other.judges[0].accuracy == 0.75
+    assert one.holdings.annotators == 1
+
+
+def test_labels_in_the_records_count_without_others():
+    assert audit_judgments([judgment(id=f"j{n}", item_id=f"q{n}") for n in range(12)]).judges[0].accuracy == 1.0
+
+
+@pytest.mark.parametrize(
+    ("judgments", "options", "part"),
+    [
+        ([], {}, "there are no judgments"),
+        ([judgment(verdict=None, no_verdict="refused")], {}, "the first one: refused"),
+        (GIVEN, {"right": "close"}, "within:T"),
+        (GIVEN, {"labels": []}, "there is no label"),
+        (GIVEN, {"labels": [{"value": "A"}]}, "label 1"),
+        (GIVEN, {"labels": [{"item_id": "x", "value": "A"}]}, "no label matches"),
+        ([{"id": "x"}], {}, "judgment 1"),
+    ],
+)
+def test_what_cannot_be_audited_is_refused_with_the_reason(judgments, options, part):
+    with pytest.raises(InputError, match=part):
+        audit_judgments(judgments, **options)
