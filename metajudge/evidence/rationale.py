@@ -1,7 +1,7 @@
 """Rationale-verdict agreement: does the text end with the verdict that was recorded?"""
 
 from metajudge.evidence.text_verdict import NoTextVerdict, TextVerdict, read_text_verdict
-from metajudge.types import Grade, Judgment, SignalValue, parse_verdict
+from metajudge.types import Category, Grade, Judgment, SignalValue, parse_verdict
 
 
 def rationale_agreement(judgment: Judgment) -> SignalValue:
@@ -16,13 +16,15 @@ def rationale_agreement(judgment: Judgment) -> SignalValue:
     Returns:
         1 ``agree`` or -1 ``contradict``; absent as ``no_rationale``, ``no_text_verdict`` (none in a known form),
         ``conflicting`` (marks for different winners), ``bad_text_verdict`` (``meta["text_verdict"]`` is no verdict
-        on these responses), ``grade`` or ``no_verdict``.
+        on these responses), ``grade``, ``category`` or ``no_verdict``.
     """
     verdict = judgment.verdict
     if verdict is None:
         return SignalValue(value=None, state="no_verdict", detail="the judge gave no verdict")
     if isinstance(verdict, Grade):
         return SignalValue(value=None, state="grade", detail="a grade compares no responses")
+    if isinstance(verdict, Category):
+        return SignalValue(value=None, state="category", detail="a category compares no responses")
     stated = _stated(judgment)
     if isinstance(stated, SignalValue):
         return stated
@@ -50,7 +52,7 @@ def _stated(judgment: Judgment) -> TextVerdict | SignalValue:
 def _given(judgment: Judgment, given: object) -> TextVerdict | SignalValue:
     try:
         verdict = parse_verdict(given)
-        if isinstance(verdict, Grade) or not set(verdict.ids) <= set(judgment.order):
+        if isinstance(verdict, Grade | Category) or not set(verdict.ids) <= set(judgment.order):
             raise ValueError(f"{verdict} does not compare the responses {', '.join(judgment.order)}")
     except ValueError as error:
         return SignalValue(value=None, state="bad_text_verdict", detail=f"meta.text_verdict: {error}")
