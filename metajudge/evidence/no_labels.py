@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from metajudge.evidence.answers import Answers, Group, Subject, collect_answers, named_class, subject_of
+from metajudge.evidence.disagreement import Disagreement, disagreement
 from metajudge.evidence.index import EvidenceIndex
 from metajudge.evidence.latent import LatentFit, fit_latent
 from metajudge.evidence.rules import Rules
@@ -32,11 +33,13 @@ class GroupFit:
     Attributes:
         answers: what was fitted.
         fit: the model.
+        bounds: what disagreement alone proves.
         at: subject -> its row.
     """
 
     answers: Answers
     fit: LatentFit
+    bounds: Disagreement
     at: dict[Subject, int]
 
     @property
@@ -64,7 +67,7 @@ class NoLabels:
         for answers in collect_answers(index.records(), index.rules):
             if is_enough(answers):
                 at = {subject: row for row, subject in enumerate(answers.subjects)}
-                groups[answers.group] = GroupFit(answers, fit_latent(answers), at)
+                groups[answers.group] = GroupFit(answers, fit_latent(answers), disagreement(answers), at)
         return cls(index.rules, groups)
 
     def probability(self, judgment: Judgment) -> float | None:

@@ -1,6 +1,6 @@
 """What counts as right in an input: the rule that was given, else the default of each kind of verdict."""
 
-from metajudge.types import AnyVerdict, Category, Grade, Judgment, Right, VerdictKind, default_right
+from metajudge.types import AnyVerdict, Category, Grade, Judgment, Right, VerdictKind, default_right, kind_of
 
 
 class Rules:
@@ -9,18 +9,24 @@ class Rules:
     Labels are read for one thing: whether grades stand against labels that say pass or fail, and in which range
     (:func:`~metajudge.types.right.default_right`). No verdict is compared with them.
 
+    Attributes:
+        kinds: of the verdicts added.
+
     Args:
         given: a rule for the kinds it applies to; None for the default of each kind.
     """
 
     def __init__(self, given: Right | None = None) -> None:
         self.given = given
+        self.kinds: set[VerdictKind] = set()
         self._verdicts = _Examples()
         self._labels = _Examples()
         self._found: dict[VerdictKind, Right] = {}
 
     def add(self, judgment: Judgment) -> None:
         """Counts a judgment in; for pairs and rankings nothing depends on it."""
+        if judgment.verdict is not None:
+            self.kinds.add(kind_of(judgment.verdict))
         if not isinstance(judgment.verdict, Grade | Category):
             return
         changed = self._verdicts.add(judgment.verdict)

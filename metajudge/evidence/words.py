@@ -20,7 +20,7 @@ _UNKNOWN_ORDER = {
 
 
 def missing_evidence(judgment: Judgment, signals: Mapping[str, SignalValue]) -> str:
-    """Which free evidence would decide on a judgment and is not there, in one sentence without a full stop.
+    """Which free evidence would decide on a judgment and is not there, without a full stop.
 
     Args:
         judgment: with a verdict.
@@ -38,7 +38,7 @@ def missing_evidence(judgment: Judgment, signals: Mapping[str, SignalValue]) -> 
         missing.append(_UNKNOWN_ORDER[signals["order"].state])
     if grades and signals["repeats"].value is None and signals["variants"].value is None:
         missing.append("this judge graded it once")
-    return f"free evidence cannot decide: {', and '.join(missing)}"
+    return ", and ".join(missing)
 
 
 def evidence_in_words(signals: dict[str, SignalValue], peers: PeerSupport) -> list[str]:
