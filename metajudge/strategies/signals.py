@@ -10,7 +10,7 @@ from metajudge.evidence.words import missing_evidence
 from metajudge.scoring import exceeds
 from metajudge.strategies.outcome import Outcome
 from metajudge.strategies.panel import Panel
-from metajudge.types import Category, Failure, Grade, Judgment, SignalValue, Status
+from metajudge.types import Failure, Judgment, Pairwise, SignalValue, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +28,17 @@ class SignalEvidence:
     def outcome(self, panel: Panel, judgment: Judgment) -> Outcome:
         """Assessed by the evidence; unscored, and never discarded, where it decides nothing.
 
-        Pairs and rankings are scored by :func:`~metajudge.evidence.score.signal_score`, which is as good on pairs as
-        P(right) without labels. So are grades and categories in an input too small for that probability; else they are
-        scored by it, because plain agreement keeps too much where the judges share a preference for one grade.
+        Pairs are scored by :func:`~metajudge.evidence.score.signal_score`, and so are other verdicts in an input too
+        small for P(right) without labels. Where there is that probability, rankings, grades and categories are scored
+        by it: it orders them better, and plain agreement keeps too much where the judges share a preference for one
+        grade (measured by ``benchmarks/label_free.py``).
         """
         signals = self.index.signals(judgment)
         score = signal_score(signals).value
         found = None if self.no_labels is None else self.no_labels.signal(judgment)
         if found is not None:
             signals[NO_LABELS] = found
-            if found.value is not None and isinstance(judgment.verdict, Grade | Category):
+            if found.value is not None and not isinstance(judgment.verdict, Pairwise):
                 return _assessed(score_of(found.value), panel, signals)
         if score is None or self._is_open(judgment, signals, score, panel.threshold):
             failure = Failure(kind=FailureKind.NO_EVIDENCE, message=missing_evidence(judgment, signals))
