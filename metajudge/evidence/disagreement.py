@@ -141,4 +141,4 @@ def _pairs(judges: tuple[str, ...], met: Floats, alike: Floats) -> Iterator[Pair
     for first, second in combinations(range(len(judges)), 2):
         items = int(met[first, second])
         if items:
-            yield PairBound((judges[first], judges[second]), items, float(1 - alike[first, second] / items))
+            yield PairBound((judges[first], judges[second]), items, (items - int(alike[first, second])) / items)

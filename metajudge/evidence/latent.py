@@ -21,6 +21,7 @@ less than :data:`LEAST_CORRELATION`. A vote among votes with correlations r coun
 which for equal correlations is Kish's design effect.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Final
@@ -43,6 +44,8 @@ START_VOTES: Final = 4.0
 """Votes with :data:`START_SKILL` that are added to all judges together."""
 LEAST_CORRELATION: Final = 0.3
 """Correlation of two judges' errors that is assumed at least: items on which all of them err show none."""
+SAME_MODEL: Final = 0.7
+"""The same for two judges that are one model under different prompts, which repeats its mistakes."""
 FEWEST_COMMON: Final = 8
 """Items that two judges must share for their correlation to be estimated."""
 MOST_JUDGES: Final = 200
@@ -117,11 +120,12 @@ class _Cells:
         return cls(codes // size, codes % size, count.astype(np.float64), of)
 
 
-def fit_latent(answers: Answers) -> LatentFit:
+def fit_latent(answers: Answers, models: Mapping[str, str] | None = None) -> LatentFit:
     """Estimates classes and judges together. Deterministic: equal answers give an equal result.
 
     Args:
         answers: of one group; at least one.
+        models: judge -> the model behind it; a judge that is not named is a model of its own.
 
     Returns:
         The model after :data:`ROUNDS` of estimation. Skills are learned from votes that are discounted half, on the log
@@ -129,6 +133,7 @@ def fit_latent(answers: Answers) -> LatentFit:
         fully discounted votes.
     """
     cells = _Cells.read(answers)
+    same = _same_model(answers.judges, models or {})
     alone = 1.0 / cells.count[cells.of]
     votes, hits = alone, answers.hits
     correlation, repeats = np.eye(len(answers.judges)), 1.0
@@ -137,7 +142,8 @@ def fit_latent(answers: Answers) -> LatentFit:
         correlation, repeats = _correlations(answers, hits, votes, judges)
         votes = _votes(cells, correlation, repeats)[0]
         judges = _learn(answers, hits, np.sqrt(alone * votes))
-    votes, effective = _votes(cells, np.maximum(correlation, LEAST_CORRELATION), repeats)
+    least = np.where(same > 0, SAME_MODEL, LEAST_CORRELATION)
+    votes, effective = _votes(cells, np.maximum(correlation, least), repeats)
     return LatentFit(
         posterior=_normalised(_evidence(answers, hits, votes, judges)),
         skill=judges.skill,
@@ -214,6 +220,14 @@ def _votes(cells: _Cells, correlation: Floats, repeats: float) -> tuple[Floats, 
     """[n] weight of every answer, and the mean number of independent judges of an item."""
     shared = np.clip(correlation, 0.0, 1.0)
     np.fill_diagonal(shared, 1.0)
+    crowd = _crowd(cells, shared)
+    effective = float((1 / crowd).sum() / len(np.unique(cells.item)))
+    within = 1 + (cells.count - 1) * repeats
+    return (1 / (within * crowd))[cells.of], effective
+
+
+def _crowd(cells: _Cells, shared: Floats) -> Floats:
+    """[cells] the sum of a judge's correlations with all judges of the item, itself included."""
     crowd = np.ones(len(cells.item))
     ends = np.searchsorted(cells.item, np.arange(0, cells.item[-1] + BLOCK, BLOCK))
     for begin, end in pairwise([*ends.tolist(), len(crowd)]):
@@ -222,9 +236,13 @@ def _votes(cells: _Cells, correlation: Floats, repeats: float) -> tuple[Floats, 
             there = np.zeros((int(rows[-1] - rows[0]) + 1, len(shared)))
             there[rows - rows[0], judges] = 1.0
             crowd[begin:end] = (there @ shared)[rows - rows[0], judges]
-    effective = float((1 / crowd).sum() / len(np.unique(cells.item)))
-    within = 1 + (cells.count - 1) * repeats
-    return (1 / (within * crowd))[cells.of], effective
+    return crowd
+
+
+def _same_model(judges: tuple[str, ...], models: Mapping[str, str]) -> Floats:
+    """[judges, judges] 1 for judges of one model."""
+    names = np.array([models.get(judge, f"judge {judge}") for judge in judges])
+    return np.asarray(names[:, None] == names[None, :], dtype=np.float64)
 
 
 def _correlations(answers: Answers, hits: Bools, votes: Floats, judges: _Judges) -> tuple[Floats, float]:

@@ -67,7 +67,7 @@ class NoLabels:
         for answers in collect_answers(index.records(), index.rules):
             if is_enough(answers):
                 at = {subject: row for row, subject in enumerate(answers.subjects)}
-                groups[answers.group] = GroupFit(answers, fit_latent(answers), disagreement(answers), at)
+                groups[answers.group] = GroupFit(answers, fit_latent(answers, index.models), disagreement(answers), at)
         return cls(index.rules, groups)
 
     def probability(self, judgment: Judgment) -> float | None:

@@ -27,8 +27,9 @@ def test_by_hand() -> None:
     assert differ == {("j00", "j01"): (3, 1 / 3), ("j00", "j02"): (4, 0.75), ("j01", "j02"): (3, 1 / 3)}
     assert found.pairs[1].worse_errs == 0.375
     assert (found.common, found.named) == (3, (0, 0, 2, 1))
-    assert found.most_judges(1.0) == 1
+    assert found.most_judges(1.0) == 2
     assert found.most_judges(7 / 9) == 3
+    assert found.most_judges(0.8) == 2
 
 
 @pytest.mark.parametrize("seed", range(5))
