@@ -76,7 +76,7 @@ def test_judges_of_one_model_count_less() -> None:
     (answers,) = collect_answers(records, Rules())
     apart, together = fit_latent(answers), fit_latent(answers, {"a": "m", "b": "m", "c": "m", "d": "m"})
     assert together.effective == pytest.approx(4 / (1 + 3 * latent.SAME_MODEL))
-    assert apart.effective == pytest.approx(4 / (1 + 3 * latent.LEAST_CORRELATION))
+    assert together.effective < apart.effective <= 4 / (1 + 3 * latent.LEAST_CORRELATION)
     assert together.posterior.max(axis=1).mean() < apart.posterior.max(axis=1).mean()
 
 
