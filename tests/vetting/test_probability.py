@@ -298,3 +298,18 @@ class TestStore:
 def test_ids_given_twice_are_refused(calibration):
     with pytest.raises(InputError, match="twice"):
         Probabilities.build(calibration, [FRESH[0], FRESH[0]])
+
+
+class TestOpen:
+    async def test_what_free_evidence_leaves_open_a_guarantee_decides(self):
+        """A calibration over the judge's own word alone: without peers the score is no decision, the probability is."""
+        alone = [one for one in crowd(40, seed=3, prefix="own") if one.judge == "owl"]
+        own = fit_calibration(build_table(alone, ["strength", "order"]), repeats=1)
+        fresh = [one for one in crowd(20, seed=4, prefix="later") if one.judge == "owl"]
+        plain, _ = await vetted(fresh)
+        found, summary = await vetted(fresh, calibration=guaranteed(own, 0.01))
+        assert Status.UNSCORED in {one.status for one in plain.values()}
+        stamped = [one for one in found.values() if one.guarantee is not None]
+        assert {one.status for one in stamped} == {Status.ASSESSED}
+        assert {one.failure for one in stamped} == {None}
+        assert summary.kept_under_guarantee == len(stamped) > 0
