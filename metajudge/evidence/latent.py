@@ -12,8 +12,10 @@ What it assumes, since agreement alone cannot show it:
 
 - No judge is worse than guessing, which excludes that all classes are swapped, and EM starts from the majority. Where
   most judges share one error, the posterior shares it.
-- Every class is equally frequent before the judges are heard: how frequent they are is not estimated, because it
-  cannot be told from a preference that the judges share.
+- Before an item's judges are heard, its classes are as frequent as all judges together name them (responses of a
+  choice, which have no meaning of their own, equally frequent). Frequencies are not estimated with the rest: they
+  cannot be told from a preference that the judges share, and EM ends far from the majority where it tries. Where the
+  judges share a preference for one category, the posterior shares it.
 
 Judges are not independent, so their votes are discounted. Orders and repeats of one judge on an item are correlated
 observations of it; judges' errors are correlated as measured, given the class that all other judges suggest, and by no
@@ -95,6 +97,7 @@ class LatentFit:
 class _Judges:
     skill: Floats
     guesses: Floats
+    frequency: Floats
     steps: int
     converged: bool
 
@@ -165,7 +168,7 @@ def _learn(answers: Answers, hits: Bools, votes: Floats) -> _Judges:
     flat = answers.judge * symbols + answers.said
     skill = np.full(size, START_SKILL)
     guesses = _smoothed(_sums(flat, votes, size * symbols).reshape(size, symbols))
-    before, step, settled = -np.inf, 0, False
+    before, step, settled, frequency = -np.inf, 0, False, _frequency(answers, votes)
     while not settled and step < MOST_STEPS:
         step += 1
         named = guesses[answers.judge, answers.said]
@@ -175,12 +178,21 @@ def _learn(answers: Answers, hits: Bools, votes: Floats) -> _Judges:
         pooled = (known.sum() + START_VOTES * START_SKILL) / (heard.sum() + START_VOTES)
         skill = (known + PRIOR_VOTES * pooled) / (heard + PRIOR_VOTES)
         guesses = _smoothed(_sums(flat, votes * (1 - knew), size * symbols).reshape(size, symbols))
-        logs = _evidence(answers, hits, votes, _Judges(skill, guesses, step, False))
+        logs = _evidence(answers, hits, votes, _Judges(skill, guesses, frequency, step, False))
         posterior = _normalised(logs)
         likelihood = float(np.logaddexp.reduce(logs, axis=1).sum())
         settled = abs(likelihood - before) < TOLERANCE * len(answers.subjects)
         before = likelihood
-    return _Judges(skill, guesses, step, settled)
+    return _Judges(skill, guesses, frequency, step, settled)
+
+
+def _frequency(answers: Answers, votes: Floats) -> Floats:
+    """[C] how frequent each class is before the judges are heard: equal for choices, else as frequent as it is named."""
+    size = answers.places
+    if answers.exchangeable:
+        return np.full(size, 1 / size)
+    named = _sums(answers.said, votes, size) + 1.0
+    return np.asarray(named / named.sum())
 
 
 def _smoothed(counts: Floats) -> Floats:
@@ -191,9 +203,10 @@ def _smoothed(counts: Floats) -> Floats:
 
 
 def _evidence(answers: Answers, hits: Bools, votes: Floats, judges: _Judges) -> Floats:
-    """[items, C] log likelihood of each class, classes being equally frequent."""
+    """[items, C] log likelihood of each class and all answers on the item."""
     hit, missed = _logs(answers, judges)
-    return np.stack([_per_item(answers, votes * np.where(column, hit, missed)) for column in hits.T], axis=1)
+    logs = np.stack([_per_item(answers, votes * np.where(column, hit, missed)) for column in hits.T], axis=1)
+    return np.asarray(logs + np.log(judges.frequency))
 
 
 def _logs(answers: Answers, judges: _Judges) -> tuple[Floats, Floats]:
@@ -255,7 +268,7 @@ def _correlations(answers: Answers, hits: Bools, votes: Floats, judges: _Judges)
     if size > MOST_JUDGES:
         return np.eye(size), 1.0
     sample = _sample(answers, hits, votes, judges)
-    total, there = sample.logs.sum(axis=1), sample.count > 0
+    total, there = sample.logs.sum(axis=1) + np.log(judges.frequency), sample.count > 0
     found = np.eye(size)
     for first, second in combinations(range(size), 2):
         both = there[:, first] & there[:, second]

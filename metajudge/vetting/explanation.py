@@ -191,7 +191,9 @@ def _out_of_reach(found: Gathered) -> Reason | None:
         return None
     orders = "" if found.graded else " in both orders" if found.both_orders else " in one order"
     unknown = " (what is unscored is undecided, not doubtful)" if found.missing else ""
-    text = f"Nothing could be kept: free evidence from one judge{orders} reaches {reach:.2f} at most, and a score above "
+    text = (
+        f"Nothing could be kept: free evidence from one judge{orders} reaches {reach:.2f} at most, and a score above "
+    )
     text += f"{threshold:g} is needed{unknown}; add other judges' verdicts on the same items, or meta-judges"
     return Reason("out_of_reach", text, ADD_AGENTS)
 

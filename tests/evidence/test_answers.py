@@ -33,7 +33,9 @@ def test_pairs_of_one_item_are_subjects_of_their_own() -> None:
 
 
 def test_categories_that_say_pass_or_fail_are_one_class_whatever_their_word() -> None:
-    records = [("i", [said("x", "A", "pass"), said("y", "A", True), said("z", "A", "incorrect"), said("x", "B", "PASS")])]
+    records = [
+        ("i", [said("x", "A", "pass"), said("y", "A", True), said("z", "A", "incorrect"), said("x", "B", "PASS")])
+    ]
     (found,) = collect_answers(records, Rules())
     assert found.subjects == (("i", ("A",)), ("i", ("B",)))
     assert found.classes[0] == (False, True)

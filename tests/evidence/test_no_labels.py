@@ -15,7 +15,9 @@ def graded(item: int, judge: str, verdict: Any, **more: Any) -> Judgment:
 def crowd(items: int = 40, judges: str = "vwxyz") -> list[Judgment]:
     """Judge z contradicts the others on every third item."""
     return [
-        graded(item, judge, (item % 2 == 0) != (judge == "z" and item % 3 == 0)) for item in range(items) for judge in judges
+        graded(item, judge, (item % 2 == 0) != (judge == "z" and item % 3 == 0))
+        for item in range(items)
+        for judge in judges
     ]
 
 

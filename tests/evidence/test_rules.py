@@ -7,12 +7,12 @@ from metajudge.types import Item, Judgment, Right, default_right, parse_right, p
 
 
 def graded(verdict: Any, label: Any = None) -> Judgment:
-    return Judgment(id="j", item=Item(id="i", question="?", responses={"A": "a"}, label=label), judge="x", verdict=verdict)
+    return Judgment(
+        id="j", item=Item(id="i", question="?", responses={"A": "a"}, label=label), judge="x", verdict=verdict
+    )
 
 
-@pytest.mark.parametrize(
-    "grades", [[1, 5, 3], [0.5, 0.25, 1], [7, 7.5, 2], [3], [True, False], [1, 5, True]], ids=str
-)
+@pytest.mark.parametrize("grades", [[1, 5, 3], [0.5, 0.25, 1], [7, 7.5, 2], [3], [True, False], [1, 5, True]], ids=str)
 @pytest.mark.parametrize("labels", [[], [2, 4], ["pass"], [0.1]], ids=str)
 def test_a_few_examples_give_the_rule_of_all(grades: list[Any], labels: list[Any]) -> None:
     rules = Rules()

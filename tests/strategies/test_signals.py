@@ -43,7 +43,9 @@ def graded(item, judge, verdict):
 class TestOpen:
     PANEL = Panel((), StrategyName.SIGNALS, 4.5)
 
-    @pytest.mark.parametrize("alone", [judgment(), graded(1, "x", 4), graded(1, "x", "pass")], ids=["pair", "4", "pass"])
+    @pytest.mark.parametrize(
+        "alone", [judgment(), graded(1, "x", 4), graded(1, "x", "pass")], ids=["pair", "4", "pass"]
+    )
     async def test_one_judge_alone_is_unscored_and_nothing_speaks_of_answers(self, alone):
         result = await Vetter(self.PANEL).vet(alone, evidence=SignalEvidence(EvidenceIndex.build([alone])))
         assert (result.status, result.accepted, result.final_score) == (Status.UNSCORED, None, None)
