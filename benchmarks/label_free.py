@@ -4,7 +4,7 @@
 
 DATA_DIR contains any of the folders ``judgebench``, ``llmbar``, ``mtbench``, ``realmistake`` and
 ``themis_rewardbench2``; ReaLMistake's prompts and RewardBench 2's two series of orders are inputs of their own, as
-somebody who has recorded one of them would vet it. Compared on the verdicts that all methods score:
+a user who has recorded one of them would vet it. Compared on the verdicts that all methods score:
 
 - ``latent``: :class:`metajudge.evidence.no_labels.NoLabels`.
 - ``heuristic``: :func:`metajudge.evidence.score.signal_score`.
@@ -12,8 +12,8 @@ somebody who has recorded one of them would vet it. Compared on the verdicts tha
   judges taken as independent, full confusion matrices, smoothing 0.1.
 - ``peers``: share of the other judges who name the same class, ``(agree + 1/2) / (peers + 1)``.
 
-Printed: log loss (of the heuristic and of peers, read as if they were probabilities: ``(score - 1) / 4`` and the share),
-beside that of the constant that knows the share of right verdicts; the area under the ROC curve; precision of the best
+Printed: log loss (the heuristic and peers read as if they were probabilities: ``(score - 1) / 4`` and the share), with
+that of the constant that knows the share of right verdicts in brackets; the area under the ROC curve; precision of the best
 60 and 40 % with 95 % intervals from resampled questions; and the precision above the default threshold with the share
 kept, as vetting without agents would keep it.
 """
@@ -182,9 +182,11 @@ def _row(name: str, method: str, values: Floats, right: Bools, questions: Sequen
 
 
 def _best(values: Floats, right: Bools, questions: Sequence[str], coverage: float) -> Precision:
-    """The best so many; of equal values the expected share counts, the interval takes all of them."""
-    edge = np.sort(values)[::-1][max(1, round(coverage * len(values))) - 1]
-    found = _kept(right, values >= edge - 1e-12, questions)
+    """The best so many; of equal values the expected share counts, and for the interval they are drawn with a seed."""
+    order = np.lexsort((np.random.default_rng(0).permutation(len(values)), -values))
+    kept = np.zeros(len(values), dtype=bool)
+    kept[order[: max(1, round(coverage * len(values)))]] = True
+    found = _kept(right, kept, questions)
     return Precision(100 * precision_at(values, right, coverage), found.low, found.high, 100 * coverage)
 
 

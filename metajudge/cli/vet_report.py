@@ -199,7 +199,7 @@ def _no_label_lines(summary: VetSummary) -> list[str]:
     if found.kept:
         lines.append(f"  kept   {100 * found.expected_right_kept / found.kept:.1f} % of {found.kept} expected right")
     lines.append(f"  At most {100 * found.most_right:.1f} % of the input's verdicts can be right: the judges disagree.")
-    lines.append("  Estimated from agreement alone: not calibrated, and no guarantee. Labels would tell.")
+    lines.append("  Estimated from agreement alone: not calibrated, and no guarantee.")
     return lines
 
 

@@ -187,7 +187,7 @@ def _learn(answers: Answers, hits: Bools, votes: Floats) -> _Judges:
 
 
 def _frequency(answers: Answers, votes: Floats) -> Floats:
-    """[C] how frequent each class is before the judges are heard: equal for choices, else as frequent as it is named."""
+    """[C] how frequent each class is before an item's judges are heard: equal for choices, else as often as named."""
     size = answers.places
     if answers.exchangeable:
         return np.full(size, 1 / size)

@@ -1,7 +1,7 @@
 """P(right) without labels, for every verdict of an input: what agreement alone says.
 
-It is an estimate under the assumptions of :mod:`metajudge.evidence.latent`, never checked against a label: no calibrated
-probability, no basis for a guarantee or a policy, and wrong where most judges share an error.
+It is an estimate under the assumptions of :mod:`metajudge.evidence.latent`, never checked against a label: not a
+calibrated probability, no basis for a guarantee or a policy, and wrong where most judges share an error.
 """
 
 from dataclasses import dataclass

@@ -122,7 +122,7 @@ def test_swapping_names_or_lines_changes_nothing() -> None:
 
 
 def test_unanimity_is_more_certain_than_a_split() -> None:
-    answers, fit = fitted(graders({name: 0.7 for name in "abcde"}, items=400)[0])
+    answers, fit = fitted(graders(dict.fromkeys("abcde", 0.7), items=400)[0])
     votes = np.zeros(len(answers.subjects))
     np.add.at(votes, answers.item, answers.said == 1)
     means = [fit.posterior[votes == count, 1].mean() for count in range(6)]

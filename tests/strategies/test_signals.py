@@ -65,7 +65,7 @@ class TestOpen:
 
 class TestNoLabels:
     PANEL = Panel((), StrategyName.SIGNALS, 4.5)
-    CROWD = [graded(item, judge, judge != "z" or item % 3 > 0) for item in range(60) for judge in "uvwxyz"]
+    CROWD = tuple(graded(item, judge, judge != "z" or item % 3 > 0) for item in range(60) for judge in "uvwxyz")
 
     async def test_grades_of_a_large_input_are_scored_by_it_and_it_is_marked(self):
         index = EvidenceIndex.build(self.CROWD)
