@@ -12,7 +12,7 @@ On an item one class is true. Of the judges who answered, those are right who na
    how many judges can be that good.
 
 An answer without a single class (a tie, under a rule that asks for a winner) is right in no case and counts as wrong.
-In 1 and 3 a judge with several answers on an item counts as right there if any of them is, which only widens the bounds.
+In 1 and 3 a judge with several answers on an item counts as right there if any of them is; that only widens the bounds.
 The bounds are facts about the items at hand, not estimates: they have no interval. They are one-sided. Judges who all
 agree may all be wrong, and one judge alone is bounded by nothing.
 """

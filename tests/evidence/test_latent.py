@@ -102,7 +102,7 @@ def test_position_bias_is_told_from_preference() -> None:
 def test_repeats_of_one_judge_are_not_further_judges() -> None:
     records, _ = graders({"a": 0.6, "b": 0.6, "c": 0.6})
     repeated = [(item, [*verdicts, *([verdicts[0]] * 9)]) for item, verdicts in records]
-    answers, fit = fitted(repeated)
+    _, fit = fitted(repeated)
     assert fit.repeats == pytest.approx(1.0, abs=1e-6)
     _, once = fitted(records)
     assert fit.posterior == pytest.approx(once.posterior, abs=1e-6)
