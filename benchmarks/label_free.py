@@ -14,7 +14,7 @@ a user who has recorded one of them would vet it. Compared on the verdicts that 
 
 Printed: log loss (the heuristic and peers read as if they were probabilities: ``(score - 1) / 4`` and the share), with
 that of the constant that knows the share of right verdicts in brackets; the area under the ROC curve; precision of the
-best 60 and 40 % with 95 % intervals from resampled questions; and the precision above the default threshold with the share
+best 60 and 40 % with 95 % intervals from resampled questions; and precision above the default threshold with the share
 kept, as vetting without agents would keep it.
 """
 
