@@ -51,6 +51,7 @@ def print_report(
     console.print(_counts(summary, panel))
     for line in (
         *_reason_lines(summary, words or {}),
+        *_no_label_lines(summary),
         *_calibration_lines(summary),
         *_decision_lines(summary),
         *_label_lines(labels, bool(summary.guarantees)),
@@ -142,12 +143,12 @@ def _without_score(summary: VetSummary) -> list[tuple[str, int, str]]:
     """Rows of judgments without a decision: failed agents apart from missing verdicts and evidence."""
     no_verdict, no_evidence = summary.counts.without_verdict, summary.without_evidence
     unscored, failed = summary.unscored - no_evidence, summary.failed - no_verdict
-    why = "no calibrated probability" if summary.calibrated else "free evidence gives no score for them"
-    rows = [
-        ("unscored", unscored, "too few valid answers for a decision" if unscored else ""),
-        ("failed", failed, _kinds(summary.failures - Counter({NO_VERDICT: no_verdict})) if failed else ""),
-    ]
-    rows += [("no evidence", no_evidence, why)] if no_evidence else []
+    why = "no calibrated probability" if summary.calibrated else "free evidence cannot decide on them"
+    rows = [("unscored", no_evidence, why)] if no_evidence else []
+    if unscored or not rows:
+        rows.append(("unscored", unscored, "too few valid answers for a decision" if unscored else ""))
+    other = summary.failures - Counter({NO_VERDICT: no_verdict, FailureKind.NO_EVIDENCE.value: no_evidence})
+    rows.append(("failed", failed, _kinds(other) if failed else ""))
     return rows + ([("no verdict", no_verdict, "the judge gave none: nothing to vet")] if no_verdict else [])
 
 
@@ -186,6 +187,23 @@ def _label_lines(labels: LabelCount, guaranteed: bool) -> list[str]:
         wrong = labels.kept.n - labels.kept.successes
         more = " ..." if wrong > len(labels.wrongly_kept) else ""
         lines.append(f"  kept although wrong: {', '.join(labels.wrongly_kept)}{more}")
+    return lines
+
+
+def _no_label_lines(summary: VetSummary) -> list[str]:
+    """What agreement alone says, never without the words "no labels"."""
+    compared = {kind: rule for kind, rule in summary.rules.items() if kind != "pairwise"}
+    rules = ", ".join(f"{kind} {rule}" for kind, rule in compared.items())
+    lines = ["", f"Verdicts of two judges agree by: {rules} (--right changes it)."] if rules else []
+    found = summary.no_labels
+    if found is None or not found.judgments:
+        return lines
+    lines += ["", f"P(right), no labels ({'; '.join(found.judges)}):"]
+    lines.append(f"  all    {100 * found.expected_right / found.judgments:.1f} % of {found.judgments} expected right")
+    if found.kept:
+        lines.append(f"  kept   {100 * found.expected_right_kept / found.kept:.1f} % of {found.kept} expected right")
+    lines.append(f"  At most {100 * found.most_right:.1f} % of the input's verdicts can be right: the judges disagree.")
+    lines.append("  Estimated from agreement alone: not calibrated, and no guarantee.")
     return lines
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from metajudge.types import AnyVerdict, Grade, Judgment, Pairwise, Ranking, SignalValue
+from metajudge.types import AnyVerdict, Category, Grade, Judgment, Pairwise, Ranking, Right, SignalValue, is_right
 
 MAX_STRENGTH = 2
 """Signed strengths run from -2 (``B>>A``) to 2 (``A>>B``)."""
@@ -15,7 +15,7 @@ class RecordedVerdict:
 
     Attributes:
         judge: who gave it.
-        order: response ids in the order shown.
+        order: response ids in the order shown; for a grade or a category the one response.
         verdict: None where the judge gave none.
     """
 
@@ -30,7 +30,7 @@ def stance(own: AnyVerdict, other: AnyVerdict) -> Literal[-1, 0, 1] | None:
     Returns:
         1 for the same winner, -1 for another one, 0 where ``other`` leaves the first place open (a tie, or a
         ranking that shares the first place with the winner of ``own``). None where they cannot be compared: ``own``
-        has no winner, either is a grade, or ``other`` does not rank that winner.
+        has no winner, either is a grade or a category, or ``other`` does not rank that winner.
     """
     winner = own.winner
     if winner is None or winner not in other.ids:
@@ -39,6 +39,24 @@ def stance(own: AnyVerdict, other: AnyVerdict) -> Literal[-1, 0, 1] | None:
         return 1 if other.winner == winner else -1
     above = any((other.support(winner, over=rival) or 0) < 0 for rival in other.ids)
     return -1 if above else 0
+
+
+def agreement(own: AnyVerdict, other: AnyVerdict, rule: Right) -> Literal[-1, 0, 1] | None:
+    """Whether ``own`` would be right if ``other`` were the truth.
+
+    Args:
+        own: the verdict in question.
+        other: another verdict on the same responses.
+        rule: what counts as right for the kind of ``own``.
+
+    Returns:
+        1 where it would be right and -1 where it would be wrong. By ``top1`` the rule is that of :func:`stance`, so a
+        tie for the first place is 0. None where the rule cannot compare the two.
+    """
+    if rule.name == "top1":
+        return stance(own, other)
+    right = is_right(own, other, rule)
+    return None if right is None else 1 if right else -1
 
 
 def signed_support(own: AnyVerdict, other: AnyVerdict) -> float | None:
@@ -65,6 +83,23 @@ def decided_verdict(judgment: Judgment) -> Pairwise | Ranking | SignalValue:
         return SignalValue(value=None, state="no_verdict", detail="the judge gave no verdict")
     if isinstance(verdict, Grade):
         return SignalValue(value=None, state="grade", detail="a grade compares no responses")
+    if isinstance(verdict, Category):
+        return SignalValue(value=None, state="category", detail="a category compares no responses")
     if verdict.winner is None:
         return SignalValue(value=None, state="own_tied", detail=f"the verdict {verdict} names no single winner")
     return verdict
+
+
+def comparable_verdict(judgment: Judgment, rule: Right) -> AnyVerdict | SignalValue:
+    """The judgment's verdict where other verdicts can agree with it by the rule, else why not."""
+    verdict = judgment.verdict
+    if verdict is None or rule.name == "top1":
+        return decided_verdict(judgment)
+    return verdict
+
+
+def same_subject(judgment: Judgment, other: RecordedVerdict) -> bool:
+    """Whether both are about the same responses: one response of several is graded at a time."""
+    if isinstance(judgment.verdict, Grade | Category):
+        return other.order == judgment.order
+    return True

@@ -9,9 +9,19 @@ from metajudge.types import SignalValue
 ORDER_WEIGHT = 1.0
 STRENGTH_WEIGHT = 0.5
 PEERS_WEIGHT = 3.0
+STABILITY_WEIGHT = 0.4
 CONTRADICTION = -3.0
+BALANCED = 3.0
+"""The score where the evidence is balanced."""
 
-HIGHEST_TERMS = {"order": ORDER_WEIGHT, "strength": STRENGTH_WEIGHT, "peers": PEERS_WEIGHT, "rationale": 0.0}
+HIGHEST_TERMS = {
+    "order": ORDER_WEIGHT,
+    "strength": STRENGTH_WEIGHT,
+    "peers": PEERS_WEIGHT,
+    "repeats": STABILITY_WEIGHT,
+    "variants": STABILITY_WEIGHT,
+    "rationale": 0.0,
+}
 """Signal -> the most it can add to the log-odds."""
 
 
@@ -19,6 +29,8 @@ _TERMS: dict[str, Callable[[float], float]] = {
     "order": lambda value: ORDER_WEIGHT * value,
     "strength": lambda value: STRENGTH_WEIGHT * (value - 1),
     "peers": lambda value: PEERS_WEIGHT * value,
+    "repeats": lambda value: STABILITY_WEIGHT * value,
+    "variants": lambda value: STABILITY_WEIGHT * value,
     "rationale": lambda value: CONTRADICTION if value < 0 else 0.0,
 }
 
@@ -39,7 +51,7 @@ class SignalScore:
 
 
 def signal_score(signals: Mapping[str, SignalValue]) -> SignalScore:
-    """Combines order, strength, peers and rationale into a score from 1 to 5, **uncalibrated**.
+    """Combines what free evidence there is into a score from 1 to 5, **uncalibrated**.
 
     ``score = 1 + 4 / (1 + exp(-z))`` with ``z`` the sum of
 
@@ -51,14 +63,18 @@ def signal_score(signals: Mapping[str, SignalValue]) -> SignalScore:
     strength      0.5 x (strength - 1)        the judge's own word: ``>>`` a little up, a tie a little down; ``>``, all
                                               that many judges can say, is neutral
     peers         3.0 x value (-1..1)         independent of the judge, and the strongest signal where it was measured
+    repeats       0.4 x value (-1..1)         the same judge asked again: stability is a weak sign of being right
+    variants      0.4 x value (-1..1)         its model under other prompts, which shares its mistakes
     rationale     -3.0 on a contradiction     text and field cannot both be meant; agreement is the normal case: 0
     ============  ==========================  ======================================================================
 
     An absent signal adds nothing. Evidence for and against counts alike, except for the rationale, and no term depends
-    on which response won. The default threshold 4.5 lies at ``z = ln 7 = 1.95``: the judge's own consistency and
-    strength reach 1.5 at most, so nothing passes without peers; with order agreement it takes a mean peer vote
-    above .32 (two of three peers with plain verdicts for it and one tied pass; two for and one against do not), and a
-    contradicted judgment never passes.
+    on which response won. The default threshold 4.5 lies at ``z = ln 7 = 1.95``: on a pair the judge's own consistency
+    and strength reach 1.5 at most, on a ranking its consistency 1.8, so nothing passes without peers. On a pair in both
+    orders it takes a mean peer vote above .32 (two of three peers with plain verdicts for it and one tied pass; two
+    for and one against do not). A ranking, grade or category in one order takes a peer vote of .65: two peers who
+    agree (2/3, see :data:`~metajudge.evidence.peers.UNDECIDED_VOTES`), or ten of eleven. A contradicted judgment
+    never passes.
 
     The weights are rules of thumb, fixed beforehand and the same for all judges and tasks. How much a signal is worth
     differs widely between judges, so where labels exist, fit a calibration instead. Where most judges share one error,
@@ -68,7 +84,7 @@ def signal_score(signals: Mapping[str, SignalValue]) -> SignalScore:
         signals: as :meth:`~metajudge.evidence.index.EvidenceIndex.signals` returns them; further ones are ignored.
 
     Returns:
-        The score, or the reason why it is missing: no order, strength, peers or rationale signal was present.
+        The score, or the reason why it is missing: none of these signals was present.
     """
     contributions: dict[str, float] = {}
     for name, term in _TERMS.items():
@@ -83,12 +99,36 @@ def signal_score(signals: Mapping[str, SignalValue]) -> SignalScore:
     return SignalScore(1 + 4 / (1 + math.exp(-z)), f"uncalibrated: {terms}", contributions)
 
 
-def reachable_score(signals: Mapping[str, SignalValue]) -> float | None:
+def cannot_decide(
+    signals: Mapping[str, SignalValue], score: float, threshold: float, most_support: float = 1.0
+) -> bool:
+    """Whether the evidence leaves a judgment open: it does not weigh against it, and could not have kept it either.
+
+    So it is with the judge's own word alone, with one judge who agrees with itself, and with one peer's grade. To
+    discard such a judgment would be no better founded than to keep it.
+
+    Args:
+        signals: of one judgment.
+        score: theirs, in [1, 5].
+        threshold: the score that has to be exceeded.
+        most_support: see :attr:`~metajudge.evidence.peers.PeerSupport.most`.
+    """
+    reach = reachable_score(signals, most_support)
+    return reach is not None and round(reach - threshold, 9) <= 0 and round(score - BALANCED, 9) >= 0
+
+
+def reachable_score(signals: Mapping[str, SignalValue], most_support: float = 1.0) -> float | None:
     """The highest score that :func:`signal_score` could give with the signals that are present, whatever their values.
+
+    Args:
+        signals: of one judgment.
+        most_support: the highest peer support that so many peers can give, in [0, 1].
 
     Returns:
         In [1, 5]; None where no signal is present.
     """
     present = {name for name, signal in signals.items() if signal.value is not None}
     best = {name: term for name, term in HIGHEST_TERMS.items() if name in present}
+    if "peers" in best:
+        best["peers"] *= most_support
     return 1 + 4 / (1 + math.exp(-math.fsum(best.values()))) if best else None

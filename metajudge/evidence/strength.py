@@ -1,6 +1,6 @@
 """Stated strength: how sure the judge's own verdict sounds."""
 
-from metajudge.types import Judgment, Pairwise, SignalValue
+from metajudge.types import Category, Judgment, Pairwise, SignalValue
 
 _STATES = {0: "tied", 1: "plain", 2: "strong"}
 
@@ -12,7 +12,7 @@ def stated_strength(judgment: Judgment) -> SignalValue:
 
     Returns:
         2 ``strong`` (``>>``), 1 ``plain`` (``>``) or 0 ``tied`` (``=``); absent as ``not_stated`` for rankings,
-        ``grade`` for grades and ``no_verdict``.
+        ``grade`` for grades, ``category`` for categories and ``no_verdict``.
     """
     verdict = judgment.verdict
     if isinstance(verdict, Pairwise):
@@ -21,4 +21,6 @@ def stated_strength(judgment: Judgment) -> SignalValue:
         return SignalValue(value=None, state="no_verdict", detail="the judge gave no verdict")
     if verdict.ids:
         return SignalValue(value=None, state="not_stated", detail="a ranking states no strength")
+    if isinstance(verdict, Category):
+        return SignalValue(value=None, state="category", detail="a category compares no responses")
     return SignalValue(value=None, state="grade", detail="a grade compares no responses")

@@ -1,13 +1,44 @@
 """What free evidence says about a judgment, in words for people."""
 
+from collections.abc import Mapping
+
 from metajudge.evidence.peers import PeerSupport
-from metajudge.types import SignalValue
+from metajudge.types import Category, Grade, Judgment, SignalValue
 
 _ORDER = {
     "agree": "the same verdict when the answers swap places",
     "disagree": "contradicts itself when the answers swap places",
     "other_tied": "a tie when the answers swap places",
 }
+
+
+_STABILITY = {"agree": "the same verdict", "disagree": "another verdict", "mixed": "sometimes another verdict"}
+_UNKNOWN_ORDER = {
+    "missing": "this judge was not asked in another order",
+    "other_no_verdict": "this judge gave no comparable verdict in the other order",
+}
+
+
+def missing_evidence(judgment: Judgment, signals: Mapping[str, SignalValue]) -> str:
+    """Which free evidence would decide on a judgment and is not there, without a full stop.
+
+    Args:
+        judgment: with a verdict.
+        signals: as :meth:`~metajudge.evidence.index.EvidenceIndex.signals` returns them.
+    """
+    grades = isinstance(judgment.verdict, Grade | Category)
+    missing = []
+    if signals["peers"].value is not None:
+        missing.append("the other judges who graded it are too few" if grades else "the other judges are too few")
+    elif signals["peers"].state == "own_tied":
+        missing.append("the verdict names no single winner that other judges could confirm")
+    else:
+        missing.append("no other judge graded this response" if grades else "no other judge compared these responses")
+    if not grades and signals["order"].state in _UNKNOWN_ORDER:
+        missing.append(_UNKNOWN_ORDER[signals["order"].state])
+    if grades and signals["repeats"].value is None and signals["variants"].value is None:
+        missing.append("this judge graded it once")
+    return ", and ".join(missing)
 
 
 def evidence_in_words(signals: dict[str, SignalValue], peers: PeerSupport) -> list[str]:
@@ -26,6 +57,9 @@ def evidence_in_words(signals: dict[str, SignalValue], peers: PeerSupport) -> li
         phrases.append(
             f"{peers.supporting} of {asked} other judge{'s' if asked > 1 else ''} agree{'' if asked > 1 else 's'}"
         )
+    for name, whom in (("repeats", "when asked again"), ("variants", "under another prompt")):
+        if name in signals and signals[name].state in ("agree", "disagree", "mixed"):
+            phrases.append(f"{_STABILITY[signals[name].state]} {whom}")
     if signals["rationale"].state == "contradict":
         phrases.append("its rationale ends with another verdict")
     return phrases

@@ -4,29 +4,53 @@ from dataclasses import dataclass
 
 from metajudge.errors import FailureKind
 from metajudge.evidence.index import EvidenceIndex
-from metajudge.evidence.score import signal_score
+from metajudge.evidence.no_labels import NO_LABELS, NoLabels, score_of
+from metajudge.evidence.score import cannot_decide, signal_score
+from metajudge.evidence.words import missing_evidence
 from metajudge.scoring import exceeds
 from metajudge.strategies.outcome import Outcome
 from metajudge.strategies.panel import Panel
-from metajudge.types import Failure, Judgment, Status
+from metajudge.types import Failure, Judgment, Pairwise, SignalValue, Status
 
 
 @dataclass(frozen=True, slots=True)
 class SignalEvidence:
-    """Weighs a judgment by its signals among all judgments of an input; the score is an uncalibrated heuristic."""
+    """Weighs a judgment by its signals among all judgments of an input; the score is an uncalibrated heuristic.
+
+    Attributes:
+        index: all judgments of the input.
+        no_labels: what agreement alone says about the input as a whole; None to leave it out.
+    """
 
     index: EvidenceIndex
+    no_labels: NoLabels | None = None
 
     def outcome(self, panel: Panel, judgment: Judgment) -> Outcome:
-        """Assessed by :func:`~metajudge.evidence.score.signal_score`; unscored where every signal is absent."""
+        """Assessed by the evidence; unscored, and never discarded, where it decides nothing.
+
+        Pairs are scored by :func:`~metajudge.evidence.score.signal_score`, and so are other verdicts in an input too
+        small for P(right) without labels. Where there is that probability, rankings, grades and categories are scored
+        by it: it orders them better, and plain agreement keeps too much where the judges share a preference for one
+        grade (measured by ``benchmarks/label_free.py``).
+        """
         signals = self.index.signals(judgment)
-        score = signal_score(signals)
-        if score.value is None:
-            failure = Failure(kind=FailureKind.NO_EVIDENCE, message=score.reason)
+        score = signal_score(signals).value
+        found = None if self.no_labels is None else self.no_labels.signal(judgment)
+        if found is not None:
+            signals[NO_LABELS] = found
+            if found.value is not None and not isinstance(judgment.verdict, Pairwise):
+                return _assessed(score_of(found.value), panel, signals)
+        if score is None or self._is_open(judgment, signals, score, panel.threshold):
+            failure = Failure(kind=FailureKind.NO_EVIDENCE, message=missing_evidence(judgment, signals))
             return Outcome(Status.UNSCORED, failure=failure, signals=signals)
-        return Outcome(
-            Status.ASSESSED,
-            final_score=round(score.value, 9),
-            accepted=bool(exceeds(score.value, panel.threshold)),
-            signals=signals,
-        )
+        return _assessed(score, panel, signals)
+
+    def _is_open(self, judgment: Judgment, signals: dict[str, SignalValue], score: float, threshold: float) -> bool:
+        if exceeds(score, threshold):
+            return False
+        return cannot_decide(signals, score, threshold, self.index.peers(judgment).most)
+
+
+def _assessed(score: float, panel: Panel, signals: dict[str, SignalValue]) -> Outcome:
+    accepted = bool(exceeds(score, panel.threshold))
+    return Outcome(Status.ASSESSED, final_score=round(score, 9), accepted=accepted, signals=signals)

@@ -16,7 +16,7 @@ class Status(StrEnum):
     ASSESSED = "assessed"
     """Accepted or not: the final decision."""
     UNSCORED = "unscored"
-    """Agents were asked, but too few answered validly for a decision."""
+    """Agents were asked and too few answered validly, or free evidence alone cannot decide."""
     FAILED = "failed"
     """The judgment could not be asked about at all."""
 

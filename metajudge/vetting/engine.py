@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from metajudge.concurrency import all_of
 from metajudge.errors import ConfigurationError, FailureKind
 from metajudge.evidence.index import EvidenceIndex
+from metajudge.evidence.no_labels import NoLabels
 from metajudge.panels.building import build_vetter
 from metajudge.panels.config import PanelConfig, with_flags
 from metajudge.providers.budget import Budget
@@ -17,7 +18,7 @@ from metajudge.session import Agents, Session
 from metajudge.settings import Settings
 from metajudge.store.protocol import Store
 from metajudge.strategies import Panel, SignalEvidence, StrategyName, Vetter
-from metajudge.types import AgentResult, Assessment, Judgment, Status
+from metajudge.types import AgentResult, Assessment, Judgment, Right, Status
 from metajudge.types.location import StoreLocation
 from metajudge.vetting.finishing import Completion
 from metajudge.vetting.summary import VetSummary
@@ -49,6 +50,10 @@ class Engine(Session):
         concurrency: calls in flight at most.
         budget_usd: dollars this engine may spend; a model without a known price is refused then.
         budget: in place of ``budget_usd``, a budget in any currency, perhaps shared; the caller closes it.
+        right: what counts as right where verdicts are compared without a model, such as ``Right("within", 0.5)``; for
+            the kinds of verdicts it applies to, the default of the kind for others.
+        label_free: whether :meth:`vet_all` adds P(right) without labels to judgments vetted by free evidence, where
+            there is no calibration and the input is large enough (:mod:`metajudge.evidence.no_labels`).
         batch: ask through the providers' batch APIs, at half price and within a day; run it again to resume.
         settings: where keys come from; read from the environment by default.
         notify: called once with each notice (a dropped setting, an unknown price).
@@ -81,6 +86,8 @@ class Engine(Session):
         concurrency: int = 64,
         budget_usd: float | None = None,
         budget: Budget | None = None,
+        right: Right | None = None,
+        label_free: bool = True,
         batch: "BatchSettings | None" = None,
         settings: Settings | None = None,
         notify: Callable[[str], None] | None = None,
@@ -107,6 +114,8 @@ class Engine(Session):
         if self._finishing.needs_every_score:
             self.config = self.config.model_copy(update={"early_exit": False})
         self._vetter: Vetter | None = None
+        self._right = right
+        self._label_free = label_free
 
     @property
     def calibration(self) -> "Calibration | None":
@@ -171,8 +180,8 @@ class Engine(Session):
         earlier = (await self._find_done([key])).get(key)
         new = earlier is None or earlier.status is not Status.ASSESSED
         if earlier is None or new:
-            index = evidence or EvidenceIndex.build(around)
-            earlier = await self._ask(vetter, judgment, earlier, index, heard)
+            index = evidence or EvidenceIndex.build(around, self._right)
+            earlier = await self._ask(vetter, judgment, earlier, SignalEvidence(index), heard)
         assessment = await self._finishing.complete(key, judgment, earlier, probabilities, vetter, policy, new=new)
         await self._finishing.open_reviews()
         return assessment
@@ -198,8 +207,10 @@ class Engine(Session):
         """
         records = source if isinstance(source, JudgmentSource) else _checked(source)
         summary = summary or VetSummary()
-        index, probabilities = self._evidence(records, rewards)
+        evidence, probabilities = self._evidence(records, rewards)
         self._finishing.describe(summary)
+        if evidence is not None:
+            summary.describe_evidence(evidence.index, evidence.no_labels)
 
         def is_done(assessment: Assessment | None) -> bool:
             if assessment is None:
@@ -224,7 +235,7 @@ class Engine(Session):
         async def work(job: Job[Judgment, Assessment]) -> Assessment:
             assessment, new = job.earlier, not is_done(job.earlier)
             if assessment is None or new:
-                assessment = await self._ask(self.vetter, job.record, assessment, index)
+                assessment = await self._ask(self.vetter, job.record, assessment, evidence)
             return await self._finishing.complete(job.key, job.record, assessment, probabilities, self.vetter, new=new)
 
         def finished(job: Job[Judgment, Assessment], assessment: Assessment, _settled: bool) -> None:
@@ -259,10 +270,9 @@ class Engine(Session):
         vetter: Vetter,
         judgment: Judgment,
         earlier: Assessment | None,
-        index: EvidenceIndex | None,
+        evidence: SignalEvidence | None,
         on_result: Callable[[AgentResult], None] | None = None,
     ) -> Assessment:
-        evidence = None if index is None else SignalEvidence(index)
         return await vetter.vet(judgment, retry=earlier is not None, evidence=evidence, on_result=on_result)
 
     async def _find_done(self, keys: Sequence[str]) -> Mapping[str, Assessment]:
@@ -270,10 +280,10 @@ class Engine(Session):
 
     def _evidence(
         self, source: JudgmentSource | Sequence[Judgment], rewards: "Iterable[RewardScore] | None"
-    ) -> "tuple[EvidenceIndex | None, Probabilities | None]":
+    ) -> "tuple[SignalEvidence | None, Probabilities | None]":
         """The free evidence and the calibration's, from one pass over all of the input; None where nothing reads it."""
         panels: Iterable[Panel] = (self.vetter.default, *self.vetter.routes.values())
-        index = EvidenceIndex() if any(panel.strategy is StrategyName.SIGNALS for panel in panels) else None
+        index = EvidenceIndex(self._right) if any(panel.strategy is StrategyName.SIGNALS for panel in panels) else None
         judges = source.judges if isinstance(source, JudgmentSource) else None
         everything = iter(source.all() if isinstance(source, JudgmentSource) else source)
         probabilities = self._finishing.evidence(
@@ -282,10 +292,12 @@ class Engine(Session):
             wanted=None if judges is None else lambda judgment: judgment.judge in judges,
             rewards=rewards,
         )
-        if index is not None:
-            for judgment in everything:  # those that no calibration has read
-                index.add(judgment)
-        return index, probabilities
+        if index is None:
+            return None, probabilities
+        for judgment in everything:  # those that no calibration has read
+            index.add(judgment)
+        wanted = self._label_free and self._finishing.calibration is None
+        return SignalEvidence(index, NoLabels.fit(index) if wanted else None), probabilities
 
 
 def _added(index: EvidenceIndex, judgments: Iterable[Judgment]) -> Iterator[Judgment]:

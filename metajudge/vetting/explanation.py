@@ -21,7 +21,7 @@ SUPPORT: Final = 3.0
 
 ADD_AGENTS: Final = "metajudge vet INPUT --agent openai:gpt-4o-mini"
 _VOTING: Final = ("majority_vote", "panel_discussion")
-_NOT_COMPARED: Final = {"grade": "grades", "not_stated": "rankings"}
+_GRADED: Final = ("grade", "category")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,11 @@ class Gathered:
     Attributes:
         best: id and score of the highest score known.
         threshold: the lowest one that scores had to exceed.
-        alone: judgments not kept of which nothing but the judge's own word was known.
-        peers, both_orders: judgments by free evidence with other judges' verdicts, or with the other order.
+        alone: judgments discarded of which nothing but the judge's own word was known.
+        missing, nothing: judgments that free evidence left unscored, by the evidence that is missing; ``nothing``
+            counts those without any.
+        peers, both_orders, graded: judgments by free evidence with other judges' verdicts, with the other order, and
+            those of a single response.
         reachable: the highest score that the free evidence there was could have given.
         supported: judgments that rejudge supports, but not above the threshold.
         failures: agents' failures by kind and message; ``refused`` counts judgments that no agent was asked about.
@@ -63,6 +66,7 @@ class Gathered:
     alone: int = 0
     peers: int = 0
     both_orders: int = 0
+    graded: int = 0
     supported: int = 0
     votes: int = 0
     best: tuple[str, float] | None = None
@@ -71,7 +75,8 @@ class Gathered:
     best_probability: float | None = None
     guaranteed: float | None = None
     scores: set[float] = field(default_factory=set)
-    not_compared: Counter[str] = field(default_factory=Counter)
+    missing: Counter[str] = field(default_factory=Counter)
+    nothing: Counter[str] = field(default_factory=Counter)
     failures: Counter[tuple[str, str]] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
 
@@ -123,10 +128,13 @@ class Gathered:
 
     def _add_evidence(self, assessment: Assessment, signals: dict[str, SignalValue]) -> None:
         self.by_evidence += 1
+        self.threshold = min(assessment.threshold, self.threshold or assessment.threshold)
         reach = reachable_score(signals)
+        if assessment.failure is not None and assessment.status is Status.UNSCORED:
+            (self.nothing if reach is None else self.missing)[assessment.failure.message] += 1
         if reach is None:
-            self.not_compared[_NOT_COMPARED.get(signals["strength"].state, "")] += 1
             return
+        self.graded += signals["strength"].state in _GRADED
         self.reachable = max(reach, self.reachable or reach)
         order, peers = (signals[name].value is not None for name in ("order", "peers"))
         self.both_orders += order
@@ -170,31 +178,41 @@ def _no_verdicts(found: Gathered) -> Reason | None:
 
 
 def _nothing_to_compare(found: Gathered) -> Reason | None:
-    count = found.not_compared.total()
+    count = found.nothing.total()
     if not count:
         return None
-    kinds = " and ".join(sorted(kind for kind in found.not_compared if kind))
-    what = f"are {kinds}" if kinds else "state no preference between two responses"
-    text = f"No score for {_judgments(count)}: free evidence compares verdicts on pairs, and these {what}"
-    return Reason("nothing_to_compare", f"{text}; no model was asked", ADD_AGENTS)
+    text = f"No score for {_judgments(count)}: {_most_frequent(found.nothing)}; no model was asked"
+    return Reason("nothing_to_compare", text, ADD_AGENTS)
 
 
 def _out_of_reach(found: Gathered) -> Reason | None:
     reach, threshold = found.reachable, found.threshold
     if reach is None or threshold is None or reach > threshold:
         return None
-    judged = "one judge in both orders" if found.both_orders else "one judge in one order"
-    unknown = " (what is discarded here is undecided, not doubtful)" if found.alone else ""
-    text = f"Nothing could be kept: free evidence from {judged} reaches {reach:.2f} at most, and a score above "
+    orders = "" if found.graded else " in both orders" if found.both_orders else " in one order"
+    unknown = " (what is unscored is undecided, not doubtful)" if found.missing else ""
+    text = (
+        f"Nothing could be kept: free evidence from one judge{orders} reaches {reach:.2f} at most, and a score above "
+    )
     text += f"{threshold:g} is needed{unknown}; add other judges' verdicts on the same items, or meta-judges"
     return Reason("out_of_reach", text, ADD_AGENTS)
 
 
 def _undecided(found: Gathered) -> Reason | None:
+    if found.missing:
+        count = found.missing.total()
+        text = f"Undecided rather than doubtful: {_judgments(count)} unscored, {_most_frequent(found.missing)}"
+        return Reason("undecided", text, ADD_AGENTS)
     if not found.alone:
         return None
     text = f"Undecided rather than doubtful: {_judgments(found.alone)} of those discarded have neither "
     return Reason("undecided", f"{text}another judge's verdict nor one in the other order", ADD_AGENTS)
+
+
+def _most_frequent(missing: Counter[str]) -> str:
+    """The most frequent reason; the first in the alphabet where several are."""
+    message, count = min(missing.items(), key=lambda one: (-one[1], one[0]))
+    return message if count == missing.total() else f"most often ({count:,}) because {message}"
 
 
 def _rejudge(found: Gathered) -> Reason | None:

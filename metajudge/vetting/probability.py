@@ -118,7 +118,7 @@ class Probabilities:
             }
         )
         promise = self.calibration.promise_for(judgment.judge, marks)
-        if promise is None or assessment.status is not Status.ASSESSED:
+        if promise is None or not (assessment.status is Status.ASSESSED or _left_open(assessment)):
             return completed
         return _unscored(completed) if probability is None else _decided(completed, probability, promise.stamp())
 
@@ -165,7 +165,15 @@ class Probabilities:
 
 
 def _decided(assessment: Assessment, probability: float, guarantee: GuaranteedThreshold) -> Assessment:
-    return assessment.model_copy(update={"guarantee": guarantee, "accepted": guarantee.keeps(probability)})
+    """Free evidence that could not decide is no obstacle: the probability does."""
+    update = {"guarantee": guarantee, "accepted": guarantee.keeps(probability), "failure": None}
+    return assessment.model_copy(update=update | {"status": Status.ASSESSED})
+
+
+def _left_open(assessment: Assessment) -> bool:
+    """Whether free evidence left the judgment unscored."""
+    failure = assessment.failure
+    return assessment.status is Status.UNSCORED and failure is not None and failure.kind is FailureKind.NO_EVIDENCE
 
 
 def _unscored(assessment: Assessment) -> Assessment:

@@ -6,6 +6,8 @@ from typing import Any, ClassVar
 
 from metajudge.calibration.domain import Mark, outside_domain
 from metajudge.errors import FailureKind
+from metajudge.evidence.index import EvidenceIndex
+from metajudge.evidence.no_labels import NO_LABELS, NoLabels
 from metajudge.runs.exit_codes import RunCounts
 from metajudge.runs.totals import RunTotals
 from metajudge.types import Assessment, Status
@@ -13,6 +15,42 @@ from metajudge.vetting.explanation import Gathered, Reason, explain
 
 NOT_COVERED = "judge_not_covered"
 """Why a guarantee does not cover a judgment: its judge has none."""
+
+
+@dataclass(slots=True)
+class NoLabelCount:
+    """Probabilities of being right without labels, summed over a run's judgments.
+
+    Attributes:
+        judges: groups of verdicts in words, with the number of independent judges they are worth.
+        most_right: share of the input's verdicts that can be right at most, by disagreement alone, in [0, 1].
+        judgments, expected_right: how many judgments have such a probability, and their sum.
+        kept, expected_right_kept: the same of those kept.
+    """
+
+    judges: list[str]
+    most_right: float
+    judgments: int = 0
+    expected_right: float = 0.0
+    kept: int = 0
+    expected_right_kept: float = 0.0
+
+    @classmethod
+    def of(cls, found: NoLabels) -> "NoLabelCount":
+        bounds = [group.bounds for group in found.groups.values()]
+        right = sum(one.most_right * one.answers for one in bounds) / sum(one.answers for one in bounds)
+        return cls([group.title for group in found.groups.values()], right)
+
+    def add(self, assessment: Assessment) -> None:
+        """Counts one assessment in."""
+        signal = (assessment.signals or {}).get(NO_LABELS)
+        if signal is None or signal.value is None:
+            return
+        self.judgments += 1
+        self.expected_right += signal.value
+        if assessment.accepted:
+            self.kept += 1
+            self.expected_right_kept += signal.value
 
 
 @dataclass(slots=True, kw_only=True)
@@ -34,6 +72,8 @@ class VetSummary(RunTotals):
         policy: the policy that decided, with its digest; None for none. ``decisions`` counts its actions.
         reviews: reviews that were queued for people and were not there before.
         failures: unscored and failed judgments by kind; ``agent_failures``: single agents' failures by kind.
+        rules: kind of verdict -> what counts as right, where verdicts were compared by free evidence.
+        no_labels: what agreement alone says; None where it was not estimated.
         gathered: what explains the outcome; :attr:`reasons` puts it into words.
     """
 
@@ -64,11 +104,15 @@ class VetSummary(RunTotals):
     guarantees: list[str] = field(default_factory=list)
     policy: str | None = None
     decisions: Counter[str] = field(default_factory=Counter)
+    rules: dict[str, str] = field(default_factory=dict)
+    no_labels: "NoLabelCount | None" = None
     gathered: Gathered = field(default_factory=Gathered)
 
     def add(self, assessment: Assessment, reused: bool) -> None:
         """Counts one assessment."""
         self.gathered.add(assessment)
+        if self.no_labels is not None:
+            self.no_labels.add(assessment)
         self.judgments += 1
         self.reused += reused
         match assessment.status:
@@ -96,6 +140,12 @@ class VetSummary(RunTotals):
                 self.agent_failures[result.failure.kind.value] += 1
         if not reused:
             self.cached_calls += assessment.cached_calls
+
+    def describe_evidence(self, index: EvidenceIndex, no_labels: NoLabels | None) -> None:
+        """Notes by which rules verdicts are compared, and what agreement says without labels."""
+        self.rules = {kind: str(index.rules.of(kind)) for kind in sorted(index.rules.kinds)}
+        if no_labels is not None and no_labels.groups:
+            self.no_labels = NoLabelCount.of(no_labels)
 
     def _count_kept(self, assessment: Assessment) -> None:
         """Counts a kept judgment by what kept it: what no guarantee covers must not pass for guaranteed."""

@@ -3,11 +3,11 @@ from typing import Any
 import pytest
 
 from metajudge.errors import InputError
-from metajudge.evidence import SIGNALS, EvidenceIndex
+from metajudge.evidence import SIGNALS, EvidenceIndex, signal_score
 from metajudge.evidence.comparison import RecordedVerdict
-from metajudge.evidence.index import MANY_VERDICTS
+from metajudge.evidence.index import MANY_VERDICTS, STABILITY
 from metajudge.evidence.peers import peer_support
-from metajudge.types import Item, Judgment
+from metajudge.types import Item, Judgment, parse_right
 
 
 def judgment(name: str, judge: str, verdict: Any, order: str = "AB", **item: Any) -> Judgment:
@@ -96,3 +96,48 @@ def test_many_judgments_stay_small() -> None:
     tracemalloc.stop()
     assert len(index) == 1000
     assert size < 2_000_000
+
+
+class TestOtherKinds:
+    def graded(self, name: str, judge: str, verdict: Any, shown: str = "A", model: str | None = None) -> Judgment:
+        meta = {} if model is None else {"judge_model": model}
+        return judgment(name, judge, verdict, shown).model_copy(update={"meta": meta})
+
+    def test_pairs_have_the_signals_they_always_had(self) -> None:
+        assert tuple(EvidenceIndex.build(FOUR).signals(FOUR[0])) == SIGNALS
+
+    def test_grades_have_stability_beside_them(self) -> None:
+        given = [
+            self.graded("1", "gpt/one", 4, model="gpt"),
+            self.graded("2", "gpt/two", 5, model="gpt"),
+            self.graded("3", "gpt/one", 4, model="gpt"),
+            self.graded("4", "owl", 4),
+            self.graded("5", "emu", 4, shown="B"),
+        ]
+        signals = EvidenceIndex.build(given).signals(given[0])
+        assert tuple(signals) == (*SIGNALS, *STABILITY)
+        assert (signals["repeats"].value, signals["variants"].value) == (1.0, -1.0)
+        assert (signals["peers"].value, signals["peers"].state) == (0.5, "for")
+        assert {signals[name].state for name in ("order", "strength", "rationale")} == {"grade"}
+
+    def test_the_rule_is_the_one_given(self) -> None:
+        given = [self.graded("1", "owl", 4), self.graded("2", "emu", 5), self.graded("3", "jay", 4)]
+        assert EvidenceIndex.build(given).peers(given[0]).opposing == 1
+        assert EvidenceIndex.build(given, parse_right("within:1")).peers(given[0]).opposing == 0
+        assert EvidenceIndex.build(given, parse_right("top1")).peers(given[0]).opposing == 1
+
+    def test_many_verdicts_counted_once_say_the_same(self) -> None:
+        crowd = [self.graded(str(n), f"j{n}", n % 3, shown="AB"[n % 2]) for n in range(MANY_VERDICTS * 2)]
+        index = EvidenceIndex.build(crowd)
+        recorded = [RecordedVerdict(one.judge, one.order, one.verdict) for one in crowd]
+        for one in crowd:
+            assert index.peers(one) == peer_support(one, recorded)
+
+    def test_nine_identical_rankings_can_be_kept_and_eight_against_one_cannot(self) -> None:
+        item = Item(id="t", question="?", responses={"A": "a", "B": "b", "C": "c"})
+        ranks: list[Any] = [[["A"], ["B"], ["C"]]] * 9 + [[["C"], ["B"], ["A"]]]
+        given = [Judgment(id=str(n), item=item, judge=f"j{n}", verdict=rank) for n, rank in enumerate(ranks)]
+        nine = EvidenceIndex.build(given[:9])
+        assert all((signal_score(nine.signals(one)).value or 0) > 4.5 for one in given[:9])
+        ten = EvidenceIndex.build(given)
+        assert (signal_score(ten.signals(given[9])).value or 5) < 2

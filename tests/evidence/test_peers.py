@@ -4,7 +4,8 @@ import pytest
 
 from metajudge.evidence.comparison import RecordedVerdict
 from metajudge.evidence.peers import peer_support
-from tests.evidence.verdicts import judged, said
+from metajudge.types import parse_right
+from tests.evidence.verdicts import TRIPLE, judged, said
 
 
 class TestPeers:
@@ -65,3 +66,56 @@ class TestPeers:
     def test_the_order_of_the_lines_changes_nothing(self) -> None:
         recorded = [said(f"j{i}", "AB", v) for i, v in enumerate(("A>>B", "B>A", "A>B", "A=B", "B>>A", "A>B", "A>B"))]
         assert peer_support(judged("A>B"), recorded) == peer_support(judged("A>B"), recorded[::-1])
+
+
+class TestOtherKinds:
+    """Rankings, grades and categories: agreement by the rule, one vote a judge, one undecided vote counted in."""
+
+    FIRST = (("A",), ("B",), ("C",))
+
+    def ranked(self, *groups: tuple[str, ...], judge: str = "owl") -> Any:
+        return judged([list(group) for group in groups], item=TRIPLE, judge=judge)
+
+    def test_a_unanimous_ranking_has_almost_full_support(self) -> None:
+        recorded = [said(f"j{n}", "ABC", [["A"], ["B"], ["C"]]) for n in range(8)]
+        found = peer_support(self.ranked(*self.FIRST), recorded)
+        assert found.value == pytest.approx(8 / 9)
+        assert (found.state, found.most) == ("unanimous_for", pytest.approx(8 / 9))
+
+    def test_a_ranking_is_supported_by_the_same_first_place(self) -> None:
+        recorded = [
+            said("emu", "ABC", [["A"], ["C"], ["B"]]),
+            said("jay", "CBA", [["B"], ["A"], ["C"]]),
+            said("kea", "ABC", [["A", "B"], ["C"]]),
+        ]
+        found = peer_support(self.ranked(*self.FIRST), recorded)
+        assert (found.supporting, found.opposing, found.undecided, found.value) == (1, 1, 1, 0)
+        strict = peer_support(self.ranked(*self.FIRST), recorded, rule=parse_right("kendall>=1"))
+        assert (strict.supporting, strict.opposing) == (0, 3)
+
+    def test_grades_are_compared_by_the_rule_and_on_the_same_response(self) -> None:
+        recorded = [said("emu", "A", 4), said("jay", "A", 4.5), said("kea", "B", 4)]
+        own = judged(4, order=("A",))
+        equal = peer_support(own, recorded, rule=parse_right("equal"))
+        assert (equal.supporting, equal.opposing, equal.value) == (1, 1, 0)
+        near = peer_support(own, recorded, rule=parse_right("within:0.5"))
+        assert (near.state, near.value) == ("unanimous_for", pytest.approx(2 / 3))
+
+    def test_categories_that_mean_the_same_agree(self) -> None:
+        own = judged("pass", order=("A",))
+        found = peer_support(own, [said("emu", "A", True), said("jay", "A", "fail")])
+        assert (found.supporting, found.opposing) == (1, 1)
+
+    def test_nobody_else_graded_it(self) -> None:
+        found = peer_support(judged(4, order=("A",)), [said("owl", "A", 4), said("emu", "B", 4)])
+        assert (found.value, found.state, found.detail) == (None, "no_peers", "no other judge graded this response")
+
+    def test_other_prompts_of_the_model_are_no_peers_except_on_pairs(self) -> None:
+        recorded = [said("owl/2", "A", 4), said("emu", "A", 4)]
+        assert peer_support(judged(4, order=("A",)), recorded, variants={"owl/2"}).peers == 1
+        pairs = [said("owl/2", "AB", "A>B"), said("emu", "AB", "A>B")]
+        assert peer_support(judged("A>B"), pairs, variants={"owl/2"}).peers == 2
+
+    def test_a_rule_for_other_kinds_changes_no_pair(self) -> None:
+        recorded = [said("emu", "AB", "A>>B"), said("jay", "BA", "A=B")]
+        assert peer_support(judged("A>B"), recorded, rule=parse_right("equal")) == peer_support(judged("A>B"), recorded)

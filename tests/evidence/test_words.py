@@ -2,9 +2,11 @@
 
 import pytest
 
+from metajudge.evidence import EvidenceIndex
 from metajudge.evidence.peers import PeerSupport
-from metajudge.evidence.words import evidence_in_words
+from metajudge.evidence.words import evidence_in_words, missing_evidence
 from metajudge.types import SignalValue
+from tests.evidence.verdicts import judged
 
 
 def signals(order="missing", rationale="no_rationale"):
@@ -39,3 +41,32 @@ def test_a_rationale_that_contradicts_comes_last():
     assert phrases[-1] == "its rationale ends with another verdict"
     assert len(phrases) == 3
     assert evidence_in_words(signals(rationale="agree"), NO_PEERS) == []
+
+
+class TestMissing:
+    def words(self, *given):
+        index = EvidenceIndex.build(given)
+        return missing_evidence(given[0], index.signals(given[0]))
+
+    def test_of_a_pair(self):
+        alone = judged("A>B", order=("A", "B"))
+        assert self.words(alone) == (
+            "no other judge compared these responses, and this judge was not asked in another order"
+        )
+        both = alone.model_copy(update={"id": "k", "order": ("B", "A")})
+        assert self.words(alone, both) == "no other judge compared these responses"
+
+    def test_of_a_grade_and_a_category(self):
+        for verdict in (4, "pass"):
+            alone = judged(verdict, order=("A",))
+            assert self.words(alone) == "no other judge graded this response, and this judge graded it once"
+            again = alone.model_copy(update={"id": "k"})
+            assert self.words(alone, again) == "no other judge graded this response"
+            peer = alone.model_copy(update={"id": "k", "judge": "emu"})
+            assert self.words(alone, peer).startswith("the other judges who graded it are too few")
+
+
+def test_stability_has_a_phrase():
+    own = judged(4, order=("A",))
+    index = EvidenceIndex.build([own, own.model_copy(update={"id": "k"})])
+    assert evidence_in_words(index.signals(own), NO_PEERS) == ["the same verdict when asked again"]

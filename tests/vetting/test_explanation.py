@@ -51,6 +51,13 @@ class TestFreeEvidence:
     def test_one_judge_in_both_orders_cannot_either(self):
         (reason,) = summary_of([paired(n, order=o) for n in range(4) for o in (("A", "B"), ("B", "A"))]).reasons
         assert "one judge in both orders reaches 4.27 at most" in reason.text
+        assert "undecided, not doubtful" in reason.text
+
+    def test_a_judge_that_contradicts_itself_is_doubtful(self):
+        orders = (("A", "B"), "A>B"), (("B", "A"), "B>A")
+        summary = summary_of([paired(n, order=order, verdict=verdict) for n in range(4) for order, verdict in orders])
+        (reason,) = summary.reasons
+        assert (summary.rejected, summary.unscored) == (8, 0)
         assert "undecided" not in reason.text, "both orders are evidence"
 
     def test_within_reach_of_a_lower_threshold_it_is_not_said(self):
@@ -61,19 +68,26 @@ class TestFreeEvidence:
         summary = summary_of([*kept, paired(1), paired(2)])
         (reason,) = summary.reasons
         assert (summary.accepted, reason.code) == (6, "undecided")
-        assert "2 judgments of those discarded" in reason.text
+        assert (summary.unscored, summary.rejected) == (2, 0)
+        assert "2 judgments unscored, no other judge compared these responses" in reason.text
 
     def test_an_own_tie_or_a_contradiction_is_evidence(self):
         kept = [paired(0, judge, order, "A>>B") for judge in "xyz" for order in (("A", "B"), ("B", "A"))]
         tied, contradicted = paired(1, verdict="A=B"), paired(2, rationale="So B it is. My final verdict is: [[B>A]]")
         assert codes(summary_of([*kept, tied, contradicted])) == []
 
-    def test_grades_have_no_score_because_nothing_compares_them_and_no_answer_is_blamed(self):
+    def test_grades_of_one_judge_have_no_score_and_no_answer_is_blamed(self):
         summary = summary_of([graded("a"), graded("b")])
         (reason,) = summary.reasons
         assert (reason.code, summary.exit_code) == ("nothing_to_compare", 0)
         assert "No score for 2 judgments" in reason.text
-        assert "these are grades; no model was asked" in reason.text
+        assert "no other judge graded this response, and this judge graded it once; no model was asked" in reason.text
+
+    def test_one_other_judge_is_too_few_for_grades_and_leaves_them_undecided(self):
+        summary = summary_of([graded("a"), graded("b").model_copy(update={"item": graded("a").item, "judge": "y"})])
+        (reason,) = summary.reasons
+        assert (reason.code, summary.unscored, summary.rejected) == ("undecided", 2, 0)
+        assert "the other judges who graded it are too few" in reason.text
 
     def test_what_keeps_judgments_needs_no_explanation(self):
         judges = [paired(n, judge, order) for n in range(3) for judge in "xyz" for order in (("A", "B"), ("B", "A"))]

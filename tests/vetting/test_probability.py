@@ -209,8 +209,8 @@ class TestGuarantee:
         found, summary = await vetted(alone, calibration=guaranteed(calibration, 0.01))
         assert all("absent_signal" in one.probability_marks for one in found.values())
         assert {one.guarantee for one in found.values()} == {None}
-        assert {one.status for one in found.values()} == {Status.ASSESSED}
-        assert summary.kept_under_guarantee == 0
+        assert {one.status for one in found.values()} <= {Status.ASSESSED, Status.UNSCORED}
+        assert summary.accepted == summary.kept_under_guarantee == 0
 
     async def test_an_unknown_category_is_never_stamped(self, calibration):
         other = crowd(6, seed=9, prefix="odd", categories=("Poetry",))
@@ -310,3 +310,16 @@ def test_categories_have_probabilities_and_other_kinds_say_why_not():
     given = [found._probability(one, None) for one in new]
     assert [value for value, _ in given] == pytest.approx(np.asarray(expected.probabilities).round(9).tolist())
     assert found._probability(stray[0], None) == (None, ("other_kind",))
+class TestOpen:
+    async def test_what_free_evidence_leaves_open_a_guarantee_decides(self):
+        """A calibration over the judge's own word alone: without peers the score is no decision, the probability is."""
+        alone = [one for one in crowd(40, seed=3, prefix="own") if one.judge == "owl"]
+        own = fit_calibration(build_table(alone, ["strength", "order"]), repeats=1)
+        fresh = [one for one in crowd(20, seed=4, prefix="later") if one.judge == "owl"]
+        plain, _ = await vetted(fresh)
+        found, summary = await vetted(fresh, calibration=guaranteed(own, 0.01))
+        assert Status.UNSCORED in {one.status for one in plain.values()}
+        stamped = [one for one in found.values() if one.guarantee is not None]
+        assert {one.status for one in stamped} == {Status.ASSESSED}
+        assert {one.failure for one in stamped} == {None}
+        assert summary.kept_under_guarantee == len(stamped) > 0

@@ -1,0 +1,116 @@
+"""P(right) without labels, for every verdict of an input: what agreement alone says.
+
+It is an estimate under the assumptions of :mod:`metajudge.evidence.latent`, never checked against a label: not a
+calibrated probability, no basis for a guarantee or a policy, and wrong where most judges share an error.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from metajudge.evidence.class_answers import ClassAnswers, Group, Subject, collect_class_answers, named_class, subject_of
+from metajudge.evidence.disagreement import Disagreement, disagreement
+from metajudge.evidence.index import EvidenceIndex
+from metajudge.evidence.latent import LatentFit, fit_latent
+from metajudge.evidence.rules import Rules
+from metajudge.types import Judgment, SignalValue, kind_of
+
+NO_LABELS: Final = "no_labels"
+"""The name of the signal, and its state: the two words that must stand beside the number."""
+
+FEWEST_JUDGES: Final = 3
+"""With two judges agreement does not show which of them is right more often."""
+
+FEWEST_ITEMS: Final = 20
+"""Items that at least two judges judged."""
+
+DECIMALS: Final = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupFit:
+    """The model of one kind of answers.
+
+    Attributes:
+        answers: what was fitted.
+        fit: the model.
+        bounds: what disagreement alone proves.
+        at: subject -> its row.
+    """
+
+    answers: ClassAnswers
+    fit: LatentFit
+    bounds: Disagreement
+    at: dict[Subject, int]
+
+    @property
+    def title(self) -> str:
+        """Whose agreement it is, in words."""
+        return f"{len(self.answers.judges)} judges, worth {self.fit.effective:.1f} independent ones an item"
+
+
+class NoLabels:
+    """Probabilities of being right for the verdicts of an input, by agreement alone.
+
+    Args:
+        rules: what counts as right.
+        groups: the fitted models; none where the input is too small.
+    """
+
+    def __init__(self, rules: Rules, groups: dict[Group, GroupFit]) -> None:
+        self.rules = rules
+        self.groups = groups
+
+    @classmethod
+    def fit(cls, index: EvidenceIndex) -> "NoLabels":
+        """Fits one model for each group of answers with :data:`FEWEST_JUDGES` on :data:`FEWEST_ITEMS` items."""
+        groups = {}
+        for answers in collect_class_answers(index.records(), index.rules):
+            if is_enough(answers):
+                at = {subject: row for row, subject in enumerate(answers.subjects)}
+                groups[answers.group] = GroupFit(answers, fit_latent(answers, index.models), disagreement(answers), at)
+        return cls(index.rules, groups)
+
+    def probability(self, judgment: Judgment) -> float | None:
+        """P(right) in [0, 1] of one verdict; None where it names no class, or where nothing was fitted for it."""
+        found = self._find(judgment)
+        return None if found is None else found[0]
+
+    def signal(self, judgment: Judgment) -> SignalValue | None:
+        """The same as a signal in the state ``no_labels``, rounded to four digits."""
+        found = self._find(judgment)
+        if found is None:
+            return None
+        value, group = found
+        detail = f"P(right) by the agreement of {group.title}; no label was seen and nothing is calibrated"
+        return SignalValue(value=round(value, DECIMALS), state=NO_LABELS, detail=detail)
+
+    def _find(self, judgment: Judgment) -> tuple[float, GroupFit] | None:
+        verdict = judgment.verdict
+        if verdict is None:
+            return None
+        kind = kind_of(verdict)
+        named = named_class(verdict, self.rules.of(kind))
+        group = self.groups.get(("choice", len(verdict.ids)) if verdict.ids else (kind, 0))
+        if group is None or named is None or (kind == "ranking" and self.rules.of(kind).name != "top1"):
+            return None
+        row = group.at.get(subject_of(judgment.item.id, judgment.order, verdict))
+        classes = () if row is None else group.answers.classes[row]
+        if row is None or named not in classes:
+            return None
+        return float(group.fit.posterior[row, classes.index(named)]), group
+
+
+def score_of(probability: float) -> float:
+    """A probability in [0, 1] on the scale from 1 to 5."""
+    return 1 + 4 * probability
+
+
+def is_enough(answers: ClassAnswers) -> bool:
+    """Whether agreement can be measured: three judges, and twenty items that two of them judged."""
+    if len(answers.judges) < FEWEST_JUDGES:
+        return False
+    pairs = set(zip(answers.item.tolist(), answers.judge.tolist(), strict=True))
+    heard: dict[int, int] = {}
+    for item, _ in pairs:
+        heard[item] = heard.get(item, 0) + 1
+    return sum(count > 1 for count in heard.values()) >= FEWEST_ITEMS
