@@ -104,14 +104,6 @@ def vet(
         ),
     ] = 0.0,
     reviewers: Annotated[int, typer.Option(help="Number of people who decide each review.", min=1, max=20)] = 1,
-    right: Annotated[
-        str | None,
-        typer.Option(
-            help="What counts as right where verdicts are compared without a model: equal, within:T, side:PASSMARK, "
-            "top1 or kendall>=T. Default: by the kind of verdict, printed.",
-            metavar="RULE",
-        ),
-    ] = None,
     no_label_free: Annotated[
         bool,
         typer.Option("--no-label-free", help="Leave out P(right) without labels, which is estimated from agreement."),
@@ -192,7 +184,7 @@ def vet(
         policy=policy,
         audit_share=audit_share,
         reviewers=reviewers,
-        right=_rule(right),
+        right=labelling.rule,
         label_free=not no_label_free,
     )
     if dry_run:
@@ -298,10 +290,3 @@ def _print_estimate(panel: PanelConfig, source: JudgmentSource, stored: set[str]
         f"prompt version {found.prompt_version}; for the others at most {found.calls} calls"
     )
     print_estimate(found, work, as_json)
-
-
-def _rule(given: str | None) -> Right | None:
-    try:
-        return None if given is None else parse_right(given)
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="--right") from None

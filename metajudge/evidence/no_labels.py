@@ -7,7 +7,14 @@ calibrated probability, no basis for a guarantee or a policy, and wrong where mo
 from dataclasses import dataclass
 from typing import Final
 
-from metajudge.evidence.class_answers import ClassAnswers, Group, Subject, collect_class_answers, named_class, subject_of
+from metajudge.evidence.class_answers import (
+    ClassAnswers,
+    Group,
+    Subject,
+    collect_class_answers,
+    named_class,
+    subject_of,
+)
 from metajudge.evidence.disagreement import Disagreement, disagreement
 from metajudge.evidence.index import EvidenceIndex
 from metajudge.evidence.latent import LatentFit, fit_latent

@@ -310,6 +310,8 @@ def test_categories_have_probabilities_and_other_kinds_say_why_not():
     given = [found._probability(one, None) for one in new]
     assert [value for value, _ in given] == pytest.approx(np.asarray(expected.probabilities).round(9).tolist())
     assert found._probability(stray[0], None) == (None, ("other_kind",))
+
+
 class TestOpen:
     async def test_what_free_evidence_leaves_open_a_guarantee_decides(self):
         """A calibration over the judge's own word alone: without peers the score is no decision, the probability is."""
