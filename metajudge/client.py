@@ -278,7 +278,7 @@ class Client:
         return dict(self.request("POST", "/v1/vet/batch", **upload).json())
 
     def audit(self, judgments: Iterable[Given], labels: Iterable[Mapping[str, Any]] = (), **choice: Any) -> JobData:
-        """The document of ``metajudge audit --json``; a label has ``item_id`` and ``value``, ``choice`` is on, right."""
+        """The document of ``metajudge audit --json``; a label has ``item_id`` and ``value``, ``choice``: on, right."""
         return dict(self.request("POST", "/v1/audit", **_audit(_Lines([*judgments, *labels]), choice)).json())
 
     def job(self, job_id: str) -> JobData:
