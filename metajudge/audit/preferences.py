@@ -193,6 +193,8 @@ def _pull_beside_people(view: View, labelled: int, special: Indices) -> tuple[As
     tie = len(view.table.classes) - 1
     known = people.target[at] != tie
     row, at = rows[row[known]], at[known]
+    if not len(row):
+        return None
     target, against = people.target[at], people.target[at] != special[row]
     mine, theirs = error_of(view, view.answer[row], target), error_of(view, people.answer[at], target)
     found = associate(mine - theirs, against.astype(np.float64), view.cluster[row])

@@ -127,6 +127,14 @@ def test_one_judgment_is_enough_for_a_card():
     assert (card.n, card.accuracy.estimate, card.accuracy.interval) == (1, 1.0, None)
 
 
+def test_people_who_are_always_tied_make_no_standard():
+    judgments = [
+        pair(f"i{at}", "j", "A>B", label="A>B" if at % 2 else "B>A", labels=["A=B", "A=B"]) for at in range(20)
+    ]
+    card = audit(judgments).judges[0]
+    assert "people" not in next(check.unit for check in card.checks if check.name == "position")
+
+
 def test_nothing_to_audit_is_an_error():
     with pytest.raises(InputError, match="nothing to audit"):
         audit([pair("i", "j", None)])
