@@ -39,7 +39,6 @@ REFUSED_S = 10.0
 """How long a service that does not answer at all is tried again: the URL may be wrong."""
 WAIT_S = 3600.0
 HARMLESS = ("/v1/vet", "/v1/vet/stream", "/v1/audit")
-"""Paths that may be asked twice."""
 JSONL = {"accept": "application/x-ndjson"}
 Given = Judgment | Mapping[str, Any]
 JobData = dict[str, Any]
@@ -90,12 +89,8 @@ def _batch(lines: Any, key: str | None, choice: Mapping[str, Any]) -> dict[str, 
     }
 
 
-def _audit(
-    judgments: Iterable[Given], labels: Iterable[Mapping[str, Any]], on: str | None, right: str | None
-) -> dict[str, Any]:
-    params = {name: value for name, value in (("on", on), ("right", right)) if value is not None}
-    headers = {"content-type": "application/x-ndjson"}
-    return {"content": [*judgments, *labels], "params": params, "headers": headers}
+def _audit(lines: Any, choice: Mapping[str, Any]) -> dict[str, Any]:
+    return {"content": lines, "params": choice, "headers": {"content-type": "application/x-ndjson"}}
 
 
 class _Lines:
@@ -282,24 +277,9 @@ class Client:
         upload = _batch(_Lines(judgments), idempotency_key, choice)
         return dict(self.request("POST", "/v1/vet/batch", **upload).json())
 
-    def audit(
-        self,
-        judgments: Iterable[Given],
-        labels: Iterable[Mapping[str, Any]] = (),
-        *,
-        on: str | None = None,
-        right: str | None = None,
-    ) -> dict[str, Any]:
-        """Audits the judges of some judgments; the document of ``metajudge audit --json``.
-
-        Args:
-            labels: people's answers, each with ``item_id`` (or a judgment's ``id``), ``value`` and, if known,
-                ``annotator`` and ``time``; none if the judgments hold them.
-            on: what the labels name: ``id``, ``item`` or ``item+response``; None to find it by the values.
-            right: what counts as right; None for the default of each kind of verdict.
-        """
-        asked = _audit(judgments, labels, on, right)
-        return dict(self.request("POST", "/v1/audit", **{**asked, "content": _Lines(asked["content"])}).json())
+    def audit(self, judgments: Iterable[Given], labels: Iterable[Mapping[str, Any]] = (), **choice: Any) -> JobData:
+        """The document of ``metajudge audit --json``; a label has ``item_id`` and ``value``, ``choice``: on, right."""
+        return dict(self.request("POST", "/v1/audit", **_audit(_Lines([*judgments, *labels]), choice)).json())
 
     def job(self, job_id: str) -> JobData:
         """How far a job has come."""
@@ -393,16 +373,10 @@ class AsyncClient:
         return dict((await self.request("POST", "/v1/vet/batch", **upload)).json())
 
     async def audit(
-        self,
-        judgments: Iterable[Given],
-        labels: Iterable[Mapping[str, Any]] = (),
-        *,
-        on: str | None = None,
-        right: str | None = None,
-    ) -> dict[str, Any]:
-        asked = _audit(judgments, labels, on, right)
-        found = await self.request("POST", "/v1/audit", **{**asked, "content": _AsyncLines(asked["content"])})
-        return dict(found.json())
+        self, judgments: Iterable[Given], labels: Iterable[Mapping[str, Any]] = (), **choice: Any
+    ) -> JobData:
+        asked = _audit(_AsyncLines([*judgments, *labels]), choice)
+        return dict((await self.request("POST", "/v1/audit", **asked)).json())
 
     async def job(self, job_id: str) -> JobData:
         return dict((await self.request("GET", f"/v1/jobs/{job_id}")).json())

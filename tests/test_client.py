@@ -72,6 +72,18 @@ async def test_the_asynchronous_client_says_the_same(service):
     assert [name for name, _ in events] == ["assessment"]  # known by now: nobody is asked again
 
 
+async def test_an_audit_by_either_client(service):
+    url, _ = service
+    given = [judgment(id=f"j{n}", item_id=f"q{n}", label=None) for n in range(3)]
+    labels = [{"item_id": f"q{n}", "value": "B", "annotator": "ada"} for n in range(3)]
+    with Client(url, KEY) as client:
+        found = client.audit(iter(given), iter(labels), on="item", right="equal")
+    async with AsyncClient(url, KEY) as client:
+        assert await client.audit(given, labels, on="item", right="equal") == found
+    assert found["judges"][0]["accuracy"] == 0.0
+    assert found["holdings"]["kinds"]["pairwise"]["right"] == "equal"
+
+
 def test_problems_are_errors_with_the_service_s_words(service):
     url, _ = service
     with Client(url, "wrong") as client, pytest.raises(ServiceError, match="the key is not valid") as caught:
@@ -196,6 +208,8 @@ def _walk(client):
     assert ask("POST", "/v1/rank", json={"rankings": [[["a"], ["b"]]]}).json()["ranking"] == [["a"], ["b"]]
     ballots = [{"question_id": "q", "evaluator": name, "ranking": [["a"], ["b"], ["c"]]} for name in "abc"]
     assert ask("POST", "/v1/peers", json={"ballots": ballots}).json()["overall"] == [["a"], ["b"], ["c"]]
+    assert client.audit([judgment()], [{"item_id": judgment().item.id, "value": "B"}], right="equal")["judges"]
+    assert ask("GET", "/v1/audit").json() == ask("GET", "/v1/changes").json()
     assert len(ask("GET", "/v1/assessments", params={"judge": judgment().judge}).json()["assessments"]) == 5
     assert ask("GET", "/v1/assessments/s").json()["calls_total"] == 1
     queue = ask("GET", "/v1/reviews", params={"status": "open"}).json()["reviews"]
