@@ -28,7 +28,7 @@ from metajudge.cli.calibrate_report import (
     show_json,
     show_lines,
 )
-from metajudge.cli.inputs import AS_THEY_ARE, Reading, reads_judgments
+from metajudge.cli.inputs import AS_THEY_ARE, UNLABELLED, Labelling, Reading, reads_judgments, takes_labels
 from metajudge.cli.options import ResamplingSeedOption, StoreOption
 from metajudge.cli.stored import with_store
 from metajudge.errors import InputError
@@ -36,7 +36,7 @@ from metajudge.feedback.labels import ReviewLabels, review_labels
 from metajudge.files.output import check_apart, check_writable, write_text
 from metajudge.runs.exit_codes import ExitCode
 from metajudge.store import Store
-from metajudge.types import Judgment, Right, VerdictKind, parse_right
+from metajudge.types import Judgment, Right, VerdictKind
 from metajudge.vetting.labelled import LabelledRecords, threshold_rows
 
 app = typer.Typer(
@@ -62,14 +62,6 @@ KindOption = Annotated[
     VerdictKind | None,
     typer.Option(help="Only verdicts of this kind; needed where the data have several.", show_choices=True),
 ]
-RightOption = Annotated[
-    str | None,
-    typer.Option(
-        "--right",
-        help="What counts as right: equal, within:T, side:PASSMARK, top1 or kendall>=T. Default: by the data.",
-        metavar="RULE",
-    ),
-]
 FoldsOption = Annotated[int, typer.Option(help="Number of folds, by question.", min=2)]
 CalibrationOption = Annotated[Path, typer.Option("--calibration", help="A calibration file.", metavar="FILE")]
 
@@ -89,6 +81,7 @@ class UnitChoice(StrEnum):
 
 
 @app.command("fit")
+@takes_labels
 @reads_judgments
 def fit(
     out: Annotated[Path, typer.Option("--out", help="Where to write the calibration (JSON).", metavar="FILE")],
@@ -107,7 +100,6 @@ def fit(
     store: StoreOption = None,
     signals: Annotated[str | None, typer.Option(help=SIGNALS_HELP, metavar="NAMES")] = None,
     kind: KindOption = None,
-    right: RightOption = None,
     judge: JudgeOption = None,
     agent_scores: AgentScoresOption = None,
     pooled: Annotated[
@@ -123,6 +115,7 @@ def fit(
     ] = None,
     seed: ResamplingSeedOption = 0,
     folds: FoldsOption = 5,
+    labelling: Labelling = UNLABELLED,
     reading: Reading = AS_THEY_ARE,
 ) -> None:
     """Fit P(judgment correct) out of fold by question, and write it as JSON with its identity and quality.
@@ -130,15 +123,15 @@ def fit(
     Evidence (peers, the other order) is computed over all records of DIR before --judge filters them.
     """
     _check_files(data or [], agent_scores, out)
-    names, rule = _names(signals), _rule(right)
+    names, rule = _names(signals), labelling.rule
     if reviews:
         people, stored = with_store(store, _reviewed, maker="vet --policy ...")
         selection: str | None = people.selection
-        table = _records(data or [], reading, agent_scores, stored).table(
+        table = _records(data or [], reading, agent_scores, labelling, stored).table(
             names, judge, people=people, kind=kind, right=rule
         )
     elif data:
-        table = _records(data, reading, agent_scores).table(names, judge, kind=kind, right=rule)
+        table = _records(data, reading, agent_scores, labelling).table(names, judge, kind=kind, right=rule)
         selection = None
     else:
         raise InputError("give labelled judgments with --data DIR, or --reviews to learn from people's decisions")
@@ -181,6 +174,7 @@ def show(
 
 
 @app.command("threshold")
+@takes_labels
 @reads_judgments
 def threshold(
     calibration: CalibrationOption,
@@ -188,7 +182,6 @@ def threshold(
     target: Annotated[float, typer.Option(help="Precision to guarantee, such as .9.")],
     delta: Annotated[float, typer.Option(help="Probability that the guarantee may fail.")] = 0.1,
     kind: KindOption = None,
-    right: RightOption = None,
     judge: JudgeOption = None,
     agent_scores: AgentScoresOption = None,
     questions: Annotated[
@@ -209,6 +202,7 @@ def threshold(
     out: Annotated[
         Path | None, typer.Option("--out", help="Write here instead of into the calibration.", metavar="FILE")
     ] = None,
+    labelling: Labelling = UNLABELLED,
     reading: Reading = AS_THEY_ARE,
 ) -> None:
     """Find the least selective threshold whose precision is guaranteed, and store it in the calibration.
@@ -220,8 +214,8 @@ def threshold(
     check_promise(target, delta)
     _check_files(data, agent_scores, out or calibration)
     fitted = load_calibration(calibration)
-    _check_same(fitted, kind, _rule(right))
-    table = _records(data, reading, agent_scores).table(
+    _check_same(fitted, kind, labelling.rule)
+    table = _records(data, reading, agent_scores, labelling).table(
         fitted.identity.signals, judge, known=fitted.identity.judges, kind=fitted.kind, right=fitted.right
     )
     only_new = None if questions is None else questions is Questions.new
@@ -300,33 +294,29 @@ def weights(
 
 
 @app.command("diagnose")
+@takes_labels
 @reads_judgments
 def diagnose(
     data: DataOption,
     signals: Annotated[str | None, typer.Option(help=SIGNALS_HELP, metavar="NAMES")] = None,
     kind: KindOption = None,
-    right: RightOption = None,
     judge: JudgeOption = None,
     agent_scores: AgentScoresOption = None,
     pooled: Annotated[bool | None, typer.Option("--pooled/--per-judge", help="As for `fit`.")] = None,
     seed: ResamplingSeedOption = 0,
+    labelling: Labelling = UNLABELLED,
     reading: Reading = AS_THEY_ARE,
 ) -> None:
     """Estimate the effective number of independent judges, the value of unanimity, and which signals matter."""
-    table = _records(data, reading, agent_scores).table(_names(signals), judge, kind=kind, right=_rule(right))
+    table = _records(data, reading, agent_scores, labelling).table(
+        _names(signals), judge, kind=kind, right=labelling.rule
+    )
     if signals is None and table.kind == "pairwise":
         table = table.without("rationale")
     rows = table.select(table.labelled)
     check_fittable(table, rows)
     for line in diagnosis_lines(rows, pooled=pooled, seed=seed):
         typer.echo(line)
-
-
-def _rule(right: str | None) -> Right | None:
-    try:
-        return None if right is None else parse_right(right)
-    except ValueError as error:
-        raise InputError(f"--right: {error}") from None
 
 
 def _check_same(fitted: Calibration, kind: VerdictKind | None, right: Right | None) -> None:
@@ -346,10 +336,14 @@ def _names(signals: str | None) -> list[str] | None:
 
 
 def _records(
-    data: list[Path], reading: Reading, agent_scores: Path | None, stored: Sequence[Judgment] = ()
+    data: list[Path],
+    reading: Reading,
+    agent_scores: Path | None,
+    labelling: Labelling = UNLABELLED,
+    stored: Sequence[Judgment] = (),
 ) -> LabelledRecords:
     """The judgments to read; those of the store if no data are given."""
-    source = reading.open([str(path) for path in data]) if data else stored
+    source = reading.open([str(path) for path in data], labelling=labelling) if data else stored
     return LabelledRecords(source, data, agent_scores, lambda notice: typer.echo(f"metajudge: {notice}", err=True))
 
 

@@ -120,6 +120,9 @@ class Labelling:
         return join_source(source, rows, None if self.on is None else parse_on(self.on), parse_values(values or ()))
 
 
+UNLABELLED = Labelling()
+"""No labels but those of the records themselves."""
+
 takes_labels = takes("labelling", Labelling)
 """Gives a command the options for people's labels, as its argument ``labelling``."""
 
