@@ -152,7 +152,7 @@ class Reading:
             limit=limit,
         )
         if labelling is not None:
-            labelling.join(source, self.values)
+            labelling.join(source, _values_of(inputs, self.values or []))
         return source
 
     def open_items(self, inputs: list[str], *, responses: int | None = None, limit: int | None = None) -> ItemSource:
@@ -173,6 +173,13 @@ AS_THEY_ARE = Reading()
 
 reads_judgments = takes("reading", Reading)
 """Gives a command the options for reading its inputs, as its argument ``reading``."""
+
+
+def _values_of(inputs: list[str], given: list[str]) -> list[str]:
+    """The meanings of values that are saved for the inputs, and those given, which come first."""
+    kept = [saved_map(name) for name in inputs if name != "-"]
+    saved = {value: meaning for one in kept if one is not None for value, meaning in one.values.items()}
+    return [f"{value}={meaning}" for value, meaning in {**saved, **parse_values(given)}.items()]
 
 
 def mapping_of(maps: list[str] | None, values: list[str] | None) -> FieldMap | None:

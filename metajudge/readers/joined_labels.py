@@ -253,7 +253,7 @@ class _Names:
 
     Attributes:
         id: of the judgment.
-        items: its item's id, and the question's where the item's id is ``QUESTION/RESPONSE``.
+        item: its item's id; ``X/Y`` is also the item X with Y, a model or the name of what people and judges scored.
         responses: of an item with one response: its id and the model that wrote it.
         own: whether its item has a label already.
     """
@@ -268,7 +268,7 @@ class _Names:
         item = judgment.item
         single = len(item.responses) == 1
         names = (*item.responses, *(item.models or {}).values()) if single else ()
-        return cls(judgment.id, item.id, tuple(dict.fromkeys(names)), item.truth is not None)
+        return cls(judgment.id, item.id, tuple(dict.fromkeys(names)), item.label is not None or bool(item.labels))
 
     def keys(self, on: On) -> Iterator[Key]:
         """The keys by which labels are looked up."""
@@ -326,6 +326,8 @@ def _candidates(labels: LabelRows, on: On, *, guessed: bool) -> Iterator[Way]:
     if on == "item+response":
         for item in dict.fromkeys([*labels.items, *labels.ids]):
             yield from (Way(on, (item, one), guessed) for one in labels.responses if one != item)
+        return
+    if labels.several and on == "item":
         return
     first = labels.ids if on == "id" else labels.items
     other = labels.items if on == "id" else labels.ids

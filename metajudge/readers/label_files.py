@@ -67,6 +67,7 @@ class LabelRows:
     Attributes:
         rows: every label.
         ids, items, responses: columns that may name judgments, items and responses, the likeliest first.
+        several: whether people scored several things of one item, so that its id alone does not name a label.
         notes: what was taken for what.
         rejects: rows that cannot be read, the first few, and :attr:`rejected`: how many.
     """
@@ -75,6 +76,7 @@ class LabelRows:
     ids: list[str] = field(default_factory=list)
     items: list[str] = field(default_factory=list)
     responses: list[str] = field(default_factory=list)
+    several: bool = False
     notes: list[str] = field(default_factory=list)
     rejects: list[str] = field(default_factory=list)
     rejected: int = 0
@@ -85,6 +87,7 @@ class LabelRows:
         self.notes += other.notes
         self.rejects += other.rejects
         self.rejected += other.rejected
+        self.several |= other.several
         for name in ("ids", "items", "responses"):
             merged = dict.fromkeys([*getattr(self, name), *getattr(other, name)])
             setattr(self, name, list(merged))
@@ -157,11 +160,12 @@ def _from_judgments(source: Source) -> LabelRows:
     for reader in readers_of(source.path, source.name):
         for target in reader.targets() if isinstance(reader, ScoredByPeople) else ():
             if (one := target.by_people) is not None:
-                keys = {"item_id": target.item}
-                found.rows.append(
-                    LabelRow(keys, one.score.value, one.score.annotator, one.score.time, one.file, one.line)
-                )
+                said = one.score
+                keys = {"item_id": target.item, "name": said.name}
+                found.rows.append(LabelRow(keys, said.value, said.annotator, said.time, one.file, one.line))
     if found.rows:
+        found.responses = ["name"]
+        found.several = len({row.keys["name"] for row in found.rows}) > 1
         return found
     given: JudgmentSource = open_judgments([source.path])
     spoken: list[LabelRow] = []

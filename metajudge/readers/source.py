@@ -327,8 +327,8 @@ def open_judgments(
 
     Read are metajudge JSONL and JudgeBench output files (plain or gzip), folders that contain such files or the
     pairs-and-judgments layout of JudgeBench and LLMBar, LLMBar's own result files, the results of Arena-Hard,
-    AlpacaEval, Inspect and promptfoo, scores of LangSmith and Langfuse, and, by a mapping of their columns, CSV, JSON,
-    Parquet and Hugging Face datasets on disk.
+    AlpacaEval, Inspect and promptfoo, scores of LangSmith, Langfuse, MLflow, Phoenix and Argilla, and, by a mapping of
+    their columns, CSV, JSON, Parquet and Hugging Face datasets on disk. People's scores in them are labels.
 
     Args:
         paths: what to read; ``-`` is standard input, which is copied to a temporary file first.

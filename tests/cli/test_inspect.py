@@ -10,6 +10,9 @@ from types import SimpleNamespace
 import pytest
 
 from metajudge.cli import main
+from metajudge.cli.inputs import Labelling, Reading
+from metajudge.readers import open_judgments
+from metajudge.types import Grade
 
 Run = Callable[..., SimpleNamespace]
 
@@ -234,6 +237,20 @@ def test_labels_that_cannot_be_joined_stop_with_both_sides_named(run: Run, tmp_p
     assert "no label matches a judgment: the first label has item_id='x'" in found.stderr
     assert "--labels" in run("inspect", "grades.csv", "--on", "item").stderr
     assert "--right 'best' is no rule" in run("inspect", "grades.csv", "--right", "best").stderr
+
+
+def test_meanings_saved_for_the_verdicts_hold_for_the_labels(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "w.csv").write_text("id,question,response,judge,verdict\n1,?,x,g,pass\n2,?,y,g,fail\n")
+    (tmp_path / "p.csv").write_text("id,human\n1,pass\n2,pass\n")
+    mapping = "id=id,question=question,responses.A=response,judge=judge,verdict=verdict"
+    first = run("vet", "w.csv", "--map", mapping, "--map-values", "pass=1,fail=0", "--strategy", "signals", "--json")
+    assert first.returncode == 0, first.stderr
+    again = run("vet", "w.csv", "--labels", "p.csv", "--strategy", "signals", "--json")
+    assert "2 of 2 labels joined by the judgment's id" in again.stdout
+    source = open_judgments([tmp_path / "w.csv"])
+    assert [one.verdict for one in source] == [Grade(1.0), Grade(0.0)]
+    joined = Reading().open(["w.csv"], labelling=Labelling(labels=[tmp_path / "p.csv"]))
+    assert [one.item.truth for one in joined] == [Grade(1.0), Grade(1.0)]
 
 
 def test_words_are_said_to_be_categories(run: Run, tmp_path: Path) -> None:

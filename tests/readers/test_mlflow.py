@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from benchmarks.interop.cases import CASES, EXPLANATIONS, JUDGE_MODEL
+from metajudge.errors import InputError
 from metajudge.readers import Reject, open_judgments
 from metajudge.readers.joined_labels import join, read_labels
 from metajudge.types import Category, Grade, Judgment
@@ -93,3 +94,18 @@ def test_people_alone_are_labels_of_another_file(write: Write, tmp_path: Path) -
     (found,), report = join(judged, read_labels([people]))
     assert (report.way.on, report.matched) == ("item", 1)
     assert [label.annotator for label in found.item.labels] == ["ann"]
+
+
+def test_labels_of_another_file_are_about_the_verdicts_of_their_name(write: Write) -> None:
+    names = ("ok", "tone")
+    judged = list(open_judgments([write("j.jsonl", trace(*(assessment("LLM_JUDGE", 1, name) for name in names)))]))
+    both = write("both.jsonl", trace(*(assessment("HUMAN", name == "ok", name, by="ann") for name in names)))
+    one = write("one.jsonl", trace(assessment("HUMAN", True, "ok", by="ann")))
+    found, report = join(judged, read_labels([both]))
+    assert report.way.on == "item+response"
+    assert [[label.value for label in each.item.labels] for each in found] == [[Category(True)], [Category(False)]]
+    found, _ = join(judged, read_labels([one]))
+    assert [len(each.item.labels) for each in found] == [1, 0]
+    single = list(open_judgments([write("s.jsonl", trace(assessment("LLM_JUDGE", 1, "ok")))]))
+    with pytest.raises(InputError, match="no label matches a judgment"):
+        join(single, read_labels([both]))  # which of the two names the verdict is about is not in its item

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from metajudge.errors import ConfigurationError
+from metajudge.types import Category, Grade, Item, Judgment, Label, parse_right
 from metajudge.vetting.bars import Bar, Reached, check_labels, reached_by
 
 
@@ -33,3 +34,11 @@ def test_unlabelled_input_is_refused_before_anything_is_asked():
         check_labels([Bar("precision", 0.5)], unlabelled)
     check_labels([Bar("accepted", 0.5)], unlabelled)
     check_labels([Bar("precision", 0.5)], [*unlabelled, SimpleNamespace(correct=False)])
+
+
+def test_labels_in_words_count_for_grades_by_the_rule_of_the_input():
+    item = Item(id="q", question="?", responses={"A": "x"}, labels=(Label(value=Category("pass")),))
+    graded = Judgment(id="j", item=item, judge="g", verdict=Grade(4.0))
+    with pytest.raises(ConfigurationError, match="no judgment of the input has one"):
+        check_labels([Bar("precision", 0.5)], [graded])
+    check_labels([Bar("precision", 0.5)], [graded], {"grade": parse_right("side:3")})

@@ -6,7 +6,7 @@ from metajudge.calibration.domain import Mark
 from metajudge.cli.vet_report import _calibration_lines, _counts, _label_lines
 from metajudge.panels.config import PanelConfig
 from metajudge.stats.intervals import wilson
-from metajudge.types import GuaranteedThreshold
+from metajudge.types import GuaranteedThreshold, Right
 from metajudge.vetting.label_count import LabelCount
 from metajudge.vetting.summary import VetSummary
 from tests.preferences.vetted import assessment, judgment
@@ -63,3 +63,13 @@ def test_plain_data_keep_their_old_names_and_say_intervals_by_question(counted):
     assert summary.to_json()["accepted"] == 120
     assert summary.to_json()["kept_without_guarantee"] == {"absent_signal": 60}
     assert LabelCount().to_json() is None
+
+
+def test_what_counts_as_right_is_in_the_data():
+    said = judgment(1, id="j", label="A>B")
+    labels = LabelCount({"pairwise": Right("equal")})
+    labels.add(said, assessment(said, probability=0.9))
+    assert labels.to_json()["right"] == {"pairwise": "equal"}
+    other = LabelCount({"grade": Right("equal")})
+    other.add(said, assessment(said, probability=0.9))
+    assert other.to_json() is None
