@@ -150,7 +150,7 @@ class Bench:
 
     def _indexed(self) -> tuple[EvidenceIndex, list[str]]:
         """Evidence over every record, and the judges there are."""
-        index, judges = EvidenceIndex(), dict[str, None]()
+        index, judges = EvidenceIndex(self.request.rule), dict[str, None]()
         for record in self.source.scan():
             if isinstance(record, Judgment):
                 index.add(record)

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -125,7 +126,7 @@ def fit(
     _check_files(data or [], agent_scores, out)
     names, rule = _names(signals), labelling.rule
     if reviews:
-        people, stored = with_store(store, _reviewed, maker="vet --policy ...")
+        people, stored = with_store(store, partial(_reviewed, rule=labelling.rule), maker="vet --policy ...")
         selection: str | None = people.selection
         table = _records(data or [], reading, agent_scores, labelling, stored).table(
             names, judge, people=people, kind=kind, right=rule
@@ -347,9 +348,9 @@ def _records(
     return LabelledRecords(source, data, agent_scores, lambda notice: typer.echo(f"metajudge: {notice}", err=True))
 
 
-async def _reviewed(store: Store) -> tuple[ReviewLabels, list[Judgment]]:
+async def _reviewed(store: Store, rule: Right | None) -> tuple[ReviewLabels, list[Judgment]]:
     """People's labels and all judgments of a store."""
-    return await review_labels(store, now=time.time()), await store.judgments()
+    return await review_labels(store, now=time.time(), rule=rule), await store.judgments()
 
 
 def _check_files(data: list[Path], agent_scores: Path | None, out: Path | None) -> None:
