@@ -156,6 +156,6 @@ class TestCommands:
         done = self.run(
             "export", "preferences", "--judgments", own, "--judgments", langfuse, "--all", "--out", "o", "--json"
         )
-        assert json.loads(done.stdout.strip().splitlines()[-1])["read"]["by_people"] == 2, done.output
+        assert json.loads(done.stdout.strip().splitlines()[-1])["read"]["by_people"] == 1, done.output
         done = self.run("export", "preferences", "--judgments", own, "--judgments", langfuse, "--all", "--out", "o2")
         assert "scores by people" in " ".join(done.output.split())
