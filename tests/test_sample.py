@@ -74,7 +74,7 @@ REASONS = [
     "Invalid JSON",
     "verdict names 'C'",
     "at least 1 item",
-    "not a verdict: 'Assistant A is better'",
+    "'Assistant A is better' is not a verdict on 2 responses",
     "verdict is null without a reason",
     "judge\n  Field required",
 ]

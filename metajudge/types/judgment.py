@@ -244,4 +244,7 @@ def _check_on_scale(verdict: Grade | Category, scale: Scale | None) -> None:
 def _several_shown(verdict: Grade | Category, shown: int) -> str:
     if isinstance(verdict, Grade):
         return f"a grade judges one response, but {shown} were shown"
-    return f"{str(verdict)!r} is a category of one response, but {shown} were shown; a pairwise verdict is A>B or A=B"
+    return (
+        f"{str(verdict)!r} is not a verdict on {shown} responses: write A>B, B>A or A=B, or a ranking; a word or a boolean "
+        "is a verdict on a single response"
+    )

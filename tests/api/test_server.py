@@ -198,7 +198,7 @@ class TestServiceFile:
             ('[service]\ncors_origins = ["*"]\n', "cors_origins"),
             ("[service]\n[other]\n", "unknown tables other"),
             ("[service\n", "cannot read"),
-            ("service = 3\n", "a table"),
+            ("service = 3\n", "table"),
         ],
     )
     def test_what_is_wrong_is_named(self, tmp_path, text, said):

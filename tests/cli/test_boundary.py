@@ -153,7 +153,7 @@ class TestReadOnlyFolder:
         assert "Traceback" not in done.stderr
         assert "cannot write" in done.stderr
         assert "--map is needed again next time" in done.stderr
-        assert "discarded          2" in done.stdout
+        assert "unscored           2" in done.stdout
 
     @pytest.mark.parametrize("options", [[], ["--out", "out.jsonl", "--store", "ELSEWHERE"]], ids=["store", "out"])
     def test_without_another_place_to_write_it_says_which(self, metajudge, read_only, elsewhere, options):

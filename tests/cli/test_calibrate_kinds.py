@@ -47,4 +47,4 @@ def test_several_kinds_are_refused_with_what_to_do(folder):
 def test_a_rule_that_cannot_be_read_is_refused(folder):
     done = Command(folder)("calibrate", "fit", "--data", "labels.jsonl", "--right", "nearly", "--out", "n.json")
     assert done.returncode == 2
-    assert "--right: 'nearly' is no rule of what is right" in done.stderr
+    assert "--right 'nearly' is no rule of what is right" in done.stderr

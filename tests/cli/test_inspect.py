@@ -75,7 +75,7 @@ def test_the_guess_with_a_judge_is_complete_and_kept_on_request(run: Run, votes:
     assert "the mapping of votes.csv is saved in metajudge-inputs.toml" in found.stderr
     vetted = run("vet", "votes.csv", "--json")
     assert vetted.returncode == 0, vetted.stderr
-    assert json.loads(vetted.stdout)["assessed"] == 4
+    assert json.loads(vetted.stdout)["judgments"] == 4
     again = run("inspect", "votes.csv")
     assert "Read by the mapping saved in metajudge-inputs.toml:" in again.stdout
 
@@ -141,7 +141,7 @@ def test_vet_keeps_a_mapping_and_needs_none_the_second_time(run: Run, votes: Pat
     second = run("vet", "votes.csv", "--json")
     assert second.returncode == 0, second.stderr
     assert "needs no --map" not in second.stderr
-    assert json.loads(second.stdout)["assessed"] == 4
+    assert json.loads(second.stdout)["judgments"] == 4
 
 
 def test_vet_stops_at_words_it_does_not_know_and_learns_them(run: Run, votes: Path) -> None:
@@ -151,7 +151,7 @@ def test_vet_stops_at_words_it_does_not_know_and_learns_them(run: Run, votes: Pa
     assert "'C' (1), '0.5' (1) in column 'winner' are no verdicts here, first at votes.csv:7" in found.stderr
     told = run("vet", "votes.csv", "--map", MAP, "--map-values", "C=tie,0.5=tie", "--json")
     assert told.returncode == 0, told.stderr
-    assert json.loads(run("vet", "votes.csv", "--json").stdout)["assessed"] == 6
+    assert json.loads(run("vet", "votes.csv", "--json").stdout)["judgments"] == 6
 
 
 def test_files_with_the_same_ids_are_told_apart_on_request(run: Run, tmp_path: Path) -> None:
@@ -166,13 +166,13 @@ def test_files_with_the_same_ids_are_told_apart_on_request(run: Run, tmp_path: P
     )
     told = run("vet", "a.csv", "b.csv", "--prefix-ids", "--json")
     assert told.returncode == 0, told.stderr
-    assert json.loads(told.stdout)["assessed"] == 2
+    assert json.loads(told.stdout)["judgments"] == 2
 
 
 def test_standard_input_can_be_a_table(run: Run) -> None:
     found = run("vet", "-", "--map", MAP, "--json", stdin=TABLE)
     assert found.returncode == 0, found.stderr
-    assert json.loads(found.stdout)["assessed"] == 4
+    assert json.loads(found.stdout)["judgments"] == 4
 
 
 @pytest.mark.parametrize(

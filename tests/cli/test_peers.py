@@ -28,7 +28,7 @@ class TestRankings:
         for words in ("SIE less SFE", "SE less PE", "Pearson correlation with arena", "kemeny, top 3", "fox alone"):
             assert words in done.output
         assert "best single evaluator, median over questions 0.714" in done.output
-        assert "Caution: fox stands" in done.output
+        assert "Caution: fox ranks" in done.output
 
     def test_json_and_reports_hold_what_is_printed(self, run):
         write(ballots(12, phi=0.6, seed=1))

@@ -168,7 +168,7 @@ def test_judgments_without_models_are_refused_and_never_ranked_by_place(metajudg
     done = metajudge("rank", path)
     assert "2 candidates, 3 ballots" in done.stdout
     assert "says nothing about any single question" in done.stdout
-    assert done.stderr.count("left out:") == 1
+    assert done.stderr.count("skipped:") == 1
 
 
 def test_a_table_is_ranked_by_the_models_that_a_mapping_names(metajudge, tmp_path):

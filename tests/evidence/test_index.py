@@ -118,7 +118,8 @@ class TestOtherKinds:
         assert tuple(signals) == (*SIGNALS, *STABILITY)
         assert (signals["repeats"].value, signals["variants"].value) == (1.0, -1.0)
         assert (signals["peers"].value, signals["peers"].state) == (0.5, "for")
-        assert {signals[name].state for name in ("order", "strength", "rationale")} == {"grade"}
+        assert {signals[name].state for name in ("order", "strength")} == {"grade"}
+        assert signals["rationale"].state == "no_rationale"
 
     def test_the_rule_is_the_one_given(self) -> None:
         given = [self.graded("1", "owl", 4), self.graded("2", "emu", 5), self.graded("3", "jay", 4)]

@@ -158,7 +158,7 @@ async def test_no_wait_without_end_for_what_nobody_settles(tmp_path, monkeypatch
     monkeypatch.setattr(shared_budget, "_GIVE_UP_S", 0.05)
     one, other = (SharedBudget(tmp_path / "b.sqlite", calls=1) for _ in range(2))
     await one.reserve(CALL)
-    with pytest.raises(BudgetExceeded, match="others have set"):
+    with pytest.raises(BudgetExceeded, match="other runs reserve"):
         await asyncio.wait_for(other.reserve(CALL), 5)
 
 

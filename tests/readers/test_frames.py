@@ -122,7 +122,7 @@ def test_assessments_become_a_tidy_frame() -> None:
 
     frame = to_pandas(vet(judgments()[:2]))
     assert list(frame["judgment_id"]) == ["a", "b"]
-    assert list(frame["status"]) == ["assessed", "failed"]
+    assert list(frame["status"]) == ["unscored", "failed"]
     assert frame["failure"].iloc[1] == "no_verdict"
     assert pandas.isna(frame["score"].iloc[1])
     assert "signal.order" in frame.columns

@@ -23,7 +23,7 @@ def item(**changes: Any) -> dict[str, Any]:
     [
         ({"verdict": "C>A"}, "verdict names 'C', but the item's responses are A, B"),
         ({"verdict": "A>"}, "'verdict' is not a verdict: 'A>'"),
-        ({"verdict": True}, "'true' is a category of one response, but 2 were shown"),
+        ({"verdict": True}, "'true' is not a verdict on 2 responses"),
         ({"verdict": 4.5}, "a grade judges one response, but 2 were shown"),
         ({"verdict": [["A"]]}, "a ranking needs at least two responses"),
         ({"verdict": None}, "verdict is null without a reason: say why in no_verdict"),

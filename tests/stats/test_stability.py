@@ -80,7 +80,7 @@ def test_equal_confidence_is_not_settled_by_ids_or_order():
     other = choose_third_run(dict(reversed(classes.items())), confidence, 2, Random(3))
     assert one.low_confidence == other.low_confidence
     assert (one.drawn, len(one.left_out)) == (1, 1)
-    assert "by lot" in one.rule
+    assert "drawn at random" in one.rule
 
 
 def test_unknown_confidence_is_retested_first_and_a_missing_one_is_refused():
