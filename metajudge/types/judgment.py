@@ -245,6 +245,6 @@ def _several_shown(verdict: Grade | Category, shown: int) -> str:
     if isinstance(verdict, Grade):
         return f"a grade judges one response, but {shown} were shown"
     return (
-        f"{str(verdict)!r} is not a verdict on {shown} responses: write A>B, B>A or A=B, or a ranking; a word or a boolean "
-        "is a verdict on a single response"
+        f"{str(verdict)!r} is not a verdict on {shown} responses: write A>B, B>A or A=B, or a ranking; a word or "
+        "a boolean is a verdict on a single response"
     )
