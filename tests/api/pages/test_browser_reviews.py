@@ -267,7 +267,7 @@ class TestLooks:
         self.look(page, "clash-list", tmp_path)
         page.keyboard.press("j")
         page.keyboard.press("Enter")
-        page.wait_for_selector("text=Take it")
+        page.wait_for_selector("button[data-key=t]")
         page.keyboard.press("Enter")
         page.wait_for_selector("#record")
         assert "owl" not in page.content()
