@@ -125,7 +125,7 @@ def audited_by(
     on: On | None = None,
     right: Right | str | None = None,
 ) -> Audited:
-    """As :func:`audit_judgments`, with the audit as it is and the judgments it rests on."""
+    """As :func:`audit_judgments`, with the audit as it is and the judgments audited."""
     rule = _rule(right)
     given: Sequence[Judgment] = [as_judgment(one, place=f"judgment {at}") for at, one in enumerate(judgments, start=1)]
     _check_verdicts(given)

@@ -368,7 +368,7 @@ class Support(Finite):
     Attributes:
         analysis: which one.
         possible: whether at least one judge's verdicts allow it.
-        why: what it rests on, or what is missing.
+        why: what makes it possible, or what is missing.
         add: what one more column would add; empty where nothing is missing.
     """
 

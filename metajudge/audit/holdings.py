@@ -83,7 +83,7 @@ def _versions(source: Gathered, tables: Mapping[VerdictKind, Table]) -> dict[str
 def supports_of(
     held: Holdings, cards: Sequence[JudgeCard], ceilings: Sequence[Ceiling], juries: Sequence[Jury]
 ) -> tuple[Support, ...]:
-    """Each analysis with what it rests on, or with what is missing and what one more column would add."""
+    """Each analysis with what makes it possible, or with what is missing and what one more column would add."""
     checks = {check.name: check for card in cards for check in card.checks}
     judges = len(held.judges)
     pairs = bool(held.kinds.keys() & {"pairwise", "ranking"})

@@ -181,7 +181,7 @@ def _pull(view: View, name: CheckName, title: str, special: Indices, what: str) 
 def _pull_beside_people(view: View, labelled: int, special: Indices) -> tuple[Association, float, float] | None:
     """The judge's difference of error rates less that of people, and people's two rates.
 
-    Each person is left out in turn, and judge and person are held against the majority of the others: errors of the
+    Each person is left out in turn, and judge and person are compared with the majority of the others: errors of the
     labels themselves then count for both. None where the verdicts on items with several people are fewer than a quarter
     of the labelled ones.
     """

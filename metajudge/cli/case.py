@@ -78,7 +78,10 @@ def case(
         ),
     ] = None,
     audit_share: Annotated[
-        float, typer.Option(help="Fraction of approved and rejected cases sampled for human review.")
+        float,
+        typer.Option(
+            "--review-sample", "--audit-share", help="Fraction of approved and rejected cases sampled for human review."
+        ),
     ] = 0.0,
     reviewers: Annotated[int, typer.Option(help="Number of people who decide each review.", min=1, max=20)] = 1,
     concurrency: Annotated[int, typer.Option(help="Maximum number of calls in flight.", min=1)] = 16,

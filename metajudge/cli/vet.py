@@ -98,6 +98,8 @@ def vet(
     audit_share: Annotated[
         float,
         typer.Option(
+            "--review-sample",
+            "--audit-share",
             help="Fraction of approved and rejected decisions sampled for human review.",
             min=0,
             max=1,

@@ -84,7 +84,7 @@ def _selection(labels: int, audited: int) -> str:
     if audited == 0:
         return (
             f"labels: {labels} human reviews of what a policy found doubtful; what it approved or rejected was never "
-            "looked at, so these probabilities are biased there (vet --audit-share reviews a random share of it)"
+            "looked at, so these probabilities are biased there (vet --review-sample reviews a random fraction of it)"
         )
     return (
         f"labels: {labels} human reviews, {audited} of them a random share of what a policy approved or rejected, "

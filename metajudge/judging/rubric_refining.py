@@ -1,7 +1,7 @@
 """A human's basic rubric, refined by a model: descriptions, a text for every level, weights.
 
 After "Leveraging LLMs as Meta-Judges" (arXiv 2504.17087), where a model refines the rubric that people wrote. The reply
-is held against the rubric model, repaired once, and refused otherwise: no criterion is ever made up to fill a gap.
+is validated against the rubric model, repaired once, and refused otherwise: no criterion is ever made up to fill a gap.
 """
 
 import re

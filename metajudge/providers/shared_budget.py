@@ -1,7 +1,7 @@
 """A budget that several threads, processes and commands share: its ledger is a SQLite file on their machine.
 
 Each run that takes part has a row of its own: what it has spent, and what it has set aside for calls in flight. The
-limit is held against the sum over all rows, inside one transaction, before a call is sent. What a run had set aside
+limit is compared with the sum over all rows, inside one transaction, before a call is sent. What a run had set aside
 when it died counts as spent, because the calls may have been answered and billed.
 """
 
@@ -172,7 +172,7 @@ class BudgetLedger:
 class SharedBudget(Budget):
     """A :class:`~metajudge.providers.budget.Budget` whose spending is in a file that others share.
 
-    The limits are this run's own; what is held against them is the spending of everyone, earlier runs included. A
+    The limits are this run's own; what is compared with them is the spending of everyone, earlier runs included. A
     budget that is reached is raised by giving a larger limit. A call that would fit but for what others have set
     aside waits until they settle. Use it in one event loop; other threads open the same file for themselves.
 

@@ -89,7 +89,7 @@ Alternative: TypeAlias = Literal["greater", "less", "two-sided"]
 
 @dataclass(frozen=True, slots=True)
 class BinomialTest(Estimate):
-    """A proportion held against a stated one.
+    """A proportion compared with a stated one.
 
     Attributes:
         estimate: the observed proportion.
