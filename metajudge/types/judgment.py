@@ -72,6 +72,9 @@ class Item(Frozen):
             _check_known(self.label.ids, self.responses, "label")
         for one in self.labels:
             _check_known(one.value.ids, self.responses, "labels")
+        for value in (self.label, *(one.value for one in self.labels)):
+            if isinstance(value, Category) and len(self.responses) > 1:
+                raise ValueError(f"label: {_several_shown(value, len(self.responses))}")
         if self.models is not None:
             _check_known(self.models, self.responses, "models")
         if self.metadata is not None:

@@ -112,8 +112,8 @@ def test_export_fill_in_import(queue):
         table = csv.DictWriter(stream, rows[0])
         table.writeheader()
         table.writerows(rows)
-    assert "2 decisions imported, 0 were there" in queue("review", "import", "queue.csv").stdout
-    assert "0 decisions imported, 2 were there" in queue("review", "import", "queue.csv").stdout
+    assert "2 decisions imported, 0 were already stored" in queue("review", "import", "queue.csv").stdout
+    assert "0 decisions imported, 2 were already stored" in queue("review", "import", "queue.csv").stdout
     listed, _ = queue.json("review", "list", "--status", "decided")
     assert [one["decisions"][0]["outcome"] for one in listed["reviews"]] == ["approve", "modify"]
 

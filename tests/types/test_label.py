@@ -71,6 +71,12 @@ class TestItem:
             graded(labels=[{"value": "A>B"}])
 
 
+    @pytest.mark.parametrize("given", [{"label": "banana"}, {"labels": [{"value": True}]}])
+    def test_a_word_is_no_label_of_several_responses(self, given):
+        with pytest.raises(ValueError, match="is not a verdict on 2 responses"):
+            graded(responses={"A": "4", "B": "5"}, **given)
+
+
 class TestJudgment:
     def test_a_category_judges_one_response(self):
         two = {"id": "q", "question": "?", "responses": {"A": "x", "B": "y"}}
