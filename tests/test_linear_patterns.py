@@ -48,7 +48,7 @@ ENDS = ("", "\0", "a\na")
 
 OWN_MESSAGES = {
     "metajudge.store.database._HOLDER",
-    "metajudge/store/postgres_connections.py::said",
+    "metajudge/store/postgres_connections.py::store_error",
 }
 """Patterns that read the error messages of our own store, and no text from outside."""
 

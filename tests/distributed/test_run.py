@@ -134,7 +134,7 @@ def test_faults_of_a_model_end_in_the_same_failures(judgments, tmp_path):
     [
         (["--engine", "spark"], "local or ray"),
         (["--engine", "ray"], "give --out DIR"),
-        (["--engine", "ray", "--out", "x", "--policy", "verdict_score"], "--policy does not go with"),
+        (["--engine", "ray", "--out", "x", "--policy", "verdict_score"], "--policy is not supported with"),
         (["--engine", "ray", "--out", "x", "--ray-address", "127.0.0.1:1"], "no Ray cluster"),
     ],
 )

@@ -8,7 +8,7 @@ HIDDEN: Final = "[hidden]"
 _SECRETS: Final = re.compile(
     r"-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----[^\0]*"
     r"|\b(?:sk-|AKIA|AIza|gh[pousr]_|github_pat_|xox[abprs]-|hf_|glpat-|mj_)[A-Za-z0-9_-]{6,}"
-    r"|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_.-]*"
+    r"|(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_.-]*"
     r"|(?i:\bbearer\s+[A-Za-z0-9._~+/-]{8,})"
     r"|(?i:\b(?:password|passwd|pwd|secret|api[_-]?key|access[_-]?token)\b['\"]?\s?[:=]\s?['\"]?[^\s'\"<>]{6,})"
 )
