@@ -93,6 +93,7 @@ def custom_keys(server):
     return [name.partition("_")[2] for batch in server.batches for name in batch.bodies]
 
 
+@pytest.mark.slow
 @EACH
 async def test_results_and_bodies_equal_those_of_a_live_run_at_half_the_price(protocol, tmp_path):
     (tmp_path / "live").mkdir()
@@ -150,6 +151,7 @@ async def test_a_request_the_provider_rejects_fails_typed_and_is_not_asked_again
     assert sum(one.failure is not None for one in found) == 1
 
 
+@pytest.mark.slow
 @BOTH
 async def test_what_keeps_expiring_ends_as_a_time_out_after_three_batches(protocol, tmp_path):
     with BatchServer(line_faults=lambda body, _n: "expired" if "(j7)" in json.dumps(body) else None) as server:
@@ -195,6 +197,7 @@ async def test_results_cut_in_the_middle_are_fetched_again(protocol, tmp_path):
         assert server.fetches >= 3
 
 
+@pytest.mark.slow
 @BOTH
 async def test_results_that_stay_cut_cost_one_further_batch_for_what_is_missing(protocol, tmp_path):
     with BatchServer(varied, cut_results=3) as server:
@@ -203,6 +206,7 @@ async def test_results_that_stay_cut_cost_one_further_batch_for_what_is_missing(
         assert [len(batch.lines) for batch in server.batches] == [11, 1]
 
 
+@pytest.mark.slow
 @BOTH
 async def test_batches_are_split_by_number_and_by_bytes(protocol, tmp_path, monkeypatch):
     with BatchServer(varied) as server:
@@ -225,6 +229,7 @@ async def test_batches_are_split_by_number_and_by_bytes(protocol, tmp_path, monk
     assert dict(summary.failures) == {"context_too_long": 11}
 
 
+@pytest.mark.slow
 @EACH
 async def test_a_run_that_does_not_wait_leaves_batches_pending_and_the_same_run_collects_them(protocol, tmp_path):
     with BatchServer(varied, polls=10_000) as server:
@@ -262,6 +267,7 @@ async def test_an_interrupted_run_ends_at_once_and_the_same_run_goes_on(protocol
         assert (summary.assessed, len(server.batches)) == (12, 1)
 
 
+@pytest.mark.slow
 @BOTH
 async def test_a_panel_discussion_runs_as_rounds_of_batches_and_ends_as_a_live_one(protocol, tmp_path):
     def panel(server):
@@ -283,6 +289,7 @@ async def test_a_panel_discussion_runs_as_rounds_of_batches_and_ends_as_a_live_o
         assert server.live == []
 
 
+@pytest.mark.slow
 @BOTH
 async def test_a_reply_without_use_is_repaired_in_another_batch_or_live(protocol, tmp_path):
     def answer(body):
@@ -395,6 +402,7 @@ async def test_a_record_that_cannot_be_read_is_named_and_not_passed_over(tmp_pat
     assert server.live == []
 
 
+@pytest.mark.slow
 async def test_batches_of_another_command_are_left_alone_and_said(tmp_path):
     with BatchServer(polls=10_000) as server:
         await vet(server, tmp_path, batches={"wait_s": 0})

@@ -105,6 +105,7 @@ def test_an_idempotency_key_replayed_with_another_body_is_refused(service):
     assert server.count == 2
 
 
+@pytest.mark.slow
 def test_a_walk_through_every_noun(service):
     url, _ = service
     with Client(url, KEY) as client:
@@ -278,11 +279,13 @@ class TestResults:
             with running(options) as plain:
                 yield str(plain.base_url)
 
+    @pytest.mark.slow
     def test_asked_right_after_the_batch_it_waits_and_gives_all(self, slow):
         with Client(slow, KEY) as client:
             job = client.vet_batch(records(6))
             assert [item for item, _ in client.results(job["job_id"])] == list(range(6))
 
+    @pytest.mark.slow
     async def test_the_asynchronous_client_waits_too(self, slow):
         async with AsyncClient(slow, KEY) as client:
             job = await client.vet_batch(records(6))
@@ -399,6 +402,7 @@ GONE = (None, {}, b"")
 class TestPatience:
     """What is sent again, when, and for how long."""
 
+    @pytest.mark.slow
     def test_it_comes_back_when_the_answer_says_and_not_before(self):
         limited = (429, {"retry-after": "1"}, b"{}")
         with Scripted(limited, OK) as server, Client(server.url) as client:

@@ -72,9 +72,6 @@ class Item(Frozen):
             _check_known(self.label.ids, self.responses, "label")
         for one in self.labels:
             _check_known(one.value.ids, self.responses, "labels")
-        for value in (self.label, *(one.value for one in self.labels)):
-            if isinstance(value, Category) and len(self.responses) > 1:
-                raise ValueError(f"label: {_several_shown(value, len(self.responses))}")
         if self.models is not None:
             _check_known(self.models, self.responses, "models")
         if self.metadata is not None:
@@ -134,6 +131,9 @@ class Judgment(Frozen):
         _check_known(self.order, responses, "order")
         if len(set(self.order)) != len(self.order):
             raise ValueError(f"order names a response twice: {', '.join(self.order)}")
+        for value in (self.item.label, *(one.value for one in self.item.labels)):
+            if isinstance(value, Category) and len(self.order) > 1:
+                raise ValueError(f"label: {_several_shown(value, len(self.order))}")
         if self.labels is not None and len(set(self.labels)) != len(self.order):
             raise ValueError("labels must give one distinct label for each response in order")
         if self.verdict is None:

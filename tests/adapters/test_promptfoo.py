@@ -113,6 +113,7 @@ def test_the_provider_answers_with_the_assessment(server):
     assert "question" in call_api('{"id": "j", "item": {"id": "i"}}', {})["error"]
 
 
+@pytest.mark.slow
 def test_the_file_is_loaded_by_its_path_and_called_with_json(server, tmp_path):
     """What promptfoo's wrapper does: load a file by path, call a function by name, write its result as JSON."""
     (tmp_path / "vet.py").write_text("from metajudge.adapters.promptfoo import call_api, get_assert\n")
@@ -158,6 +159,7 @@ class TestSeveralWorkersAndOneStore:
         ]
         return [json.loads(one.communicate(timeout=100)[0]) for one in start]
 
+    @pytest.mark.slow
     def test_a_store_that_stays_in_use_is_no_bad_verdict(self, server, tmp_path):
         path = tmp_path / "vetting.duckdb"
         holder = subprocess.Popen(

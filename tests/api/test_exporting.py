@@ -90,6 +90,7 @@ def decided(tmp_path_factory):
 
 
 class TestDecisionsAndFilters:
+    @pytest.mark.slow
     def test_a_rejected_verdict_and_an_item_of_two_contents_do_not_reach_the_archive(self, decided):
         client, folder = decided
         answer = client.post(URL, json={"selection": {"rule": "all"}, "format": "jsonl"})
@@ -100,6 +101,7 @@ class TestDecisionsAndFilters:
         assert (summary["conflicting_items"], summary["conflicting_item_ids"]) == (1, ["item-4"])
         assert left_behind(folder) == []
 
+    @pytest.mark.slow
     def test_filters_and_the_opt_out(self, decided):
         client, _ = decided
         answer = client.post(URL, json={"ignore_decisions": True, "filters": {"judges": ["owl"]}, "format": "jsonl"})

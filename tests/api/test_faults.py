@@ -49,6 +49,7 @@ def in_background(*tasks):
     return threads
 
 
+@pytest.mark.slow
 def test_faults_upstream_lose_no_item_and_the_metrics_are_the_server_s_counts(serve, models, tmp_path):
     kinds = (*HTTP_FAULTS, "malformed_content", "refusal")
     server = models(answer=score_answer(5), faults=random_faults(0.3, kinds))
@@ -87,6 +88,7 @@ def test_calls_that_a_vanished_caller_had_caused_are_counted_too(serve, models):
 
 
 class TestOverload:
+    @pytest.mark.slow
     def test_what_there_is_no_place_for_is_refused_with_retry_after(self, serve, models):
         server = models(latency_s=2)
         client = serve(panels=panels(server), limits=options.Limits(in_flight=2))
@@ -104,6 +106,7 @@ class TestOverload:
         assert {one.headers["content-type"] for one in refused} == {"application/problem+json"}
         assert metric(client, "metajudge_in_flight") == 0
 
+    @pytest.mark.slow
     def test_large_bodies_together_are_bounded(self, serve, models):
         server = models(latency_s=1)
         client = serve(panels=panels(server), limits=options.Limits(held_bytes=150_000))
@@ -117,6 +120,7 @@ class TestOverload:
             thread.join()
         assert client.post("/v1/vet", json={**big, "id": "third"}).status_code == 200
 
+    @pytest.mark.slow
     def test_too_many_open_requests(self, serve, models):
         server = models(latency_s=2)
         client = serve(panels=panels(server), limits=options.Limits(connections=2))

@@ -124,6 +124,7 @@ def app_limits(**given):
     return importlib.import_module("metajudge.api.options").Limits(**given)
 
 
+@pytest.mark.slow
 def test_events_go_on_after_the_last_one_seen(serve, tmp_path):
     client = serve(store=tmp_path / "s.duckdb")
     location = client.post("/v1/vet/batch", json=records(5)).headers["location"]
@@ -136,6 +137,7 @@ def test_events_go_on_after_the_last_one_seen(serve, tmp_path):
     assert client.get("/v1/jobs/nothing/events").status_code == 404
 
 
+@pytest.mark.slow
 def test_cancelling_stops_the_calls(serve, models):
     limits = app_limits(job_workers=2)
     server = models(latency_s=0.2)

@@ -46,6 +46,7 @@ def follow(client, location, cursor=-1, *, limit=4, most=10_000):
     return found, cursor
 
 
+@pytest.mark.slow
 def test_followed_while_the_job_runs_the_pages_skip_and_repeat_nothing(store, serve, shuffled):
     client = serve(panels={"default": panel_of(shuffled, "a")}, store=store, limits=app_limits(job_workers=6))
     location = client.post("/v1/vet/batch", json=records(ITEMS)).headers["location"]
@@ -55,6 +56,7 @@ def test_followed_while_the_job_runs_the_pages_skip_and_repeat_nothing(store, se
     assert sorted(found) == list(range(ITEMS))
 
 
+@pytest.mark.slow
 def test_the_cursor_of_the_last_page_so_far_leads_on_to_what_comes_later(store, serve, shuffled):
     client = serve(panels={"default": panel_of(shuffled, "a")}, store=store, limits=app_limits(job_workers=2))
     location = client.post("/v1/vet/batch", json=records(20)).headers["location"]
@@ -67,6 +69,7 @@ def test_the_cursor_of_the_last_page_so_far_leads_on_to_what_comes_later(store, 
     assert follow(client, location, cursor) == (rest, None), "a page asked for twice is another one"
 
 
+@pytest.mark.slow
 def test_the_first_page_of_a_job_without_results_leads_on(store, serve, models):
     client = serve(panels={"default": panel_of(models(latency_s=1.0), "a")}, store=store)
     location = client.post("/v1/vet/batch", json=records(2)).headers["location"]

@@ -108,6 +108,7 @@ class TestDocumentToRead:
         html = page(schema)
         assert not any(f"<{tag}>" in html for tag in ("b", "script", "i", "img", "u"))
 
+    @pytest.mark.slow
     def test_every_operation_has_a_summary_and_a_description(self, serve):
         for path, methods in serve().get("/openapi.json").json()["paths"].items():
             for method, operation in methods.items():

@@ -138,6 +138,7 @@ async def test_other_judgments_of_an_item_in_the_job_are_evidence(replica):
     assert sorted(panels.others["j0"]) == ["j0", "j1", "j2"]
 
 
+@pytest.mark.slow
 async def test_cancelled_on_one_replica_it_stops_on_the_other_and_deleted_it_is_gone(replica):
     one, other = Panels(0.2), Panels(0.2)
     first, second = await replica(one), await replica(other)
@@ -193,6 +194,7 @@ async def test_changes_are_told_to_the_other_replica_at_once(replica, monkeypatc
     assert time.monotonic() - began < 30, "it was found by looking, not by being told"
 
 
+@pytest.mark.slow
 async def test_small_jobs_do_not_wait_for_a_large_one(replica):
     jobs = await replica(Panels(0.01), jobs_running=2)
     await send(jobs, 2000)

@@ -46,6 +46,7 @@ def test_bench_prints_tables_and_writes_every_file(small, tmp_path):
     assert all(path.stat().st_size for path in out.values())
 
 
+@pytest.mark.slow
 def test_a_file_is_measured_in_place_of_a_benchmark_with_labels_from_another(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     written(tmp_path / "v.jsonl", verdicts(30, labelled=False))

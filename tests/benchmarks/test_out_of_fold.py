@@ -15,6 +15,7 @@ def bench(tmp_path):
     return Bench(Request(benchmark="file"), open_judgments([written(tmp_path / "v.jsonl", verdicts(60))]))
 
 
+@pytest.mark.slow
 def test_every_labelled_judgment_has_a_probability_that_beats_the_raw_share(bench):
     fitted = fit_out_of_fold(bench, 2)
     assert set(fitted.probabilities) == {row.judgment_id for row in bench.observations.rows}
@@ -26,6 +27,7 @@ def test_every_labelled_judgment_has_a_probability_that_beats_the_raw_share(benc
     assert any("the other half's labels" in note for note in findings.notes)
 
 
+@pytest.mark.slow
 def test_no_probability_saw_the_label_of_its_own_question(bench, tmp_path):
     rows = verdicts(60)
     for row in rows:
@@ -47,6 +49,7 @@ def test_scores_have_a_line_for_every_labelled_judgment_and_null_where_nothing_i
     assert any(note.startswith("nothing is fitted for verdicts of kind category") for note in fitted.meaning)
 
 
+@pytest.mark.slow
 def test_kinds_are_fitted_and_shown_apart(tmp_path):
     rows = verdicts(40)
     grades = [

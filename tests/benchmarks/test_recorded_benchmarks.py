@@ -90,6 +90,7 @@ def test_every_llmbar_cell_is_the_published_one():
     assert cells == 404
 
 
+@pytest.mark.slow
 def test_precision_of_order_consistent_judgments_is_the_recorded_one():
     bench = Bench(Request(benchmark="judgebench", data=Path(DATA)))
     found = bench.findings(bench.plan())
@@ -152,6 +153,7 @@ def shares(name):
     }
 
 
+@pytest.mark.slow
 def test_mtbench_is_close_to_the_source_which_has_a_third_more_items():
     """The source says 88.4 % of pairs judged alike, 85.4 % of presentations, 16.1 % of pairs flipped."""
     found = accuracy("mtbench")["gpt-4-0613-pair"]
@@ -161,6 +163,7 @@ def test_mtbench_is_close_to_the_source_which_has_a_third_more_items():
     assert shares("mtbench")["gpt-4o"][:2] == (53, 84.9)
 
 
+@pytest.mark.slow
 def test_realmistake_is_close_to_the_source_which_has_a_third_more_responses():
     """The source says 62.8 and 48.2 % over the simple prompts, 57.2 % by the first one, 69.2 % by its majority."""
     found = shares("realmistake")
@@ -170,6 +173,7 @@ def test_realmistake_is_close_to_the_source_which_has_a_third_more_responses():
     assert found["majority of the models, baseline_errordetection_prompt_1"][:2] == (528, 70.8)
 
 
+@pytest.mark.slow
 def test_rewardbench2_is_close_to_the_source_which_has_a_third_more_items():
     """The source says .48/.65/.70/.74 by place for the first judge, 77 to 98 % of the items judged alike."""
     found = accuracy("rewardbench2")

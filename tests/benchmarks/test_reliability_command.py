@@ -58,6 +58,7 @@ def judges(server):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_three_judges_of_two_protocols_two_runs_and_a_third(run, data):
     with LLMServer(answer=answers(wrong=0.3)) as server:
         words = ["reliability", "--data", data, *judges(server), "--runs", "2", "--targeted-third", "--third-size", "5"]

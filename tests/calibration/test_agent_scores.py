@@ -83,6 +83,7 @@ async def test_a_spread_is_no_agent_with_a_weight():
     assert set(fit_weights(table)[0].weights) == {"mini", "other"}
 
 
+@pytest.mark.slow
 async def test_fitted_on_and_applied_to_draws_the_probability_reads_their_spread():
     records, fresh = crowd(60), crowd(12, seed=5, prefix="new")
     config = panel_config({"rubric": "baseline", "strategy": "single"})

@@ -36,6 +36,7 @@ def unknown_level(table):
     return fit_calibration(table, repeats=1).groups[0].levels[-1]
 
 
+@pytest.mark.slow
 def test_where_categories_agree_the_model_stays_sure_and_where_they_differ_it_is_drawn_in():
     assert unknown_level(table_of(flipped=())).slope >= 0.75
     assert unknown_level(table_of(flipped=("c1", "c4"))).slope <= 0.5

@@ -68,6 +68,7 @@ def test_judges_with_few_judgments_share_a_fit_and_judges_without_common_items_d
     assert judge_groups(apart, True) == [("jay", "owl", "raven", "wren")]
 
 
+@pytest.mark.slow
 def test_a_fit_for_each_judge(table, fresh):
     fitted = fit_calibration(table, pooled=False, repeats=1)
     assert [group.judges for group in fitted.groups] == [("jay",), ("owl",), ("wren",)]

@@ -157,6 +157,7 @@ def test_attempts_and_waits_are_bounded():
         assert send(Webhook.at(receiver.url, SECRET, attempts=3)).attempts == 3
 
 
+@pytest.mark.slow
 def test_a_receiver_that_does_not_answer_in_time_is_given_up():
     with Receiver("slow") as receiver:
         delivery = send(Webhook.at(receiver.url, SECRET, attempts=1, timeout_s=0.2))

@@ -38,6 +38,7 @@ def broken(metajudge, *arguments, **more):
     )
 
 
+@pytest.mark.slow
 def test_a_fault_of_ours_is_one_line_that_says_where_the_state_is(metajudge):
     done = broken(metajudge, "vet", SAMPLE)
     assert done.returncode == 1
@@ -47,6 +48,7 @@ def test_a_fault_of_ours_is_one_line_that_says_where_the_state_is(metajudge):
     assert "--debug shows the trace" in line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["before", "after", "environment"])
 def test_the_trace_is_for_who_asks(metajudge, place):
     words = {"before": ["--debug", "vet", SAMPLE], "after": ["vet", SAMPLE, "--debug"], "environment": ["vet", SAMPLE]}
@@ -63,6 +65,7 @@ class TestFullDisk:
         write_jsonl(tmp_path / "judgments.jsonl", [judgment(f"j{i}") for i in range(6)])
         return "judgments.jsonl"
 
+    @pytest.mark.slow
     def test_of_vet_names_the_file_keeps_the_results_and_the_earlier_file(self, metajudge, crowd):
         (metajudge.folder / "out.jsonl").write_text("of an earlier run\n")
         (metajudge.folder / "out.jsonl.partial").symlink_to(FULL)
@@ -78,6 +81,7 @@ class TestFullDisk:
             assert (code, summary["assessed"], server.count) == (0, 6, 6)
         assert len((metajudge.folder / "out.jsonl").read_text().splitlines()) == 6
 
+    @pytest.mark.slow
     def test_of_judge_names_the_file(self, metajudge, crowd):
         (metajudge.folder / "out.jsonl.partial").symlink_to(FULL)
         with LLMServer(answer=lambda _: json.dumps({"reasoning": "x", "verdict": "A>B"})) as server:
@@ -145,6 +149,7 @@ class TestReadOnlyFolder:
         yield lambda *arguments: run("-m", "metajudge", *arguments)
         metajudge.folder.chmod(0o755)
 
+    @pytest.mark.slow
     def test_with_a_mapping_the_run_goes_on_and_says_that_it_is_not_kept(self, metajudge, read_only, elsewhere):
         (metajudge.folder / "votes.csv").write_text("q,a,b,win\n1+1?,2,3,A\n2+2?,4,5,B\n")
         mapping = "question=q,responses.A=a,responses.B=b,verdict=win,judge:=g"
@@ -155,6 +160,7 @@ class TestReadOnlyFolder:
         assert "--map is needed again next time" in done.stderr
         assert "unscored           2" in done.stdout
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("options", [[], ["--out", "out.jsonl", "--store", "ELSEWHERE"]], ids=["store", "out"])
     def test_without_another_place_to_write_it_says_which(self, metajudge, read_only, elsewhere, options):
         write_jsonl(metajudge.folder / "j.jsonl", [judgment("j")])

@@ -37,6 +37,7 @@ def test_a_threshold_on_categories_is_found_by_the_same_commands(folder):
         assert f"this calibration was fitted with {flag}" in done.stderr
 
 
+@pytest.mark.slow
 def test_several_kinds_are_refused_with_what_to_do(folder):
     done = Command(folder)("calibrate", "fit", "--data", "mixed.jsonl", "--out", "m.json")
     assert done.returncode == 2
@@ -44,6 +45,7 @@ def test_several_kinds_are_refused_with_what_to_do(folder):
     assert "--kind pairwise" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_rule_that_cannot_be_read_is_refused(folder):
     done = Command(folder)("calibrate", "fit", "--data", "labels.jsonl", "--right", "nearly", "--out", "n.json")
     assert done.returncode == 2

@@ -214,6 +214,7 @@ def test_what_the_policy_sends_to_people_waits_in_the_queue_once(run, cases, tmp
     assert run("review", "decide", taken["review_id"], "--reviewer", "ada", "--outcome", "approve").exit_code == 0
 
 
+@pytest.mark.slow
 def test_an_audited_share_of_approved_cases_waits_after_the_doubtful_ones_with_its_probability(run, tmp_path):
     given = [flood(f"climate-{number}") for number in range(40)]
     (tmp_path / "many.jsonl").write_text("".join(one.model_dump_json() + "\n" for one in given))

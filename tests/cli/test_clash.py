@@ -363,6 +363,7 @@ class TestOneJudge:
         assert "3 to 8" in page
 
 
+@pytest.mark.slow
 def test_a_dry_run_sends_nothing_writes_nothing_and_counts_the_calls_of_the_run(metajudge, tmp_path):
     items = tmp_path / "items.jsonl"
     items.write_text(json.dumps({"id": "q", "question": "?", "responses": {"a": "x", "b": "y"}}) + "\n", "utf-8")

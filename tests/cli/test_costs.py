@@ -75,10 +75,12 @@ def loaded(run, *words):
     return set(json.loads(done.stderr.splitlines()[-1].replace("'", '"')))
 
 
+@pytest.mark.slow
 def test_vet_without_agents_loads_no_sdk_and_no_statistics_package(run):
     assert loaded(run, "vet", "one.jsonl") == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("provider", "other"), [("openai", "anthropic"), ("anthropic", "openai")])
 def test_with_one_agent_the_sdk_of_its_provider_is_loaded_and_no_other(run, provider, other):
     with LLMServer(answer=score_answer(5)) as server:

@@ -102,6 +102,7 @@ def test_a_users_mistake_is_told_in_a_line_and_leaves_nothing(tmp_path, monkeypa
     assert not (tmp_path / "d").exists()
 
 
+@pytest.mark.slow
 def test_unreadable_lines_are_counted_and_end_with_1_under_strict(metajudge):
     write_jsonl(metajudge.folder / "j.jsonl", crowd(12))
     with (metajudge.folder / "j.jsonl").open("a") as stream:
@@ -115,6 +116,7 @@ def test_unreadable_lines_are_counted_and_end_with_1_under_strict(metajudge):
     assert stats["read"]["unreadable_lines"] == 1
 
 
+@pytest.mark.slow
 def test_the_terminal_counts_people_policy_and_rule_apart_and_names_conflicts(tmp_path, capsys):
     said = [judgment(number) for number in range(6)] + [judgment(5, judge="jay", question="Something else?")]
     actions = ["REVIEW", "REVIEW", "REJECT", "REVIEW", None, None, None]

@@ -43,6 +43,7 @@ def test_a_missed_bar_is_told(capsys):
     assert "accepted 0.5 (1 of 2 kept) is below 0.9" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_command_says_what_was_missed(metajudge):
     summary, code = metajudge.json("vet", SAMPLE, "--fail-under", "precision=0.95", "--fail-under", "accepted=0.1")
     assert code == 5
@@ -52,6 +53,7 @@ def test_the_command_says_what_was_missed(metajudge):
     ]
 
 
+@pytest.mark.slow
 def test_a_bar_that_is_met_is_0_although_judges_gave_no_verdict(metajudge):
     summary, code = metajudge.json("vet", SAMPLE, "--fail-under", "precision=0.5")
     assert (code, summary["failures"]) == (0, {"no_verdict": 3})

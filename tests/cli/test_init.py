@@ -53,6 +53,7 @@ def test_three_questions_on_a_terminal_and_a_slip_is_asked_again(metajudge):
     assert [shown.count(f"{number}. ") for number in (1, 2, 3)] == [1, 1, 1]
 
 
+@pytest.mark.slow
 def test_shell_completion_is_installed_and_completes(metajudge):
     command = Path(sys.executable).with_name("metajudge")
 

@@ -120,6 +120,7 @@ def test_a_second_interrupt_ends_a_run_at_once_and_loses_nothing_acknowledged(me
         assert summary["calls"] <= 60 + 4, "what was acknowledged is asked again"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [STUCK_IN_THE_LOOP, STUCK_IN_CLOSING], ids=["blocked loop", "closing database"])
 def test_a_second_interrupt_ends_a_command_that_is_stuck(metajudge, crowd, before):
     process = started(metajudge, "vet", crowd, before=before)
@@ -142,6 +143,7 @@ def test_interrupts_in_quick_succession_are_130(metajudge, crowd):
         assert ended(process)[0] == 130
 
 
+@pytest.mark.slow
 def test_a_command_without_a_way_to_stop_is_cancelled_and_130(metajudge):
     with LLMServer(answer=score_answer(5), latency_s=20.0) as server:
         process = started(metajudge, "check", "--agent", f"openai:gpt-4o-mini@{server.url}")

@@ -89,6 +89,7 @@ def test_a_fingerprint_tells_files_of_one_size_apart(tmp_path):
     assert fingerprint(one) == fingerprint(gguf(tmp_path / "c.gguf", "x" * 5000))
 
 
+@pytest.mark.slow
 def test_list_and_remove(metajudge):
     metajudge.env["XDG_DATA_HOME"] = str(metajudge.folder / "data")
     models = metajudge.folder / "data" / "metajudge" / "models"

@@ -109,6 +109,7 @@ def table_rows(output, caption):
 
 
 class TestSixModelsTwentyQuestions:
+    @pytest.mark.slow
     def test_every_printed_number_is_recomputed_from_the_stored_ballots(self, run):
         with LLMServer(answer=answer) as server:
             files = ("--json", "o.json", "--report", "o.html", "--report", "o.md")

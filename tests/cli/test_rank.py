@@ -77,6 +77,7 @@ def test_every_rule_prints_and_is_the_librarys(panel, rule):
     assert data["scores"] == pytest.approx(dict(expected.scores))
 
 
+@pytest.mark.slow
 def test_bad_lines_are_shown_and_end_with_1_under_strict(metajudge, tmp_path):
     path = tmp_path / "bad.jsonl"
     path.write_text('{"ranking": ["a", "b"]}\n{"ranking": ["a", "a"]}\n', "utf-8")
@@ -89,6 +90,7 @@ def test_bad_lines_are_shown_and_end_with_1_under_strict(metajudge, tmp_path):
     assert "1 ballot\n" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_time_limit_that_comes_first_is_exit_code_1_with_the_bound(metajudge, tmp_path):
     source = random.Random(1)
     names = [f"m{i}" for i in range(60)]
@@ -146,6 +148,7 @@ def test_a_missing_file_is_a_users_error():
         within("nowhere.csv")
 
 
+@pytest.mark.slow
 def test_judgments_without_models_are_refused_and_never_ranked_by_place(metajudge, tmp_path):
     def one(number, **models):
         item = {"id": f"q{number}", "question": f"{number}?", "responses": {"A": "x", "B": "y"}}

@@ -15,6 +15,7 @@ def notes(metajudge):
     return "reviews.md"
 
 
+@pytest.mark.slow
 def test_a_rubric_is_written_with_where_it_comes_from(metajudge, notes):
     answer = reply(criterion(notes=[1]), criterion("quotes", [2]))
     with LLMServer(answer=lambda _body: answer) as server:
@@ -43,6 +44,7 @@ def test_a_rubric_is_written_with_where_it_comes_from(metajudge, notes):
     assert printed.stdout == text
 
 
+@pytest.mark.slow
 def test_a_model_that_cannot_is_exit_code_1_with_the_kind_of_failure(metajudge, notes):
     with LLMServer(answer=lambda _body: json.dumps({"title": "x"})) as server:
         done = metajudge("rubric", "refine", notes, "--model", f"openai:m@{server.url}", "--out", "r.yaml")

@@ -22,6 +22,7 @@ def free_evidence(metajudge, *more):
     return metajudge("vet", SAMPLE, "--json", *more)
 
 
+@pytest.mark.slow
 def test_a_postgresql_url_is_taken_from_option_and_environment_and_never_printed_whole(metajudge, url):
     password = urlsplit(url).password
     first = free_evidence(metajudge, "--store", url)
@@ -40,6 +41,7 @@ def test_a_postgresql_url_is_taken_from_option_and_environment_and_never_printed
     assert written <= {"config"}, "something was written beside"
 
 
+@pytest.mark.slow
 def test_copy_there_and_back(metajudge, url):
     free_evidence(metajudge, "--store", "here.duckdb")
     there = metajudge("store", "copy", "here.duckdb", url)
@@ -57,6 +59,7 @@ def test_copy_there_and_back(metajudge, url):
     assert one == other
 
 
+@pytest.mark.slow
 def test_export_reads_a_postgresql_store(metajudge, url):
     metajudge("vet", SAMPLE, "--store", url, "--strategy", "signals")
     done = metajudge("export", "preferences", "--store", url, "--out", "pairs", "--all")

@@ -37,6 +37,7 @@ def without_effort(assessment):
 
 
 class TestOffline:
+    @pytest.mark.slow
     def test_the_sample_without_any_key(self, metajudge):
         done = metajudge("vet", SAMPLE, "--out", "out.jsonl")
         assert done.returncode == 0, done.stderr  # three judgments without a verdict are no failure
@@ -48,6 +49,7 @@ class TestOffline:
         assert len(found) > 40
         assert all(Assessment.model_validate(one) for one in found)
 
+    @pytest.mark.slow
     def test_bad_lines_are_reported_and_kept(self, metajudge):
         summary, code = metajudge.json("vet", SAMPLE.parent, "--out", "out.jsonl")
         rejects = lines(metajudge.folder / "out.jsonl.rejects.jsonl")
@@ -66,10 +68,12 @@ class TestOffline:
         assert done.returncode == 2
         assert "contains no readable judgments: 6 bad lines" in done.stderr
 
+    @pytest.mark.slow
     def test_standard_input(self, metajudge):
         done = metajudge("vet", "-", "--json", stdin=SAMPLE.read_text())
         assert json.loads(done.stdout)["judgments"] > 40
 
+    @pytest.mark.slow
     def test_show_and_runs(self, metajudge):
         metajudge("vet", SAMPLE)
         runs = json.loads(metajudge("runs", "--json").stdout)
@@ -78,6 +82,7 @@ class TestOffline:
         assert '"signals"' in shown.stdout
         assert metajudge("show", "nobody").returncode == 2
 
+    @pytest.mark.slow
     def test_forget(self, metajudge):
         metajudge("vet", SAMPLE)
         assert metajudge("forget", "math-1").returncode == 0
@@ -90,6 +95,7 @@ class TestOffline:
 
 
 class TestWithModels:
+    @pytest.mark.slow
     def test_summary_and_assessments(self, metajudge, crowd):
         with LLMServer(answer=score_answer(5)) as server:
             summary, code = metajudge.json("vet", crowd, *agents(server), "--out", "out.jsonl", "--no-early-exit")
@@ -104,12 +110,14 @@ class TestWithModels:
         assert found[0]["agents"][0]["criteria"]["accuracy"]["explanation"]
         assert not list(metajudge.folder.glob("*.partial*"))
 
+    @pytest.mark.slow
     def test_early_exit_is_on_for_files(self, metajudge, crowd):
         with LLMServer(answer=score_answer(1)) as server:
             summary, _ = metajudge.json("vet", crowd, *agents(server), "--out", "out.jsonl")
         assert summary["calls"] == 60
         assert lines(metajudge.folder / "out.jsonl")[0]["agents"][1]["skipped"] == "early_exit"
 
+    @pytest.mark.slow
     def test_a_dry_run_sends_nothing_and_needs_no_key(self, metajudge, crowd):
         done = metajudge(
             "vet",
@@ -126,11 +134,13 @@ class TestWithModels:
         assert estimate["cost_usd"] > 0
         assert not (metajudge.folder / "metajudge.duckdb").exists()
 
+    @pytest.mark.slow
     def test_some_without_a_score_is_exit_code_1(self, metajudge, crowd):
         with LLMServer(answer=lambda _: "prose") as server:
             summary, code = metajudge.json("vet", crowd, *agents(server), "--limit", 2)
         assert (code, summary["unscored"], summary["failures"]) == (1, 2, {"bad_reply": 2})
 
+    @pytest.mark.slow
     def test_a_budget_reached_is_exit_code_3(self, metajudge, crowd):
         with LLMServer(answer=score_answer(5)) as server:
             summary, code = metajudge.json("vet", crowd, *agents(server), "--budget-usd", 0.2, "--concurrency", 2)
@@ -138,6 +148,7 @@ class TestWithModels:
         assert 0 < summary["assessed"] < 60
         assert summary["cost_usd"] <= 0.2
 
+    @pytest.mark.slow
     def test_check_tells_the_schema_mode_and_the_failure(self, metajudge):
         with LLMServer(answer=score_answer(5)) as server:
             done = metajudge("check", "--agent", f"openai:gpt-4o-mini@{server.url}", "--json")
@@ -149,6 +160,7 @@ class TestWithModels:
 
 
 class TestUsage:
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
@@ -206,6 +218,7 @@ class TestUsage:
         assert schema["title"].lower() == record
         assert "verdict" in str(schema) or record == "assessment"
 
+    @pytest.mark.slow
     def test_a_second_process_on_the_store_is_told_so(self, metajudge, crowd):
         with LLMServer(answer=score_answer(5), latency_s=0.3) as server:
             first = metajudge.start("vet", crowd, *agents(server), "--concurrency", 2)

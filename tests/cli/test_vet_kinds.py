@@ -26,6 +26,7 @@ def graded(item, judge, verdict, responses=1, **more):
 CROWD = [graded(item, judge, judge != "z" or item % 3 > 0) for item in range(30) for judge in "uvwxyz"]
 
 
+@pytest.mark.slow
 def test_one_judges_grades_are_unscored_with_the_evidence_that_is_missing(metajudge, write):
     path = write(*(graded(item, "x", item % 5) for item in range(4)))
     done = metajudge("vet", path, "--out", "out.jsonl")
@@ -37,6 +38,7 @@ def test_one_judges_grades_are_unscored_with_the_evidence_that_is_missing(metaju
     assert {one["status"] for one in lines(metajudge.folder / "out.jsonl")} == {"unscored"}
 
 
+@pytest.mark.slow
 def test_p_right_without_labels_is_named_so_and_can_be_left_out(metajudge, write):
     path = write(*CROWD)
     done = metajudge("vet", path, "--out", "out.jsonl")
@@ -51,6 +53,7 @@ def test_p_right_without_labels_is_named_so_and_can_be_left_out(metajudge, write
     assert not any("no_labels" in one["signals"] for one in lines(metajudge.folder / "plain.jsonl"))
 
 
+@pytest.mark.slow
 def test_the_summary_counts_it_in_json(metajudge, write):
     summary, _ = metajudge.json("vet", write(*CROWD))
     found = summary["no_labels"]
@@ -60,6 +63,7 @@ def test_the_summary_counts_it_in_json(metajudge, write):
     assert summary["rules"] == {"category": "equal"}
 
 
+@pytest.mark.slow
 def test_the_rule_of_what_is_right_can_be_given(metajudge, write):
     rows = [graded(item, judge, grade) for item in range(3) for judge, grade in (("x", 4), ("y", 4.4), ("z", 4.2))]
     strict, _ = metajudge.json("vet", write(*rows), "--right", "equal")
@@ -71,6 +75,7 @@ def test_the_rule_of_what_is_right_can_be_given(metajudge, write):
     assert "no rule of what is right" in wrong.stderr
 
 
+@pytest.mark.slow
 def test_nine_identical_rankings_are_kept(metajudge, write):
     rows = [graded(1, f"j{n}", [["B"], ["A"], ["C"]], responses=3) for n in range(9)]
     summary, code = metajudge.json("vet", write(*rows))

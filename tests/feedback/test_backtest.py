@@ -20,6 +20,7 @@ class TestBacktest:
         assert found.better, found.reason
         assert found.false_approve.high < 0
 
+    @pytest.mark.slow
     def test_and_holds_on_cases_nobody_fitted_on(self):
         new = moved_threshold(POLICY, crowd(1000, 6, bias=0.15), LENIENT)
         fresh = crowd(4000, 7, bias=0.15)

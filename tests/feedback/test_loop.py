@@ -124,6 +124,7 @@ async def test_somebody_must_answer_for_an_activation(store, loop, name):
         await loop.activate(better[0].proposal_id, by=name)
 
 
+@pytest.mark.slow
 async def test_a_new_backtest_counts_when_it_says_no(store, loop):
     """People who change their mind after the proposal keep it from being activated."""
     await decided(store, crowd(800, 6, bias=0.25))
@@ -180,6 +181,7 @@ async def test_a_snapshot_is_kept(store, loop):
     assert entry.payload["overall"]["accuracy"]["n"] == 50
 
 
+@pytest.mark.slow
 async def test_an_activation_changed_by_hand_decides_nothing(store, loop):
     await decided(store, crowd(800, 6, bias=0.25))
     better = next(one for one in await loop.propose("verdict") if one.status == "proposed")

@@ -101,6 +101,7 @@ def test_evaluators_who_rank_what_they_read_first_are_found():
     assert [one.names for one in found.cautions if one.kind is CautionKind.ORDER_EFFECT] == [("x",)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ranking", [NAMES, [NAMES[:3], *NAMES[3:]], [NAMES[:2], NAMES[2:]]])
 def test_the_p_value_of_an_order_effect_has_the_variance_that_random_orders_have(ranking):
     source = random.Random(2)

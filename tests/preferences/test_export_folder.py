@@ -80,6 +80,7 @@ def test_work_left_over_from_another_request_is_not_taken_up(tmp_path, files, mo
     assert result.resumed == ()
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_no_folder_and_says_so(tmp_path, files):
     """The kernel refuses to let a file grow beyond a limit, as a full disk would."""
     program = f"""
@@ -271,6 +272,7 @@ def test_the_card_and_the_figures_count_every_row(tmp_path):
     assert result.stats == stats
 
 
+@pytest.mark.slow
 def test_two_exports_to_one_place_do_not_mix(tmp_path, files):
     seen = []
 

@@ -52,6 +52,7 @@ def both_ways(tmp_path, lines, monkeypatch, request=ALL):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["responses", "judgments"])
 def test_halves_give_the_same_bytes_as_one_pass(tmp_path, large, monkeypatch, kind):
     judgments = many(60)
@@ -68,6 +69,7 @@ def test_halves_give_the_same_bytes_as_one_pass(tmp_path, large, monkeypatch, ki
     assert large[-1] is not None, "the halves were not taken"
 
 
+@pytest.mark.slow
 def test_an_item_of_both_halves_is_one_item_and_bad_lines_of_both_are_counted(tmp_path, large, monkeypatch):
     lines = lines_of([judgment(0, judge=f"judge-{number}") for number in range(8)])
     lines = [b"nonsense\n", *lines, b'{"id": 3}\n', b"\xff\n"]
@@ -76,6 +78,7 @@ def test_an_item_of_both_halves_is_one_item_and_bad_lines_of_both_are_counted(tm
     assert [half.rejects for half in large[-1]] == [1, 2]
 
 
+@pytest.mark.slow
 def test_an_id_that_means_another_judgment_in_the_second_half_is_a_bad_line_as_ever(tmp_path, large, monkeypatch):
     judgments = [judgment(number) for number in range(10)]
     again = judgment(9, id=judgments[0].id, item_id="other")
@@ -84,6 +87,7 @@ def test_an_id_that_means_another_judgment_in_the_second_half_is_a_bad_line_as_e
     assert "stats.json" in whole
 
 
+@pytest.mark.slow
 def test_a_judgment_repeated_in_the_second_half_counts_once(tmp_path, large, monkeypatch):
     judgments = [judgment(number) for number in range(10)]
     whole, halves = both_ways(tmp_path, lines_of([*judgments, judgments[0]]), monkeypatch)
@@ -112,6 +116,7 @@ def test_compressed_and_foreign_files_are_read_in_one_pass(tmp_path, large):
     assert write_halves(open_judgments([table]), tmp_path, False) is None
 
 
+@pytest.mark.slow
 def test_a_byte_order_mark_is_fine_at_the_beginning_only(tmp_path, large, monkeypatch):
     lines = lines_of([judgment(number) for number in range(9)])
     lines[0] = b"\xef\xbb\xbf" + lines[0]

@@ -113,6 +113,7 @@ def test_keeping_everything_leaves_nothing_to_reject():
         ExportRequest(kind="judgments", selection={"rule": "all"})
 
 
+@pytest.mark.slow
 def test_equally_good_judgments_are_chosen_between_by_the_seed_not_by_name(tmp_path):
     chosen = set()
     for seed in range(8):

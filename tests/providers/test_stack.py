@@ -249,6 +249,7 @@ async def test_a_dollar_budget_without_a_price_is_refused_before_anything_is_sen
         assert server.count == 0
 
 
+@pytest.mark.slow
 async def test_a_provider_that_keeps_limiting_is_asked_less_at_once_until_all_is_answered():
     class TokenBucket:
         """Allows 100 requests a second, as the server sees them."""

@@ -73,6 +73,7 @@ async def test_a_stream_that_breaks_off_is_no_answer(provider):
         await ask(server, provider)
 
 
+@pytest.mark.slow
 @BOTH
 async def test_errors_are_typed_and_retried(provider):
     with LLMServer(answer=lambda _body: "fine", faults=["429", "500", None]) as server:

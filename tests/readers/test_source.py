@@ -163,6 +163,7 @@ class TestExpected:
         assert open_judgments([path]).expected() is None
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_judgments_are_not_held(tmp_path: Path, record: Record) -> None:
     path = tmp_path / "big.jsonl"
     text = "why " * 500

@@ -139,6 +139,7 @@ class TestMajorityVote:
 
 
 class TestExactThreshold:
+    @pytest.mark.slow
     def test_exactly_4_5_is_never_selected_on_any_corner(self):
         corners = np.array(list(product(range(1, 6), repeat=7)))
         exact = np.array(

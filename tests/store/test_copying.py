@@ -68,6 +68,7 @@ async def everything(location):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("one", "other"),
     [("duckdb", "postgres"), ("postgres", "duckdb"), ("duckdb", "duckdb"), ("postgres", "postgres")],
@@ -86,6 +87,7 @@ async def test_the_copy_holds_all_and_goes_on_as_a_store(new_store, records, one
     assert after["shown"][:5] == before["shown"][:5]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("one", "other"), [("duckdb", "postgres"), ("postgres", "duckdb")])
 async def test_a_copy_that_was_cut_off_goes_on_and_what_came_since_is_added(
     new_store, records, one, other, monkeypatch

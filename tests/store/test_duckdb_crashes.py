@@ -35,6 +35,7 @@ class TestKill:
         asyncio.run(main())
     """
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("lines", [10, 150, 1200])
     async def test_nothing_acknowledged_is_lost_or_doubled_by_kill_9(self, path, records, lines) -> None:
         process = script(self.BODY, path)
@@ -147,6 +148,7 @@ class TestFailedCommit:
         assert await again.find_reply(records.key(1)) is not None
         await again.close()
 
+    @pytest.mark.slow
     def test_full_disk_is_told_and_what_was_acknowledged_is_kept(self, path) -> None:
         body = """
             import os, resource

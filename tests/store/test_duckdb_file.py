@@ -154,6 +154,7 @@ class TestMigrations:
 
 
 class TestLock:
+    @pytest.mark.slow
     async def test_second_process_is_told_who_and_what_to_do(self, path) -> None:
         store = await open_store(path)
         other = script("asyncio.run(open_store(path))", path)

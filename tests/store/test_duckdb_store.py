@@ -123,6 +123,7 @@ class TestThreads:
                 group.create_task(one(n))
         await store.close()
 
+    @pytest.mark.slow
     async def test_reading_goes_on_while_the_file_is_replaced(self, path, records, monkeypatch) -> None:
         store = await open_store(path)
         for n in range(50):

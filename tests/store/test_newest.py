@@ -206,6 +206,7 @@ class TestLists:
         assert by_run["assessments_total"] == len(lines_of(own))
         assert by_run["history_total"] == versions_of(own) - len(lines_of(own))
 
+    @pytest.mark.slow
     async def test_one_version_names_its_history_and_other_panels(self, store, rows) -> None:
         for subject in {row.subject for row in rows[:20]}:
             own = [row for row in rows if row.subject == subject]

@@ -247,6 +247,7 @@ async def reopened_twice(postgres_url):
 
 
 class TestPool:
+    @pytest.mark.slow
     async def test_exhausted_it_is_a_typed_error_and_works_again_after(self, postgres_url) -> None:
         store = await impatient(postgres_url, pooled=1, patience_s=0.5)
         slow = asyncio.create_task(store.read(lambda connection: connection.execute("SELECT pg_sleep(2)").fetchall()))
@@ -428,6 +429,7 @@ CLIENT = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lines", [10, 300])
 async def test_nothing_acknowledged_is_lost_or_doubled_by_kill_9_of_a_client(postgres_url, records, lines) -> None:
     processes = [script(CLIENT, postgres_url, number) for number in range(2)]

@@ -70,11 +70,12 @@ class TestItem:
         with pytest.raises(ValueError, match="labels names 'B'"):
             graded(labels=[{"value": "A>B"}])
 
-
     @pytest.mark.parametrize("given", [{"label": "banana"}, {"labels": [{"value": True}]}])
     def test_a_word_is_no_label_of_several_responses(self, given):
-        with pytest.raises(ValueError, match="is not a verdict on 2 responses"):
-            graded(responses={"A": "4", "B": "5"}, **given)
+        item = graded(responses={"A": "4", "B": "5"}, **given)
+        with pytest.raises(ValueError, match=r"label: .* is not a verdict on 2 responses"):
+            Judgment(id="j", item=item, judge="m", verdict="A>B")
+        assert Judgment(id="j", item=item, judge="m", verdict=True, order=("B",)).verdict is not None
 
 
 class TestJudgment:

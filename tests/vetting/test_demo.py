@@ -78,6 +78,7 @@ def test_a_terminal_without_these_letters_gets_others(tmp_path):
     assert "##############......" in done.stdout.decode("ascii")
 
 
+@pytest.mark.slow
 def test_the_next_commands_work_as_printed(shown, tmp_path):
     commands = [line.strip() for line in shown.splitlines() if line.startswith("  metajudge ")]
     assert len(commands) == 3

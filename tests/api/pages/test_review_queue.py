@@ -109,6 +109,7 @@ class TestClaims:
         assert 'id="record" disabled' in response.text
         assert state_of(visitor, one)["decisions"] == []
 
+    @pytest.mark.slow
     def test_a_lease_that_ended_records_nothing_and_keeps_the_note(self, filled):
         visitor = filled(6)
         one = visitor.reviews[0]

@@ -3,12 +3,15 @@
 import io
 import zipfile
 
+import pytest
+
 from tests.api.conftest import panel_of
 from tests.api.nouns import changes, record
 from tests.doubles.crowds import crowd
 from tests.doubles.llm_server import score_answer
 
 
+@pytest.mark.slow
 def test_an_export_takes_the_last_of_several_contents_and_panels_under_one_id(serve, models, tmp_path):
     server = models(answer=score_answer(5))
     client = serve(panels={"a": panel_of(server, "a"), "b": panel_of(server, "b")}, store=tmp_path / "s.duckdb")
@@ -22,6 +25,7 @@ def test_an_export_takes_the_last_of_several_contents_and_panels_under_one_id(se
 
 
 class TestExport:
+    @pytest.mark.slow
     def test_the_folder_as_a_zip_and_on_record(self, client):
         for one in crowd(6, seed=3):
             client.post("/v1/vet", json=one.model_dump(mode="json"))
@@ -31,6 +35,7 @@ class TestExport:
         assert any(name.endswith("README.md") for name in names)
         assert [one["action"] for one in changes(client, "preferences")] == ["export.preferences"]
 
+    @pytest.mark.slow
     def test_nothing_to_export(self, serve, tmp_path):
         client = serve(store=tmp_path / "s.duckdb")
         assert client.post("/v1/export/preferences", json={}).status_code == 422

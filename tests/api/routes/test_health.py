@@ -2,6 +2,8 @@
 
 import importlib
 
+import pytest
+
 from metajudge.errors import StoreError
 
 
@@ -17,6 +19,7 @@ def test_what_needs_a_store_says_so_where_there_is_none(serve):
         assert (answer.status_code, "--store" in answer.json()["detail"]) == (503, True)
 
 
+@pytest.mark.slow
 def test_readiness_tells_of_a_store_that_does_not_answer(serve, monkeypatch, tmp_path):
     client = serve(store=tmp_path / "s.duckdb")
     store_class = importlib.import_module("metajudge.store.duckdb_store").DuckDBStore

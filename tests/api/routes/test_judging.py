@@ -163,6 +163,7 @@ class TestRankings:
         assert client.post("/v1/peers", json={"ballots": []}).status_code == 422
         assert client.post("/v1/peers", json={"ballots": ballots, "rule": "loudest"}).status_code == 422
 
+    @pytest.mark.slow
     def test_few_computations_at_once(self, serve, monkeypatch):
         module = importlib.import_module("metajudge.api.routes.rankings")
         limits = importlib.import_module("metajudge.api.options").Limits

@@ -134,6 +134,7 @@ class TestReviews:
             answer = client.post(f"/v1/reviews/none/{what}", json={"reviewer": "ada", **body})
             assert (answer.status_code, answer.json()["status"]) == (404, 404)
 
+    @pytest.mark.slow
     def test_after_ten_disagreements_the_loop_looks_and_nobody_waits_for_it(self, client, monkeypatch):
         loop = importlib.import_module("metajudge.feedback.loop").FeedbackLoop
         looked = []

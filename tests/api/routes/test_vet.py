@@ -45,7 +45,7 @@ KINDS = [
 def kinds():
     """A judgment of every kind of verdict, with two people's labels of the same kind."""
     for number, (verdict, _) in enumerate(KINDS):
-        one = record(id=f"k{number}", label=verdict)
+        one = record(id=f"k{number}")
         several = isinstance(verdict, list) or verdict == "A>>B"
         responses = {"A": "4", "B": "5"} if several else {"A": "4"}
         labels = [{"value": verdict, "annotator": name} for name in ("ada", "ben")]
