@@ -3,8 +3,8 @@
     python -m benchmarks.make_audit_sample benchmarks/sample/audit
 
 writes ``judgments.jsonl.gz`` (pairs, nine judges), ``grades.csv`` (grades by two judges) and ``people.csv`` (labels by
-three people). The same code gives the same content. Nobody said any of this: judges, people and responses
-are simulated, and the sample measures nothing.
+three people). The same code gives the same content. Judges, people and responses are simulated: the sample
+measures nothing.
 """
 
 import csv
