@@ -128,7 +128,7 @@ def load(study: Study, folder: Path) -> tuple[StagedScores, int]:
     data = StagedScores(
         scores=np.array([scores for _, scores in rows]),
         correct=np.array([one.correct is True for one, _ in rows]),
-        questions=tuple(text_digest(one.item.question) for one, _ in rows),
+        questions=tuple(text_digest(one.item.opening) for one, _ in rows),
         costs=np.array([_costs(study, one, judgments) for one, _ in rows]),
     )
     return data, len(vetted) - len(rows)

@@ -97,7 +97,7 @@ def compare(name: str, judgments: Sequence[Judgment]) -> list[Row]:
     if not scored:
         return []
     right = np.array([judgment.right() is True for judgment, _ in scored])
-    questions = [text_digest(judgment.item.question) for judgment, _ in scored]
+    questions = [text_digest(judgment.item.opening) for judgment, _ in scored]
     values = np.array([one for _, one in scored]).T
     return [_row(name, method, one, right, questions) for method, one in zip(methods, values, strict=True)]
 

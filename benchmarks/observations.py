@@ -86,9 +86,7 @@ class Observations:
 
 def question_of(judgment: Judgment) -> str:
     """The unit of independence: items that ask the same question belong together, and so do turns of a conversation."""
-    item = judgment.item
-    first = next((message.content for message in item.conversation if message.role == "user"), item.question)
-    return text_digest(first)
+    return text_digest(judgment.item.opening)
 
 
 def observe(

@@ -180,7 +180,7 @@ class Gathered:
             facts.add(item)
             return number
         number = self._items[item.id] = len(self.items)
-        question = self._questions.of(text_digest(item.question))
+        question = self._questions.of(text_digest(item.opening))
         self.items.append(
             ItemFacts(
                 id=item.id,

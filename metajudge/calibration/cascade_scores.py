@@ -41,7 +41,7 @@ def staged_scores(
     return StagedScores(
         scores=np.array([[_mean(stage) for stage in row] for row in rows.values()], dtype=float),
         correct=np.array([judgments[name].correct is True for name in rows]),
-        questions=tuple(text_digest(judgments[name].item.question) for name in rows),
+        questions=tuple(text_digest(judgments[name].item.opening) for name in rows),
         costs=np.array(costs, dtype=float),
         cost_unit="dollars" if priced else "calls",
         left_out=len(judgments) - len(rows),

@@ -110,7 +110,7 @@ class GameCollector:
                 f"{judgment.id!r}. Give each content its own item id, or repair the record that differs."
             )
         if item.id not in self._questions:
-            self._questions[item.id] = text_digest(item.question), item.scale
+            self._questions[item.id] = text_digest(item.opening), item.scale
         model = judgment.meta.get("judge_model")
         self._models.setdefault(judgment.judge, model if isinstance(model, str) and model else judgment.judge)
         seen = Seen(judgment.judge, judgment.order, judgment.verdict)

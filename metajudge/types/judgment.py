@@ -87,6 +87,15 @@ class Item(Frozen):
         """
         return self.label if self.label is not None else majority([one.value for one in self.labels])
 
+    @property
+    def opening(self) -> str:
+        """The question that a conversation of several turns opens with, else the question.
+
+        Items with the same opening are not independent: intervals, folds and splits treat them as one question.
+        """
+        asked = [message.content for message in self.conversation if message.role == "user"]
+        return asked[0] if len(asked) > 1 else self.question
+
     @cached_property
     def digest(self) -> str:
         """Digest of what the item is, without its id: two records with one id and two digests contradict each other."""

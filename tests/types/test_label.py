@@ -61,6 +61,13 @@ class TestItem:
                       metadata={"A": {"tokens": 1}}).digest == base.digest  # fmt: skip
         assert graded(scale=[1, 5]).digest != base.digest
 
+    def test_the_turns_of_a_conversation_share_their_opening(self):
+        turns = [
+            {"role": role, "content": text} for role, text in (("user", "2+2?"), ("assistant", "4"), ("user", "why?"))
+        ]
+        assert graded(question="2+2?\n4\nwhy?", conversation=turns).opening == graded().opening == "2+2?"
+        assert graded(question="system: add\n2+2?", conversation=turns[:1]).opening == "system: add\n2+2?"
+
     @pytest.mark.parametrize("scale", [[5, 1], [1, 1], ["a"], ["a", "a"]])
     def test_a_scale_needs_two_ends(self, scale):
         with pytest.raises(ValueError, match="scale"):
