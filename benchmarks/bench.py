@@ -61,7 +61,7 @@ LEFT_OUT = {
     "tied label": "of the judgments asked for are on items whose label names no winner, and are in no figure",
     "not comparable": "of the judgments asked for cannot be compared with their label, and are in no figure",
 }
-"""Why a judgment is in no figure -> what is said of them."""
+"""Reason why judgments are left out of the figures -> the words for it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ class Calibrated:
 
     @property
     def meaning(self) -> tuple[str, ...]:
-        """What is to be known of its rows, whoever the judge is."""
+        """Caveats that hold for the rows of every judge."""
         return ()
 
     def selections(self, observations: Observations, score: Score, *, full: bool = True) -> list[Selection]:

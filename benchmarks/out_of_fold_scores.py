@@ -72,7 +72,7 @@ class OutOfFold:
 
     @property
     def meaning(self) -> tuple[str, ...]:
-        """What is to be known of its rows, whoever the judge is, without the full stop."""
+        """Caveats that hold for the rows of every judge, without the full stop."""
         refused = [f"nothing is fitted for verdicts of kind {kind}: {why}" for kind, why in self.refused.items()]
         return (*refused, OTHER_HALF) if self.probabilities else tuple(refused)
 

@@ -48,7 +48,7 @@ class RecordedItems:
             self._by_content.setdefault(_content(item), item)
 
     def match(self, judgment: Judgment) -> Judgment | str:
-        """The judgment on the recorded item, in terms of its response ids; or why there is none."""
+        """The judgment on the recorded item, in terms of its response ids, or the reason why it matches none."""
         named = self._by_id.get(judgment.item.id)
         item = (
             named

@@ -131,7 +131,7 @@ async def take(store: Store, viewer: Viewer, changes: Changes, review_id: str) -
 
 
 async def to_next(store: Store, viewer: Viewer, changes: Changes, wish: Wish, done: str | None = None) -> Response:
-    """Claims the next review and redirects to it; to the queue if there is none."""
+    """Claims the next review and redirects to it, or to the queue if nothing waits."""
     state = await store.reviews.claim(named(viewer), now=time.time(), wanted=wish.filter(viewer))
     if state is not None:
         await changes.note(Action.REVIEW_CLAIM, state.review.review_id, reviewer=named(viewer), lease_s=LEASE_S)

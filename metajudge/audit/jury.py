@@ -220,7 +220,7 @@ def _figure(found: Jackknifed, n: int, method: str, bounds: tuple[float, float])
 
 
 def _panels(bench: _Bench, costs: Mapping[str, float] | None) -> tuple[Panel, ...]:
-    """Greedy: the best judge first, then whoever raises the panel's accuracy most; equal ones by lower cost."""
+    """Greedy: the best judge first, then the judge that raises the panel's accuracy most; ties go to the lower cost."""
     chosen: list[int] = []
     while len(chosen) < len(bench.names):
         rest = [seat for seat in range(len(bench.names)) if seat not in chosen]

@@ -18,7 +18,7 @@ class Peers:
             do not have: :data:`NOTHING` there, and without an answer.
         number: [J, T] its mean number; NaN without.
         correct: [J, T] the share of its verdicts that are right by the label; NaN without.
-        others: [J, T] the most frequent answer of the other judges; :data:`NOTHING` where there is none.
+        others: [J, T] the most frequent answer of the other judges; :data:`NOTHING` without one.
         others_number: [J, T] the median of the other judges' numbers.
         voters: [J, T] other judges with an answer.
         people: each person beside the others.
@@ -33,7 +33,7 @@ class Peers:
     people: LeftOut
 
     def without(self, first: int, second: int, classes: int) -> Indices:
-        """[T] the most frequent answer of all judges but two; :data:`NOTHING` where there is none."""
+        """[T] the most frequent answer of all judges but two; :data:`NOTHING` without one."""
         rest = np.delete(self.mode, [first, second], axis=0)
         return _top(sum((_one_hot(row, classes) for row in rest), np.zeros((self.mode.shape[1], classes))))
 

@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Literal, Self, TypeAlias, get_args
 
 from pydantic import GetPydanticSchema, PlainSerializer
 from pydantic_core import core_schema
@@ -102,10 +102,8 @@ class Ranking:
 
 
 @dataclass(frozen=True, slots=True)
-class Grade:
-    """A number given to a single response, on the judge's own scale."""
-
-    value: float
+class _OfOneResponse:
+    """A verdict on a single response: it names no response and prefers none."""
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -122,8 +120,15 @@ class Grade:
     def support(self, response: str, over: str) -> None:
         return None
 
-    def relabelled(self, names: Mapping[str, str]) -> "Grade":
+    def relabelled(self, names: Mapping[str, str]) -> Self:
         return self
+
+
+@dataclass(frozen=True, slots=True)
+class Grade(_OfOneResponse):
+    """A number given to a single response, on the judge's own scale."""
+
+    value: float
 
     def to_json(self) -> float:
         return self.value
@@ -133,28 +138,10 @@ class Grade:
 
 
 @dataclass(frozen=True, slots=True)
-class Category:
+class Category(_OfOneResponse):
     """What a single response was called: ``True`` or ``False``, or a name such as ``pass`` or ``relevant``."""
 
     value: str | bool
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        return ()
-
-    @property
-    def winner(self) -> None:
-        return None
-
-    @property
-    def is_tie(self) -> bool:
-        return False
-
-    def support(self, response: str, over: str) -> None:
-        return None
-
-    def relabelled(self, names: Mapping[str, str]) -> "Category":
-        return self
 
     def to_json(self) -> bool | str | dict[str, str]:
         if isinstance(self.value, str) and any(sign in self.value for sign in _SIGNS):

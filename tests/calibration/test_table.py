@@ -33,6 +33,14 @@ def test_only_decided_pairwise_verdicts_are_rows_and_the_others_are_counted():
     assert table.left_out == {"no verdict": 1, "ranking": 1, "tie": 1}
 
 
+def test_turns_of_one_conversation_are_one_question():
+    turns = [{"role": "user", "content": "2 + 2?"}, {"role": "user", "content": "And 3 + 3?"}]
+    first = judgment("one", question="2 + 2?", item_id="i1")
+    data = judgment("two", question="2 + 2? And 3 + 3?", item_id="i2").model_dump()
+    second = Judgment.model_validate({**data, "item": {**data["item"], "conversation": turns}})
+    assert len(set(build_table([first, second], ["strength"]).questions)) == 1
+
+
 def test_order_and_peers_say_what_the_evidence_index_says():
     records = crowd(20)
     table, index = build_table(records, FREE), EvidenceIndex.build(records)

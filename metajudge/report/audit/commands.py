@@ -21,8 +21,8 @@ class Given:
         labels: the options that join people's labels, such as ``("--labels", "people.csv")``.
         right: the options that declare what is right.
         reading: the options that say how inputs are read.
-        sheet: the file of items to label that was written; None where there is none.
-        joined: the file of judgments with their labels that was written; None where there is none.
+        sheet: the file of items to label that was written; None if none was.
+        joined: the file of judgments with their labels that was written; None if none was.
     """
 
     inputs: tuple[str, ...]
