@@ -5,22 +5,26 @@ the stage was given and what it produced; no weights, no thresholds, no other ju
 """
 
 from metajudge.prompts.templates import render
+from metajudge.prompts.versions import FIRST
 from metajudge.rubric import Rubric
 
 TEMPLATES = ("case_system", "case_stage", "repair")
 """The templates of case judging, for :func:`metajudge.prompts.templates.prompts_digest`."""
 
 
-def render_case_system(rubric: Rubric, stage_title: str | None = None) -> str:
+def render_case_system(rubric: Rubric, stage_title: str | None = None, *, version: int = FIRST) -> str:
     """The instruction to a judge of one stage: task, criteria with their levels, form of the reply.
 
     Args:
         rubric: with the stage's criteria alone.
         stage_title: what the stage is for, None for nothing to say.
+        version: of the prompt set.
     """
-    return render("case_system", rubric=rubric, stage_title=stage_title)
+    return render("case_system", version, rubric=rubric, stage_title=stage_title)
 
 
-def render_case_stage(case_type: str, stage_name: str, context: str | None, output: str) -> str:
+def render_case_stage(
+    case_type: str, stage_name: str, context: str | None, output: str, *, version: int = FIRST
+) -> str:
     """One stage of one case, fenced."""
-    return render("case_stage", case_type=case_type, stage_name=stage_name, context=context, output=output)
+    return render("case_stage", version, case_type=case_type, stage_name=stage_name, context=context, output=output)

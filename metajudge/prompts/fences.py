@@ -3,13 +3,14 @@ r"""Fences around untrusted text, and what makes such text inert.
 Questions, responses, rationales and other models' replies are data. Each is put between two marker lines
 that carry its name and a token derived from its own content::
 
-    ⟦BEGIN rationale 5b1d0c8a3f0e9d7c6b5a4f3e⟧
+    ⟦BEGIN rationale 5b1d0c8a3f0e9d7c⟧
     ...
-    ⟦END rationale 5b1d0c8a3f0e9d7c6b5a4f3e⟧
+    ⟦END rationale 5b1d0c8a3f0e9d7c⟧
 
 A text cannot leave its fence for two independent reasons: the marker characters do not survive inside it,
 and it would have to contain its own digest. The token depends on the text alone, so the same input always
-renders to the same bytes and providers' prompt caches hit.
+renders to the same bytes and providers' prompt caches hit. It has 24 hexadecimal digits in the first prompt set and
+16 from the second on.
 
 What :func:`neutralise` changes, and why. Nothing is cut; what is replaced stays legible:
 
@@ -30,6 +31,11 @@ chat templates' control tokens:                 ``<|im_start| >``,        a serv
 line
 ==============================================  ========================  ===========================================
 
+The second prompt set changes three things more. Control tokens in full-width brackets get their space, too: they become
+tokens where a server folds widths. So do the turn markers where the empty line, or the line itself, begins with blanks.
+And East Asian brackets before ``BEGIN`` or ``END`` become ``[``: they would pass for our markers. Elsewhere they
+are ordinary punctuation and stay.
+
 Left alone, because ordinary text needs them: joiners (emoji, Persian, Indic scripts), left-to-right and
 right-to-left marks, line and paragraph separators, ``[[A>B]]``, ``<<<``, code fences, HTML, template syntax
 (values are never rendered again), and words such as "system:" (only the fence can deal with words).
@@ -37,10 +43,12 @@ right-to-left marks, line and paragraph separators, ``[[A>B]]``, ``<<<``, code f
 
 import re
 
+from metajudge.prompts.versions import FIRST
 from metajudge.types.digests import text_digest
 
 OPEN, CLOSE = "⟦", "⟧"
-TOKEN_LENGTH = 24
+TOKEN_LENGTHS = {1: 24, 2: 16}
+"""Hexadecimal digits of a fence's token, by the prompt set that began with them."""
 
 _LOOKALIKES = {
     **dict.fromkeys("⟦〚⟬〘⁅⦋⦍⦏", "[["),
@@ -67,18 +75,32 @@ _ANGLE_TOKEN = re.compile(
     r"|(?:extra_id_|reserved_|unused)\d{1,4})"
     r")(?=>)"
 )
-_SQUARE_TOKEN = re.compile(
-    r"\[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|ARGS|THINK"
-    r"|[gs]?MASK|CLS|SEP|PAD|UNK|BOS|EOS)(?=\])"
+_SQUARE_NAMES = (
+    "/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|ARGS|THINK"
+    "|[gs]?MASK|CLS|SEP|PAD|UNK|BOS|EOS)"
 )
+_SQUARE_TOKEN = re.compile(rf"\[{_SQUARE_NAMES}(?=\])")
 _SQUARE_ENDS = ("T]", "S]", "K]", "P]", "D]")  # how each of them ends: found far faster than their beginnings
 _TURN = re.compile(r"\n\r?\n(?:Human|Assistant)(?=:)")
 
+# What the second set adds.
+_WIDE_TOKEN = re.compile(rf"[<＜][|｜][^\s<>|｜＜＞]{{1,64}}[|｜](?=[>＞])|［{_SQUARE_NAMES}(?=］)")  # noqa: RUF001
+_IMITATION = re.compile(r"[【［〖『「](?=\s{0,3}/?\s{0,3}(?:BEGIN|END)\b)")  # noqa: RUF001
+_SPACED_TURN = re.compile(r"\n[ \t]{0,8}\r?\n[ \t]{0,8}(?:Human|Assistant)(?=:)")
 
-def neutralise(text: str) -> str:
+
+def fence_rules(version: int) -> int:
+    """The prompt set whose fences a set uses: the newest one up to it that changed them."""
+    return max(number for number in TOKEN_LENGTHS if number <= version)
+
+
+def neutralise(text: str, version: int = FIRST) -> str:
     """Makes marker characters, hidden characters and chat control sequences inert; see the module's table.
 
     Applying it twice changes nothing more.
+
+    Args:
+        version: of the prompt set.
     """
     # Most of most texts is plain ASCII, which bytes.translate takes out far faster than a pattern could scan it.
     unusual = text.encode("utf-8", "surrogatepass").translate(None, _PLAIN_ASCII)
@@ -91,21 +113,31 @@ def neutralise(text: str) -> str:
     if "Human:" in text or "Assistant:" in text:
         # A fence ends its opening line before the text: one line feed at the start of a text makes an empty line.
         text = _TURN.sub(r"\g<0> ", f"\n{text}")[1:]
+    return text if fence_rules(version) == FIRST else _neutralised_further(text)
+
+
+def _neutralised_further(text: str) -> str:
+    if not text.isascii():
+        text = _WIDE_TOKEN.sub(r"\g<0> ", text)
+        text = _IMITATION.sub("[", text)
+    if "Human:" in text or "Assistant:" in text:
+        text = _SPACED_TURN.sub(r"\g<0> ", f"\n{text}")[1:]
     return text
 
 
-def fence(name: str, text: str) -> str:
+def fence(name: str, text: str, version: int = FIRST) -> str:
     """Puts an untrusted text between markers that it cannot forge.
 
     Args:
         name: what the text is, for the reader: lower-case words, written by us.
         text: the text, neutralised here.
+        version: of the prompt set, which sets the length of the token.
 
     Returns:
         Opening marker line, text, closing marker line; the same bytes for the same input.
     """
-    inert = neutralise(text)
-    label = f"{name} {text_digest(inert)[:TOKEN_LENGTH]}"
+    inert = neutralise(text, version)
+    label = f"{name} {text_digest(inert)[: TOKEN_LENGTHS[fence_rules(version)]]}"
     return f"{OPEN}BEGIN {label}{CLOSE}\n{inert}\n{OPEN}END {label}{CLOSE}"
 
 

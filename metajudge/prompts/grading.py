@@ -4,6 +4,7 @@ from functools import cache
 
 from metajudge.errors import PromptError
 from metajudge.prompts.templates import render
+from metajudge.prompts.versions import FIRST
 from metajudge.types import Item
 
 TEMPLATES = ("grading_system", "grading", "repair")
@@ -11,17 +12,18 @@ TEMPLATES = ("grading_system", "grading", "repair")
 
 
 @cache
-def render_grading_system() -> str:
+def render_grading_system(version: int = FIRST) -> str:
     """The instruction to every grading judge: the same for all items, so that providers cache it."""
-    return render("grading_system")
+    return render("grading_system", version)
 
 
-def render_grading(item: Item, response: str, *, with_reference: bool = False) -> str:
+def render_grading(item: Item, response: str, *, with_reference: bool = False, version: int = FIRST) -> str:
     """The question and one of its responses.
 
     Args:
         response: its id.
         with_reference: whether the judge sees the item's reference answer, where it has one.
+        version: of the prompt set.
 
     Raises:
         PromptError: the item has no such response.
@@ -30,6 +32,7 @@ def render_grading(item: Item, response: str, *, with_reference: bool = False) -
         raise PromptError(f"item {item.id!r} has no response {response!r}; there are {', '.join(item.responses)}")
     return render(
         "grading",
+        version,
         question=item.question,
         reference=item.reference if with_reference else None,
         response=item.responses[response],

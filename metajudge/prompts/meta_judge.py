@@ -11,6 +11,9 @@ from difflib import get_close_matches
 
 from metajudge.errors import PromptError
 from metajudge.prompts.fences import neutralise
+from metajudge.prompts.instruction import without_reply_form
+from metajudge.prompts.reasons import gives_reasons
+from metajudge.prompts.reply_form import MAX_ANALYSIS_WORDS, ReplyForm
 from metajudge.prompts.templates import render
 from metajudge.prompts.versions import FIRST
 from metajudge.rubric import Rubric
@@ -26,12 +29,26 @@ TEMPLATES = ("system", "judgment", "discussion", "summary", "repair")
 _PLAIN_LABEL = re.compile(r"[A-Za-z0-9_.\-]{1,64}")
 
 
+_EXPLAINED = ReplyForm()
+
+
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One panel member's output: its scores by name, as in :attr:`Rubric.scored_names`."""
+    """One panel member's output.
+
+    Attributes:
+        agent: its name; the first prompt set shows it.
+        scores: by name, as in :attr:`Rubric.scored_names`.
+        member: its place in the panel as configured, from 1; the second prompt set shows it in place of the name.
+        own: whether it is the reader's.
+        analysis: what it wrote before it scored, where the panel shows this to others.
+    """
 
     agent: str
     scores: Mapping[str, CriterionScore]
+    member: int | None = None
+    own: bool = False
+    analysis: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,70 +64,83 @@ class _ShownStatement:
 
 
 def render_system(
-    rubric: Rubric, role: str | None = None, explanations_first: bool = True, *, version: int = FIRST
+    rubric: Rubric,
+    role: str | None = None,
+    form: ReplyForm = _EXPLAINED,
+    *,
+    verdict_alone: bool = False,
+    version: int = FIRST,
 ) -> str:
     """The prefix that stays the same for every judgment: task, rubric, reply format and role.
 
     The weights of a criteria rubric are not shown: they combine scores and should not colour them, and so a
-    change of weights asks no model anew. A binary rubric's are, because there the model does the weighing.
+    change of weights asks no model anew. The first set shows those of a binary rubric.
 
     Args:
         rubric: what to score by.
         role: a built-in role or a text of your own, see :func:`role_text`; it comes last, so that agents
             that differ in role alone share the prefix.
-        explanations_first: whether the reply explains before it scores. The meta-judging literature this
-            method comes from scored first; explaining first lets the score follow from what was found.
+        form: what a reply consists of beside its scores. The meta-judging literature this method comes from scored
+            first; explaining first lets the score follow from what was found.
+        verdict_alone: for judgments without a rationale (:func:`~metajudge.prompts.reasons.gives_reasons`): the
+            rubric is shown as :meth:`~metajudge.rubric.Rubric.for_verdict_alone` has it. The first set has no such
+            prompt and ignores this.
         version: of the prompt set, here and in the functions below.
 
     Raises:
-        PromptError: an unknown role.
+        PromptError: an unknown role, or a form that the set cannot ask for.
     """
+    form.check(version)
     text = None if role is None else role_text(role, version=version)
-    return render("system", version, rubric=rubric, role=text, explanations_first=explanations_first)
+    if version == FIRST:
+        return render("system", version, rubric=rubric, role=text, explanations_first=form.explanations == "before")
+    shown = rubric.for_verdict_alone() if verdict_alone else rubric
+    values = {"form": form, "analysis_words": MAX_ANALYSIS_WORDS, "verdict_alone": verdict_alone}
+    return render("system", version, rubric=shown, role=text, **values)
 
 
-def render_judgment(judgment: Judgment, *, version: int = FIRST) -> str:
-    """What is to be evaluated: the judgment with everything the judge saw, as the judge saw it.
+def render_request(
+    judgment: Judgment,
+    rubric: Rubric | None = None,
+    *,
+    earlier: Sequence[Statement] = (),
+    summarise: bool = False,
+    version: int = FIRST,
+) -> str:
+    """The user's message: the judgment with everything the judge saw, earlier statements, and the call to answer.
+
+    Args:
+        rubric: needed for a binary rubric alone, to show its scores in statements as correct or wrong.
+        earlier: what members of the panel said, in the order in which they said it.
+        summarise: whether the reader sums the statements up, in place of scoring again as one of the members.
 
     Raises:
         PromptError: the judgment has no verdict.
     """
+    judged = _judgment_values(judgment, version)
+    if version != FIRST:
+        instruction = without_reply_form(judgment.instruction)
+        judged |= {"instruction": instruction, "reasons": gives_reasons(judgment), "last": not earlier}
+    text = render("judgment", version, **judged)
+    if not earlier:
+        return text
+    name = "summary" if summarise else "discussion"
+    return f"{text}\n\n{render(name, version, statements=_shown(earlier, rubric, version))}"
+
+
+def _judgment_values(judgment: Judgment, version: int) -> dict[str, object]:
     if judgment.verdict is None:
         raise PromptError(f"judgment {judgment.id!r} has no verdict ({judgment.no_verdict}); there is nothing to vet")
     item = judgment.item
-    labels = {name: _label(shown) for name, shown in zip(judgment.order, judgment.shown_labels, strict=True)}
-    return render(
-        "judgment",
-        version,
-        instruction=judgment.instruction,
-        question=item.question,
-        reference=item.reference,
-        responses=[_ShownResponse(labels[name], item.responses[name]) for name in judgment.order],
-        rationale=judgment.rationale,
-        verdict=read_verdict(judgment.verdict.relabelled(labels), item.scale),
-    )
-
-
-def render_discussion(statements: Sequence[Statement], rubric: Rubric | None = None, *, version: int = FIRST) -> str:
-    """Earlier statements, and the request to weigh agreement and difference and to score again.
-
-    Args:
-        statements: at least one, in the order in which they were made.
-        rubric: needed for a binary rubric alone, to show its scores as correct or wrong.
-
-    Raises:
-        PromptError: no statement.
-    """
-    return render("discussion", version, statements=_shown(statements, rubric))
-
-
-def render_summary(statements: Sequence[Statement], rubric: Rubric | None = None, *, version: int = FIRST) -> str:
-    """All statements, and the request to give the panel's final scores; arguments as for a discussion.
-
-    Raises:
-        PromptError: no statement.
-    """
-    return render("summary", version, statements=_shown(statements, rubric))
+    labels = {name: _label(shown, version) for name, shown in zip(judgment.order, judgment.shown_labels, strict=True)}
+    return {
+        "instruction": judgment.instruction,
+        "question": item.question,
+        "reference": item.reference,
+        "responses": [_ShownResponse(labels[name], item.responses[name]) for name in judgment.order],
+        "rationale": judgment.rationale,
+        "verdict": read_verdict(judgment.verdict.relabelled(labels), item.scale),
+    }
 
 
 def render_repair(problems: Sequence[str], *, version: int = FIRST) -> str:
@@ -121,7 +151,7 @@ def render_repair(problems: Sequence[str], *, version: int = FIRST) -> str:
     """
     if not problems:
         raise PromptError("a repair request needs at least one problem to name")
-    return render("repair", version, problems=[f"- {_one_line(problem)}" for problem in problems])
+    return render("repair", version, problems=[f"- {_one_line(problem, version)}" for problem in problems])
 
 
 def role_text(name_or_text: str, *, version: int = FIRST) -> str:
@@ -197,27 +227,35 @@ def _ordinal(place: int) -> str:
     return f"{place}{suffix}"
 
 
-def _label(label: str) -> str:
+def _label(label: str, version: int) -> str:
     """A label outside a fence: as it is where it is plain, else quoted on one line and inert."""
     if _PLAIN_LABEL.fullmatch(label):
         return label
-    quoted = json_bytes(neutralise(label)).decode()  # a line feed becomes two characters
+    quoted = json_bytes(neutralise(label, version)).decode()  # a line feed becomes two characters
     return quoted.replace("\u2028", "[U+2028]").replace("\u2029", "[U+2029]")
 
 
-def _one_line(text: str) -> str:
-    return " ".join(neutralise(text).split())
+def _one_line(text: str, version: int) -> str:
+    return " ".join(neutralise(text, version).split())
 
 
-def _shown(statements: Sequence[Statement], rubric: Rubric | None) -> list[_ShownStatement]:
-    if not statements:
-        raise PromptError("a discussion needs at least one earlier statement")
-    return [_ShownStatement(_label(statement.agent), _statement_text(statement, rubric)) for statement in statements]
+def _shown(statements: Sequence[Statement], rubric: Rubric | None, version: int) -> list[_ShownStatement]:
+    return [_ShownStatement(_speaker(one, version), _statement_text(one, rubric)) for one in statements]
+
+
+def _speaker(statement: Statement, version: int) -> str:
+    if version == FIRST:
+        return _label(f"{statement.agent} (yours)" if statement.own else statement.agent, version)
+    if statement.member is None:
+        raise PromptError(f"the statement of {statement.agent!r} has no member number, and prompt set 2 shows no names")
+    return f"Member {statement.member}{' (you)' if statement.own else ''}"
 
 
 def _statement_text(statement: Statement, rubric: Rubric | None) -> str:
-    lines = []
+    lines = [statement.analysis, ""] if statement.analysis else []
     for name, given in statement.scores.items():
+        if given.not_applicable:  # left out by rule, for the reader as for the speaker
+            continue
         lines.append(f"{name}: {_answer(name, given.score, rubric)}")
         if given.explanation:
             lines.append(f"  {given.explanation}")

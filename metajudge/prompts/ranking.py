@@ -10,6 +10,7 @@ from functools import cache
 
 from metajudge.errors import PromptError
 from metajudge.prompts.templates import render
+from metajudge.prompts.versions import FIRST
 
 TEMPLATES = ("ranking_system", "ranking", "repair")
 """The templates of ranking, for :func:`metajudge.prompts.templates.prompts_digest`."""
@@ -31,9 +32,9 @@ class _ShownResponse:
 
 
 @cache
-def render_ranking_system(*, scored: bool, ties: bool = False) -> str:
+def render_ranking_system(*, scored: bool, ties: bool = False, version: int = FIRST) -> str:
     """The instruction to every ranking judge: the same for all questions, so that providers cache it."""
-    return render("ranking_system", scored=scored, ties=ties)
+    return render("ranking_system", version, scored=scored, ties=ties)
 
 
 def render_ranking(
@@ -42,6 +43,7 @@ def render_ranking(
     criteria: Sequence[ShownCriterion] = (),
     *,
     reference: str | None = None,
+    version: int = FIRST,
 ) -> str:
     """The question and the responses under their labels, in the order given.
 
@@ -49,6 +51,7 @@ def render_ranking(
         responses: label -> text.
         criteria: what to score, none for a ranking alone.
         reference: a reference answer the judge may rely on.
+        version: of the prompt set.
 
     Raises:
         PromptError: no response.
@@ -56,4 +59,4 @@ def render_ranking(
     if not responses:
         raise PromptError("a ranking needs at least one response")
     shown = [_ShownResponse(label, text) for label, text in responses.items()]
-    return render("ranking", question=question, reference=reference, criteria=list(criteria), responses=shown)
+    return render("ranking", version, question=question, reference=reference, criteria=list(criteria), responses=shown)

@@ -4,14 +4,13 @@ A missing variable and an unused value are both errors: the first would send a h
 hides that a text never reached it. Values are inserted as they are and never rendered again.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING
 
 from metajudge.errors import PromptError
-from metajudge.prompts.fences import fence
+from metajudge.prompts.fences import fence, fence_rules
 from metajudge.prompts.versions import FIRST, check_version, prompt_sets
 from metajudge.types.digests import digest, text_digest
 
@@ -21,17 +20,14 @@ if TYPE_CHECKING:
 _SUFFIX = ".md.j2"
 
 
-def _fence(text: object, name: str) -> str:
+def _fence(version: int, text: object, name: str) -> str:
     if not isinstance(text, str):
         raise PromptError(f"the {name} of a prompt must be text, not {type(text).__name__}")
-    return fence(name, text)
-
-
-_FILTERS: dict[str, Callable[..., str]] = {"fence": _fence}
+    return fence(name, text, version)
 
 
 @cache
-def _environment() -> "Environment":
+def _environment(version: int) -> "Environment":
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(
@@ -40,7 +36,7 @@ def _environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(_FILTERS)
+    environment.filters["fence"] = partial(_fence, version)
     return environment
 
 
@@ -77,16 +73,19 @@ def render(name: str, version: int = FIRST, /, **values: object) -> str:
 
 
 def prompts_digest(*names: str, version: int = FIRST) -> str:
-    """Digest over the bytes of a set's template files; over all of them where no name is given.
+    """Digest over the bytes of a set's template files, and over its fences; of all files where no name is given.
 
-    Two sets with the same bytes have the same digest: the version is no part of it.
+    Two sets with the same bytes and fences have the same digest: the version is no part of it.
 
     Raises:
         PromptError: no such template.
         ConfigurationError: no such set.
     """
     chosen = sorted(set(names)) or template_names(version)
-    return digest([[name, text_digest(_source(name, version))] for name in chosen])
+    parts: list[object] = [[name, text_digest(_source(name, version))] for name in chosen]
+    if (fences := fence_rules(version)) != FIRST:  # the first set's digests are without
+        parts.append(["fences", fences])
+    return digest(parts)
 
 
 def template_names(version: int = FIRST) -> tuple[str, ...]:
@@ -118,7 +117,7 @@ def _compiled(name: str, version: int) -> _Compiled:
     from jinja2 import TemplateError
     from jinja2.meta import find_undeclared_variables
 
-    source, environment = _source(name, version), _environment()
+    source, environment = _source(name, version), _environment(fence_rules(version))
     try:
         variables = find_undeclared_variables(environment.parse(source))
         return _Compiled(environment.from_string(source), frozenset(variables))

@@ -13,7 +13,10 @@ from importlib.resources.abc import Traversable
 from metajudge.errors import ConfigurationError
 
 FIRST = 1
-"""The set of a panel that names none. It stays the first one, so that a command finds what it stored before."""
+"""The first set: of tasks other than vetting, and of panels that continue what they stored under it."""
+
+NEWEST = 2
+"""The newest set."""
 
 _FOLDER = re.compile(r"v([1-9][0-9]*)")
 

@@ -108,6 +108,8 @@ class Criterion(_Frozen):
         weight: relative importance, above 0; :attr:`Rubric.weights` has the normalised one.
         levels: what a score means, by point of the scale.
         optional: whether an agent may mark the criterion as not applicable.
+        judges_rationale: whether the criterion is about the judge's rationale, so that it does not apply to a judgment
+            without one (:meth:`Rubric.for_verdict_alone`).
     """
 
     name: Name
@@ -116,6 +118,7 @@ class Criterion(_Frozen):
     weight: Weight = 1.0
     levels: dict[LevelKey, Text] = Field(default_factory=dict)
     optional: bool = Field(default=False, strict=True)
+    judges_rationale: bool = Field(default=False, strict=True)
 
 
 class Rubric(_Frozen):
@@ -157,6 +160,8 @@ class Rubric(_Frozen):
             raise ValueError("asks: only a rubric with subject 'case' may ask for more than scores")
         if self.subject == "case" and self.kind != "criteria":
             raise ValueError("kind: a rubric with subject 'case' is of kind 'criteria'")
+        if self.subject == "case" and any(criterion.judges_rationale for criterion in self.criteria):
+            raise ValueError("criteria: a case has no rationale to judge; leave out judges_rationale")
         if len(set(self.asks)) != len(self.asks):
             raise ValueError("asks: name each of confidence, evidence and weaknesses at most once")
         _check_names(self.criteria)
@@ -173,6 +178,8 @@ class Rubric(_Frozen):
         if self.subject == "judgment":  # as rubrics were before they could be for cases: their digests stay
             del data["subject"], data["asks"]
         for criterion in data["criteria"]:
+            if not criterion["judges_rationale"]:  # as criteria were before they had this field
+                del criterion["judges_rationale"]
             criterion["weight"] = round(self.weights[criterion["name"]], 12)
         return digest(data)
 
@@ -236,6 +243,15 @@ class Rubric(_Frozen):
                 raise RubricError(f"rubric {self.name!r} has no criterion {name!r}; it has {name_list(known)}{hint}")
             chosen.append(known[name])
         return self.model_copy(update={"criteria": tuple(chosen), "weight_sets": {}})
+
+    def for_verdict_alone(self) -> "Rubric":
+        """The rubric for a judgment without a rationale: without the criteria that judge one.
+
+        Weights are normalised over the criteria that stay. It is this very object where no criterion judges a
+        rationale, or all do.
+        """
+        kept = [criterion.name for criterion in self.criteria if not criterion.judges_rationale]
+        return self.only(kept) if 0 < len(kept) < len(self.criteria) else self
 
     def _weight_set(self, name: str) -> Mapping[str, float]:
         if name not in self.weight_sets:

@@ -10,20 +10,20 @@ from metajudge.panels.building import build_vetter
 from metajudge.panels.config import PanelConfig, panel_config
 from metajudge.prompts import judge, meta_judge
 from metajudge.prompts.templates import prompts_digest, render, template_names
-from metajudge.prompts.versions import check_version, prompt_sets
+from metajudge.prompts.versions import FIRST, NEWEST, check_version, prompt_sets
 from metajudge.providers.stack import Resources
 from tests.doubles.judgments import judgment
 from tests.doubles.llm_server import LLMServer, score_answer
-from tests.doubles.prompt_sets import mark, second_set
+from tests.doubles.prompt_sets import NEXT, mark, next_set
 
 ROLES = ("general_public", "critic", "summariser")
 
 
 @pytest.fixture
-def second(tmp_path):
-    folder = tmp_path / "v2"
+def published(tmp_path):
+    folder = tmp_path / "next"
     folder.mkdir()
-    with second_set(folder):
+    with next_set(folder):
         yield
 
 
@@ -57,23 +57,29 @@ def texts(request):
 
 
 class TestSets:
-    def test_the_first_set_is_there_and_is_what_a_panel_uses(self):
-        assert next(iter(prompt_sets())) == 1
-        assert PanelConfig().prompt_version == 1
+    def test_the_sets_are_numbered_from_the_first_to_the_newest(self):
+        assert list(prompt_sets()) == list(range(FIRST, NEWEST + 1))
 
     def test_a_set_holds_what_it_changes_and_takes_the_rest_from_the_one_before(self, tmp_path):
-        with second_set(tmp_path, ["system", "repair"]):
-            assert render("repair", 2, problems=["x"]).endswith(mark("repair"))
-            assert render("role_critic", 2) == render("role_critic")
-            assert template_names(2) == template_names(1)
-            assert prompts_digest(*meta_judge.TEMPLATES, version=2) != prompts_digest(*meta_judge.TEMPLATES)
-            assert prompts_digest("judgment", version=2) == prompts_digest("judgment", version=1)
+        with next_set(tmp_path, ["system", "repair"]):
+            assert render("repair", NEXT, problems=["x"]).endswith(mark("repair"))
+            assert render("role_critic", NEXT) == render("role_critic", NEWEST)
+            assert template_names(NEXT) == template_names(NEWEST) == template_names(FIRST)
+            assert prompts_digest(*meta_judge.TEMPLATES, version=NEXT) != prompts_digest(
+                *meta_judge.TEMPLATES, version=NEWEST
+            )
+            assert prompts_digest("judgment", version=NEXT) == prompts_digest("judgment", version=NEWEST)
 
-    def test_an_unknown_version_names_those_that_exist(self, second):
-        with pytest.raises(ConfigurationError, match=r"prompt_version 3: .*choose one of 1, 2"):
-            check_version(3)
-        with pytest.raises(ConfigurationError, match="prompt_version 3"):
-            render("repair", 3, problems=["x"])
+    def test_other_fences_are_another_digest_although_the_template_is_the_same(self):
+        assert render("role_critic", 2) == render("role_critic", 1)
+        assert prompts_digest("role_critic", version=2) != prompts_digest("role_critic", version=1)
+        assert prompts_digest("pairwise", version=2) != prompts_digest("pairwise", version=1)
+
+    def test_an_unknown_version_names_those_that_exist(self, published):
+        with pytest.raises(ConfigurationError, match=r"prompt_version 4: .*choose one of 1, 2, 3"):
+            check_version(4)
+        with pytest.raises(ConfigurationError, match="prompt_version 4"):
+            render("repair", 4, problems=["x"])
 
     @pytest.mark.parametrize("strategy", ["single", "signals"])
     def test_a_panel_with_an_unknown_version_is_refused(self, strategy):
@@ -89,68 +95,73 @@ class TestSets:
 
 
 class TestEveryPrompt:
-    """Of a panel on the second set: each text sent is of that set."""
+    """Of a panel on the next set: each text sent is of that set."""
 
-    async def test_of_agents_in_a_discussion_with_repairs_and_a_summary(self, second):
+    async def test_of_agents_in_a_discussion_with_repairs_and_a_summary(self, published):
         with LLMServer(score_answer(4), faults=first_reply_is_of_no_use) as server:
-            await vet(discussing(server, prompt_version=2))
+            await vet(discussing(server, prompt_version=NEXT))
         seen = [
-            [name for name in template_names() if mark(name) in text] for one in server.requests for text in texts(one)
+            [name for name in template_names(NEXT) if mark(name) in text]
+            for one in server.requests
+            for text in texts(one)
         ]
-        assert all(seen), "a text of the first set was sent"
+        assert all(seen), "a text of an older set was sent"
         assert {name for found in seen for name in found} == {*meta_judge.TEMPLATES, *(f"role_{r}" for r in ROLES)}
         assert sum("repair" in found for found in seen) == 5
 
-    async def test_of_blind_judges_with_repairs(self, second):
+    async def test_of_blind_judges_with_repairs(self, published):
         answer = json.dumps({"reasoning": "It adds correctly.", "verdict": "A>B"})
         with LLMServer(lambda _: answer, faults=first_reply_is_of_no_use) as server:
-            await vet(config(server, "rejudge", threshold=3.0, prompt_version=2))
+            await vet(config(server, "rejudge", threshold=3.0, prompt_version=NEXT))
         seen = [
-            [name for name in template_names() if mark(name) in text] for one in server.requests for text in texts(one)
+            [name for name in template_names(NEXT) if mark(name) in text]
+            for one in server.requests
+            for text in texts(one)
         ]
-        assert all(seen), "a text of the first set was sent"
+        assert all(seen), "a text of an older set was sent"
         assert {name for found in seen for name in found} == set(judge.TEMPLATES)
 
-    async def test_of_the_first_set_nothing_changes(self, second):
+    @pytest.mark.parametrize("version", [FIRST, NEWEST])
+    async def test_of_older_sets_nothing_changes(self, published, version):
         with LLMServer(score_answer(4), faults=first_reply_is_of_no_use) as server:
-            await vet(discussing(server, prompt_version=1))
-            await vet(config(server, "rejudge", threshold=3.0))
-        assert "[second" not in "".join(text for one in server.requests for text in texts(one))
+            await vet(discussing(server, prompt_version=version))
+            await vet(config(server, "rejudge", threshold=3.0, prompt_version=version))
+        assert "[next" not in "".join(text for one in server.requests for text in texts(one))
 
 
 class TestStoredRuns:
     async def test_a_new_set_asks_nothing_again_of_panels_that_stay(self, tmp_path):
         store, records = tmp_path / "s.duckdb", [judgment(f"j{n}") for n in range(3)]
-        (tmp_path / "v2").mkdir()
+        (tmp_path / "next").mkdir()
         with LLMServer(score_answer(4)) as server:
-            before = await vet(config(server, agents=2), store, records)
+            pinned, moved = (config(server, agents=2, prompt_version=version) for version in (NEWEST, NEXT))
+            before = await vet(pinned, store, records)
             assert server.count == 6
-            with second_set(tmp_path / "v2"):
-                assert await vet(config(server, agents=2), store, records) == before
-                assert await vet(config(server, agents=2, prompt_version=1), store, records) == before
+            with next_set(tmp_path / "next"):
+                assert await vet(pinned, store, records) == before
                 assert server.count == 6
-                changed = await vet(config(server, agents=2, prompt_version=2), store, records)
+                changed = await vet(moved, store, records)
                 assert server.count == 12
-                await vet(config(server, agents=2, prompt_version=2), store, records)
-                await vet(config(server, agents=2, prompt_version=1), store, records)
+                await vet(moved, store, records)
+                await vet(pinned, store, records)
                 assert server.count == 12
-        assert {one.prompt_version for one in before} == {1}
-        assert {one.prompt_version for one in changed} == {2}
+        assert {one.prompt_version for one in before} == {NEWEST}
+        assert {one.prompt_version for one in changed} == {NEXT}
         assert {one.prompt_digest for one in before}.isdisjoint(one.prompt_digest for one in changed)
 
     async def test_a_set_that_leaves_a_panels_templates_asks_nothing_again(self, tmp_path):
-        (tmp_path / "v2").mkdir()
-        with LLMServer(score_answer(4)) as server, second_set(tmp_path / "v2", judge.TEMPLATES[:1]):
-            await vet(config(server), tmp_path / "s.duckdb")
-            await vet(config(server, prompt_version=2), tmp_path / "s.duckdb")
+        (tmp_path / "next").mkdir()
+        with LLMServer(score_answer(4)) as server, next_set(tmp_path / "next", judge.TEMPLATES[:1]):
+            await vet(config(server, prompt_version=NEWEST), tmp_path / "s.duckdb")
+            await vet(config(server, prompt_version=NEXT), tmp_path / "s.duckdb")
             assert server.count == 1
 
-    async def test_the_run_says_which_set_it_used(self, tmp_path, second):
+    async def test_the_run_says_which_set_it_used(self, tmp_path, published):
         with LLMServer(score_answer(4)) as server:
-            async with Engine(panel=config(server, prompt_version=2), store=tmp_path / "s.duckdb") as engine:
+            async with Engine(panel=config(server, prompt_version=NEXT), store=tmp_path / "s.duckdb") as engine:
                 await engine.vet(judgment())
                 (run,) = await engine.store.runs(5)
-        assert run.config["panel"]["prompt_version"] == 2
+        assert run.config["panel"]["prompt_version"] == NEXT
 
     async def test_where_no_model_is_asked_there_is_no_set(self):
         (found,) = await vet(PanelConfig(strategy="signals"))

@@ -36,7 +36,38 @@ def test_every_yaml_rubric_is_listed_and_named_after_its_file():
     assert [rubric.name for rubric in list_rubrics()] == list(BUILTIN_RUBRICS)
 
 
-@pytest.mark.parametrize("name", BUILTIN_RUBRICS)
+def test_a_built_in_rubric_belongs_to_a_prompt_set():
+    for name in BUILTIN_RUBRICS:
+        first, second = load_rubric(name, prompt_set=1), load_rubric(name, prompt_set=2)
+        assert first.digest != second.digest
+        assert load_rubric(name) == load_rubric(name, prompt_set=3) == second
+        assert first.scored_names == second.scored_names
+        assert first.weights == second.weights
+    assert load_rubric("risk_analysis", prompt_set=1) == load_rubric("risk_analysis")
+    assert [rubric.digest for rubric in list_rubrics(prompt_set=1)] == [
+        load_rubric(name, prompt_set=1).digest for name in BUILTIN_RUBRICS
+    ]
+
+
+def test_a_prompt_set_is_numbered_from_one():
+    with pytest.raises(RubricError, match="prompt_set must be 1 or more, not 0"):
+        load_rubric("short", prompt_set=0)
+
+
+def test_a_rubric_of_your_own_is_the_same_for_every_prompt_set(tmp_path):
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(document()))
+    assert load_rubric(tmp_path / "mine.yaml", prompt_set=1) == load_rubric(tmp_path / "mine.yaml")
+
+
+@pytest.mark.parametrize("name", ["short", "long"])
+def test_no_two_levels_of_a_criterion_say_the_same(name):
+    for one in load_rubric(name).criteria:
+        assert len({" ".join(text.casefold().split()) for text in one.levels.values()}) == 5
+        lowest = one.levels[1], one.levels[2]
+        assert not any(word in text for text in lowest for word in ("there are none", "no explanation", "no argument"))
+
+
+@pytest.mark.parametrize("name", [*BUILTIN_RUBRICS, *(f"v1/{name}" for name in BUILTIN_RUBRICS)])
 def test_shipped_file_satisfies_the_json_schema(name):
     data = as_json(yaml.safe_load(FOLDER.joinpath(f"{name}.yaml").read_text("utf-8")))
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
@@ -165,10 +196,15 @@ WRONG = [
     (document(criteria=[criterion("a", title=None)]), "mine.yaml: criteria[0]: required field 'title' is missing"),
     (
         document(criteria=[criterion("a", wieght=1)]),
-        "mine.yaml: criteria[0].wieght: unknown field; accepted: name, title, description, weight, levels, optional; "
-        "did you mean weight?",
+        "mine.yaml: criteria[0].wieght: unknown field; accepted: name, title, description, weight, levels, optional, "
+        "judges_rationale; did you mean weight?",
     ),
     (document(criteria=[criterion("a", optional="maybe")]), "mine.yaml: criteria[0].optional: "),
+    (document(criteria=[criterion("a", judges_rationale="yes")]), "mine.yaml: criteria[0].judges_rationale: "),
+    (
+        document(subject="case", criteria=[criterion("a", judges_rationale=True)]),
+        "mine.yaml: criteria: a case has no rationale to judge; leave out judges_rationale",
+    ),
     (document(weight_sets={"x": {"first": 1}}), "mine.yaml: weight_sets.x: no weight for second"),
     (
         document(weight_sets={"x": {"first": 1, "second": 0}}),

@@ -4,7 +4,7 @@ import pytest
 
 from metajudge.errors import RubricError
 from metajudge.rubric import BUILTIN_RUBRICS, Rubric, Scale, list_rubrics, load_rubric
-from tests.rubric.documents import SCHEMA, SEVEN, document, read
+from tests.rubric.documents import SCHEMA, SEVEN, criterion, document, read
 
 
 def test_digest_changes_with_content_and_weights_in_force_but_not_with_unused_sets():
@@ -28,7 +28,36 @@ def test_digest_changes_with_content_and_weights_in_force_but_not_with_unused_se
 )
 def test_digests_of_stored_results_stay_as_they_are(name, digest):
     """A field added to rubrics must not give the rubrics of earlier results another identity."""
-    assert load_rubric(name).digest == digest
+    assert load_rubric(name, prompt_set=1).digest == digest
+
+
+def test_a_criterion_that_judges_a_rationale_is_part_of_the_digest_and_an_unmarked_one_is_not():
+    plain = read(document())
+    unmarked = read(document(criteria=[criterion("first", judges_rationale=False), criterion("second")]))
+    marked = read(document(criteria=[criterion("first", judges_rationale=True), criterion("second")]))
+    assert plain.digest == unmarked.digest != marked.digest
+
+
+def test_for_a_verdict_alone_the_criteria_that_judge_a_rationale_are_left_out():
+    short = load_rubric("short")
+    alone = short.for_verdict_alone()
+    assert alone.scored_names == ("accuracy", "fairness", "relevance")
+    assert alone.weights == pytest.approx({"accuracy": 4 / 9, "fairness": 2 / 9, "relevance": 3 / 9})
+    assert alone.for_verdict_alone() is alone
+    assert alone.digest != short.digest
+    assert load_rubric("short", "long").for_verdict_alone().weights["accuracy"] == pytest.approx(0.5)
+    assert load_rubric("binary").for_verdict_alone().scored_names == ("correct",)
+
+
+@pytest.mark.parametrize("marked", [(), ("first", "second")])
+def test_a_rubric_stays_the_same_where_no_criterion_or_every_one_judges_a_rationale(marked):
+    rubric = read(document(criteria=[criterion(one, judges_rationale=one in marked) for one in ("first", "second")]))
+    assert rubric.for_verdict_alone() is rubric
+
+
+def test_rubrics_of_the_first_set_and_without_criteria_are_the_same_for_a_verdict_alone():
+    for rubric in (*list_rubrics(prompt_set=1), load_rubric("baseline"), load_rubric("risk_analysis")):
+        assert rubric.for_verdict_alone() is rubric
 
 
 def test_what_a_rubric_of_cases_asks_for_is_part_of_its_digest():

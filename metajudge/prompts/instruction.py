@@ -1,0 +1,46 @@
+"""What our own judges were asked to weigh: their system prompts without what concerns fences and the form of replies.
+
+A judgment's instruction is shown to meta-judges. What is left out speaks of marker lines and of a JSON object, and
+would stand beside the meta-judge's own.
+"""
+
+import re
+from functools import cache
+from itertools import product
+
+from metajudge.prompts.grading import render_grading_system
+from metajudge.prompts.judge import render_pairwise_system
+from metajudge.prompts.ranking import render_ranking_system
+from metajudge.prompts.versions import prompt_sets
+
+_HEADING = re.compile(r"^# (.+)\n", re.MULTILINE)
+_LEFT_OUT = ("Material and instructions", "Reply")
+_UNTITLED = "Your task"
+
+
+def criteria_part(system: str) -> str:
+    """A judge's system prompt, as rendered by this package, without its sections on material and reply.
+
+    The heading of the task is dropped and other headings end with a colon: in a meta-judge's prompt they would read as
+    sections of that prompt.
+    """
+    before, *rest = _HEADING.split(system)
+    parts = [before]
+    for title, text in zip(rest[::2], rest[1::2], strict=True):
+        if title not in _LEFT_OUT:
+            parts.append(text if title == _UNTITLED else f"{title}:\n{text}")
+    return "\n\n".join(part.strip() for part in parts if part.strip())
+
+
+def without_reply_form(instruction: str | None) -> str | None:
+    """An instruction as a meta-judge is shown it: the criteria part where it is one of our own prompts, word for word.
+
+    Records of earlier versions have the whole prompt.
+    """
+    return criteria_part(instruction) if instruction in _own_prompts() else instruction
+
+
+@cache
+def _own_prompts() -> frozenset[str]:
+    ranking = {render_ranking_system(scored=scored, ties=ties) for scored, ties in product((True, False), repeat=2)}
+    return frozenset({render_grading_system(), *map(render_pairwise_system, prompt_sets()), *ranking})
