@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from metajudge.errors import ConfigurationError
 from metajudge.panels.building import AgentKeys, agent_name, build_agent_model, endpoint_limits, parameters_of
 from metajudge.panels.config import AgentConfig, PanelConfig, unused_settings, with_flags
+from metajudge.prompts.versions import FIRST, check_version
 from metajudge.providers.budget import Budget
 from metajudge.providers.limits import LimitSettings
 from metajudge.providers.metering import Meter
@@ -45,6 +46,7 @@ class Respondent:
 
     Attributes:
         weight: of its vote, where the task weighs votes.
+        prompt_version: of the prompt set that the panel file names; the first one where it names none.
         dropped: settings of the agent that the task does not use.
     """
 
@@ -53,6 +55,7 @@ class Respondent:
     parameters: Parameters
     weight: float = 1.0
     dropped: tuple[str, ...] = ()
+    prompt_version: int = FIRST
 
     @property
     def notice(self) -> str | None:
@@ -202,18 +205,20 @@ class Session:
             streaming: answers come as a stream of free text, so that the time to the first token is known.
 
         Raises:
-            ConfigurationError: no agent, two of one name, no key, no price under a budget, or a session not open.
+            ConfigurationError: no agent, two of one name, no key, no price under a budget, an unknown prompt set, or a
+                session not open.
         """
         panel = self.config
         if isinstance(agents, PanelConfig):
             panel, agents = agents, agents.agents
+        check_version(panel.judging_prompt_set)
         given = panel.agents if agents is None else agents
         own = [one for one in given if not isinstance(one, str | AgentConfig | Respondent)]
         objects = {**self.objects, **_by_name(own)}
         found: dict[str, Respondent] = {}
         for one in given:
             if not isinstance(one, Respondent):
-                one = self._respondent(_configured(one), objects, weighted, streaming, panel.seed)
+                one = self._respondent(_configured(one), objects, weighted, streaming, panel)
             if one.name in found:
                 raise ConfigurationError(
                     f"agent {one.name} is given more than once: name the agents apart with NAME=PROVIDER:MODEL"
@@ -318,14 +323,19 @@ class Session:
             self._recorded = True
 
     def _respondent(
-        self, config: AgentConfig, objects: Mapping[str, Model], weighted: bool, streaming: bool, seed: int | None
+        self, config: AgentConfig, objects: Mapping[str, Model], weighted: bool, streaming: bool, panel: PanelConfig
     ) -> Respondent:
         resources = self.resources
         self._keys.register(config)
         model = build_agent_model(config, resources, objects, streaming=streaming)
-        parameters = parameters_of(config, seed)
-        dropped = unused_settings(config, weighted=weighted)
-        return Respondent(agent_name(config, objects), model, parameters, config.weight if weighted else 1.0, dropped)
+        return Respondent(
+            agent_name(config, objects),
+            model,
+            parameters_of(config, panel.seed),
+            config.weight if weighted else 1.0,
+            unused_settings(config, weighted=weighted),
+            panel.judging_prompt_set,
+        )
 
     def _leave_batches(self) -> None:
         if self._batches is not None:

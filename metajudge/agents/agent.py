@@ -5,12 +5,14 @@ from dataclasses import asdict, dataclass, field, replace
 
 from metajudge.agents.exchange import Answer, ask
 from metajudge.agents.finer import MAX_SAMPLES, Scoring, mean_of_draws, scored, with_expected_scores
-from metajudge.agents.parse import parse_reply
-from metajudge.agents.schema import output_schema
+from metajudge.agents.parse import ParsedReply, parse_reply
+from metajudge.agents.schema import ANALYSIS, EXPLAINED, output_schema
 from metajudge.concurrency import all_of
 from metajudge.errors import ConfigurationError
 from metajudge.prompts import meta_judge as prompts
 from metajudge.prompts.meta_judge import Statement
+from metajudge.prompts.reasons import gives_reasons
+from metajudge.prompts.reply_form import ReplyForm
 from metajudge.prompts.versions import FIRST
 from metajudge.providers.model import Message, Model, ModelRequest, OutputSchema, Parameters
 from metajudge.rubric import Rubric
@@ -25,12 +27,15 @@ class Agent:
         name: unique within a panel.
         role: a built-in role's name or a text of one's own; None for none.
         weight: positive; relative to the other agents' weights.
-        explanations_first: whether explanations are asked for before the scores they explain.
+        form: what a reply consists of beside its scores.
         scoring: ``expected`` takes the expected score over the probabilities of the score's tokens, where the provider
             returns them, in place of the reported point (:mod:`metajudge.agents.expected`).
         samples: how often the agent is asked about each judgment; the draws' mean is its score
             (:func:`metajudge.agents.finer.mean_of_draws`).
         prompt_version: of the prompt set that this agent's prompts are taken from.
+        usual: how judgments are asked about.
+        verdict_alone: how judgments without reasons are: criteria that judge a rationale are left out, by rule. Under
+            the first prompt set, the same as ``usual``.
     """
 
     name: str
@@ -39,12 +44,12 @@ class Agent:
     role: str | None = None
     weight: float = 1.0
     parameters: Parameters = field(default_factory=Parameters)
-    explanations_first: bool = True
+    form: ReplyForm = EXPLAINED
     scoring: Scoring = "reported"
     samples: int = 1
     prompt_version: int = FIRST
-    system: str = field(init=False, repr=False)
-    schema: OutputSchema = field(init=False, repr=False)
+    usual: "Instructions" = field(init=False, repr=False)
+    verdict_alone: "Instructions" = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not 0 < self.weight < float("inf"):
@@ -57,12 +62,26 @@ class Agent:
             raise ConfigurationError(
                 f"agent {self.name!r}: samples must be a whole number from 1 to {MAX_SAMPLES}, not {self.samples}"
             )
+        if self.form.analysis and ANALYSIS in self.rubric.scored_names:
+            raise ConfigurationError(
+                f"agent {self.name!r}: criterion {ANALYSIS!r} of rubric {self.rubric.name!r} has the name of the text "
+                "that replies open with: rename the criterion, or set analysis = false"
+            )
+        object.__setattr__(self, "usual", self._instructions(self.rubric, verdict_alone=False))
+        alone = self.usual
+        if self.prompt_version != FIRST:
+            alone = self._instructions(self.rubric.for_verdict_alone(), verdict_alone=True)
+        object.__setattr__(self, "verdict_alone", alone)
+
+    def _instructions(self, rubric: Rubric, *, verdict_alone: bool) -> "Instructions":
         system = prompts.render_system(
-            self.rubric, role=self.role, explanations_first=self.explanations_first, version=self.prompt_version
+            rubric, self.role, self.form, verdict_alone=verdict_alone, version=self.prompt_version
         )
-        schema = output_schema(self.rubric, explanations_first=self.explanations_first)
-        object.__setattr__(self, "system", system)
-        object.__setattr__(self, "schema", schema)
+        return Instructions(rubric, system, output_schema(rubric, self.form))
+
+    def instructions(self, judgment: Judgment) -> "Instructions":
+        """How a judgment is asked about: by its verdict alone where the judge gave no reasons."""
+        return self.usual if gives_reasons(judgment) else self.verdict_alone
 
     async def assess(
         self, judgment: Judgment, *, earlier: Sequence[Statement] = (), summarise: bool = False, retry: bool = False
@@ -82,17 +101,20 @@ class Agent:
             BudgetExceeded: the run's budget is spent.
         """
         first = self.request(judgment, earlier=earlier, summarise=summarise)
+        rubric = self.instructions(judgment).rubric
         if self.samples == 1:
-            return await self._asked(first, retry)
-        draws = await all_of(self._asked(_drawn(first, draw), retry) for draw in range(self.samples))
-        return mean_of_draws(draws, self.rubric)
+            result = await self._asked(first, rubric, retry)
+        else:
+            draws = await all_of(self._asked(_drawn(first, draw), rubric, retry) for draw in range(self.samples))
+            result = mean_of_draws(draws, rubric)
+        return result if rubric is self.rubric else _with_left_out(result, self.rubric)
 
-    async def _asked(self, request: ModelRequest, retry: bool) -> AgentResult:
-        def read(text: str) -> dict[str, CriterionScore]:
-            return parse_reply(text, self.rubric)
+    async def _asked(self, request: ModelRequest, rubric: Rubric, retry: bool) -> AgentResult:
+        def read(text: str) -> ParsedReply:
+            return parse_reply(text, rubric, self.form)
 
         answer = await ask(self.model, request, read, asked=self.name, retry=retry, prompt_version=self.prompt_version)
-        return _result(self, answer)
+        return _result(self, answer, rubric)
 
     def request(
         self, judgment: Judgment, *, earlier: Sequence[Statement] = (), summarise: bool = False
@@ -101,12 +123,36 @@ class Agent:
 
         Further draws differ in the draw's index and, where there is a seed, in the seed, which goes up by one.
         """
-        text = prompts.render_judgment(judgment, version=self.prompt_version)
-        if earlier:
-            render = prompts.render_summary if summarise else prompts.render_discussion
-            text += "\n\n" + render(earlier, self.rubric, version=self.prompt_version)
+        how = self.instructions(judgment)
+        text = prompts.render_request(
+            judgment, how.rubric, earlier=earlier, summarise=summarise, version=self.prompt_version
+        )
         expected = self.scoring == "expected"
-        return ModelRequest(self.system, (Message("user", text),), self.schema, self.parameters, logprobs=expected)
+        return ModelRequest(how.system, (Message("user", text),), how.schema, self.parameters, logprobs=expected)
+
+
+@dataclass(frozen=True, slots=True)
+class Instructions:
+    """What is the same in every request about judgments of one kind.
+
+    Attributes:
+        rubric: that replies are read by.
+        system: the system prompt.
+        schema: of replies.
+    """
+
+    rubric: Rubric
+    system: str
+    schema: OutputSchema
+
+
+def _with_left_out(result: AgentResult, rubric: Rubric) -> AgentResult:
+    """A result with the criteria that were left out by rule, in the rubric's order."""
+    left_out = CriterionScore(score=None, not_applicable="no rationale")
+    given = result.criteria
+    criteria = None if given is None else {name: given.get(name, left_out) for name in rubric.scored_names}
+    draws = tuple(_with_left_out(draw, rubric) for draw in result.draws)
+    return result.model_copy(update={"criteria": criteria, "draws": draws})
 
 
 def _drawn(request: ModelRequest, draw: int) -> ModelRequest:
@@ -118,7 +164,7 @@ def _drawn(request: ModelRequest, draw: int) -> ModelRequest:
     return replace(request, draw=draw, parameters=parameters)
 
 
-def _result(agent: Agent, answer: Answer[dict[str, CriterionScore]]) -> AgentResult:
+def _result(agent: Agent, answer: Answer[ParsedReply], rubric: Rubric) -> AgentResult:
     spent = answer.spent
     result = AgentResult(
         agent=agent.name,
@@ -135,9 +181,11 @@ def _result(agent: Agent, answer: Answer[dict[str, CriterionScore]]) -> AgentRes
         reported_model=answer.reported_model,
         scoring="expected" if agent.scoring == "expected" else None,
     )
-    criteria = answer.value
-    if criteria is None or answer.last is None:
+    if answer.value is None or answer.last is None:
         return result
+    criteria, analysis = answer.value.criteria, answer.value.analysis
+    missing = agent.form.analysis and analysis is None
+    result = result.model_copy(update={"analysis": analysis, "analysis_missing": missing})
     if agent.scoring == "expected":
-        criteria = with_expected_scores(criteria, answer.last, agent.rubric)
-    return scored(result, criteria, agent.rubric)
+        criteria = with_expected_scores(criteria, answer.last, rubric)
+    return scored(result, criteria, rubric)

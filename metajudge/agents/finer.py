@@ -89,35 +89,39 @@ def mean_of_draws(draws: Sequence[AgentResult], rubric: Rubric) -> AgentResult:
     agent's score follows from those; else the result is a failure. A criterion is not applicable where at least half
     of the valid draws say so. Of a binary rubric the draws vote (:func:`metajudge.scoring.majority_vote`, with all
     draws asked for as its number of members): the answer is ``correct`` where more than half of them say so, and a
-    vote that missing draws could turn is a failure. Calls, cost and usage are sums over all draws.
+    vote that missing draws could turn is a failure. Calls, cost and usage are sums over all draws. The analysis is that
+    of the draw whose score is nearest to the mean of all valid ones (of several such, the first drawn).
     """
     valid = [draw for draw in draws if draw.score is not None]
     total = _total(draws)
     if 2 * len(valid) <= len(draws):
         return total.model_copy(update={"failure": _too_few(draws, len(valid))})
     scores = [_fine(draw) for draw in valid]
-    total = total.model_copy(update={"spread": round(stdev(scores), 9)})
+    nearest = min(valid, key=lambda draw: abs(_fine(draw) - fmean(scores)))
+    successful = total.model_copy(update={"spread": round(stdev(scores), 9), "analysis": nearest.analysis})
     if rubric.kind == "binary":
-        return _voted(total, draws, scores, rubric)
+        vote = _vote(draws, rubric)
+        if isinstance(vote, Failure):
+            return total.model_copy(update={"failure": vote})
+        return scored(successful, {rubric.scored_names[0]: vote}, rubric, fine_score=round(fmean(scores), 9))
     criteria = {name: _mean_criterion([_criterion(draw, name) for draw in valid]) for name in rubric.scored_names}
     if all(one.score is None for one in criteria.values()):
         reason = f"the {len(valid)} valid draws agree on no criterion that applies"
-        return total.model_copy(update={"failure": Failure(kind=FailureKind.BAD_REPLY, message=reason), "spread": None})
-    return scored(total, criteria, rubric)
+        return total.model_copy(update={"failure": Failure(kind=FailureKind.BAD_REPLY, message=reason)})
+    return scored(successful, criteria, rubric)
 
 
-def _voted(total: AgentResult, draws: Sequence[AgentResult], scores: Sequence[float], rubric: Rubric) -> AgentResult:
+def _vote(draws: Sequence[AgentResult], rubric: Rubric) -> CriterionScore | Failure:
+    """The vote of several draws of a binary rubric."""
     low, high = float(rubric.scale.low), float(rubric.scale.high)
+    valid = [draw for draw in draws if draw.score is not None]
     votes = [[low if draw.score is None else draw.score for draw in draws]]
     answered = [[draw.score is not None for draw in draws]]
     final, status = majority_vote(votes, (low + high) / 2, answered, scale=(low, high))
     if status[0] == "unscored":
-        failure = _too_few(draws, len(scores), "and the missing ones could turn their vote")
-        return total.model_copy(update={"failure": failure, "spread": None})
-    name = rubric.scored_names[0]
-    given = _mean_criterion([_criterion(draw, name) for draw in draws if draw.score is not None])
-    vote = given.model_copy(update={"score": float(final[0])})
-    return scored(total, {name: vote}, rubric, fine_score=round(fmean(scores), 9))
+        return _too_few(draws, len(valid), "and the missing ones could turn their vote")
+    given = _mean_criterion([_criterion(draw, rubric.scored_names[0]) for draw in valid])
+    return given.model_copy(update={"score": float(final[0])})
 
 
 def _fine(draw: AgentResult) -> float:

@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from metajudge.agents.schema import VOTES
+from metajudge.agents.schema import ANALYSIS, EXPLAINED, VOTES
+from metajudge.prompts.reply_form import ReplyForm
 from metajudge.providers.json_spans import body_span
 from metajudge.rubric import Rubric
 from metajudge.types import CriterionScore, valid_text
@@ -18,18 +20,32 @@ class ReplyProblemsError(ValueError):
         self.problems = problems
 
 
-def parse_reply(text: str, rubric: Rubric) -> dict[str, CriterionScore]:
-    """Reads one score with its explanation per criterion of the rubric, in rubric order.
+@dataclass(frozen=True, slots=True)
+class ParsedReply:
+    """What an agent's reply says.
+
+    Attributes:
+        criteria: one score with its explanation per criterion of the rubric, in rubric order.
+        analysis: the text before the scores; None where none was asked for, or none was given.
+    """
+
+    criteria: dict[str, CriterionScore]
+    analysis: str | None = None
+
+
+def parse_reply(text: str, rubric: Rubric, form: ReplyForm = EXPLAINED) -> ParsedReply:
+    """Reads a reply.
 
     The reply must be one JSON object and nothing else; a code fence around it and a leading ``<think>`` block
     are tolerated. Scores must be numbers on the rubric's scale (``"5"`` is not), each criterion must be there
     exactly once. A binary rubric's ``correct`` and ``wrong`` become the scale's ends; ``null`` is a score only
-    where the criterion is optional.
+    where the criterion is optional. An analysis that is missing or empty refuses no scores.
 
     Raises:
         ReplyProblemsError: with every problem found.
     """
     answer = load_object(text)
+    analysis = _free_text(answer.pop(ANALYSIS, None)) if form.analysis else None
     problems = [f"unknown property {name!r}" for name in answer if name not in rubric.scored_names]
     optional = {criterion.name for criterion in rubric.criteria if criterion.optional}
     scores: dict[str, CriterionScore] = {}
@@ -38,14 +54,20 @@ def parse_reply(text: str, rubric: Rubric) -> dict[str, CriterionScore]:
             problems.append(f"{name} is missing")
             continue
         try:
-            scores[name] = _entry(name, answer[name], rubric, name in optional)
+            scores[name] = _entry(name, answer[name], rubric, form, name in optional)
         except ReplyProblemsError as found:
             problems.extend(found.problems)
     if not problems and all(score.score is None for score in scores.values()):
         problems.append("every criterion is marked as not applicable: at least one must be scored")
     if problems:
         raise ReplyProblemsError(problems)
-    return scores
+    return ParsedReply(scores, analysis)
+
+
+def _free_text(value: Any) -> str | None:
+    """An analysis, also where it is not a string but, say, a list of steps; None where it is empty."""
+    text = value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
+    return valid_text(text.strip()) or None
 
 
 def load_object(text: str) -> dict[str, Any]:
@@ -59,7 +81,8 @@ def load_object(text: str) -> dict[str, Any]:
     if not body:
         raise ReplyProblemsError(["the reply is empty"])
     try:
-        answer = json.loads(body, object_pairs_hook=_unique, parse_constant=_no_constant)
+        # Line feeds inside strings, which long texts of models have, change no value (strict=False).
+        answer = json.loads(body, object_pairs_hook=_unique, parse_constant=_no_constant, strict=False)
     except ReplyProblemsError:
         raise
     except RecursionError:
@@ -84,12 +107,12 @@ def _no_constant(name: str) -> NoReturn:
     raise ReplyProblemsError([f"{name} is not a JSON value"])
 
 
-def _entry(name: str, entry: Any, rubric: Rubric, optional: bool) -> CriterionScore:
+def _entry(name: str, entry: Any, rubric: Rubric, form: ReplyForm, optional: bool) -> CriterionScore:
     if not isinstance(entry, dict):
         raise ReplyProblemsError([f"{name} must be an object, not {shortened(entry)}"])
     field = "verdict" if rubric.kind == "binary" else "score"
     problems = [f"{name} has an unknown property {key!r}" for key in entry if key not in (field, "explanation")]
-    explanation = entry.get("explanation")
+    explanation = entry.get("explanation", "" if form.explanations == "none" else None)
     if not isinstance(explanation, str):
         problems.append(f"{name}.explanation must be a string")
     if field not in entry:

@@ -6,6 +6,7 @@ One required property per criterion, no additional ones, a score as an enumerati
 
 from typing import Any
 
+from metajudge.prompts.reply_form import ReplyForm
 from metajudge.providers.model import OutputSchema
 from metajudge.rubric import Rubric
 
@@ -13,24 +14,37 @@ VOTES = ("correct", "wrong")
 """The answers a binary rubric allows."""
 
 
-def output_schema(rubric: Rubric, *, explanations_first: bool = True) -> OutputSchema:
+ANALYSIS = "analysis"
+"""The property with the free text that a reply opens with."""
+
+EXPLAINED = ReplyForm()
+"""A score for each criterion, each after its explanation."""
+
+
+def output_schema(rubric: Rubric, form: ReplyForm = EXPLAINED) -> OutputSchema:
     """Builds the answer's schema; property order is the order in which constrained decoding writes."""
-    answer = object_schema(_entry(_vote() if rubric.kind == "binary" else _score(rubric), rubric, explanations_first))
-    properties: dict[str, Any] = {}
+    answer = object_schema(_entry(_vote() if rubric.kind == "binary" else _score(rubric), rubric, form))
+    properties: dict[str, Any] = {ANALYSIS: {"type": "string"}} if form.analysis else {}
     optional = {criterion.name for criterion in rubric.criteria if criterion.optional}
     for name in rubric.scored_names:
         if name in optional:
             nullable = {"anyOf": [_score(rubric), {"type": "null"}]}
-            properties[name] = object_schema(_entry(nullable, rubric, explanations_first))
+            properties[name] = object_schema(_entry(nullable, rubric, form))
         else:
             properties[name] = answer
     return OutputSchema("meta_judgment", object_schema(properties))
 
 
-def _entry(value: dict[str, Any], rubric: Rubric, explanations_first: bool) -> dict[str, Any]:
+def _entry(value: dict[str, Any], rubric: Rubric, form: ReplyForm) -> dict[str, Any]:
     named = {"verdict" if rubric.kind == "binary" else "score": value}
     explanation = {"explanation": {"type": "string"}}
-    return {**explanation, **named} if explanations_first else {**named, **explanation}
+    match form.explanations:
+        case "before":
+            return {**explanation, **named}
+        case "after":
+            return {**named, **explanation}
+        case "none":
+            return named
 
 
 def _score(rubric: Rubric) -> dict[str, Any]:

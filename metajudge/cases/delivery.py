@@ -1,7 +1,7 @@
-"""Sends the decisions of a run to a webhook, each once."""
+"""Sends events, such as the decisions of a run, to a webhook, each once."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -40,10 +40,24 @@ async def send_all(
     hook: Webhook, results: Sequence[CaseResult], store: Store | None, say: Callable[[str], None]
 ) -> dict[str, int]:
     """Sends every decision that the store does not record as delivered; counts the outcomes."""
+    events = [(one.case_id, event_of(one), {"case_id": one.case_id, "action": one.action}) for one in results]
+    return await send_events(hook, events, store, say)
+
+
+async def send_events(
+    hook: Webhook,
+    events: Sequence[tuple[str, Mapping[str, Any], Mapping[str, Any]]],
+    store: Store | None,
+    say: Callable[[str], None],
+) -> dict[str, int]:
+    """Sends every event that the store does not record as delivered to this URL; counts the outcomes.
+
+    Args:
+        events: what it is called in messages, what is sent, and what is recorded beside the delivery.
+    """
     counts = {"delivered": 0, "known": 0, "failed": 0}
     failed_in_a_row = 0
-    for result in results:
-        event = event_of(result)
+    for name, event, about in events:
         key = digest([hook.url, event])
         if store is not None and await _delivered(store, key):
             counts["known"] += 1
@@ -54,8 +68,7 @@ async def send_all(
         delivery = await hook.send(event, key, clock=time.time)
         if store is not None:
             record = {
-                "case_id": result.case_id,
-                "action": result.action,
+                **about,
                 "host": urlsplit(hook.url).hostname,
                 "delivered": delivery.delivered,
                 "attempts": delivery.attempts,
@@ -66,7 +79,7 @@ async def send_all(
         counts["delivered" if delivery.delivered else "failed"] += 1
         failed_in_a_row = 0 if delivery.delivered else failed_in_a_row + 1
         if not delivery.delivered:
-            say(f"webhook: {result.case_id}: {delivery.reason} ({delivery.attempts} attempts)")
+            say(f"webhook: {name}: {delivery.reason} ({delivery.attempts} attempts)")
     if failed_in_a_row >= GIVE_UP_AFTER:
         say(f"webhook: {GIVE_UP_AFTER} deliveries failed in a row; run the same command again to send the rest")
     return counts

@@ -17,7 +17,8 @@ def estimate_cases(config: PanelConfig, policy: Policy, rubric: Rubric, cases: S
     Raises:
         ConfigurationError: agents that make no sense together (no key is needed).
     """
-    judges = [CaseJudge(one.name, one.model, one.parameters) for one in Session.for_estimate(config).models()]
+    models = Session.for_estimate(config).models()
+    judges = [CaseJudge(one.name, one.model, one.parameters, one.prompt_version) for one in models]
     prices = prices_of(config.agents)
     estimate = Estimate.at(prices)
     plan = policy.cases

@@ -12,6 +12,7 @@ from metajudge.cases.scoring import weighted_score
 from metajudge.decision import StagePlan
 from metajudge.prompts.case import render_case_stage, render_case_system
 from metajudge.prompts.fences import neutralise
+from metajudge.prompts.versions import FIRST
 from metajudge.providers.model import Message, Model, ModelRequest, Parameters
 from metajudge.rubric import Rubric
 from metajudge.types import TokenUsage
@@ -19,11 +20,17 @@ from metajudge.types import TokenUsage
 
 @dataclass(frozen=True, slots=True)
 class CaseJudge:
-    """One model that scores stages; ``name`` is what it is called in records."""
+    """One model that scores stages.
+
+    Attributes:
+        name: what it is called in records.
+        prompt_version: of the prompt set.
+    """
 
     name: str
     model: Model
     parameters: Parameters = field(default_factory=Parameters)
+    prompt_version: int = FIRST
 
     async def score(
         self, case: Case, stage: CaseStage, plan: StagePlan, rubric: Rubric, weights: Mapping[str, float]
@@ -37,16 +44,23 @@ class CaseJudge:
             BudgetExceeded: the run's budget is spent.
         """
         request = self.request(case, stage, plan, rubric)
-        answer = await ask(self.model, request, lambda text: parse_case_reply(text, rubric), asked=self.name)
+        answer = await ask(
+            self.model,
+            request,
+            lambda text: parse_case_reply(text, rubric),
+            asked=self.name,
+            prompt_version=self.prompt_version,
+        )
         criteria = None
         if answer.value is not None:
-            criteria = {name: _checked(reply, stage) for name, reply in answer.value.items()}
+            criteria = {name: _checked(reply, stage, self.prompt_version) for name, reply in answer.value.items()}
         return self._reply(answer, criteria, weights)
 
     def request(self, case: Case, stage: CaseStage, plan: StagePlan, rubric: Rubric) -> ModelRequest:
         """The first request :meth:`score` sends: the same bytes for the same stage."""
-        system = render_case_system(rubric, plan.title)
-        text = render_case_stage(case.type, stage.name, stage.context_text, stage.output_text)
+        version = self.prompt_version
+        system = render_case_system(rubric, plan.title, version=version)
+        text = render_case_stage(case.type, stage.name, stage.context_text, stage.output_text, version=version)
         return ModelRequest(system, (Message("user", text),), case_schema(rubric), self.parameters)
 
     def _reply(
@@ -78,10 +92,10 @@ class CaseJudge:
         )
 
 
-def _checked(reply: CriterionReply, stage: CaseStage) -> CriterionResult:
+def _checked(reply: CriterionReply, stage: CaseStage, version: int) -> CriterionResult:
     """A criterion's reply with every quote looked up, in the text as it is and as the judge saw it."""
     output, context = stage.output_text, stage.context_text or ""
-    outputs, contexts = (output, neutralise(output)), (context, neutralise(context))
+    outputs, contexts = (output, neutralise(output, version)), (context, neutralise(context, version))
     quotes = [
         Quote(
             quote=quote,

@@ -16,6 +16,7 @@ from metajudge.errors import InputError
 from metajudge.installation import __version__
 from metajudge.prompts.case import TEMPLATES
 from metajudge.prompts.templates import prompts_digest
+from metajudge.prompts.versions import FIRST
 from metajudge.providers.model import Parameters
 from metajudge.rubric import Rubric
 from metajudge.rubric.model import did_you_mean, name_list
@@ -89,7 +90,8 @@ class CasePanel:
     @cached_property
     def prompt_digest(self) -> str:
         """Digest of the prompt templates."""
-        return prompts_digest(*TEMPLATES)
+        version = self.judges[0].prompt_version if self.judges else FIRST
+        return prompts_digest(*TEMPLATES, version=version)
 
     def _groups(self) -> list[list[StagePlan]]:
         """Stages that are asked about at once: a gate by score comes alone and first."""

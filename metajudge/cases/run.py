@@ -203,7 +203,7 @@ async def case_panel(
     if rubric is None:
         folder = Path(policy).parent if isinstance(policy, str | Path) and looks_like_path(str(policy)) else None
         rubric = case_rubric(chosen, folder)
-    asked = [CaseJudge(one.name, one.model, one.parameters) for one in session.models(judges)]
+    asked = [CaseJudge(one.name, one.model, one.parameters, one.prompt_version) for one in session.models(judges)]
     return CasePanel(asked, chosen, rubric)
 
 

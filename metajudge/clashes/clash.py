@@ -31,6 +31,7 @@ from metajudge.judging.identity import Blinded, hide_identities_aside
 from metajudge.judging.identity import prepare as prepare_hiding
 from metajudge.judging.ranking import JudgeRanking, rank_responses, ranking_request, templates_digest
 from metajudge.prompts.ranking import render_ranking, render_ranking_system
+from metajudge.prompts.versions import FIRST
 from metajudge.providers.model import Model, Parameters, request_key
 from metajudge.types import Item, digest
 
@@ -93,6 +94,7 @@ class Clash:
     hide_names: tuple[str, ...] = ()
     with_reference: bool = False
     notices: tuple[str, ...] = ()
+    prompt_version: int = FIRST
 
     def __post_init__(self) -> None:
         check_panel(self.voters(), self.quorum)
@@ -138,7 +140,7 @@ class Clash:
                 self.candidate_weight,
                 criteria,
                 [one.model_dump() for one in self.criteria],
-                [self.seed, self.quorum, self.ties, sorted(self.hide_names), templates_digest()],
+                [self.seed, self.quorum, self.ties, sorted(self.hide_names), templates_digest(self.prompt_version)],
             ]
         )
 
@@ -248,6 +250,7 @@ class _Attempt:
                 self.item.question,
                 parameters=clash.criteria_parameters,
                 draw=self.place.draw,
+                prompt_version=clash.prompt_version,
             )
             self.criteria = outcome.criteria
             self.spent.add(outcome.spent)
@@ -298,6 +301,7 @@ class _Attempt:
             reference=self.item.reference if clash.with_reference else None,
             parameters=judge.parameters,
             draw=seat.draw,
+            prompt_version=clash.prompt_version,
         )
         self.spent.add(result.spent)
         own = judge.own if judge.own in self.shown else None
@@ -328,6 +332,7 @@ class _Attempt:
             reference=self.item.reference if clash.with_reference else None,
             parameters=seat.judge.parameters,
             draw=seat.draw,
+            prompt_version=clash.prompt_version,
         )
         return vote.request_digest == request_key(seat.judge.model, request)
 
@@ -369,7 +374,7 @@ class _Attempt:
             spent_usd=self.spent.cost_usd,
             calls=self.spent.calls,
             cached_calls=self.spent.cached_calls,
-            prompt_digests=_prompt_digests(),
+            prompt_digests=_prompt_digests(clash.prompt_version),
             metajudge_version=__version__,
         )
 
@@ -456,16 +461,17 @@ def _vote_of(result: JudgeRanking, endpoint: str, role: Role, weight: float | No
 
 def prepare_prompts(clash: Clash) -> None:
     """Reads and compiles all prompts, so that the first answers do not have to wait for it."""
-    _prompt_digests()
+    version = clash.prompt_version
+    _prompt_digests(version)
     prepare_hiding()
-    render_ranking_system(scored=True, ties=clash.ties)
-    render_ranking("", {"A0": ""}, shown_criteria(GENERIC))
-    criteria_request("")
+    render_ranking_system(scored=True, ties=clash.ties, version=version)
+    render_ranking("", {"A0": ""}, shown_criteria(GENERIC), version=version)
+    criteria_request("", prompt_version=version)
 
 
 @cache
-def _prompt_digests() -> dict[str, str]:
-    return {"ranking": templates_digest(), "criteria": criteria_templates_digest()}
+def _prompt_digests(version: int) -> dict[str, str]:
+    return {"ranking": templates_digest(version), "criteria": criteria_templates_digest(version)}
 
 
 def _plain(parameters: Parameters) -> list[object]:

@@ -189,6 +189,7 @@ def build_clash(session: Session, settings: ClashSettings, items: Sequence[Item]
         hide_names=names_to_hide(specs, items) if settings.hide_identities else (),
         with_reference=settings.with_reference,
         notices=tuple(notices),
+        prompt_version=panel[0].prompt_version,
     )
 
 

@@ -89,16 +89,19 @@ class ResultsFolder:
         except OSError as error:
             raise ConfigurationError(f"--out {path}: {error.strerror}; name a writable folder") from None
 
+    @property
+    def panels(self) -> frozenset[str]:
+        """The digest of the panel whose results these are; empty for a new folder."""
+        return frozenset([self._claimed]) if self._note.exists() else frozenset()
+
     def claim(self, panel_digest: str) -> None:
         """Notes whose results these are.
 
         Raises:
             ConfigurationError: the folder contains another panel's results, or files that are no results at all.
         """
-        note = self.inside / "run.json"
-        if note.exists():
-            found = orjson.loads(note.read_bytes()).get("panel_digest")
-            if found != panel_digest:
+        if self._note.exists():
+            if self._claimed != panel_digest:
                 raise ConfigurationError(
                     f"{self.path} contains results of another panel (other agents, rubric, strategy or threshold): "
                     "name another folder, or delete this one"
@@ -109,7 +112,15 @@ class ResultsFolder:
             raise ConfigurationError(
                 f"{self.path} contains {strange[0]}, which no metajudge run wrote: name another folder"
             )
-        replace_file(note, orjson.dumps({"version": 1, "panel_digest": panel_digest}))
+        replace_file(self._note, orjson.dumps({"version": 1, "panel_digest": panel_digest}))
+
+    @property
+    def _note(self) -> Path:
+        return self.inside / "run.json"
+
+    @property
+    def _claimed(self) -> str:
+        return str(orjson.loads(self._note.read_bytes()).get("panel_digest"))
 
     def parts(self) -> list[Path]:
         """The parts that are there, sorted by name."""

@@ -28,6 +28,7 @@ from metajudge.runs.loop import RunEnd
 from metajudge.settings import Settings
 from metajudge.strategies import StrategyName, Vetter
 from metajudge.types import Judgment, Status, Usage
+from metajudge.vetting.prompt_set import with_prompt_set
 from metajudge.vetting.summary import VetSummary
 
 SMALLEST_BATCH, LARGEST_BATCH = 16, 1_000
@@ -78,8 +79,11 @@ def vet_on_ray(
     ray = _import_ray()
     summary = summary or VetSummary()
     summary.run_id = run_id = uuid.uuid4().hex[:12]
-    vetter = _checked(panel)
+    _checked(panel)
     folder = ResultsFolder(out)
+    panel, notice = with_prompt_set(panel, folder.panels)
+    summary.notices += [] if notice is None else [notice]
+    vetter = _checked(panel)
     folder.claim(vetter.default.digest)
     folder.supersede()
 
@@ -260,6 +264,7 @@ def _add(summary: VetSummary, data: Mapping[str, Any]) -> None:
         setattr(summary, name, getattr(summary, name) + data[name])
     summary.failures += Counter(data["failures"])
     summary.agent_failures += Counter(data["agent_failures"])
+    summary.not_applicable += Counter(data["not_applicable"])
     summary.usage += Usage(**data["usage"])
     summary.known_cost_usd += data["known_cost_usd"]
     if data["unpriced"]:

@@ -67,6 +67,7 @@ class BatchOutcome:
         s = self.summary
         counts = {name: getattr(s, name) for name in COUNTS}
         data = counts | {"failures": s.failures, "agent_failures": s.agent_failures, "notices": s.notices}
+        data |= {"not_applicable": s.not_applicable}
         data |= {"known_cost_usd": s.known_cost_usd, "unpriced": s.cost_usd is None, "left": self.left}
         data |= {"usage": asdict(s.usage), "first_sent_at": self.first_sent_at, "durable_at": self.durable_at}
         return pa.table({"outcome": [orjson.dumps(data).decode()]})
@@ -81,6 +82,8 @@ COUNTS = (
     "rejected",
     "renormalised",
     "without_evidence",
+    "without_rationale",
+    "without_analysis",
     "calls",
     "cached_calls",
 )

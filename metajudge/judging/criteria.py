@@ -20,6 +20,7 @@ from metajudge.errors import ConfigurationError
 from metajudge.prompts.criteria import TEMPLATES, render_criteria, render_criteria_system
 from metajudge.prompts.ranking import ShownCriterion
 from metajudge.prompts.templates import prompts_digest
+from metajudge.prompts.versions import FIRST
 from metajudge.providers.model import Message, Model, ModelRequest, OutputSchema, Parameters
 from metajudge.types import Failure, valid_text
 from metajudge.types.frozen import Frozen
@@ -142,7 +143,13 @@ SCHEMA = _schema()
 
 
 async def generate_criteria(
-    model: Model, request: str, *, parameters: Parameters = PARAMETERS, retry: bool = False, draw: int = 0
+    model: Model,
+    request: str,
+    *,
+    parameters: Parameters = PARAMETERS,
+    retry: bool = False,
+    draw: int = 0,
+    prompt_version: int = FIRST,
 ) -> CriteriaOutcome:
     """Asks a model for criteria, from the request alone; the generic four where its reply cannot be used.
 
@@ -151,9 +158,8 @@ async def generate_criteria(
     Raises:
         BudgetExceeded: the run's budget is spent.
     """
-    answer = await ask(
-        model, criteria_request(request, parameters, draw), parse_criteria, asked=model.name, retry=retry, repair=False
-    )
+    sent = criteria_request(request, parameters, draw, prompt_version)
+    answer = await ask(model, sent, parse_criteria, asked=model.name, retry=retry, repair=False)
     found = CriteriaSet(
         criteria=answer.value or GENERIC,
         source="generated" if answer.value else "fallback",
@@ -161,7 +167,7 @@ async def generate_criteria(
         model=model.name,
         reported_model=answer.reported_model,
         request_digest=answer.key,
-        prompt_digest=templates_digest(),
+        prompt_digest=templates_digest(prompt_version),
         reply=answer.text,
         replied=answer.replied,
         cost_usd=answer.cost_usd,
@@ -170,10 +176,12 @@ async def generate_criteria(
     return CriteriaOutcome(found, answer.spent)
 
 
-def criteria_request(request: str, parameters: Parameters = PARAMETERS, draw: int = 0) -> ModelRequest:
+def criteria_request(
+    request: str, parameters: Parameters = PARAMETERS, draw: int = 0, prompt_version: int = FIRST
+) -> ModelRequest:
     """What :func:`generate_criteria` sends."""
-    message = Message("user", render_criteria(request))
-    return ModelRequest(render_criteria_system(), (message,), SCHEMA, parameters, draw)
+    message = Message("user", render_criteria(request, prompt_version))
+    return ModelRequest(render_criteria_system(prompt_version), (message,), SCHEMA, parameters, draw)
 
 
 def parse_criteria(text: str) -> tuple[Criterion, ...]:
@@ -216,6 +224,6 @@ def _pair(slot: str, entry: Any, problems: list[str]) -> tuple[str, str, float] 
     return (name.strip() or asks.strip(), asks.strip() if name.strip() else "", float(weight))
 
 
-def templates_digest() -> str:
+def templates_digest(version: int = FIRST) -> str:
     """Digest of the prompt templates of criteria."""
-    return prompts_digest(*TEMPLATES)
+    return prompts_digest(*TEMPLATES, version=version)

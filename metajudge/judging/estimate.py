@@ -28,11 +28,12 @@ def estimate_judging(
     estimate = Estimate.at(prices)
     for item in items:
         for one in judges:
+            version = one.prompt_version
             if grade:
-                grader = GradingJudge(one.name, one.model, one.parameters, with_reference)
+                grader = GradingJudge(one.name, one.model, one.parameters, with_reference, prompt_version=version)
                 requests = [grader.request(item, name) for name in item.responses]
             else:
-                judge = PairwiseJudge(one.name, one.model, one.parameters, with_reference)
+                judge = PairwiseJudge(one.name, one.model, one.parameters, with_reference, prompt_version=version)
                 requests = [judge.request(item, order) for order in orders_of(item, orders)]
             for request in requests:
                 estimate.judgments += 1

@@ -9,6 +9,7 @@ from metajudge.judging.item_judge import ItemJudge, JudgeRecord
 from metajudge.judging.replies import read_reasoned, reasoned_schema
 from metajudge.prompts.grading import TEMPLATES, render_grading, render_grading_system
 from metajudge.prompts.templates import prompts_digest
+from metajudge.prompts.versions import FIRST
 from metajudge.providers.model import Message, ModelRequest
 from metajudge.types import Grade, Item
 
@@ -52,8 +53,9 @@ class GradingJudge(ItemJudge):
 
     def request(self, item: Item, response: str) -> ModelRequest:
         """The first request :meth:`grade` sends: the same bytes for the same question and text."""
-        text = render_grading(item, response, with_reference=self.with_reference)
-        return ModelRequest(render_grading_system(), (Message("user", text),), SCHEMA, self.parameters)
+        version = self.prompt_version
+        text = render_grading(item, response, with_reference=self.with_reference, version=version)
+        return ModelRequest(render_grading_system(version), (Message("user", text),), SCHEMA, self.parameters)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,6 @@ def _fault(grade: Any) -> str | None:
     return None
 
 
-def templates_digest() -> str:
+def templates_digest(version: int = FIRST) -> str:
     """Digest of the prompt templates of grading."""
-    return prompts_digest(*TEMPLATES)
+    return prompts_digest(*TEMPLATES, version=version)

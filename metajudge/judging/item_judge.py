@@ -35,6 +35,7 @@ class JudgeRecord:
         cost_usd: of these replies, whether they came from the store or not; None where unknown.
         spent: what it took in this run.
         request_digest: of the first request.
+        prompt_version: of the prompt set.
     """
 
     judge: str
@@ -49,6 +50,7 @@ class JudgeRecord:
     request_digest: str | None = None
     reported_model: str | None = None
     parameters: Parameters = field(default_factory=Parameters)
+    prompt_version: int = FIRST
 
     @property
     def no_verdict(self) -> str | None:
@@ -107,5 +109,6 @@ class ItemJudge:
             shown, blinding = await blinded_item(item)
         request = request_of(shown)
         answer = await ask(self.model, request, read, asked=self.name, retry=retry, prompt_version=self.prompt_version)
-        fields = reply_fields(self.name, self.model, request, answer) | {"item": item, "blinding": blinding}
+        fields = reply_fields(self.name, self.model, request, answer)
+        fields |= {"item": item, "blinding": blinding, "prompt_version": self.prompt_version}
         return answer, fields if answer.value is None else fields | {"text": answer.value.reasoning}

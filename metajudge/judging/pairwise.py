@@ -9,6 +9,7 @@ from metajudge.judging.item_judge import ItemJudge, JudgeRecord
 from metajudge.judging.replies import SCHEMA, PairwiseReply, parse_pairwise_reply, stated_marks
 from metajudge.prompts.judge import LABELS, TEMPLATES, render_pairwise, render_pairwise_system
 from metajudge.prompts.templates import prompts_digest
+from metajudge.prompts.versions import FIRST
 from metajudge.providers.model import Message, ModelRequest
 from metajudge.types import Failure, Item, Pairwise, parse_verdict
 
@@ -66,9 +67,9 @@ def orders_of(item: Item, orders: Orders = "both", pair: Order | None = None) ->
     return ((first, second),) if orders == "given" else ((first, second), (second, first))
 
 
-def templates_digest() -> str:
+def templates_digest(version: int = FIRST) -> str:
     """Digest of the prompt templates of pairwise judging."""
-    return prompts_digest(*TEMPLATES)
+    return prompts_digest(*TEMPLATES, version=version)
 
 
 def _turned_back(reply: PairwiseReply, item: Item, order: Order) -> Pairwise:

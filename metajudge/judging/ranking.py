@@ -10,6 +10,7 @@ from metajudge.judging.item_judge import JudgeRecord, reply_fields
 from metajudge.judging.ranking_replies import CriterionGrade, RankingReply, parse_ranking_reply, ranking_schema
 from metajudge.prompts.ranking import TEMPLATES, render_ranking, render_ranking_system
 from metajudge.prompts.templates import prompts_digest
+from metajudge.prompts.versions import FIRST
 from metajudge.providers.model import Message, Model, ModelRequest, Parameters
 from metajudge.types import Ranking
 
@@ -43,6 +44,7 @@ async def rank_responses(
     parameters: Parameters | None = None,
     retry: bool = False,
     draw: int = 0,
+    prompt_version: int = FIRST,
 ) -> JudgeRanking:
     """Has a judge rank responses under labels drawn for it; whatever goes wrong ends in the result, typed.
 
@@ -58,6 +60,7 @@ async def rank_responses(
         reference: a reference answer the judge may rely on.
         retry: an earlier attempt failed: an unusable stored reply is requested again.
         draw: index of the sample; two draws of one request are two calls.
+        prompt_version: of the prompt set.
 
     Raises:
         BudgetExceeded: the run's budget is spent.
@@ -66,7 +69,15 @@ async def rank_responses(
     blinding = blind(responses, seed=seed, evaluation=evaluation, judge=judge)
     parameters = parameters or Parameters()
     request = ranking_request(
-        question, responses, blinding, criteria, ties=ties, reference=reference, parameters=parameters, draw=draw
+        question,
+        responses,
+        blinding,
+        criteria,
+        ties=ties,
+        reference=reference,
+        parameters=parameters,
+        draw=draw,
+        prompt_version=prompt_version,
     )
     keys = tuple(criterion.key for criterion in criteria)
     labels = blinding.labels
@@ -74,7 +85,7 @@ async def rank_responses(
     def read(text: str) -> RankingReply:
         return parse_ranking_reply(text, labels, keys, ties=ties)
 
-    answer = await ask(model, request, read, asked=judge, retry=retry)
+    answer = await ask(model, request, read, asked=judge, retry=retry, prompt_version=prompt_version)
     result = JudgeRanking(blinding=blinding, **reply_fields(judge, model, request, answer))
     if answer.value is None:
         return result
@@ -93,18 +104,20 @@ def ranking_request(
     reference: str | None = None,
     parameters: Parameters | None = None,
     draw: int = 0,
+    prompt_version: int = FIRST,
 ) -> ModelRequest:
     """The first request :func:`rank_responses` sends: the same bytes for the same texts and labels."""
     shown = {label: responses[name] for label, name in blinding.label_map.items()}
+    text = render_ranking(question, shown, shown_criteria(criteria), reference=reference, version=prompt_version)
     return ModelRequest(
-        render_ranking_system(scored=bool(criteria), ties=ties),
-        (Message("user", render_ranking(question, shown, shown_criteria(criteria), reference=reference)),),
+        render_ranking_system(scored=bool(criteria), ties=ties, version=prompt_version),
+        (Message("user", text),),
         ranking_schema(len(shown), tuple(criterion.key for criterion in criteria), ties=ties),
         parameters or Parameters(),
         draw,
     )
 
 
-def templates_digest() -> str:
+def templates_digest(version: int = FIRST) -> str:
     """Digest of the prompt templates of ranking."""
-    return prompts_digest(*TEMPLATES)
+    return prompts_digest(*TEMPLATES, version=version)

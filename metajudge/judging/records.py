@@ -7,6 +7,7 @@ from metajudge.judging.combining import Rule, combine
 from metajudge.judging.grading import Grading
 from metajudge.judging.grading import templates_digest as grading_digest
 from metajudge.judging.pairwise import Game, orders_of, templates_digest
+from metajudge.prompts.instruction import criteria_part
 from metajudge.prompts.judge import LABELS
 from metajudge.providers.model import Parameters
 from metajudge.types import Item, Judgment
@@ -24,10 +25,11 @@ def game_id(item: Item, judge: str, order: tuple[str, ...]) -> str:
 def judgment_of(game: Game | Grading) -> Judgment:
     """The record of a game, or of a grading, that ended with a verdict, or with the judge's failure to give one.
 
-    Its ``meta`` records its origin: model, model as reported, digests of templates and request, the parameters
-    set, the number of replies (``attempts``: 2 where one was repaired), their cost, and the version; and under
-    ``blinding`` which names were hidden from the judge, where some were. Nothing in it depends on whether a reply came
-    from the store, so that a repeated run writes the same record.
+    Its instruction is what the judge was asked to weigh, without the form of the reply
+    (:func:`metajudge.prompts.instruction.criteria_part`). Its ``meta`` records its origin: model, model as reported,
+    digests of templates and request, the parameters set, the number of replies (``attempts``: 2 where one was
+    repaired), their cost, and the version; and under ``blinding`` which names were hidden from the judge, where some
+    were. Nothing in it depends on whether a reply came from the store, so that a repeated run writes the same record.
 
     Raises:
         ValueError: the judge could not be asked; there is no judgment to record.
@@ -37,7 +39,7 @@ def judgment_of(game: Game | Grading) -> Judgment:
     meta = {
         "model": game.model,
         "reported_model": game.reported_model,
-        "prompt_digest": templates_digest() if isinstance(game, Game) else grading_digest(),
+        "prompt_digest": (templates_digest if isinstance(game, Game) else grading_digest)(game.prompt_version),
         "request_digest": game.request_digest,
         "parameters": _set(game.parameters),
         "attempts": game.replies,
@@ -55,7 +57,7 @@ def judgment_of(game: Game | Grading) -> Judgment:
         rationale=game.text,
         order=game.order,
         labels=LABELS if isinstance(game, Game) else None,
-        instruction=game.instruction,
+        instruction=criteria_part(game.instruction),
         meta=meta,
     )
 
@@ -79,13 +81,13 @@ def combined_judgment(games: Sequence[Game], rule: Rule) -> Judgment:
         rationale="\n\n".join(f"[shown {' then '.join(game.order)}] {game.text}" for game in games),
         order=pair,
         labels=pair,
-        instruction=first.instruction,
+        instruction=criteria_part(first.instruction),
         meta={
             "model": first.model,
             "reported_model": first.reported_model,
             "rule": rule,
             "games": recorded,
-            "prompt_digest": templates_digest(),
+            "prompt_digest": templates_digest(first.prompt_version),
             "cost_usd": sum(costs) if len(costs) == len(games) else None,
             "metajudge_version": __version__,
         },

@@ -235,7 +235,10 @@ def _games(
     """All games, item by item, so that prompts of one item follow each other."""
     if rule is not None and orders != "both":
         raise ConfigurationError("a rule combines the games of both orders: show each pair in both")
-    asked = [PairwiseJudge(one.name, one.model, one.parameters, with_reference) for one in judges]
+    asked = [
+        PairwiseJudge(one.name, one.model, one.parameters, with_reference, prompt_version=one.prompt_version)
+        for one in judges
+    ]
 
     def games() -> Iterator[_Assignment]:
         for item in _items(items):
@@ -250,7 +253,10 @@ def _games(
 
 
 def _gradings(judges: Sequence[Respondent], items: Iterable[ItemLike], with_reference: bool) -> Iterator[_Assignment]:
-    asked = [GradingJudge(one.name, one.model, one.parameters, with_reference) for one in judges]
+    asked = [
+        GradingJudge(one.name, one.model, one.parameters, with_reference, prompt_version=one.prompt_version)
+        for one in judges
+    ]
     return (_Assignment(item, judge, (name,)) for item in _items(items) for judge in asked for name in item.responses)
 
 

@@ -1,13 +1,14 @@
 """From a panel as configured to a panel that can be asked."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from metajudge.errors import ConfigurationError
+from metajudge.errors import ConfigurationError, PromptError
 from metajudge.panels.config import AgentConfig, PanelConfig, Route, Weights
-from metajudge.prompts.versions import check_version
+from metajudge.prompts.reply_form import ReplyForm
+from metajudge.prompts.versions import FIRST, check_version
 from metajudge.providers.limits import LimitSettings
 from metajudge.providers.model import Endpoint, Model, Parameters
 from metajudge.providers.notices import NO_LOGPROBS, not_sent
@@ -17,12 +18,18 @@ from metajudge.providers.stack import Resources, build_model, wrap_model
 from metajudge.rubric import BUILTIN_RUBRICS, load_rubric
 from metajudge.settings import Settings
 from metajudge.strategies import Panel, StrategyName, Vetter
+from metajudge.strategies.panel import default_threshold
+from metajudge.strategies.reach import foregone
 from metajudge.types import digest
 
 if TYPE_CHECKING:
     from metajudge.agents import Agent
     from metajudge.calibration.cascade import CascadePlan
     from metajudge.rubric import Rubric
+
+ANALYSIS_MAX_TOKENS = 4_096
+"""Bound of a reply with an analysis, where ``max_tokens`` is not set: 300 words and a sentence for each criterion take
+about a fifth of it."""
 
 
 def build_vetter(
@@ -43,6 +50,19 @@ def build_vetter(
         RubricError: an unknown or malformed rubric.
     """
     return _Assembly(config, resources, early_exit, models or {}).vetter()
+
+
+def threshold_of(config: PanelConfig) -> float:
+    """The threshold of the default panel: the one set, else the strategy's own on the first agent's scale.
+
+    Raises:
+        RubricError: an unknown or malformed rubric.
+    """
+    if config.threshold is not None:
+        return config.threshold
+    first = config.agents[0] if config.agents else None
+    scale = load_rubric((first.rubric if first is not None else None) or config.rubric).scale
+    return default_threshold(StrategyName(config.chosen_strategy), (scale.low, scale.high))
 
 
 def endpoint_limits(config: PanelConfig, concurrency: int) -> dict[Endpoint, LimitSettings]:
@@ -134,7 +154,7 @@ def _other_agents(plan: "CascadePlan", asked: "Mapping[str, Agent]") -> list[str
     digests = {agent.rubric.digest for agent in asked.values()}
     together = digests.pop() if len(digests) == 1 else digest(sorted(digests))
     if plan.rubrics and together not in plan.rubrics:
-        found.append("another rubric")
+        found.append("another rubric (built-in ones belong to a prompt_version)")
     scale = next(iter(asked.values())).rubric.scale
     if (scale.low, scale.high) != plan.scale:
         found.append(f"another scale ({plan.scale[0]:g}..{plan.scale[1]:g})")
@@ -149,14 +169,20 @@ class _Assembly:
     models: Mapping[str, Model]
 
     def vetter(self) -> Vetter:
-        if self.config.rubric not in BUILTIN_RUBRICS or self.config.weights is not None:
-            load_rubric(self.config.rubric, self.config.weights)  # a wrong name is an error even if unused
-        check_version(self.config.prompt_version)
+        config = self.config
+        check_version(config.prompt_set)
+        if (
+            config.rubric not in BUILTIN_RUBRICS or config.weights is not None
+        ):  # a wrong name is an error even if unused
+            load_rubric(config.rubric, config.weights, prompt_set=config.prompt_set)
         built = {
             name: build_agent_model(agent, self.resources, self.models) for name, agent in self._named_agents().items()
         }
         default = self._panel(None, Route(), built)
         routes = {category: self._panel(category, route, built) for category, route in self.config.routes.items()}
+        for panel in (default, *routes.values()):
+            if (notice := foregone(panel)) is not None:
+                self.resources.notices.say(notice)
         return Vetter(default, routes, self.config.seed, self.resources.notices.say)
 
     def _named_agents(self) -> dict[str, AgentConfig]:
@@ -177,26 +203,28 @@ class _Assembly:
         strategy = self._strategy(route, len(chosen))
         if strategy is StrategyName.SIGNALS:
             chosen = []
-        agents = tuple(self._agent(agent, route, built) for agent in chosen)
+        agents = tuple(self._agent(agent, route, built, strategy) for agent in chosen)
         discussing = strategy is StrategyName.PANEL_DISCUSSION
         others = config.all_agents[len(config.agents) :] if discussing else ()
-        summarisers = [self._agent(agent, route, built) for agent in others]
-        threshold = config.threshold if route.threshold is None else route.threshold
+        summarisers = [self._agent(agent, route, built, strategy) for agent in others]
+        scale = (agents[0].rubric.scale.low, agents[0].rubric.scale.high) if agents else (1.0, 5.0)
+        given = config.threshold if route.threshold is None else route.threshold
+        threshold = default_threshold(strategy, scale) if given is None else given
         plan = self._plan(agents) if strategy is StrategyName.CASCADE else None
         if plan is not None:
             agents = tuple(agent for agent in agents if any(agent.name in stage.agents for stage in plan.stages))
             threshold = plan.threshold
-        scale = agents[0].rubric.scale if agents else None
         return Panel(
             agents=agents,
             strategy=strategy,
             threshold=threshold,
             rubric=(route.rubric or config.rubric) if agents and strategy is not StrategyName.REJUDGE else None,
-            scale=(1.0, 5.0) if scale is None else (scale.low, scale.high),
+            scale=scale,
             quorum=route.quorum or config.quorum,
             early_exit=self.early_exit if config.early_exit is None else config.early_exit,
             rounds=config.discussion.rounds,
             aggregate=config.discussion.aggregate,
+            show_analysis=config.discussion.show_analysis,
             summariser=summarisers[0] if summarisers else None,
             average_votes=config.average_votes,
             families=config.families,
@@ -243,30 +271,64 @@ class _Assembly:
             raise ConfigurationError(f"routes.{category}: no agent is named {', '.join(unknown)}; available: {there}")
         return list(self.config.agents) if route.agents is None else [by_name[name] for name in route.agents]
 
-    def _agent(self, agent: AgentConfig, route: Route, built: Mapping[str, Model]) -> "Agent":
+    def _agent(self, agent: AgentConfig, route: Route, built: Mapping[str, Model], strategy: StrategyName) -> "Agent":
         from metajudge.agents import Agent  # a panel without agents does without it
 
         name = agent_name(agent, self.models)
         weights = (route.agent_weights or {}).get(name, agent.weight)
         self._say_what_is_dropped(agent, name, built[name])
+        rubric = self._rubric(agent, route)
+        form = self._form(agent, name, rubric, strategy)
+        parameters = parameters_of(agent, self.config.seed)
+        if form.analysis and parameters.max_tokens is None:
+            parameters = replace(parameters, max_tokens=ANALYSIS_MAX_TOKENS)
         return Agent(
             name=name,
             model=built[name],
-            rubric=self._rubric(agent, route),
+            rubric=rubric,
             role=agent.role,
             weight=weights,
-            parameters=parameters_of(agent, self.config.seed),
-            explanations_first=agent.explanations_first,
+            parameters=parameters,
+            form=form,
             scoring=agent.score,
             samples=agent.samples,
-            prompt_version=self.config.prompt_version,
+            prompt_version=self.config.prompt_set,
         )
+
+    def _form(self, agent: AgentConfig, name: str, rubric: "Rubric", strategy: StrategyName) -> ReplyForm:
+        """What the agent's replies consist of beside scores.
+
+        Raises:
+            ConfigurationError: a form that the prompt set cannot ask for.
+        """
+        from metajudge.agents.schema import ANALYSIS
+
+        version = self.config.prompt_set
+        if strategy is StrategyName.REJUDGE:
+            if agent.analysis:
+                self._say(f"agent {name}: analysis dropped: blind judges reason before every verdict anyway")
+            return ReplyForm(explanations=agent.explanations)
+        analysis = agent.analysis
+        if analysis is None:
+            analysis = version != FIRST and agent.effort in (None, "none")
+            if analysis and ANALYSIS in rubric.scored_names:
+                analysis = False
+                self._say(f"agent {name}: no analysis is asked for, because a criterion of {rubric.name} has that name")
+        form = ReplyForm(analysis, agent.explanations)
+        try:
+            form.check(version)
+        except PromptError as error:
+            raise ConfigurationError(f"agent {name}: {error}") from None
+        return form
+
+    def _say(self, notice: str) -> None:
+        self.resources.notices.say(notice)
 
     def _say_what_is_dropped(self, agent: AgentConfig, name: str, model: Model) -> None:
         if agent.score == "expected" and model.endpoint.protocol == "anthropic":
-            self.resources.notices.say(not_sent(model.name, "logprobs", NO_LOGPROBS))
+            self._say(not_sent(model.name, "logprobs", NO_LOGPROBS))
         if agent.samples > 1 and agent.temperature == 0:
-            self.resources.notices.say(
+            self._say(
                 f"agent {name}: samples = {agent.samples} at temperature 0 asks for one answer {agent.samples} times; "
                 "remove temperature, or raise it"
             )
@@ -275,4 +337,4 @@ class _Assembly:
         """The agent's own rubric, else the route's, else the panel's; weights likewise."""
         name = agent.rubric or route.rubric or self.config.rubric
         weights: Weights | None = agent.weights or route.weights or self.config.weights
-        return load_rubric(name, weights)
+        return load_rubric(name, weights, prompt_set=self.config.prompt_set)

@@ -9,15 +9,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, PositiveFloat, PositiveInt, ValidationError, field_validator
+from pydantic import Field, PositiveFloat, PositiveInt, ValidationError, field_validator, model_validator
 
 from metajudge.errors import ConfigurationError
-from metajudge.prompts.versions import FIRST
+from metajudge.prompts.versions import FIRST, NEWEST
 from metajudge.providers.families import FamilyPolicy
 from metajudge.types.frozen import Frozen
 
 Weights = str | dict[str, float]
 Rounds = Literal["independent_first", "sequential"]
+Explanations = Literal["before", "after", "none"]
 Strategy = Literal["single", "weighted_average", "majority_vote", "panel_discussion", "rejudge", "cascade", "signals"]
 
 
@@ -34,7 +35,14 @@ class Price(Frozen):
 
 
 class AgentConfig(Frozen):
-    """One agent of a panel file; ``model`` is ``PROVIDER:MODEL[@BASE_URL]``."""
+    """One agent of a panel file; ``model`` is ``PROVIDER:MODEL[@BASE_URL]``.
+
+    Attributes:
+        analysis: whether a reply opens with unscored free text in which the model solves the task first. None: yes
+            under prompt set 2, unless ``effort`` makes the model reason by itself.
+        explanations: where an explanation stands relative to its score, or ``none`` for scores alone. Panel files may
+            still say ``explanations_first = true`` for ``before`` and ``false`` for ``after``.
+    """
 
     model: str
     name: str | None = None
@@ -42,7 +50,8 @@ class AgentConfig(Frozen):
     weight: PositiveFloat = 1.0
     rubric: str | None = None
     weights: Weights | None = None
-    explanations_first: bool = True
+    analysis: bool | None = None
+    explanations: Explanations = "before"
     score: Literal["reported", "expected"] = "reported"
     samples: Annotated[int, Field(ge=1, le=100)] = 1
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
@@ -54,6 +63,19 @@ class AgentConfig(Frozen):
     timeout_s: PositiveFloat = 120.0
     api_key_env: str | None = None
     price: Price | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _former_name(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping) or "explanations_first" not in given:
+            return given
+        first = given["explanations_first"]
+        if not isinstance(first, bool):
+            raise ValueError(f"explanations_first must be true or false, not {first!r}")
+        if "explanations" in given:
+            raise ValueError("explanations_first is the former name of explanations: give explanations alone")
+        rest = {name: value for name, value in given.items() if name != "explanations_first"}
+        return {**rest, "explanations": "before" if first else "after"}
 
     @field_validator("headers")
     @classmethod
@@ -72,10 +94,11 @@ class AgentConfig(Frozen):
 
 
 class Discussion(Frozen):
-    """How a panel discussion runs."""
+    """How a panel discussion runs; ``show_analysis``: members see each other's analyses, too."""
 
     rounds: Rounds = "independent_first"
     aggregate: Literal["majority", "average"] = "majority"
+    show_analysis: bool = False
     summariser: AgentConfig | None = None
 
 
@@ -118,16 +141,17 @@ class PanelConfig(Frozen):
     """A panel as configured, before any model is built.
 
     ``strategy`` None chooses by the number of agents: signals for none, single for one, else majority_vote.
+    ``threshold`` None takes the strategy's own (:func:`metajudge.strategies.panel.default_threshold`).
     ``early_exit`` None leaves it to the use: on for files, off for the service.
-    ``prompt_version`` is the version of the prompt set. A panel that names none stays with the first one, so that a
-    command finds what it stored before newer sets were published.
+    ``prompt_version`` is the version of the prompt set. A panel that names none takes the newest one, except where the
+    store has assessments by this very panel under version 1 (:mod:`metajudge.vetting.prompt_set`).
     """
 
     agents: tuple[AgentConfig, ...] = ()
     strategy: Strategy | None = None
-    threshold: float = 4.5
+    threshold: float | None = None
     rubric: str = "short"
-    prompt_version: PositiveInt = FIRST
+    prompt_version: PositiveInt | None = None
     weights: Weights | None = None
     quorum: PositiveInt | None = None
     early_exit: bool | None = None
@@ -139,6 +163,16 @@ class PanelConfig(Frozen):
     routes: dict[str, Route] = Field(default_factory=dict)
     limits: dict[str, EndpointLimits] = Field(default_factory=dict)
     retry: Retry = Retry()
+
+    @property
+    def prompt_set(self) -> int:
+        """The version of the prompt set that vetting uses: the one named, else the newest."""
+        return self.prompt_version or NEWEST
+
+    @property
+    def judging_prompt_set(self) -> int:
+        """The version that tasks other than vetting use: the one named, else the first."""
+        return self.prompt_version or FIRST
 
     @property
     def chosen_strategy(self) -> Strategy:
@@ -161,7 +195,7 @@ class PanelConfig(Frozen):
         return "single" if agents == 1 else "majority_vote"
 
 
-_OF_VETTING = ("role", "rubric", "weights", "explanations_first", "score", "samples")
+_OF_VETTING = ("role", "rubric", "weights", "analysis", "explanations", "score", "samples")
 """Settings of an agent that other tasks than vetting do not use."""
 
 

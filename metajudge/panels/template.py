@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from metajudge.errors import ConfigurationError
+from metajudge.panels.building import threshold_of
 from metajudge.panels.config import PanelConfig, panel_config, with_flags
-from metajudge.prompts.versions import prompt_sets
+from metajudge.prompts.versions import NEWEST
 from metajudge.providers.spec import parse_agent_spec
-from metajudge.rubric import load_rubric
 
 STRATEGIES = ("single", "weighted_average", "majority_vote", "panel_discussion", "rejudge", "signals")
 
@@ -36,19 +36,26 @@ def check_strategy(name: str) -> None:
 
 
 def panel_text(
-    agents: Sequence[str], strategy: str, rubric: str, *, threshold: float = 4.5, seed: int | None = None, folder: Path
+    agents: Sequence[str],
+    strategy: str,
+    rubric: str,
+    *,
+    threshold: float | None = None,
+    seed: int | None = None,
+    folder: Path,
 ) -> str:
     """The panel file as text: what was chosen, and beside it, as comments, what else can be.
 
     Args:
+        threshold: None for the strategy's own.
         folder: where the file will be; a rubric file in it is named relative to it.
 
     Raises:
         ConfigurationError: agents or strategy that make no sense.
         RubricError: an unknown or malformed rubric.
     """
-    load_rubric(rubric)
-    panel_config({"strategy": strategy, "threshold": threshold}, source="panel")
+    panel = panel_config({"strategy": strategy, "threshold": threshold, "rubric": rubric}, source="panel")
+    kept_above = threshold_of(panel)
     if strategy in ("single", "signals") and len(agents) > 1:
         raise ConfigurationError(f"strategy {strategy} does not go with {len(agents)} agents: try majority_vote")
     if strategy != "signals" and not agents:
@@ -64,15 +71,15 @@ def panel_text(
         "# orders), or signals (no model is asked).",
         f"strategy = {_string(strategy)}",
         "",
-        "# Judgments with a score strictly above this are kept.",
-        f"threshold = {float(threshold)!r}",
+        "# Judgments with a score strictly above this are kept; without it 4.5, for rejudge the scale's middle.",
+        f"threshold = {float(kept_above)!r}",
         "",
         "# short, long, binary, baseline, or a YAML file relative to this one; `metajudge rubric show NAME` prints it.",
         f"rubric = {_string(rubric)}",
         "",
         "# The version of the prompt set. Another one sends every request again; `metajudge vet --dry-run` with",
         "# `--prompt-version N` prices it.",
-        f"prompt_version = {max(prompt_sets())}",
+        f"prompt_version = {NEWEST}",
         "",
         "# Sent to models that take one, and recorded with every result.",
         f"seed = {seed}" if seed is not None else "# seed = 7",

@@ -27,7 +27,8 @@ def estimate_peers(panel: PanelConfig, questions: Sequence[Question]) -> Estimat
         ConfigurationError: models that make no sense together (no key is needed).
     """
     models = Session.for_estimate(panel).models()
-    peers = peers_among((one.name, one.model, one.parameters) for one in models)
+    version = panel.judging_prompt_set
+    peers = peers_among(((one.name, one.model, one.parameters) for one in models), version)
     prices = prices_of(panel.agents)
     estimate = Estimate.at(prices)
     answers = {peer.name: "x" * int(REASONING_TOKENS * CHARACTERS_PER_TOKEN) for peer in peers}
@@ -36,7 +37,7 @@ def estimate_peers(panel: PanelConfig, questions: Sequence[Question]) -> Estimat
         scored = EXPLANATION_TOKENS * len(criteria) * len(answers)
         for peer in peers:
             labels = blind(answers, seed=0, evaluation=question.id, judge=peer.name)
-            ranking = ranking_request(question.question, answers, labels, criteria)
+            ranking = ranking_request(question.question, answers, labels, criteria, prompt_version=version)
             answer = answer_request(question.question, peer.parameters)
             estimate.add(peer.name, prices, size_of(answer), REASONING_TOKENS)
             estimate.add(peer.name, prices, size_of(ranking), REASONING_TOKENS + scored)

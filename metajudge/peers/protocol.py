@@ -17,6 +17,7 @@ from metajudge.judging.identity import Blinded, hide_identities_aside
 from metajudge.judging.ranking import JudgeRanking, rank_responses, ranking_request, templates_digest
 from metajudge.peers.domains import criteria_for
 from metajudge.peers.record import Ballot, PeerAnswer
+from metajudge.prompts.versions import FIRST
 from metajudge.providers.model import Model, Parameters, request_key
 from metajudge.readers.questions import Question
 from metajudge.types import Failure, digest, valid_text
@@ -30,6 +31,7 @@ class Peer:
         name: what it is called in ballots.
         copy: how many peers before it are the same model: each draws replies of its own.
         hidden: names of the peers' models; part of what a ballot depends on.
+        prompt_version: of the prompt set it is asked to rank by.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Peer:
     parameters: Parameters = field(default_factory=Parameters)
     copy: int = 0
     hidden: tuple[str, ...] = ()
+    prompt_version: int = FIRST
 
     @property
     def identity(self) -> list[object]:
@@ -50,8 +53,11 @@ class Peer:
         return self.copy * COPIES_APART
 
 
-def peers_among(named: Iterable[tuple[str, Model, Parameters]]) -> list[Peer]:
+def peers_among(named: Iterable[tuple[str, Model, Parameters]], prompt_version: int = FIRST) -> list[Peer]:
     """Peers of (name, model, parameters): the names of each one's model are hidden from all of them.
+
+    Args:
+        prompt_version: of the prompt set that they are asked to rank by.
 
     Raises:
         ConfigurationError: fewer than two.
@@ -59,15 +65,21 @@ def peers_among(named: Iterable[tuple[str, Model, Parameters]]) -> list[Peer]:
     given = list(named)
     if len(given) < 2:
         raise ConfigurationError("peers judge each other: give at least two models, --model PROVIDER:MODEL each")
-    return peers_of(given, {name for _, model, _ in given for name in identifying_names(model.name)})
+    hidden = {name for _, model, _ in given for name in identifying_names(model.name)}
+    return peers_of(given, hidden, prompt_version)
 
 
-def peers_of(named: Iterable[tuple[str, Model, Parameters]], hidden: Iterable[str] = ()) -> list[Peer]:
+def peers_of(
+    named: Iterable[tuple[str, Model, Parameters]], hidden: Iterable[str] = (), prompt_version: int = FIRST
+) -> list[Peer]:
     """Peers of (name, model, parameters); the same model under two names is asked twice."""
     given = list(named)
     hide = tuple(sorted(set(hidden)))
     numbers = copies([model for _, model, _ in given])
-    return [Peer(name, model, how, copy, hide) for (name, model, how), copy in zip(given, numbers, strict=True)]
+    return [
+        Peer(name, model, how, copy, hide, prompt_version)
+        for (name, model, how), copy in zip(given, numbers, strict=True)
+    ]
 
 
 def answer_key(question: Question, peer: Peer) -> str:
@@ -100,7 +112,7 @@ async def answer_question(question: Question, peer: Peer, *, attempt: int = 1, r
 
 def ranking_settings(peer: Peer, seed: int) -> str:
     """Digest of how an evaluator is asked to rank, whatever the question."""
-    return digest(["ranking", peer.identity, seed, templates_digest(), list(peer.hidden)])
+    return digest(["ranking", peer.identity, seed, templates_digest(peer.prompt_version), list(peer.hidden)])
 
 
 def ballot_key(question: Question, answers: Mapping[str, str], peer: Peer, seed: int) -> str:
@@ -149,6 +161,7 @@ async def rank_answers(
         parameters=peer.parameters,
         retry=retry,
         draw=peer.draw,
+        prompt_version=peer.prompt_version,
     )
     return _ballot(question, peer, key, attempt, seed, found=found, criteria=name, blinding=hidden.report)
 
@@ -168,7 +181,15 @@ async def asked_alike(ballot: Ballot, question: Question, answers: Mapping[str, 
     shown = (await _blinded(question, answers, peer)).shown
     labels = blind(shown, seed=ballot.seed, evaluation=question.id, judge=peer.name)
     criteria = criteria_for(question.domain)[1]
-    request = ranking_request(question.question, shown, labels, criteria, parameters=peer.parameters, draw=peer.draw)
+    request = ranking_request(
+        question.question,
+        shown,
+        labels,
+        criteria,
+        parameters=peer.parameters,
+        draw=peer.draw,
+        prompt_version=peer.prompt_version,
+    )
     return bool(request_key(peer.model, request) == asked)
 
 
@@ -195,9 +216,8 @@ def _ballot(
     blinding: BlindingReport | None = None,
 ) -> Ballot:
     failure = failure if found is None else found.failure
-    meta = _meta(
-        peer, settings_digest=ranking_settings(peer, seed), prompt_digest=templates_digest(), criteria=criteria
-    )
+    prompts = templates_digest(peer.prompt_version)
+    meta = _meta(peer, settings_digest=ranking_settings(peer, seed), prompt_digest=prompts, criteria=criteria)
     if found is not None:
         meta |= {"request_digest": found.request_digest, "reported_model": found.reported_model}
         meta |= {} if blinding is None else {"blinding": blinding.model_dump(mode="json")}

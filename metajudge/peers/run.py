@@ -134,7 +134,8 @@ async def run_peers(
     async with session.recording(totals, stop):
         asked = as_questions(questions)
         totals.questions = len(asked)
-        peers = peers_among((one.name, one.model, one.parameters) for one in session.models(models))
+        given = session.models(models)
+        peers = peers_among(((one.name, one.model, one.parameters) for one in given), given[0].prompt_version)
         order_seed = (session.config.seed or 0) if seed is None else seed
         with ExitStack() as stack:
             answers = _Attempts.of(stack, None if out is None else answers_path(out), PeerAnswer, "an answer")
@@ -308,7 +309,7 @@ def _provenance(session: Session, totals: PeersTotals, peers: Sequence[Peer], ou
     return {
         **files,
         "models": ", ".join(f"{peer.name} ({peer.model.endpoint} {peer.model.name})" for peer in peers),
-        "ranking prompts": templates_digest(),
+        "ranking prompts": templates_digest(peers[0].prompt_version),
         "blinding": totals.blinding.sentence(),
         "run": session.run_id,
         "metajudge": __version__,

@@ -13,8 +13,17 @@ from metajudge.types import Usage
 CHARACTERS_PER_TOKEN = 4.0
 """English text; code and most other languages take more tokens."""
 
+SCORE_TOKENS = 12
+"""Assumed output for one score without an explanation."""
+
+SENTENCE_TOKENS = 40
+"""Assumed output for one score with an explanation of one sentence, as replies with an analysis have it."""
+
 EXPLANATION_TOKENS = 60
-"""Assumed output for one score with its explanation."""
+"""Assumed output for one score with an explanation of one to four sentences."""
+
+ANALYSIS_TOKENS = 400
+"""Assumed output for an analysis, of at most 300 words."""
 
 CRITERION_TOKENS = 120
 """Assumed output for one criterion of a case: comment, quotes, weaknesses, score, confidence."""

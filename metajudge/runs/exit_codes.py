@@ -12,7 +12,7 @@ code  name         meaning
                    could be read
 3     BUDGET       the budget is spent; the same command with a larger one resumes
 4     PENDING      batches are with their provider; the same command collects them
-5     BAR_MISSED   everything was done, and a bar was missed (``--fail-under``)
+5     BAR_MISSED   everything was done, and a bar was missed (``--fail-under``) or a promise is broken
 130   INTERRUPTED  Ctrl-C; the same command resumes
 ====  ===========  ====================================================================================
 """

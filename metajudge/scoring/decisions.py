@@ -19,7 +19,7 @@ from metajudge.scoring.formulas import (
     majority_vote,
     panel_answers,
     positive_weights,
-    votes_for,
+    vote_range,
     weighted_average,
 )
 
@@ -97,15 +97,14 @@ def decide_majority(
     values, answered = panel_answers(agent_scores, valid)
     floor, ceiling = check_threshold(threshold, scale)
     members = values.shape[1]
-    votes = votes_for(values, answered, threshold)
-    missing = members - answered.sum(axis=1)
+    least, most = vote_range(values, answered, threshold, ceiling)
     final, status = majority_vote(values, threshold, answered, scale=scale)
     settled = status == "assessed"
     return Decisions(
         final=final,
-        low=np.where(2 * votes > members, ceiling, floor),
-        high=np.where(2 * (votes + missing) > members, ceiling, floor),
-        accepted=np.ma.MaskedArray(2 * votes > members, mask=~settled),
+        low=np.where(2 * least > members, ceiling, floor),
+        high=np.where(2 * most > members, ceiling, floor),
+        accepted=np.ma.MaskedArray(2 * least > members, mask=~settled),
         settled=settled,
         status=status,
     )

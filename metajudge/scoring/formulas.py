@@ -13,6 +13,7 @@ DECIMALS = 9
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Strings = NDArray[np.str_]
+Counts = NDArray[np.int_]
 
 
 def exceeds(score: ArrayLike, threshold: float) -> Bools:
@@ -101,7 +102,7 @@ def majority_vote(
         agent_scores: shape [n, M]; entries that are not valid are not looked at.
         threshold: an agent votes for a judgment when its score is strictly above.
         valid: shape [n, M]; False where an agent gave no answer. M stays the configured number: a vote that the
-            missing answers could still turn is unscored.
+            missing answers could still turn is unscored, and so is one without any answer.
         scale: lowest and highest score.
 
     Returns:
@@ -114,18 +115,22 @@ def majority_vote(
     """
     values, answered = panel_answers(agent_scores, valid)
     low, high = check_threshold(threshold, scale)
-    votes = votes_for(values, answered, threshold)
+    least, most = vote_range(values, answered, threshold, high)
     members = values.shape[1]
-    missing = members - answered.sum(axis=1)
-    passed = 2 * votes > members
-    decided = (passed | (2 * (votes + missing) <= members)) & (missing < members)
+    passed = 2 * least > members
+    decided = (passed | (2 * most <= members)) & answered.any(axis=1)
     final = np.where(passed, high, low)
     return np.ma.MaskedArray(final, mask=~decided), np.where(decided, "assessed", "unscored")
 
 
-def votes_for(values: Floats, answered: Bools, threshold: float) -> NDArray[np.int_]:
-    """How many valid answers lie above the threshold, shape [n]."""
-    return np.asarray((exceeds(values, threshold) & answered).sum(axis=1))
+def vote_range(values: Floats, answered: Bools, threshold: float, high: float) -> tuple[Counts, Counts]:
+    """The fewest and the most votes that completions of the missing answers give, both of shape [n].
+
+    An absent agent may vote only where a score can lie above the threshold at all: at the scale's upper end none can.
+    """
+    least = np.asarray((exceeds(values, threshold) & answered).sum(axis=1))
+    absent = np.asarray((~answered).sum(axis=1))
+    return least, least + absent * int(exceeds(high, threshold))
 
 
 def positive_weights(weights: ArrayLike, count: int, what: str) -> Floats:

@@ -7,8 +7,9 @@
 - ``sequential``: agents speak once, in order, each seeing those before. M calls.
 
 Without a summariser the last scores are aggregated by majority (default) or by weighted average; with one, its
-own scores are final (one call more). A revision that fails is a missing answer: the agent's first answer,
-given alone, is kept as its ``opening`` but does not replace it.
+own scores are final (one call more). Nobody sees another member's analysis unless the panel shows them. A revision
+that fails is a missing answer: the agent's first answer, given alone, is kept as its ``opening`` but does not
+replace it.
 """
 
 from collections.abc import Callable, Sequence
@@ -43,7 +44,7 @@ async def discuss(
         if may_stop and results and settled(panel, results):
             results.append(_with_opening(skipped(panel, position), opening))
             continue
-        result = await agent.assess(judgment, earlier=_statements(results, openings, agent.name), retry=retry)
+        result = await agent.assess(judgment, earlier=_statements(panel, results, openings, agent.name), retry=retry)
         results.append(_with_opening(result, opening))
         on_result(results[-1])
     if panel.summariser is None:
@@ -54,7 +55,7 @@ async def discuss(
 async def _summarised(
     panel: Panel, summariser: Agent, judgment: Judgment, results: list[AgentResult], retry: bool
 ) -> Outcome:
-    statements = _statements(results)
+    statements = _statements(panel, results)
     if not statements:
         return undecided(panel, results)
     summary = await summariser.assess(judgment, earlier=statements, summarise=True, retry=retry)
@@ -70,12 +71,23 @@ async def _summarised(
 
 
 def _statements(
-    results: Sequence[AgentResult], openings: Sequence[AgentResult] = (), reader: str = ""
+    panel: Panel, results: Sequence[AgentResult], openings: Sequence[AgentResult] = (), reader: str = ""
 ) -> list[Statement]:
-    """Each agent's latest scores so far, in speaking order; the reader's own are marked."""
+    """Each member's latest scores so far, in speaking order; the reader's own are marked.
+
+    Members are numbered by their place in the panel, so that a number means the same one in every round. Criteria that
+    do not apply by rule are no part of what a member said.
+    """
+    places = {agent.name: place for place, agent in enumerate(panel.agents, start=1)}
     latest = [*results, *openings[len(results) :]]
     return [
-        Statement(f"{one.agent} (yours)" if one.agent == reader else one.agent, one.criteria)
+        Statement(
+            one.agent,
+            {name: given for name, given in one.criteria.items() if given.not_applicable is None},
+            member=places[one.agent],
+            own=one.agent == reader,
+            analysis=(one.analysis or "") if panel.show_analysis else "",
+        )
         for one in latest
         if one.criteria is not None
     ]

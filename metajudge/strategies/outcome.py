@@ -52,7 +52,11 @@ NEVER_ASKED = frozenset(
 def decide(panel: Panel, results: Sequence[AgentResult]) -> Decisions:
     """The panel's decision from what is known so far; agents without a result count as missing."""
     scores = [result.score for result in results]
-    scores += [None] * (len(panel.agents) - len(scores))
+    return decide_scores(panel, [*scores, *[None] * (len(panel.agents) - len(scores))])
+
+
+def decide_scores(panel: Panel, scores: Sequence[float | None]) -> Decisions:
+    """The panel's decision from a score for each agent; None is a missing answer."""
     values = [[0.0 if score is None else score for score in scores]]
     valid = [[score is not None for score in scores]]
     if panel.averages:

@@ -15,6 +15,10 @@ if TYPE_CHECKING:  # most panels have no plan, and some no agents
     from metajudge.calibration.cascade import CascadePlan
 
 
+THRESHOLD = 4.5
+"""The published threshold on the scale 1 to 5 ("Leveraging LLMs as Meta-Judges", arXiv 2504.17087)."""
+
+
 class StrategyName(StrEnum):
     """How agents' scores become one."""
 
@@ -25,6 +29,12 @@ class StrategyName(StrEnum):
     REJUDGE = "rejudge"
     CASCADE = "cascade"
     SIGNALS = "signals"
+
+
+def default_threshold(strategy: StrategyName, scale: tuple[float, float]) -> float:
+    """The threshold where none is set: 4.5, and for rejudge the middle of the scale, above which is any support."""
+    low, high = scale
+    return (low + high) / 2 if strategy is StrategyName.REJUDGE else THRESHOLD
 
 
 Rounds = Literal["independent_first", "sequential"]
@@ -42,6 +52,7 @@ class Panel:
         early_exit: ask agents one after the other and stop when no answer could change the decision.
         rounds: how a discussion runs (see :mod:`metajudge.strategies.discussion`).
         aggregate: how a discussion without a summariser ends.
+        show_analysis: whether members of a discussion, and its summariser, see each other's analyses.
         average_votes: lets binary rubrics, which are votes, enter a weighted average.
         families: what to do where an agent is of the judge's or a candidate's family.
         cascade: the plan of strategy cascade.
@@ -60,6 +71,7 @@ class Panel:
     early_exit: bool = False
     rounds: Rounds = "independent_first"
     aggregate: Aggregate = "majority"
+    show_analysis: bool = False
     summariser: "Agent | None" = None
     average_votes: bool = False
     families: FamilyPolicy = "warn"
@@ -139,7 +151,7 @@ def _digest(panel: Panel) -> str:
             agent.role,
             agent.weight,
             None if rejudging else agent.rubric.digest,
-            agent.explanations_first,
+            _form_part(agent),
             repr(agent.parameters),
             *_finer(agent),
         ]
@@ -160,7 +172,17 @@ def _digest(panel: Panel) -> str:
         rules.append(panel.families)
     if panel.cascade is not None:
         rules.append(panel.cascade.digest)
+    if panel.show_analysis and any(agent.form.analysis for agent in panel.agents):
+        rules.append("show_analysis")
     return digest([members, rules, panel.prompt_digest])
+
+
+def _form_part(agent: "Agent") -> object:
+    """The digest's part for the form of replies: as it was before there were other forms, where it is one of those."""
+    form = agent.form
+    if not form.analysis and form.explanations != "none":
+        return form.explanations == "before"
+    return [form.analysis, form.explanations]
 
 
 def _finer(agent: "Agent") -> list[object]:

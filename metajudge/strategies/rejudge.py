@@ -3,8 +3,9 @@
 Nobody sees the judgment. Each agent's support for it is the mean signed strength of its two verdicts relative to
 the judgment's (:func:`metajudge.judging.support`), in [-1, 1], mapped on the panel's scale: -1 is its lower end, 0 its
 middle, 1 its upper end. On 1..5 a model that answers ``A>B`` in both orders gives a judgment for A a 4, one that
-answers ``A>>B`` a 5; so a threshold of 4.5 asks for strong agreement, one of 3 for any. The final score is the
-weighted average over the agents, with its rules for missing answers and early exit, and is not calibrated.
+answers ``A>>B`` a 5. Its threshold, where none is set, is therefore the middle of the scale: above it lies any support,
+while above 4.5 lies only strong agreement in both orders. The final score is the weighted average over the agents,
+with its rules for missing answers and early exit, and is not calibrated.
 
 Cost: 2M calls. Requests depend on the item alone: judgments of one item share their calls, whatever judge, order
 or verdict they are about. An agent that gave a verdict in one order only is a missing answer, because half of the
@@ -21,7 +22,17 @@ from metajudge.judging.pairwise import Game, PairwiseJudge, orders_of
 from metajudge.judging.support import support
 from metajudge.strategies.outcome import Outcome, concluded, settled, skipped
 from metajudge.strategies.panel import Panel
-from metajudge.types import AgentResult, AnyVerdict, CriterionScore, Failure, Judgment, Status, TokenUsage, Usage
+from metajudge.types import (
+    AgentResult,
+    AnyVerdict,
+    CriterionScore,
+    Failure,
+    Judgment,
+    Pairwise,
+    Status,
+    TokenUsage,
+    Usage,
+)
 
 CRITERIA = ("order_given", "order_swapped")
 """The criteria that record an agent's two verdicts: each one's support, on the panel's scale."""
@@ -77,16 +88,17 @@ async def _ask(panel: Panel, agent: Agent, judgment: Judgment, verdict: AnyVerdi
     failure = _failure(games)
     if failure is not None:
         return _result(agent, games, failure=failure)
-    criteria = {
-        name: CriterionScore(score=_on_scale(panel, verdict, [game]), explanation=f"{game.verdict}: {game.text}")
-        for name, game in zip(CRITERIA, games, strict=True)
-    }
-    return _result(agent, games, score=_on_scale(panel, verdict, games), criteria=criteria)
-
-
-def _on_scale(panel: Panel, verdict: AnyVerdict, games: Sequence[Game]) -> float:
-    low, high = panel.scale
     given = [game.verdict for game in games if game.verdict is not None]
+    criteria = {
+        name: CriterionScore(score=on_scale(panel, verdict, [one]), explanation=f"{one}: {game.text}")
+        for name, game, one in zip(CRITERIA, games, given, strict=True)
+    }
+    return _result(agent, games, score=on_scale(panel, verdict, given), criteria=criteria)
+
+
+def on_scale(panel: Panel, verdict: AnyVerdict, given: Sequence[Pairwise]) -> float:
+    """Support of verdicts for another one, from -1..1 to the panel's scale."""
+    low, high = panel.scale
     return low + (high - low) * (support(verdict, given) + 1) / 2
 
 

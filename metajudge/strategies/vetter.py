@@ -95,6 +95,11 @@ class Vetter:
         panel = self.panel_for(judgment)
         return self._assessment(panel, judgment, await self._outcome(panel, judgment, retry, evidence, on_result))
 
+    def refused(self, judgment: Judgment, reason: str) -> Assessment:
+        """The assessment of a judgment that is not vetted, because of its data."""
+        failure = Failure(kind=FailureKind.NO_EVIDENCE, message=reason)
+        return self._assessment(self.panel_for(judgment), judgment, Outcome(Status.FAILED, failure=failure))
+
     async def _outcome(
         self,
         panel: Panel,
@@ -130,6 +135,7 @@ class Vetter:
             accepted=outcome.accepted,
             renormalised=outcome.renormalised,
             failure=outcome.failure,
+            not_applicable=_left_out(took),
             agents=outcome.agents,
             summariser=outcome.summariser,
             signals=outcome.signals,
@@ -151,6 +157,12 @@ class Vetter:
             usage=_total_usage(took),
             metajudge_version=__version__,
         )
+
+
+def _left_out(results: list[AgentResult]) -> tuple[str, ...]:
+    """Criteria that were left out by rule, by any of the agents."""
+    given = (pair for result in results for pair in (result.criteria or {}).items())
+    return tuple(dict.fromkeys(name for name, one in given if one.not_applicable is not None))
 
 
 def _kin(panel: Panel, judgment: Judgment) -> list[Kinship]:

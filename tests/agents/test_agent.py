@@ -13,6 +13,7 @@ from metajudge.errors import (
     FailureKind,
     RateLimitedError,
 )
+from metajudge.prompts.reply_form import ReplyForm
 from metajudge.providers.model import Parameters
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.rubric import load_rubric
@@ -207,3 +208,134 @@ async def test_what_a_failed_call_was_billed_for_is_part_of_the_cost():
     assert (result.usage.input_tokens, result.cost_usd) == (100, pytest.approx(0.02))
     error.cost_usd = None
     assert (await agent(error)[0].assess(judgment())).cost_usd is None
+
+
+SECOND = {"prompt_version": 2, "form": ReplyForm(analysis=True)}
+ALONE = ("accuracy", "fairness", "relevance")
+LEFT_OUT = ["logical_soundness", "completeness", "clarity", "impactfulness"]
+
+
+def thought(score=4, rubric=None, analysis="First I add: 2 + 2 = 4.", **scores):
+    return json.dumps({"analysis": analysis, **json.loads(reply(score, rubric, **scores))})
+
+
+class TestAnalysis:
+    async def test_it_is_asked_for_first_and_kept_and_changes_no_score(self):
+        mini, model = agent(thought(4, accuracy=5), **SECOND)
+        result = await mini.assess(judgment())
+        assert result.analysis == "First I add: 2 + 2 = 4."
+        assert result.score == pytest.approx(4.2)
+        assert not result.analysis_missing
+        assert next(iter(model.requests[0].schema.schema["properties"])) == "analysis"
+        assert '"analysis"' in result.model_dump_json()
+
+    @pytest.mark.parametrize("rubric", ["binary", "baseline", "long"])
+    async def test_with_every_kind_of_rubric(self, rubric):
+        rubric = load_rubric(rubric)
+        mini, _ = agent(thought(5, rubric), rubric=rubric, **SECOND)
+        result = await mini.assess(judgment())
+        assert (result.score, result.analysis) == (5, "First I add: 2 + 2 = 4.")
+
+    @pytest.mark.parametrize("given", [None, "", "  \n", "absent"])
+    async def test_a_reply_without_one_is_used_and_marked_and_not_asked_for_again(self, given):
+        text = reply(4) if given == "absent" else thought(4, analysis=given)
+        mini, model = agent(text, **SECOND)
+        result = await mini.assess(judgment())
+        assert (result.score, result.analysis, result.analysis_missing) == (pytest.approx(4), None, True)
+        assert len(model.requests) == 1
+
+    async def test_line_feeds_inside_it_are_no_reason_for_a_repair(self):
+        mini, model = agent(thought(4).replace("First I add: ", "First I add:\n\n\t"), **SECOND)
+        assert (await mini.assess(judgment())).analysis == "First I add:\n\n\t2 + 2 = 4."
+        assert len(model.requests) == 1
+
+    async def test_an_analysis_nobody_asked_for_is_an_unknown_property(self):
+        mini, model = agent(thought(4), reply(4), prompt_version=2)
+        result = await mini.assess(judgment())
+        assert result.analysis is None
+        assert "analysis" not in result.model_dump_json()
+        assert "unknown property 'analysis'" in model.requests[1].messages[2].text
+
+    async def test_a_repaired_reply_without_one_is_marked(self):
+        mini, _ = agent(thought(6), reply(4), **SECOND)
+        result = await mini.assess(judgment())
+        assert (result.score, result.calls, result.analysis_missing) == (pytest.approx(4), 2, True)
+
+    async def test_of_several_draws_it_is_the_nearest_ones(self):
+        texts = [thought(score, analysis=f"draw {score}") for score in (1, 4, 5)]
+        mini, _ = agent(*texts, samples=3, **SECOND)
+        result = await mini.assess(judgment())
+        assert result.analysis == "draw 4"
+        assert [draw.analysis for draw in result.draws] == ["draw 1", "draw 4", "draw 5"]
+
+    async def test_without_explanations_a_reply_is_scores_alone(self):
+        text = json.dumps({name: {"score": 3} for name in load_rubric("short").scored_names})
+        mini, model = agent(text, prompt_version=2, form=ReplyForm(explanations="none"))
+        assert (await mini.assess(judgment())).score == pytest.approx(3)
+        assert "explanation" not in json.dumps(model.requests[0].schema.schema)
+
+    def test_a_criterion_of_that_name_is_refused(self):
+        rubric = load_rubric("short")
+        named = rubric.criteria[0].model_copy(update={"name": "analysis"})
+        rubric = rubric.model_copy(update={"criteria": (named, *rubric.criteria[1:]), "weight_sets": {}})
+        with pytest.raises(ConfigurationError, match=r"criterion 'analysis' .* or set analysis = false"):
+            agent(rubric=rubric, **SECOND)
+
+
+class TestVerdictAlone:
+    """Judgments without a rationale, under the second prompt set."""
+
+    def answering(self, *scores, **options):
+        rubric = load_rubric("short").for_verdict_alone()
+        return agent(*(reply(score, rubric) for score in scores), prompt_version=2, **options)
+
+    @pytest.mark.parametrize("rationale", ["", " \n\t", "[[A>B]]"])
+    async def test_criteria_that_judge_a_rationale_are_left_out_and_say_so(self, rationale):
+        mini, model = self.answering(5)
+        result = await mini.assess(judgment(rationale=rationale))
+        assert tuple(model.requests[0].schema.schema["properties"]) == ALONE
+        assert list(result.criteria) == list(load_rubric("short").scored_names)
+        why = {name: (one.score, one.not_applicable) for name, one in result.criteria.items()}
+        assert [name for name in why if why[name] == (None, "no rationale")] == LEFT_OUT
+        assert result.score == 5
+
+    async def test_weights_are_those_of_the_criteria_that_apply(self):
+        mini, _ = agent(reply(5, load_rubric("short").for_verdict_alone(), fairness=1), prompt_version=2)
+        # .20 accuracy, .10 fairness, .15 relevance
+        assert (await mini.assess(judgment(rationale=""))).score == pytest.approx((0.35 * 5 + 0.1) / 0.45)
+
+    async def test_the_whole_rubric_is_not_a_reply_to_it(self):
+        mini, model = agent(reply(5), reply(5, load_rubric("short").for_verdict_alone()), prompt_version=2)
+        assert (await mini.assess(judgment(rationale=""))).calls == 2
+        assert "unknown property 'clarity'" in model.requests[1].messages[2].text
+
+    async def test_the_prefix_is_the_same_for_all_such_judgments(self):
+        mini, model = self.answering(5, 5)
+        await mini.assess(judgment("one", rationale=""))
+        await mini.assess(judgment("two", rationale=" "))
+        first, second = model.requests
+        assert first.system == second.system != mini.usual.system
+
+    async def test_draws_are_over_the_criteria_that_apply(self):
+        mini, _ = self.answering(3, 5, samples=2)
+        result = await mini.assess(judgment(rationale=""))
+        assert result.score == 4
+        for one in (result, *result.draws):
+            assert [n for n, given in one.criteria.items() if given.not_applicable] == LEFT_OUT
+
+    async def test_under_the_first_set_every_criterion_is_asked_for(self):
+        mini, model = agent(reply(5))
+        result = await mini.assess(judgment(rationale=""))
+        assert len(model.requests[0].schema.schema["properties"]) == 7
+        assert not any(one.not_applicable for one in result.criteria.values())
+
+    async def test_a_rubric_that_marks_no_criterion_stays_whole_and_the_prompt_still_says_it(self):
+        rubric = load_rubric("short", prompt_set=1)
+        mini, model = agent(reply(5, rubric), rubric=rubric, prompt_version=2)
+        result = await mini.assess(judgment(rationale=""))
+        assert not any(one.not_applicable for one in result.criteria.values())
+        assert "no rationale" in model.requests[0].messages[0].text
+
+    async def test_a_failure_is_a_failure(self):
+        mini, _ = agent("no", "no", prompt_version=2)
+        assert (await mini.assess(judgment(rationale=""))).criteria is None

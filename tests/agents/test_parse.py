@@ -20,7 +20,7 @@ def entries(**changes):
 
 
 def test_a_good_reply():
-    scores = parse_reply(reply(4, accuracy=5), SHORT)
+    scores = parse_reply(reply(4, accuracy=5), SHORT).criteria
     assert list(scores) == list(CRITERIA)
     assert scores["accuracy"].score == 5
     assert scores["fairness"].explanation == "on fairness"
@@ -31,12 +31,12 @@ def test_a_good_reply():
 )
 def test_wrappings_that_change_nothing(wrap):
     text = wrap.replace("{{ }}", "{ }").replace("{}", reply(3))
-    assert parse_reply(text, SHORT)["clarity"].score == 3
+    assert parse_reply(text, SHORT).criteria["clarity"].score == 3
 
 
 def test_a_score_of_5_point_0_is_five():
     text = json.dumps(entries(accuracy={"explanation": "", "score": 5.0}))
-    assert parse_reply(text, SHORT)["accuracy"].score == 5
+    assert parse_reply(text, SHORT).criteria["accuracy"].score == 5
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ class TestBinary:
     @pytest.mark.parametrize(("word", "score"), [("correct", 5), ("wrong", 1)])
     def test_words_become_the_ends_of_the_scale(self, word, score):
         text = json.dumps({"correct": {"explanation": "x", "verdict": word}})
-        assert parse_reply(text, self.RUBRIC)["correct"].score == score
+        assert parse_reply(text, self.RUBRIC).criteria["correct"].score == score
 
     @pytest.mark.parametrize("word", ["Correct", "incorrect", "CORRECT", "c", True, 5, None, ["correct"]])
     def test_nothing_else_is_read_as_correct(self, word):
@@ -137,7 +137,7 @@ class TestOptional:
 
     def test_null_means_not_applicable(self):
         text = json.dumps({"one": {"explanation": "x", "score": None}, "two": {"explanation": "x", "score": 2}})
-        assert [score.score for score in parse_reply(text, self.RUBRIC).values()] == [None, 2]
+        assert [score.score for score in parse_reply(text, self.RUBRIC).criteria.values()] == [None, 2]
 
     def test_not_everything_can_be_not_applicable(self):
         text = json.dumps({name: {"explanation": "x", "score": None} for name in ("one", "two")})
@@ -155,7 +155,7 @@ def test_mutated_replies_never_crash_and_never_yield_a_score_off_the_scale(seed,
         at = generator.randrange(len(text) + 1)
         text[at : at + generator.randint(0, 3)] = generator.choices(pool, k=generator.randint(0, 3))
     try:
-        scores = parse_reply("".join(text), SHORT)
+        scores = parse_reply("".join(text), SHORT).criteria
     except ReplyProblemsError as error:
         assert error.problems
     else:

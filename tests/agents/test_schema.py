@@ -4,6 +4,7 @@ import jsonschema
 import pytest
 
 from metajudge.agents import output_schema
+from metajudge.prompts.reply_form import ReplyForm
 from metajudge.rubric import load_rubric, validate_rubric_text
 
 OPTIONAL = """
@@ -48,7 +49,7 @@ def test_one_property_per_criterion_in_rubric_order_with_the_scales_points():
 def test_explanations_come_first_unless_asked_otherwise():
     rubric = load_rubric("baseline")
     assert list(output_schema(rubric).schema["properties"]["overall"]["properties"]) == ["explanation", "score"]
-    scores_first = output_schema(rubric, explanations_first=False).schema
+    scores_first = output_schema(rubric, ReplyForm(explanations="after")).schema
     assert list(scores_first["properties"]["overall"]["properties"]) == ["score", "explanation"]
 
 

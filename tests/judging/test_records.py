@@ -5,8 +5,10 @@ import pytest
 from metajudge.errors import RateLimitedError
 from metajudge.judging import PairwiseJudge, game_id, judgment_of
 from metajudge.judging.pairwise import templates_digest
+from metajudge.judging.records import combined_judgment
+from metajudge.prompts.instruction import criteria_part
 from metajudge.prompts.judge import render_pairwise_system
-from metajudge.prompts.meta_judge import render_judgment
+from metajudge.prompts.meta_judge import render_request
 from metajudge.providers.model import Parameters
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.readers import open_judgments, write_jsonl
@@ -24,7 +26,8 @@ async def test_a_record_holds_verdict_order_instruction_and_provenance():
     assert made.id == "i1/owl/swapped"
     assert (str(made.verdict), made.order, made.labels, made.rationale) == ("B>>A", ("B", "A"), ("A", "B"), "I get 5.")
     assert made.correct is False
-    assert made.instruction == render_pairwise_system()
+    assert made.instruction == criteria_part(render_pairwise_system())
+    assert made.instruction.startswith("Two responses to one question are to be compared.")
     assert made.meta["prompt_digest"] == templates_digest()
     assert (made.meta["model"], made.meta["reported_model"], made.meta["attempts"]) == ("gpt-x", "gpt-x", 1)
     assert made.meta["parameters"] == {"seed": 4}
@@ -33,7 +36,7 @@ async def test_a_record_holds_verdict_order_instruction_and_provenance():
 
 async def test_a_meta_judge_sees_the_letters_the_judge_saw():
     named = item(responses={"x": "sum 4", "y": "sum 5"})
-    prompt = render_judgment(judgment_of(await game(verdict("A>B"), ("y", "x"), named)))
+    prompt = render_request(judgment_of(await game(verdict("A>B"), ("y", "x"), named)))
     assert prompt.index("## Response A") < prompt.index("sum 5") < prompt.index("## Response B")
     assert "A>B: A is better than B" in prompt
 
@@ -66,3 +69,8 @@ async def test_a_stored_reply_makes_the_same_record():
 
 def test_ids_name_item_judge_and_order():
     assert [game_id(item(), "owl", order) for order in (("A", "B"), ("B", "A"))] == ["i1/owl/given", "i1/owl/swapped"]
+
+
+async def test_the_combined_record_holds_the_criteria_part_of_the_instruction():
+    games = [await game(verdict("A>B"), order) for order in (("A", "B"), ("B", "A"))]
+    assert combined_judgment(games, "sum").instruction == criteria_part(render_pairwise_system())

@@ -35,6 +35,31 @@ class TestFinerScores:
             one(**options)
 
 
+class TestForms:
+    @pytest.mark.parametrize(("former", "now"), [(True, "before"), (False, "after")])
+    def test_the_former_name_of_explanations_is_read(self, former, now):
+        assert one(explanations_first=former).explanations == now
+        assert one(explanations=now).explanations == now
+
+    def test_by_default_they_come_before_scores_and_the_analysis_is_left_to_the_set(self):
+        assert (one().explanations, one().analysis) == ("before", None)
+        assert panel_config({}).prompt_version is None
+        assert panel_config({}).discussion.show_analysis is False
+
+    @pytest.mark.parametrize(
+        ("options", "said"),
+        [
+            ({"explanations": "first"}, r"explanations: Input should be 'before', 'after' or 'none' \(found 'first'\)"),
+            ({"explanations_first": "yes"}, "explanations_first must be true or false, not 'yes'"),
+            ({"explanations_first": True, "explanations": "none"}, "give explanations alone"),
+            ({"analysis": "long"}, r"agents\.0\.analysis"),
+        ],
+    )
+    def test_what_is_no_form_is_refused(self, options, said):
+        with pytest.raises(ConfigurationError, match=said):
+            one(**options)
+
+
 class TestHeaders:
     @pytest.mark.parametrize(
         "name",

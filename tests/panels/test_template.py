@@ -67,3 +67,8 @@ def test_what_makes_no_sense_together_is_refused(agents, strategy, said):
 def test_an_unknown_rubric_is_refused():
     with pytest.raises(RubricError, match="unknown rubric 'shrot'"):
         panel_text(["openai:a"], "single", "shrot", folder=Path())
+
+
+def test_a_panel_that_rejudges_gets_its_own_threshold(tmp_path):
+    text = panel_text(["openai:a", "openai:b"], "rejudge", "short", folder=tmp_path)
+    assert "threshold = 3.0" in text

@@ -11,29 +11,31 @@ GRID = (1.0, 3.0, 4.5, 4.6, 5.0)
 T = 4.5
 
 
-def average(scores, weights, valid=None, **kwargs):
-    return decide_average(scores, T, weights, valid, **kwargs)
+def average(scores, weights, valid=None, threshold=T):
+    return decide_average(scores, threshold, weights, valid)
 
 
-def majority(scores, _weights, valid=None):
-    return decide_majority(scores, T, valid)
+def majority(scores, _weights, valid=None, threshold=T):
+    return decide_majority(scores, threshold, valid)
 
 
 RULES = [pytest.param(average, id="average"), pytest.param(majority, id="majority")]
+THRESHOLDS = [T, 5.0]
 PANELS = [(1.0,), (1.0, 1.0), (0.7, 0.3), (1.0, 1.0, 1.0), (0.5, 0.3, 0.2)]
 
 
+@pytest.mark.parametrize("threshold", THRESHOLDS)
 @pytest.mark.parametrize("weights", PANELS)
 @pytest.mark.parametrize("rule", RULES)
-def test_settled_means_that_no_completion_changes_the_decision(rule, weights):
+def test_settled_means_that_no_completion_changes_the_decision(rule, weights, threshold):
     members = len(weights)
     for known in product((None, *GRID), repeat=members):
         valid = np.array([[value is not None for value in known]])
         values = np.array([[value or 0.0 for value in known]])
-        decision = rule(values, weights, valid)
+        decision = rule(values, weights, valid, threshold)
         outcomes = set()
         for completion in product(*[(value,) if value is not None else (1.0, 3.0, 4.5, 5.0) for value in known]):
-            outcomes.add(bool(rule(np.array([completion]), weights).accepted[0]))
+            outcomes.add(bool(rule(np.array([completion]), weights, None, threshold).accepted[0]))
         if decision.settled[0]:
             assert outcomes == {bool(decision.accepted[0])}
         elif valid.any():
@@ -56,6 +58,13 @@ def test_a_settled_decision_survives_whatever_the_rest_answers_or_fails_to(rule,
                 assert whole.settled[0]
                 assert bool(whole.accepted[0]) is bool(early.accepted[0])
                 break
+
+
+def test_at_the_end_of_the_scale_an_absent_member_cannot_vote():
+    decision = decide_majority([[5.0, 0.0, 0.0], [0.0, 0.0, 0.0]], 5.0, [[True, False, False], [False] * 3])
+    assert decision.settled.tolist() == [True, False]  # without any answer there is no decision
+    assert decision.final.tolist() == [1.0, None]
+    assert (decision.low[0], decision.high[0], decision.status[0]) == (1.0, 1.0, "assessed")
 
 
 def test_bounds_hold_every_completion():

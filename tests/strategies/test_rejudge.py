@@ -6,6 +6,8 @@ import pytest
 
 from metajudge.agents import Agent
 from metajudge.errors import ConfigurationError, FailureKind, RateLimitedError, ServerError
+from metajudge.panels.building import build_vetter
+from metajudge.panels.config import AgentConfig, PanelConfig
 from metajudge.providers.model import Parameters
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.providers.stack import Resources, wrap_model
@@ -237,3 +239,14 @@ class TestPanel:
         other = Panel((agent(ScriptedModel([])),), StrategyName.SINGLE, 4.5)
         result = await Vetter(other, {"math": route}).vet(judgment(category="math"))
         assert (result.route, result.strategy, result.final_score) == ("math", "rejudge", 5.0)
+
+
+@pytest.mark.parametrize(("threshold", "kept"), [(None, True), (4.5, False), (3.0, True)])
+async def test_two_agents_that_back_the_right_response_in_both_orders_keep_it(threshold, kept):
+    config = PanelConfig(
+        agents=(AgentConfig(model="openai:a"), AgentConfig(model="openai:b")), strategy="rejudge", threshold=threshold
+    )
+    models = {name: says("A>>B", "B>A", name) for name in ("a", "b")}  # strongly first, then plainly
+    vetter = build_vetter(config, Resources(key_for=lambda _spec: "none"), early_exit=False, models=models)
+    result = await vetter.vet(judgment(verdict="A>B"))
+    assert (result.final_score, result.accepted) == (4.5, kept)
