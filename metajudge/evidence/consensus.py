@@ -129,6 +129,8 @@ def peer_columns(
     - ``peers.support``, ``peers.votes``: mean signed strength and mean sign of the peers' games; absent without peers.
     - ``peers.none``: 1 where no peer gave a verdict.
     - ``peers.of:MODEL``: mean signed strength of one model's judges; absent where they gave no verdict.
+    - ``voices.NAME``: summed signed strengths of one judge over its orders, this judge's own included; absent where it
+      gave no verdict.
     - ``consensus.sum``: summed strengths of peers (times the peers' share), this verdict and the judge's other one.
     - ``consensus.log_odds``: the same with each verdict replaced by its judge's reliability at that strength.
     - ``consensus.missing``: share of the games asked about the pair, this one included, that have no verdict.
@@ -149,6 +151,10 @@ def peer_columns(
         peers = _peers(games, int(judge), leave_out_kin=leave_out_kin)
         share = weights[games.judges[judge]].share if games.judges[judge] in weights else _share(games, int(judge))
         part, there = _peers_of_judge(games, rows.select(mine), peers, share, reliability, log_odds)
+        heard = peers.copy()
+        heard[judge] = True
+        votes, voted = _votes(games, rows.select(mine), heard)
+        part, there = part | votes, there | voted
         for name, values in part.items():
             found.setdefault(name, np.zeros(len(rows)))[mine] = values
             present.setdefault(name, np.zeros(len(rows), dtype=bool))[mine] = there[name]
@@ -195,6 +201,16 @@ def _peers_of_judge(
         games_of = given[:, theirs].sum(axis=(1, 2))
         values[f"peers.of:{model}"] = strength[:, theirs].sum(axis=(1, 2)) * sign / np.maximum(games_of, 1)
         there[f"peers.of:{model}"] = games_of > 0
+    return values, there
+
+
+def _votes(games: Games, rows: GameRows, heard: Bools) -> tuple[dict[str, Floats], dict[str, Bools]]:
+    """What each judge says for each row's verdict; ``heard`` [judges]."""
+    values, there = {}, {}
+    for at in np.flatnonzero(heard):
+        given = games.given[rows.pair, at]
+        values[f"voices.{games.judges[at]}"] = (games.strength[rows.pair, at] * given).sum(axis=1) * rows.sign
+        there[f"voices.{games.judges[at]}"] = given.any(axis=1)
     return values, there
 
 

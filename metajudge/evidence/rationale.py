@@ -2,7 +2,7 @@
 
 import re
 
-from metajudge.evidence.text_verdict import NoTextVerdict, TextVerdict, read_text_verdict
+from metajudge.evidence.text_verdict import NoTextVerdict, TextVerdict, read_favoured, read_text_verdict
 from metajudge.types import AnyVerdict, Category, Grade, Judgment, SignalValue, is_right, kind_of, parse_verdict
 from metajudge.types.label import passing
 from metajudge.types.right import DEFAULTS
@@ -15,6 +15,8 @@ def rationale_agreement(judgment: Judgment) -> SignalValue:
     text in up to one judgment of six. The text speaks of the labels the judge saw
     (:attr:`~metajudge.types.Judgment.shown_labels`); they are mapped back to response ids. A verdict given as
     ``meta["text_verdict"]``, in terms of response ids as the verdict itself, is used instead of reading the text.
+    Of a judge that gives its verdict in a field of its own (``metajudge judge``), the last sentences are read
+    (:mod:`metajudge.evidence.conclusion`).
     Strength plays no part; a ranking is compared by its first place. A grade or a category is compared with what the
     last phrase such as "score: 4" or "the verdict is fail" names.
 
@@ -39,6 +41,9 @@ def rationale_agreement(judgment: Judgment) -> SignalValue:
         value=-1.0, state="contradict", detail=f"{quote}, that is {text}; the recorded verdict is {verdict}"
     )
 
+
+_OF_GAMES = {"rule", "games"}
+"""What the records of games that a rule combined say in ``meta`` (``metajudge judge --combined``)."""
 
 _NAMED = re.compile(
     r"\b(?:score|rating|grade|verdict|judgment|decision)\b[\s*_:\"'=]{0,8}(?:(?:is|of)\b[\s*_:\"'=]{0,8})?"
@@ -99,7 +104,13 @@ def _stated(judgment: Judgment) -> TextVerdict | SignalValue:
         return _given(judgment, given)
     if not judgment.rationale.strip():
         return SignalValue(value=None, state="no_rationale", detail="no rationale was recorded")
-    found = read_text_verdict(judgment.rationale, tuple(zip(judgment.shown_labels, judgment.order, strict=True)))
+    if judgment.meta.keys() >= _OF_GAMES:
+        detail = "the rationale has the texts of several games, in which a label stands for different responses"
+        return SignalValue(value=None, state="no_text_verdict", detail=detail)
+    shown = tuple(zip(judgment.shown_labels, judgment.order, strict=True))
+    found = read_text_verdict(judgment.rationale, shown)
+    if isinstance(found, NoTextVerdict) and found.state == "no_text_verdict":
+        found = read_favoured(judgment.rationale, shown) or found
     if isinstance(found, NoTextVerdict):
         return SignalValue(value=None, state=found.state, detail=found.detail)
     return found

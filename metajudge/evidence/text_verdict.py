@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Literal
 
+from metajudge.evidence.conclusion import read_conclusion
+
 _NOUN = r"(?:assistant|output|response|answer|model|candidate|completion|solution|system|summary|chatbot)"
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 _WRAP = r"[(\[{\"'`*_\u201c\u2018]"
@@ -86,6 +88,17 @@ def read_text_verdict(text: str, shown: tuple[tuple[str, str], ...]) -> TextVerd
     return _last_sentence(text, forms) or NoTextVerdict("no_text_verdict", "the text states no verdict in a known form")
 
 
+def read_favoured(text: str, shown: tuple[tuple[str, str], ...]) -> TextVerdict | None:
+    """Reads the response that a reasoning favours in its last sentences, where it states no verdict.
+
+    This supports or contradicts a verdict that is known; it is no verdict to be recorded. Arguments as for
+    :func:`read_text_verdict`.
+    """
+    forms = _forms(shown)
+    found = read_conclusion(text, forms.mention, forms.ids)
+    return None if found is None else TextVerdict(found.winner, "prose", found.quote)
+
+
 @dataclass(frozen=True, slots=True)
 class _Form:
     """A pattern, and the words of which a text must contain one: cheaper to look for than the pattern itself."""
@@ -114,6 +127,7 @@ class _Forms:
     link: re.Pattern[str]
     whole: re.Pattern[str]
     last_line: re.Pattern[str]
+    mention: re.Pattern[str]
     sentences: tuple[_Form, ...]
 
     def response(self, label: str) -> str | None:
@@ -140,6 +154,7 @@ def _forms(shown: tuple[tuple[str, str], ...]) -> _Forms:
         link=re.compile(rf"\s*(?:>>|<<|>|<|=)\s*{chain}"),
         whole=re.compile(rf"\W*?{loose}\W*"),
         last_line=re.compile(rf"(?:\A|\n)[ \t*#_]*{subject}[ \t*_.]*\Z"),
+        mention=re.compile(rf"(?i:\b{_NOUN})\s+{_WRAP}?(?P<label>{either})(?!\w){_UNWRAP}*"),
         sentences=_sentence_forms(subject, loose),
     )
 

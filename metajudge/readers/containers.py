@@ -3,6 +3,8 @@
 import zlib
 from enum import Enum
 
+import orjson
+
 from metajudge.errors import InputError
 from metajudge.readers.csv_table import CsvTable, looks_like_csv
 from metajudge.readers.lines import Source, open_bytes
@@ -11,6 +13,9 @@ from metajudge.readers.tables import JsonLineTable, JsonListTable, Table
 
 HEAD_BYTES = 4096
 _SIGNATURE_BYTES = 4
+
+MOST_NULS = 20
+"""A file is text if at most one of so many bytes is NUL: a line that contains one is a bad line."""
 
 
 class Container(Enum):
@@ -39,12 +44,27 @@ def container_of(source: Source) -> Container:
             head = stream.read(HEAD_BYTES)
         except (EOFError, OSError, zlib.error) as error:
             raise InputError(f"{source.name} is a damaged gzip file: {error}") from error
-    if b"\0" in head:
+    if head.count(b"\0") * MOST_NULS > len(head):
         raise InputError(f"{source.name} is not text")
     head = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if head.startswith(b"["):
-        return Container.LIST
-    return Container.CSV if looks_like_csv(source.path, head) else Container.LINES
+        return Container.LINES if _is_line_of_its_own(head) else Container.LIST
+    if not looks_like_csv(source.path, head):
+        return Container.LINES
+    if b"\0" in head:
+        raise InputError(f"{source.name} is a table that contains NUL bytes; export it again as text")
+    return Container.CSV
+
+
+def _is_line_of_its_own(head: bytes) -> bool:
+    """Whether a list at the beginning of a file is one bad line of many, and not the list that a file is."""
+    first, _, rest = head.partition(b"\n")
+    if first.startswith(b"[["):
+        return True  # no list of objects
+    try:
+        return isinstance(orjson.loads(first), list) and bool(rest.strip())
+    except orjson.JSONDecodeError:
+        return False
 
 
 def table_of(source: Source, container: Container | None = None) -> Table:

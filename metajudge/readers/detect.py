@@ -424,7 +424,7 @@ def _sniff(table: Table) -> tuple[Shape, str]:
             if shape is not Shape.UNKNOWN:
                 return shape, ""
             rows += bool(row.data)
-        elif lines and number == 0 and row.line == 1 and _may_open(row, table) and _opens(table.source):
+        elif lines and number == 0 and row.line == 1 and _is_whole_object(row, table):
             return Shape.OBJECT, ""
         found = found or _description(row, "line" if lines else "row")
         if number >= SNIFFED_LINES:
@@ -438,23 +438,26 @@ _SPREAD = "half a JSON object"
 
 
 def _is_object(data: dict[str, Any]) -> bool:
-    from metajudge.readers import inspect_log, langfuse, promptfoo
+    """Whether another tool writes such an object as a whole file."""
+    from metajudge.readers import inspect_log, langfuse, mlflow, promptfoo
 
-    return inspect_log.is_inspect_log(data) or promptfoo.is_promptfoo_output(data) or langfuse.is_trace(data)
-
-
-def _may_open(first: Reject, table: Table) -> bool:
-    """Whether a file might be one object as a whole: its first line is half of one, or there is no other line."""
-    return first.reason.startswith(_SPREAD) or next(islice(table.rows(), 1, None), None) is None
+    written = (inspect_log.is_inspect_log, promptfoo.is_promptfoo_output, langfuse.is_trace, mlflow.is_trace)
+    return any(recognises(data) for recognises in written)
 
 
-def _opens(source: Source) -> bool:
-    """Whether a file whose first line is half an object is one object as a whole."""
+def _is_whole_object(first: Reject, table: Table) -> bool:
+    """Whether a file is one object as a whole: spread over lines, or one line that another tool writes so.
+
+    One line of another kind is a bad line, and what is wrong with it is its own reason.
+    """
+    spread = first.reason.startswith(_SPREAD)
+    if not spread and next(islice(table.rows(), 1, None), None) is not None:
+        return False
     try:
-        read_object(source)
+        data = read_object(table.source)
     except InputError:
         return False
-    return True
+    return spread or _is_object(data)
 
 
 def _description(line: Line | Reject, what: str) -> str:

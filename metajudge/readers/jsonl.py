@@ -10,7 +10,7 @@ import orjson
 
 from metajudge.errors import InputError
 from metajudge.files.replacing import replacing
-from metajudge.readers.lines import Reject, Source, is_plain, open_bytes
+from metajudge.readers.lines import Line, Reject, Source, is_plain, open_bytes
 from metajudge.readers.reader import FoundJudgment, each
 from metajudge.readers.tables import JsonLineTable, Table
 from metajudge.types import Judgment
@@ -45,8 +45,12 @@ class JudgmentLines:
         except (EOFError, OSError, zlib.error):
             return None
 
+    def rows(self) -> Iterator[Line | Reject]:
+        """The records as they stand in the file."""
+        return self._table.rows()
+
     def read(self) -> Iterator[FoundJudgment | Reject]:
-        for found in each(self.source, self._table.rows(), lambda line: Judgment.model_validate(line.data)):
+        for found in each(self.source, self.rows(), lambda line: Judgment.model_validate(line.data)):
             yield found if isinstance(found, Reject) else FoundJudgment(found[1], self.source.name, found[0])
 
 

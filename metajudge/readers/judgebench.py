@@ -11,7 +11,7 @@ name (``gpt-4o/vanilla``), because the same model under another prompt is anothe
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 
 from metajudge.readers.lines import BadLine, Line, Source, read_lines
 from metajudge.readers.pairs import BenchmarkLine, JudgmentRow, PairedJudgments
@@ -114,6 +114,11 @@ class OutputRow(BenchmarkLine):
     judge_name: str = STANDARD_PROMPT
     judgments: list[_Game | None] = Field(min_length=1, max_length=2)
 
+    @property
+    def judge(self) -> str | None:
+        """The judge's model, by the first game that was played."""
+        return next((game.judgment.judge_model for game in self.judgments if game is not None), None)
+
     def item(self) -> Item:
         models = {FIRST: self.response_model, SECOND: self.response_model} if self.response_model else None
         return Item.model_validate(
@@ -134,12 +139,34 @@ def is_output(record: dict[str, Any]) -> bool:
 
 def judgebench_output(source: Source) -> LineReader:
     """Reads an output file of the benchmark's runner."""
-    return LineReader("JudgeBench output", source, lambda: read_lines(source), _from_output)
+    return LineReader("JudgeBench output", source, lambda: read_lines(source), lambda line: _from_output(line, source))
 
 
-def _from_output(line: Line) -> list[Judgment]:
+def _judge_of_file(source: Source) -> str | None:
+    """The judge in the name the runner gives its files: ``...,judge_name=NAME,judge_model=MODEL.jsonl``.
+
+    The runner writes the ``/`` of a model's id as ``_``; where the name has one, a line of the file has to confirm it.
+    """
+    stem = source.path.name.removesuffix(".gz").removesuffix(".jsonl")
+    _, found, name = stem.rpartition("judge_model=")
+    if not found or not name or "," in name:
+        return None
+    if "_" not in name:
+        return name
+    models = (_judge_of_line(line) for line in read_lines(source) if isinstance(line, Line))
+    return next((model for model in models if model is not None and model.replace("/", "_") == name), None)
+
+
+def _judge_of_line(line: Line) -> str | None:
+    try:
+        return OutputRow.model_validate(line.data).judge
+    except ValidationError:
+        return None
+
+
+def _from_output(line: Line, source: Source) -> list[Judgment]:
     row = OutputRow.model_validate(line.data)
-    judge_model = next((game.judgment.judge_model for game in row.judgments if game is not None), None)
+    judge_model = row.judge or _judge_of_file(source)
     if judge_model is None:
         raise BadLine("every game in 'judgments' is null: the runner failed, and nothing names the judge")
     item = row.item()

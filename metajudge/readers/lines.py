@@ -233,7 +233,9 @@ def _syntax(text: str, error: json.JSONDecodeError) -> str:
         return f"not JSON: the line starts with {_short(text.strip())}"
     if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
         return "half a JSON object: the line ends before the object does (one object a line, not spread over lines)"
-    return f"not JSON: {error.msg[0].lower()}{error.msg[1:]} at character {error.pos + 1}"
+    if text[error.pos] == "\0":
+        return f"contains a NUL byte, as damaged files do, at character {error.pos + 1}"
+    return f"not JSON: {error.msg[0].lower()}{error.msg[1:].removesuffix(' at')} at character {error.pos + 1}"
 
 
 def _count_keys(data: dict[str, Any]) -> int:

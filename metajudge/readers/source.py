@@ -15,6 +15,7 @@ from pathlib import Path
 from metajudge.errors import BadLineError, InputError
 from metajudge.files.replacing import replacing
 from metajudge.readers.detect import readers_of
+from metajudge.readers.item_contents import ItemContents, find_contents
 from metajudge.readers.jsonl import JudgmentLines, to_line
 from metajudge.readers.lines import ByteSpan, Reject, Source
 from metajudge.readers.mapping import FieldMap
@@ -112,7 +113,8 @@ class JudgmentSource:
     Iterating the source gives the judgments asked for (``judges``, ``limit``); :meth:`all` gives every judgment,
     for evidence that must not depend on the filter (peers' verdicts, the other order). The counts are of all of
     the input once one pass has run to its end, and for what was read so far before that. Files must not change
-    in between.
+    in between. Where records contradict each other about an item, those that most of them contradict are rejects
+    (:mod:`metajudge.readers.item_contents`).
 
     Attributes:
         formats: the path as given -> the name of the format it was read as.
@@ -127,6 +129,7 @@ class JudgmentSource:
         judges: Collection[str] | None = None,
         limit: int | None = None,
         prefix_ids: bool = False,
+        contents: ItemContents | None = None,
     ) -> None:
         self.formats = {name: " and ".join(dict.fromkeys(r.format for r in rs)) for name, rs in inputs.items()}
         self.strict = strict
@@ -141,6 +144,7 @@ class JudgmentSource:
         self._people: PeopleIndex | None = None
         self._labelled: Callable[[Judgment], Judgment] | None = None
         self._told: list[str] = []
+        self._contents = contents
 
     def label(self, labelled: Callable[[Judgment], Judgment], notices: Sequence[str] = ()) -> None:
         """Adds labels to every judgment from now on; see :func:`metajudge.readers.joined_labels.join_source`.
@@ -166,13 +170,13 @@ class JudgmentSource:
     def plain_file(self) -> Path | None:
         """The file, where the source is one uncompressed file of metajudge JSONL that can be read in parts."""
         readers = [reader for given in self._inputs.values() for reader in given]
-        whole = self.strict or self._prefix_ids or self._labelled is not None
+        whole = self.strict or self._prefix_ids or self._labelled is not None or bool(self._item_contents())
         one = readers[0] if len(readers) == 1 and not whole else None
         return one.plain_file if isinstance(one, JudgmentLines) else None
 
     @property
     def rejects(self) -> int:
-        """Number of rejects: bad lines, and ids that stand for two different judgments."""
+        """Number of rejects: bad lines, and judgments whose id or item contradicts other records."""
         return self._tally.rejects
 
     @property
@@ -249,15 +253,15 @@ class JudgmentSource:
             BadLineError: at the first reject, where the source is strict.
         """
         tally = _PassCounts()
-        ledger = None if self._unique else _SeenIds()
-        people = self._index()
+        people, contents = self._index(), self._item_contents()
+        ledger = None if self._unique or contents.unique_ids else _SeenIds()
         for readers in self._inputs.values():
             for reader in readers:
                 for found in reader.read():
                     if isinstance(found, ByPeople):
                         tally.people.add(found, people.reason(found) if people else "not joined in this format")
                         continue
-                    record = _settled(_prefixed(found) if self._prefix_ids else found, ledger)
+                    record = _settled(_prefixed(found) if self._prefix_ids else found, ledger, contents)
                     if people is not None and isinstance(record, Judgment) and isinstance(found, FoundJudgment):
                         record = people.labelled(record, found.name)
                     if self._labelled is not None and isinstance(record, Judgment):
@@ -273,6 +277,12 @@ class JudgmentSource:
         self._complete, self._tally = True, tally
         if ledger is not None:
             self._unique = ledger.unique
+
+    def _item_contents(self) -> ItemContents:
+        """What is known of items with several contents, read once."""
+        if self._contents is None:
+            self._contents = find_contents(reader for given in self._inputs.values() for reader in given)
+        return self._contents
 
     def _index(self) -> PeopleIndex | None:
         """The scores by people, read once; None where no format of the input has any."""
@@ -366,9 +376,10 @@ def open_judgments(
 
 
 def open_span(path: Path, span: ByteSpan) -> JudgmentSource:
-    """A part of a plain file of metajudge JSONL; its lines are counted from the part's beginning."""
+    """A part of a source's :attr:`JudgmentSource.plain_file`; its lines are counted from the part's beginning."""
     source = Source(path, str(path))
-    return JudgmentSource({str(path): [JudgmentLines(source, JsonLineTable(source, span))]})
+    readers = {str(path): [JudgmentLines(source, JsonLineTable(source, span))]}
+    return JudgmentSource(readers, contents=ItemContents({}))  # the whole file has no item with several contents
 
 
 def _prefixed(found: FoundJudgment | Reject) -> FoundJudgment | Reject:
@@ -379,10 +390,15 @@ def _prefixed(found: FoundJudgment | Reject) -> FoundJudgment | Reject:
     return replace(found, judgment=found.judgment.model_copy(update={"id": name}))
 
 
-def _settled(found: FoundJudgment | Reject, ledger: _SeenIds | None) -> Judgment | Reject | None:
-    """The record to give: None for a repeated judgment, a Reject for an id that means two of them."""
+def _settled(
+    found: FoundJudgment | Reject, ledger: _SeenIds | None, contents: ItemContents
+) -> Judgment | Reject | None:
+    """The record to give: None for a repeated judgment, a Reject for an id that means two of them or two items."""
     if isinstance(found, Reject):
         return found
+    objection = contents.objection(found.judgment)
+    if objection is not None:
+        return _rejected(found, objection)
     earlier = ledger.enter(found) if ledger is not None else None
     if earlier is None:
         return found.judgment
@@ -391,6 +407,10 @@ def _settled(found: FoundJudgment | Reject, ledger: _SeenIds | None) -> Judgment
     reason = f"id {found.judgment.id!r} is already used for another judgment at {earlier.file}:{earlier.line}"
     other = earlier.file != found.file
     reason += "; --prefix-ids puts each file's name before its ids" if other else "; give each judgment its own id"
+    return _rejected(found, reason)
+
+
+def _rejected(found: FoundJudgment, reason: str) -> Reject:
     return Reject(found.file, found.line, reason, to_line(found.judgment).decode().rstrip("\n"))
 
 

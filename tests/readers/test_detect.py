@@ -7,6 +7,8 @@ import pytest
 
 from metajudge.errors import InputError
 from metajudge.readers import open_judgments
+from metajudge.readers.lines import MAX_LINE_BYTES
+from metajudge.types import Judgment
 
 Write = Callable[..., Path]
 Record = Callable[..., dict[str, Any]]
@@ -97,6 +99,29 @@ def test_what_cannot_be_read_says_what_was_found_and_looked_for(
     message = refused(path)
     assert re.search(expected, message, re.S)
     assert str(path) in message
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ('{"id": "j1", "judge": "a \\ud800"}', "contains half of a surrogate pair"),
+        ('{"id": "j1", "id": "j2", "judge": "a"}', "the key 'id' is given twice"),
+        ('{"id": "j1", "judge": "' + "x" * MAX_LINE_BYTES + '"}', "the line is longer than 16 MiB"),
+        ('{"id": "j1", "judge": "a\0b", "rationale": "as long as usual"}', "contains a NUL byte"),
+        ("[" * 10_000 + "]" * 10_000, "nested too deeply"),
+        ("[1, 2]", "contains a list, not an object"),
+    ],
+    ids=["surrogate", "twice", "long", "NUL", "deep", "list"],
+)
+def test_a_bad_first_line_is_that_line_alone_and_its_own_reason(
+    write: Write, record: Record, line: str, reason: str
+) -> None:
+    source = open_judgments([write("many.jsonl", line, record("j2"))])
+    records = list(source.scan())
+    assert reason in str(records[0])
+    assert [one.id for one in records[1:] if isinstance(one, Judgment)] == ["j2"]
+    if line[0] == "{":
+        assert f"line 1: {reason}" in refused(write("one.jsonl", line)).replace("the line contains", "contains")
 
 
 def test_an_empty_file_of_no_bytes(tmp_path: Path) -> None:

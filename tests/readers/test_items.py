@@ -57,11 +57,15 @@ def test_one_id_with_two_contents_is_an_error_that_names_both_places(write):
         list(open_items([path]))
 
 
-def test_one_id_with_two_contents_across_judgments_too(tmp_path):
-    path = tmp_path / "judgments.jsonl"
-    write_jsonl(path, [judgment("j1", item_id="i", question="q"), judgment("j2", item_id="i", question="another")])
+def test_of_an_item_of_judgments_the_content_of_most_is_taken(tmp_path):
+    path, other = tmp_path / "judgments.jsonl", tmp_path / "other.jsonl"
+    write_jsonl(path, [judgment(f"j{n}", item_id="i", question=asked) for n, asked in enumerate("abb")])
+    source = open_items([str(path)])
+    assert [one.question for one in source] == ["b"]
+    assert [one.line for one in source.rejects] == [1]
+    write_jsonl(other, [judgment("j9", item_id="i", question="c")])
     with pytest.raises(InputError, match="item 'i' has one content at"):
-        list(open_items([str(path)]))
+        list(open_items([str(path), str(other)]))
 
 
 def test_bad_lines_and_items_of_another_size_are_rejected_and_the_rest_is_read(write):

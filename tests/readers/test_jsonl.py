@@ -44,7 +44,7 @@ OTHERS: list[dict[str, Any]] = [
     {
         "id": "ranking",
         "verdict": [["c"], ["a", "b"]],
-        "item": {"id": "q", "question": "", "responses": {"a": "", "b": "", "c": ""}},
+        "item": {"id": "r", "question": "", "responses": {"a": "", "b": "", "c": ""}},
     },
 ]
 

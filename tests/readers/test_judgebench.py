@@ -255,3 +255,25 @@ def test_output_lines_with_faults_are_rejected_whole(write: Write) -> None:
         "x:2: missing field 'judgments.0.judgment'",
         "x:3: 'question' must be a string, not null",
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "judge", "expected"),
+    [
+        ("judge_name=arena_hard,judge_model=gpt-4o-mini.jsonl", "gpt-4o-mini", "gpt-4o-mini"),
+        ("judge_name=arena_hard,judge_model=meta_llama-8b.jsonl", "meta/llama-8b", "meta/llama-8b"),
+        ("judge_name=arena_hard,judge_model=meta_llama-8b.jsonl", "other", None),
+        ("games.jsonl", "gpt-4o-mini", None),
+    ],
+)
+def test_the_files_name_names_the_judge_of_games_that_were_never_played(
+    write: Write, name: str, judge: str, expected: str | None
+) -> None:
+    lost, named = (
+        output(pair_id="p2", judgments=[None]),
+        output(judgments=[played("A>B", "[[A>B]]", judge_model=judge)]),
+    )
+    first, second = open_judgments([write(name, lost, named)]).scan()
+    assert isinstance(second, Judgment)
+    assert (first.judge if isinstance(first, Judgment) else None) == expected
+    assert not isinstance(first, Judgment) or first.verdict is None

@@ -1,0 +1,98 @@
+"""Records that contradict each other about an item: the majority is kept, the others are bad lines."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metajudge.errors import BadLineError
+from metajudge.readers import JudgmentSource, Reject, open_judgments, parse_map
+from metajudge.readers.item_contents import find_contents
+from metajudge.types import Judgment
+
+Write = Callable[..., Path]
+
+
+def row(number: int, *, item: str = "i", **changes: Any) -> dict[str, Any]:
+    content = {"id": item, "question": "Q?", "responses": {"A": "x", "B": "y"}, **changes}
+    return {"id": f"j{number}", "item": content, "judge": f"judge-{number}", "verdict": "A>B"}
+
+
+def read(*paths: Path, **options: Any) -> tuple[list[str], list[Reject], JudgmentSource]:
+    source = open_judgments(paths, **options)
+    found = list(source.scan())
+    rejects = [one for one in found if isinstance(one, Reject)]
+    return [one.id for one in found if isinstance(one, Judgment)], rejects, source
+
+
+def test_the_minority_is_rejected_with_both_places_and_the_field_that_differs(write: Write) -> None:
+    path = write("x", row(1), row(2), row(3, responses={"A": "x", "B": "z"}), row(4, item="other"))
+    kept, (reject,), source = read(path)
+    assert kept == ["j1", "j2", "j4"]
+    assert (reject.line, json.loads(reject.text)["id"]) == (3, "j3")
+    assert f"item 'i' has another responses.B at {path}:1: that content stands in 2 judgments, this one in 1" in str(
+        reject
+    )
+    assert (source.judgments, source.rejects, source.duplicates) == (3, 1, 0)
+
+
+def test_the_majority_may_come_later_and_from_another_file(write: Write) -> None:
+    first, second = write("a", row(1, question="Q!", category="Math")), write("b", row(2), row(3))
+    kept, (reject,), _ = read(first, second)
+    assert kept == ["j2", "j3"]
+    assert str(reject).startswith(f"{first}:1: item 'i' has another question, category at {second}:1")
+
+
+def test_of_as_many_the_first_is_kept_and_that_is_said(write: Write) -> None:
+    lines = row(1), row(2, question="Q!"), row(2, question="Q!"), row(3, question="Q?!")
+    kept, rejects, _ = read(write("x", *lines))
+    assert kept == ["j1"]
+    assert len(rejects) == 3, "the repeated line is no further vote"
+    assert all("as many: the first one read is kept" in str(reject) for reject in rejects)
+
+
+def test_every_pass_gives_the_same_and_the_rejects_are_written(write: Write, tmp_path: Path) -> None:
+    _, (reject,), source = read(write("x", row(1), row(2), row(3, label="A>B")))
+    assert [one.id for one in source] == [one.id for one in source.all()] == ["j1", "j2"]
+    assert source.write_rejects(tmp_path / "rejects") == 1
+    assert json.loads((tmp_path / "rejects").read_text())["reason"] == reject.reason
+    assert source.plain_file is None  # no part of the file is read without the rest
+
+
+def test_a_strict_source_stops_there(write: Write) -> None:
+    source = open_judgments([write("x", row(1), row(2), row(3, category="Code"))], strict=True)
+    with pytest.raises(BadLineError, match="x:3: item 'i' has another category"):
+        list(source)
+
+
+def test_what_may_differ_from_record_to_record_is_no_contradiction(write: Write) -> None:
+    said = [{"value": "A>B", "annotator": "ann"}]
+    spelled = row(2, category=None)
+    spelled["item"] = dict(reversed(spelled["item"].items()))
+    path = write("x", row(1), spelled, row(3, labels=said), row(4, metadata={"A": {"tokens": 3}}))
+    kept, rejects, source = read(path)
+    assert (kept, rejects) == (["j1", "j2", "j3", "j4"], [])
+    assert source.plain_file == path
+
+
+def test_tables_are_read_alike(table: Callable[..., Path]) -> None:
+    header = ("item", "asked", "a", "b", "who", "won")
+    rows = [
+        ("1", "Q?", "x", "y", "ann", "A>B"),
+        ("1", "Q!", "x", "y", "bob", "A>B"),
+        ("1", "Q?", "x", "y", "eve", "A>B"),
+    ]
+    mapping = parse_map(["item_id=item,question=asked,responses.A=a,responses.B=b,judge=who,verdict=won"])
+    kept, (reject,), _ = read(table(header, *rows), mapping=mapping)
+    assert (len(kept), reject.line) == (2, 3)
+    assert "has another question" in reject.reason
+
+
+def test_an_input_without_contradictions_is_read_once_for_them(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = open_judgments([write("x", row(1), row(2))])
+    (reader,) = next(iter(source._inputs.values()))
+    assert not find_contents([reader])
+    monkeypatch.setattr(type(reader), "read", lambda _: pytest.fail("our own records are compared as they stand"))
+    assert not find_contents([reader])
