@@ -1,7 +1,7 @@
 """One benchmark run: read, observe, plan, and put together what was found."""
 
 from collections import Counter, deque
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,13 +20,15 @@ from metajudge.types import Judgment, Right, VerdictKind, digest
 
 from .benchmark import Benchmark, find_folder, open_recorded
 from .catalogue import benchmark_named
-from .findings import Accuracy, BenchFindings, JudgeFindings, PublishedRow
-from .grid import Grid, Plan, PlannedRow, load_grid, plan_grid
+from .findings import Accuracy, BenchFindings, GridFindings, JudgeFindings
+from .grid import load_grid
+from .grid_plan import Plan, PlannedRow, family_note, plan_grid
 from .judged_games import JudgedGames, PairGames
-from .observations import Observations, is_decided, observe, reported
+from .observations import Observations, observe
 from .own_files import NAME, OwnFiles
 from .own_judges import WithOwnJudges
 from .peer_agreement import PeerAgreement
+from .population import Census, Population, named
 from .precision import RESAMPLES, SEED, coverage_curve, precision_rows, reliability, swap_counts
 from .selections import (
     COVERAGES,
@@ -70,12 +72,13 @@ class Request:
 
     Attributes:
         judges: whose judgments are reported; None for all. Evidence always comes from all records.
-        limit: how many judgments are reported at most, after the selection by judge.
+        limit: how many items are reported, drawn by category; for every judge the same.
         signals: names of :data:`~metajudge.calibration.sources.SIGNAL_GROUPS`; None for the calibration's, or all.
         threshold: above which the heuristic score and panels' scores are kept.
         panel: one configuration of agents to run; its threshold is its own.
         baseline: ``PROVIDER:MODEL`` of the judge's own model, run with the rubric ``baseline``.
-        grid: a grid file or ``published``.
+        grid: a grid file, or the name of a built-in one.
+        seed: of the sample that ``limit`` draws.
         rule: what counts as right, for the kinds of verdicts that it applies to; None for their defaults.
     """
 
@@ -89,10 +92,11 @@ class Request:
     baseline: str | None = None
     grid: str | None = None
     rule: Right | None = None
+    seed: int = 0
 
     def __post_init__(self) -> None:
         if self.limit is not None and self.limit < 1:
-            raise ConfigurationError(f"--limit must be at least 1, not {self.limit}: 0 judgments have no precision")
+            raise ConfigurationError(f"--limit must be at least 1, not {self.limit}: 0 items have no precision")
         unknown = sorted(set(self.signals or ()) - set(SIGNAL_GROUPS))
         if unknown:
             raise ConfigurationError(f"no signal is named {', '.join(unknown)}; there are: {', '.join(SIGNAL_GROUPS)}")
@@ -119,18 +123,22 @@ class Bench:
         self.source, self.folder = _opened(request, recorded, own)
         self.first_reject: Reject | None = None
         self._rules, self._peers = RightRules(request.rule), PeerAgreement()
-        self.index, judges = self._indexed()
+        self.grid = None if request.grid is None else load_grid(request.grid)
+        self.population = Population() if self.grid is None else self.grid.population
+        self.census = Census()
+        self.index = self._indexed()
         self.rules: Mapping[VerdictKind, Right] = self._rules.rules()
         self.benchmark: Benchmark = recorded or OwnFiles(list(self.source.formats), self.rules)
         self.card = self.benchmark.card
-        self.judges = self.request.judges if self.request.judges is not None else self._judges_of_grid(judges)
+        self.judges = self._judges()
+        self._sample = None if request.limit is None else self.census.sample(self.judges, request.limit, request.seed)
         self.observations = Observations()
-        self._games = JudgedGames()
+        self._games, self._candidates = JudgedGames(), set[str]()
         watched = self._watched()
         self._accuracy = self.benchmark.accuracy(watched, self.folder)
         deque(watched, maxlen=0)  # what is observed does not depend on how much of it an accuracy takes
         if not self.observations.rows:
-            raise InputError(f"{self.name}: {_nothing_decided(self.observations)}")
+            raise InputError(f"{self.name}: {self._nothing()}")
 
     @property
     def name(self) -> str:
@@ -138,40 +146,63 @@ class Bench:
         return ", ".join(self.source.formats)
 
     def reported(self) -> Iterator[Judgment]:
-        """The judgments asked for, in the order of the input."""
-        return reported(self.source.all(), self.judges, self.request.limit)
+        """The judgments asked for, in the order of the input: of the population, its sample and the judges."""
+        member = self.population.members()
+        for judgment in self.source.all():
+            wanted = self.judges is None or judgment.judge in self.judges
+            if wanted and (self._sample is None or judgment.item.id in self._sample) and member(judgment):
+                yield judgment
 
     def _watched(self) -> Iterator[Judgment]:
         """The same, each observed and counted on its way: reading them again costs more than all that is done here."""
+        wrong = self.population.undecided == "wrong"
         for judgment in self.reported():
-            observe(self.observations, judgment, self.index, self.request.signals, rules=self.rules, peers=self._peers)
+            observe(
+                self.observations, judgment, self.index, self.request.signals,
+                rules=self.rules, peers=self._peers, undecided_wrong=wrong,
+            )  # fmt: skip
             self._games.add(judgment)
+            self._candidates.update((judgment.item.models or {}).values())
             yield judgment
 
-    def _indexed(self) -> tuple[EvidenceIndex, list[str]]:
-        """Evidence over every record, and the judges there are."""
-        index, judges = EvidenceIndex(self.request.rule), dict[str, None]()
+    def _indexed(self) -> EvidenceIndex:
+        """Evidence over every record, and a count of the judges there are."""
+        index, member = EvidenceIndex(self.request.rule), self.population.members()
         for record in self.source.scan():
             if isinstance(record, Judgment):
                 index.add(record)
                 self._rules.add(record)
                 self._peers.add(record)
-                judges[record.judge] = None
+                self.census.add(record, member=member(record), drawn_from=self.request.limit is not None)
             elif self.first_reject is None:
                 self.first_reject = record
-        return index, list(judges)
+        return index
 
-    def _judges_of_grid(self, there: Collection[str]) -> tuple[str, ...] | None:
-        """Without a choice, a grid reports its own judges, as far as they are there."""
-        if self.request.grid is None:
-            return None
+    def _judges(self) -> tuple[str, ...] | None:
+        """Whose judgments are reported; without a choice, a grid reports its own judges, as far as they are there."""
+        chosen, there = self.request.judges, self.census.present
+        unknown = sorted(set(chosen or ()) - set(there))
+        if unknown:
+            raise InputError(f"no judgment by {', '.join(map(repr, unknown))}; the judges here are {named(there)}")
+        if self.grid is None or chosen is not None:
+            return chosen
         return tuple(name for name in there if any(judge.matches(name) for judge in self.grid.judges)) or None
 
-    def decided(self) -> dict[str, list[Judgment]]:
-        """Judge -> its judgments that can be right or wrong: what a configuration vets."""
+    @property
+    def fitted(self) -> bool:
+        """Whether a calibration is fitted to the labels where the user does not say."""
+        calibrated = self.grid is not None and any(row.calibrated for row in self.grid.configurations)
+        return calibrated or (self.grid is None and self.card.fitted)
+
+    def vetted(self) -> dict[str, list[Judgment]]:
+        """Judge -> what a configuration vets: its judgments that can be right or wrong.
+
+        Where ties count as wrong they are vetted, too. A missing verdict cannot be vetted: it is never kept.
+        """
         found: dict[str, list[Judgment]] = {judge: [] for judge in self.observations.judges}
+        ids = {row.judgment_id for row in self.observations.rows if row.verdict != "none"}
         for judgment in self.reported():
-            if is_decided(judgment, self.rules):
+            if judgment.id in ids:
                 found[judgment.judge].append(judgment)
         return found
 
@@ -182,27 +213,41 @@ class Bench:
             dry_run: whether another judge's judgments may stand in for those that are still to be made.
         """
         request, there = self.request, self.observations.judges
-        if request.grid is not None:
+        if self.grid is not None:
             most = Counter(row.judge for row in self.observations.rows).most_common(1)[0][0]
-            return plan_grid(self.grid, there, request.judges, most if dry_run else None)
+            stand_in = most if dry_run else None
+            plan = plan_grid(self.grid, there, request.judges, present=self.census.present, stand_in=stand_in)
+            kin = family_note(plan.rows, self._candidates)
+            return replace(plan, notes=(self._counts(), *plan.notes, *([] if kin is None else [kin])))
         panels: list[PlannedRow] = []
         for judge in there:
             if request.baseline is not None:
                 panels.append(PlannedRow("baseline", judge, _baseline(request), baseline=True))
             if request.panel is not None:
                 panels.append(PlannedRow(_panel_name(request.panel), judge, request.panel))
-        return Plan(tuple(panels), {})
+        return Plan(tuple(panels))
 
-    @property
-    def grid(self) -> Grid:
-        """The grid asked for."""
-        return load_grid(self.request.grid or "")
+    def _nothing(self) -> str:
+        """Why no judgment is reported."""
+        found = sum(self.census.members[judge] for judge in self.judges or self.census.present)
+        if not found:
+            return f"none of the {self.census.present.total():,} judgments is in the population: {self.population}"
+        return _nothing_decided(self.observations)
+
+    def _counts(self) -> str:
+        """Every judge of the data with its number, and how many of them are vetted."""
+        mine = Counter(row.judge for row in self.observations.rows)
+        said = [
+            f"{judge} {count:,}" + (f" ({mine[judge]:,} in the figures)" if mine[judge] else " (none in the figures)")
+            for judge, count in self.census.present.items()
+        ]
+        return f"judgments in the data: {', '.join(said)}"
 
     def findings(
         self, plan: Plan, results: "Sequence[RowResult]" = (), calibrated: "Probabilities | None" = None
     ) -> BenchFindings:
         """All statistics of the reported judgments."""
-        accuracy = self._reported_accuracy()
+        accuracy = self._reported_accuracy() if self.population.games == "both" else ()
         games = self._games.by_judge()
         judges = self.observations.judges
         by_category = len(judges) <= MANY_JUDGES
@@ -229,9 +274,7 @@ class Bench:
             categories=self._categories(),
             accuracy=tuple(accuracy),
             judges=tuple(found),
-            published=self._published(),
-            published_differences=self.grid.differences if self.request.grid is not None else "",
-            published_notes=self.grid.notes if self.request.grid is not None else (),
+            grid=self._grid_findings(plan, found, results),
             notes=tuple(dict.fromkeys(notes)),
             provenance=self._provenance(calibrated),
         )
@@ -260,20 +303,18 @@ class Bench:
         by_category: bool,
     ) -> JudgeFindings:
         scores, selections = _selections(mine, self.request.threshold, results, calibrated, full=by_category)
-        published = plan.published.get(group.name)
-        if published is not None:
-            selections[0] = _with_published(selections[0], published.shares, f"table {published.table}")
         curves = [coverage_curve(mine, score) for score in scores] if by_category else []
         stated = [reliability(mine, score) for score in scores if score.probability]
         undecided = sum(mine.undecided.values(), Counter())
+        wrong = Counter(row.verdict for row in mine.rows)
         pairs = [pair for name in mine.judges for pair in games.get(name, ())]
         return JudgeFindings(
             judge=group.name,
             kind=group.kind,
             judgments=len(mine) + undecided.total(),
-            decided=len(mine),
-            ties=undecided["tie"],
-            without_verdict=undecided["none"],
+            decided=wrong["decided"],
+            ties=undecided["tie"] + wrong["tie"],
+            without_verdict=undecided["none"] + wrong["none"],
             questions=len(set(mine.questions)),
             rows=tuple(precision_rows(mine, selections, self._categories(), by_category=by_category)),
             curves=tuple(curve for curve in curves if curve is not None),
@@ -309,17 +350,14 @@ class Bench:
         known = [name for name in self.card.categories if name in there]
         return (*known, *sorted(there - set(known)))
 
-    def _published(self) -> tuple[PublishedRow, ...]:
-        if self.request.grid is None:
-            return ()
-        grid = self.grid
-        raw = [(judge.published, judge.name, "raw judgments") for judge in grid.judges]
-        rows = [(row.published, row.judge, row.name) for row in grid.configurations]
-        return tuple(
-            PublishedRow(table=published.table, judge=judge, name=name, cells=published.shares)
-            for published, judge, name in (*raw, *rows)
-            if published is not None
-        )
+    def _grid_findings(
+        self, plan: Plan, judges: Sequence[JudgeFindings], results: "Sequence[RowResult]"
+    ) -> GridFindings | None:
+        if self.grid is None:
+            return None
+        from .grid_findings import grid_findings
+
+        return grid_findings(self.grid, plan, judges, results, self.observations)
 
     def _provenance(self, calibrated: "Probabilities | None") -> dict[str, str]:
         rows = self.observations.rows
@@ -337,7 +375,9 @@ class Bench:
             "intervals": f"by question; precision {clustered.RESAMPLES:,} resamples, seed {clustered.SEED}, or "
             f"Wilson's with the effective number of questions; differences {RESAMPLES:,} resamples, seed {SEED}",
         }
-        if self.request.grid is not None:
+        if self._sample is not None:
+            found["sample"] = f"{len(self._sample)} items, a share of each category, seed {self.request.seed}"
+        if self.grid is not None:
             found["grid"] = f"{self.grid.title}: {self.grid.source}"
         return found | ({} if calibrated is None else calibrated.provenance)
 
@@ -414,10 +454,6 @@ def _evidence(mine: Observations, free: Score, threshold: float, *, full: bool) 
             row for score in shared for share in COVERAGES if (row := keep_share(score, share, "evidence")) is not None
         ]
     return found
-
-
-def _with_published(selection: Selection, cells: Mapping[str, float], where: str) -> Selection:
-    return replace(selection, published=cells, published_in=where)
 
 
 def _baseline(request: Request) -> PanelConfig:

@@ -32,6 +32,7 @@ from .findings import (
     PrecisionRow,
     Proportion,
 )
+from .grid_report import grid_lines, grid_section, wrapped
 from .precision import FEWEST_SELECTED
 
 NOT_ASKED = Absent(absent="the judge was not asked about this category")
@@ -50,20 +51,21 @@ SWAP_PARTS = ("both right", "both wrong", "orders disagree", "one undecided", "b
 
 def report_of(findings: BenchFindings) -> Report:
     """The whole report."""
-    sections = [_accuracy_section(findings)]
+    sections = [grid_section(findings.grid, findings.categories)] if findings.grid is not None else []
+    sections += [_accuracy_section(findings)] if findings.accuracy else []
     compact = [one for one in findings.judges if one.compact]
     sections += [_judge_section(one, findings) for one in findings.judges if one not in compact]
     if compact:
         sections.append(Section(title="Judge by judge", blocks=(compact_table(compact),)))
-    sections.append(_swap_section(findings))
-    if findings.published:
-        sections.append(_published_section(findings))
+    if findings.grid is None or any(sum(_swaps(one)) for one in findings.judges):
+        sections.append(_swap_section(findings))
     return Report(
         title=f"{findings.title}: precision of judgments",
         summary=(
-            f"{findings.citation}. Labels: {findings.label_rule}. Games: {findings.games_rule}.",
-            "Precision is the share of right ones among the judgments kept; coverage the share kept of all decided "
-            "ones (verdicts that name a winner on an item with a label); recall the share of the right ones kept.",
+            f"{findings.citation}. Labels: {findings.label_rule}."
+            + (f" Games: {findings.games_rule}." if findings.accuracy else ""),
+            "Precision is the share of right ones among the judgments kept; coverage the share kept of all "
+            f"{_counted(findings)}; recall the share of the right ones kept.",
             *rule_lines(findings),
             *findings.notes,
         ),
@@ -72,26 +74,22 @@ def report_of(findings: BenchFindings) -> Report:
     )
 
 
+def _counted(findings: BenchFindings) -> str:
+    if findings.grid is not None:
+        return f"that are vetted ({findings.grid.population})"
+    return "decided ones (verdicts that name a winner on an item with a label)"
+
+
 def precision_table(judge: JudgeFindings, findings: BenchFindings) -> Table:
-    """Precision by category, in the shape of the paper's tables; published cells are shown with the difference."""
+    """Precision by category."""
     there = [name for name in (*findings.categories, OVERALL) if name in judge.rows[0].cells]
     columns = [Column(title="Selection"), *(Column(title=name, kind="percent") for name in there)]
-    rows: list[tuple[Cell, ...]] = []
-    for row in judge.rows:
-        rows.append((row.name, *(_precision(row.cells[name]) for name in there)))
-        if row.published:
-            missing = Absent(absent="the paper prints no figure")
-            rows.append((f"  published, {row.published_in}", *(row.published.get(name, missing) for name in there)))
+    rows = [(row.name, *(_precision(row.cells[name]) for name in there)) for row in judge.rows]
     return Table(
         caption=f"{judge.judge}: precision in % (95 % interval by question)",
         columns=tuple(columns),
         rows=tuple(rows),
-        notes=_differences(findings) if any(row.published for row in judge.rows) else (),
     )
-
-
-def _differences(findings: BenchFindings) -> tuple[str, ...]:
-    return (findings.published_differences,) if findings.published_differences else ()
 
 
 def overall_table(judge: JudgeFindings, category: str = OVERALL) -> Table:
@@ -180,8 +178,13 @@ def terminal_tables(findings: BenchFindings) -> list[Table]:
 
 
 def terminal_lines(findings: BenchFindings) -> Iterator[str]:
-    """Accuracies, precisions and notes as text."""
+    """Accuracies, precisions and notes as text; of a grid its own tables alone."""
     yield from rule_lines(findings)
+    if findings.grid is not None:
+        yield from grid_lines(findings.grid, findings.categories)
+        for note in note_lines(findings):
+            yield from wrapped(note)
+        return
     yield table_to_text(accuracy_table(findings))
     if any(one.measures for one in findings.accuracy) and findings.measures:
         yield "\n" + table_to_text(measures_table(findings))
@@ -361,8 +364,7 @@ def compact_table(judges: Sequence[JudgeFindings]) -> Table:
 def _swap_section(findings: BenchFindings) -> Section:
     rows = []
     for judge in findings.judges:
-        swap = judge.swap
-        counts = (swap.both_right, swap.both_wrong, swap.disagree, swap.one_undecided, swap.both_undecided)
+        counts = _swaps(judge)
         if sum(counts):
             rows.append(ShareRow(name=judge.judge, counts=counts))
     if not rows:
@@ -378,26 +380,14 @@ def _swap_section(findings: BenchFindings) -> Section:
     return Section(title="Swap consistency", blocks=blocks)
 
 
+def _swaps(judge: JudgeFindings) -> tuple[int, ...]:
+    swap = judge.swap
+    return swap.both_right, swap.both_wrong, swap.disagree, swap.one_undecided, swap.both_undecided
+
+
 def _swap_table(chart: ShareChart) -> Table:
     columns = (Column(title="Judge"), *(Column(title=part, kind="count") for part in chart.parts))
     return Table(caption=chart.title, columns=columns, rows=tuple((row.name, *row.counts) for row in chart.rows))
-
-
-def _published_section(findings: BenchFindings) -> Section:
-    there = [*findings.categories, OVERALL]
-    missing = Absent(absent="the paper prints no figure")
-    columns = [Column(title="Selection"), Column(title="Judge"), Column(title="Table")]
-    columns += [Column(title=name, kind="percent") for name in there]
-    rows = tuple(
-        (row.name, row.judge, row.table, *(row.cells.get(name, missing) for name in there))
-        for row in findings.published
-    )
-    table = Table(caption="Published precision in %", columns=tuple(columns), rows=rows)
-    return Section(
-        title="Published figures",
-        paragraphs=(*_differences(findings), *findings.published_notes),
-        blocks=(table,),
-    )
 
 
 def _precision(cell: PrecisionCell) -> Cell:

@@ -59,6 +59,10 @@ class Benchmark(Protocol):
         """
 
 
+OF_META_JUDGES = "judgments"
+"""Where the repository of "Leveraging LLMs as Meta-Judges", a fork of JudgeBench's, keeps judgments in its outputs."""
+
+
 def find_folder(card: Card, given: Path) -> Path:
     """The folder (or file) of judgments: the one given, the upstream repository's, or a subfolder of the given one.
 
@@ -71,8 +75,10 @@ def find_folder(card: Card, given: Path) -> Path:
         raise InputError(f"--data {given}: no such file or folder")
     for folder in (given, given / card.name, *sorted(given.glob(f"*_{card.name}"))):
         if card.upstream and (folder / card.upstream).is_dir():
-            return folder / card.upstream
-        if folder.is_dir() and any(_holds_records(entry) for entry in folder.iterdir()):
+            below = folder / card.upstream
+            deeper = below / OF_META_JUDGES
+            return deeper if not _has_records(below) and _has_records(deeper) else below
+        if _has_records(folder):
             return folder
     own = f"for the repository's folder {card.upstream}/, " if card.upstream else ""
     made = f" ({card.layout})" if card.layout else ""
@@ -94,6 +100,10 @@ def open_recorded(card: Card, folder: Path) -> JudgmentSource:
         other = next(name for prefix, name in _COMMANDS.items() if foreign[0].startswith(prefix))
         raise InputError(f"{folder} contains {foreign[0]} data, not {card.title}: use `metajudge bench {other}`")
     return source
+
+
+def _has_records(folder: Path) -> bool:
+    return folder.is_dir() and any(_holds_records(entry) for entry in folder.iterdir())
 
 
 def _holds_records(entry: Path) -> bool:

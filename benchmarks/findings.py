@@ -156,7 +156,6 @@ class PrecisionRow(Finite):
         orders: order shown -> the cell over all categories, so that a position effect cannot hide.
         unscored: decided judgments the selection has no score for; they are not selected.
         cost_usd: absent where no model is asked, or a price or the usage is unknown.
-        published: the paper's cells, as shares.
         column: the name that rows of several judges share: by the coverage asked for, not the one reached.
     """
 
@@ -169,8 +168,6 @@ class PrecisionRow(Finite):
     unscored: int = 0
     cost_usd: float | Absent
     calls: int | Absent
-    published: dict[str, float] = Field(default_factory=dict)
-    published_in: str = ""
 
 
 class SwapCounts(Finite):
@@ -201,14 +198,91 @@ class JudgeFindings(Finite):
     compact: bool = Field(default=False, description="Whether there are many judges, and this one gets one line.")
 
 
-class PublishedRow(Finite):
-    """A row of the paper's tables, for the list of reference values."""
+class WeightedPrecision(Finite):
+    """Category precisions weighted by the pairs of each category, with a 95 % interval (see ``size_weighted``).
 
-    table: str
+    Attributes:
+        n: judgments kept over all categories, on so many ``questions``.
+    """
+
+    share: float
+    low: float
+    high: float
+    n: int
+    questions: int
+
+
+CostFormula: TypeAlias = Literal["sum", "2 sum", "sum + summariser", "2 sum + summariser", "both orders"]
+
+
+class RowCost(Finite):
+    """What a configuration costs by itself, and what was paid for it here.
+
+    Attributes:
+        formula: the paper's count of its cost: each agent once (``sum``), twice, or twice and a summariser;
+            ``both orders`` for blind verdicts in each order, which the paper does not have.
+        calls: requests, replies taken from the store included; ``paid_calls`` of them were sent.
+        cost_usd: as if nothing were stored; absent where a price or a stored reply's price is unknown.
+        once_usd: of asking each agent once, with the same replies.
+        paid_usd: what was paid, when a reply that an earlier row already has costs nothing.
+    """
+
+    formula: CostFormula
+    calls: int
+    cost_usd: float | Absent
+    once_usd: float | Absent
+    paid_calls: int
+    paid_usd: float | Absent
+
+
+class GridRow(Finite):
+    """One row of a table in the paper's layout.
+
+    Attributes:
+        judge: as the grid names it; ``vetted`` is whose judgments are vetted, by the name in the data, absent where
+            there are none; ``own`` whether that is the judge the grid means.
+        cells: category -> cell, :data:`OVERALL` (pooled) included; empty where nothing was run.
+        by_size: Overall as the mean of the category precisions weighted by pairs.
+        published: the paper's cells, as shares; ``published_overall`` says which Overall it prints.
+        not_compared: why they are not shown beside ours; empty where population and rule are the paper's.
+        caveats: what a reader of the row has to know.
+    """
+
+    configuration: str
     judge: str
+    vetted: str | Absent
+    own: bool
+    agents: tuple[str, ...]
+    rubric: str
+    variant: bool = False
+    cells: dict[str, PrecisionCell] = Field(default_factory=dict)
+    by_size: WeightedPrecision | Absent
+    published: dict[str, float] = Field(default_factory=dict)
+    published_overall: Literal["by size", "pooled", "both", ""] = ""
+    not_compared: str = ""
+    caveats: tuple[str, ...] = ()
+    cost: RowCost | Absent
+
+
+class GridTableFindings(Finite):
+    """One table of a grid."""
+
     name: str
-    cells: dict[str, float]
-    note: str = ""
+    caption: str
+    chart: bool = False
+    notes: tuple[str, ...] = ()
+    rows: tuple[GridRow, ...]
+
+
+class GridFindings(Finite):
+    """A grid's tables, in the layout of its source."""
+
+    title: str
+    source: str
+    population: str
+    category_sizes: dict[str, int]
+    tables: tuple[GridTableFindings, ...]
+    notes: tuple[str, ...] = ()
 
 
 class BenchFindings(Finite):
@@ -226,8 +300,6 @@ class BenchFindings(Finite):
     measures: tuple[str, ...] = Field(default=(), description="Names in Accuracy.measures that the tables show.")
     accuracy: tuple[Accuracy, ...]
     judges: tuple[JudgeFindings, ...]
-    published: tuple[PublishedRow, ...] = ()
-    published_differences: str = ""
-    published_notes: tuple[str, ...] = ()
+    grid: GridFindings | None = None
     notes: tuple[str, ...] = ()
     provenance: dict[str, str] = Field(default_factory=dict)

@@ -2,14 +2,16 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from metajudge.errors import FailureKind
+from metajudge.panels.building import threshold_of
 from metajudge.panels.config import PanelConfig
 from metajudge.providers.batch_queue import BatchSettings
 from metajudge.providers.budget import Budget
+from metajudge.providers.notices import Notices
 from metajudge.report import Absent
 from metajudge.runs.exit_codes import RunCounts
 from metajudge.runs.loop import RunEnd, Stop
@@ -18,7 +20,8 @@ from metajudge.types.location import StoreLocation
 from metajudge.vetting.engine import Engine
 
 from .findings import Threshold
-from .grid import Plan, PlannedRow
+from .grid_costs import exchanges
+from .grid_plan import Plan, PlannedRow
 from .observations import Observations
 from .selections import Score, Selection
 
@@ -31,13 +34,18 @@ EngineFactory = Callable[[PanelConfig, float | None], AbstractAsyncContextManage
 
 @dataclass(frozen=True, slots=True)
 class RowResult:
-    """The results of one configuration: judgment id -> assessment, and how the run ended."""
+    """The results of one configuration: judgment id -> assessment, and how the run ended.
+
+    Attributes:
+        stored_usd: request key -> what a reply that came from the store had cost; None where that is unknown.
+    """
 
     row: PlannedRow
     assessments: dict[str, Assessment]
     end: RunEnd
     spent_usd: float
     notices: tuple[str, ...]
+    stored_usd: Mapping[str, float | None] = field(default_factory=dict)
 
 
 async def run_grid(
@@ -72,11 +80,21 @@ async def run_grid(
         async with engine_factory(row.panel, left) as engine:
             keep = _collector(row, found, progress)
             summary = await engine.vet_all(judgments[row.judge], on_result=keep, stop=stop)
+            stored = await _prices_of_stored(engine, found)
         left = None if left is None else max(0.0, left - summary.known_cost_usd)
-        results.append(RowResult(row, found, summary.end, summary.known_cost_usd, tuple(summary.notices)))
+        results.append(RowResult(row, found, summary.end, summary.known_cost_usd, tuple(summary.notices), stored))
         if summary.end is not RunEnd.FINISHED:
             break
     return results
+
+
+async def _prices_of_stored(engine: Engine, found: Mapping[str, Assessment]) -> dict[str, float | None]:
+    """What the replies that were not asked for anew had cost."""
+    keys = {one.key for assessment in found.values() for one in exchanges(assessment) if one.stored and one.key}
+    if engine.store is None:
+        return {}
+    replies = [(key, await engine.store.find_reply(key)) for key in sorted(keys)]
+    return {key: reply.cost_usd for key, reply in replies if reply is not None}
 
 
 def engines(
@@ -87,7 +105,8 @@ def engines(
     batch: BatchSettings | None,
     notify: Callable[[str], None],
 ) -> EngineFactory:
-    """Makes engines that share one store and one budget."""
+    """Makes engines that share one store and one budget; what several have to say is said once."""
+    notices = Notices(notify)
 
     def engine(panel: PanelConfig, _budget_left: float | None) -> Engine:
         return Engine(
@@ -97,7 +116,7 @@ def engines(
             command="bench",
             budget=budget,
             batch=batch,
-            notify=notify,
+            notify=notices.say,
         )
 
     return engine
@@ -124,8 +143,8 @@ async def run_plan(
 
     def progress(row: PlannedRow, _assessment: Assessment) -> None:
         done[id(row)] += 1
-        if done[id(row)] % PROGRESS_EVERY == 1:
-            say(f"{row.name} on {row.judge}: {done[id(row)] - 1} judgments so far")
+        if done[id(row)] % PROGRESS_EVERY == 0:
+            say(f"{row.title}: {done[id(row)]:,} of {len(judgments[row.judge]):,} judgments")
 
     return await run_grid(plan.rows, judgments, engine_factory, stop=stop, progress=progress)
 
@@ -159,17 +178,14 @@ def selection_of(result: RowResult, observations: Observations) -> Selection:
     spent = list(result.assessments.values())
     costs = [assessment.cost_usd for assessment in spent]
     unknown = Absent(absent="a price or the usage is unknown")
-    published = result.row.published
     return Selection(
         name=result.row.name,
         kind="baseline" if result.row.baseline else "configuration",
         kept=np.array([one is not None and one.accepted is True for one in assessments], dtype=bool),
         scored=np.array([one is not None and one.accepted is not None for one in assessments], dtype=bool),
-        threshold=Threshold(value=result.row.panel.threshold, origin="fixed beforehand"),
+        threshold=Threshold(value=threshold_of(result.row.panel), origin="fixed beforehand"),
         cost_usd=unknown if None in costs else sum(cost for cost in costs if cost is not None),
         calls=sum(assessment.calls for assessment in spent),
-        published=published.shares if published else {},
-        published_in=f"table {published.table}" if published else "",
     )
 
 

@@ -1,13 +1,12 @@
 """The decided judgments of a benchmark as columns, with their free evidence."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from metajudge.errors import InputError
 from metajudge.evidence.index import EvidenceIndex
 from metajudge.evidence.score import signal_score
 from metajudge.stats.arrays import Bools
@@ -24,6 +23,7 @@ class Observation:
     Attributes:
         agreement: share of the peers that agree, in [0, 1]; None for pairs, whose peers are in ``signals``, and without
             peers.
+        verdict: ``tie`` and ``none`` (no verdict) only where the population counts them as wrong.
     """
 
     judgment_id: str
@@ -37,6 +37,7 @@ class Observation:
     heuristic: float | None
     kind: VerdictKind = "pairwise"
     agreement: float | None = None
+    verdict: Literal["decided", "tie", "none"] = "decided"
 
 
 @dataclass(slots=True)
@@ -97,6 +98,7 @@ def observe(
     *,
     rules: Mapping[VerdictKind, Right] = DEFAULTS,
     peers: PeerAgreement | None = None,
+    undecided_wrong: bool = False,
 ) -> None:
     """Adds one judgment to those found so far.
 
@@ -105,12 +107,14 @@ def observe(
         signals: names of the signals the heuristic may weigh; None for all.
         rules: what counts as right, by kind.
         peers: every verdict of the input; None where agreement with peers is not asked for.
+        undecided_wrong: whether ties and missing verdicts are wrong judgments instead of being left out.
     """
-    why = undecided(judgment, rules)
-    if why is not None or judgment.verdict is None:
-        found.undecided.setdefault(judgment.judge, Counter())[why or "none"] += 1
+    why, truth = undecided(judgment, rules), judgment.item.truth
+    wrong: Literal["tie", "none"] | None = "tie" if why == "tie" else "none" if why == "none" else None
+    if truth is None or (why is not None and not (undecided_wrong and wrong)):
+        found.undecided.setdefault(judgment.judge, Counter())[why or "no label"] += 1
         return
-    kind = kind_of(judgment.verdict)
+    kind = kind_of(judgment.verdict or truth)
     evidence = index.signals(judgment)
     weighed = {name: value for name, value in evidence.items() if signals is None or name in signals}
     found.rows.append(
@@ -121,11 +125,12 @@ def observe(
             judge=judgment.judge,
             category=judgment.item.category or "",
             order=order_of(judgment),
-            correct=bool(judgment.right(rules[kind])),
+            correct=why is None and bool(judgment.right(rules[kind])),
             signals=evidence,
             heuristic=signal_score(weighed).value,
             kind=kind,
-            agreement=None if peers is None or kind == "pairwise" else peers.share(judgment, rules[kind]),
+            agreement=None if peers is None or kind == "pairwise" or wrong else peers.share(judgment, rules[kind]),
+            verdict=wrong or "decided",
         )
     )
 
@@ -133,35 +138,6 @@ def observe(
 def order_of(judgment: Judgment) -> str:
     """The order shown, as ids put together; ``pointwise`` where the responses were scored one by one."""
     return "pointwise" if judgment.meta.get("pointwise") else "".join(judgment.order)
-
-
-def is_decided(judgment: Judgment, rules: Mapping[VerdictKind, Right] = DEFAULTS) -> bool:
-    """Whether the judgment can be right or wrong."""
-    return undecided(judgment, rules) is None
-
-
-def reported(judgments: Iterable[Judgment], judges: Collection[str] | None, limit: int | None) -> Iterator[Judgment]:
-    """The judgments by some judges, the first ``limit`` of them.
-
-    Raises:
-        InputError: a judge that gave no judgment here, with those that did.
-    """
-    seen: dict[str, int] = {}
-    left = limit
-    for judgment in judgments:
-        seen[judgment.judge] = seen.get(judgment.judge, 0) + 1
-        if (judges is None or judgment.judge in judges) and (left is None or left > 0):
-            left = None if left is None else left - 1
-            yield judgment
-    unknown = sorted(set(judges or ()) - set(seen))
-    if unknown:
-        raise InputError(f"no judgment by {', '.join(map(repr, unknown))}; the judges here are {named(seen)}")
-
-
-def named(names: Iterable[str], most: int = 20) -> str:
-    """Names in a row, the first of many."""
-    every = sorted(names)
-    return ", ".join(every[:most]) + (f" and {len(every) - most} more" if len(every) > most else "")
 
 
 def signal_data(row: Observation) -> dict[str, Any]:

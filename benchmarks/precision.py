@@ -59,8 +59,6 @@ def precision_rows(
             unscored=int((~selection.scored).sum()),
             cost_usd=selection.cost_usd,
             calls=selection.calls,
-            published=dict(selection.published),
-            published_in=selection.published_in,
         )
         for selection in selections
     ]

@@ -1,8 +1,8 @@
 """Which judgments are kept, by what, and where the threshold comes from."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -46,8 +46,6 @@ class Selection:
     threshold: Threshold = NO_THRESHOLD
     cost_usd: float | Absent = NO_MODEL
     calls: int | Absent = NO_MODEL
-    published: Mapping[str, float] = field(default_factory=dict)
-    published_in: str = ""
     asked: str = ""
 
     @property

@@ -22,8 +22,8 @@ def test_offline_rows_by_hand(small):
 
 def test_evidence_comes_from_all_judges_even_those_not_reported(small):
     everyone = {line["judgment_id"]: line for line in map(json.loads, score_lines(bench_of(small), (), None))}
-    only = [json.loads(line) for line in score_lines(bench_of(small, judges=("hawk",), limit=3), (), None)]
-    assert len(only) == 3
+    only = [json.loads(line) for line in score_lines(bench_of(small, judges=("hawk",), limit=4), (), None)]
+    assert len(only) == 4
     assert all(line["signals"]["peers"]["value"] is not None for line in only)
     assert only == [everyone[line["judgment_id"]] for line in only]
 

@@ -1,6 +1,8 @@
 """The commands as a user types them."""
 
 import json
+import re
+from importlib.resources import files
 from types import SimpleNamespace
 
 import pytest
@@ -13,6 +15,8 @@ from metajudge.cli import bench as bench_cli
 from metajudge.cli import data as data_cli
 from metajudge.errors import InputError, MetajudgeError
 from tests.doubles.graded import truth, verdicts, written
+from tests.doubles.judgebench import game, pair
+from tests.doubles.llm_server import LLMServer
 
 app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None)
 app.add_typer(bench_cli.app, name="bench")
@@ -109,11 +113,13 @@ def test_a_study_takes_its_own_options_and_no_others(name, options):
     assert {option for parameter in command.params for option in parameter.opts} == options
 
 
-def test_the_published_grid_is_priced_without_a_key_or_a_call(small, monkeypatch):
+def test_the_published_grid_is_priced_without_a_key_or_a_call(folder, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    result = run("bench", "judgebench", "--data", small, "--grid", "published", "--dry-run")
+    pairs = [pair(number, response_model="gpt-4o-2024-05-13") for number in range(4)]
+    place = folder(pairs, [game(number, "AB", "A>B") for number in range(4)])
+    result = run("bench", "judgebench", "--data", place, "--grid", "published", "--dry-run")
     assert result.exit_code == 0, result.output
-    assert "21 configurations" in result.output
+    assert "25 configurations" in result.output
     assert "in their place" in result.output
     assert "$" in result.output
 
@@ -140,7 +146,9 @@ def test_a_dry_run_without_agents_says_that_nothing_is_asked(small):
         (["bench", "agent_clash", "--data", "SMALL", "--families", "forbid"], "--families"),
         (["bench", "judgebench", "--data", "SMALL", "--report", "r.pdf"], "a report ends in"),
         (["bench", "judgebench", "--data", "SMALL", "--scores", "no/such/s.jsonl"], "there is no folder"),
-        (["bench", "judgebench", "--data", "SMALL", "--grid", "published"], "no judgments by the grid's judges"),
+        (["bench", "judgebench", "--data", "SMALL", "--grid", "published"], "is in the population: the first game"),
+        (["bench", "judgebench", "--data", "SMALL", "--grid", "ours"], "no judgments by the grid's judges"),
+        (["bench", "judgebench", "--data", "SMALL", "--limit", "2"], "give at least 4"),
         (["bench", "llmbar", "--data", "SMALL"], "use `metajudge bench judgebench`"),
         (["data", "fetch", "mmlu", "--out", "x"], "no benchmark is named 'mmlu'"),
     ],
@@ -170,3 +178,59 @@ def test_fetch_without_a_network_leaves_nothing(tmp_path):
     result = run("data", "fetch", "judgebench", "--out", tmp_path / "jb", "--source", "http://127.0.0.1:9/none")
     assert isinstance(result.exception, InputError)
     assert list(tmp_path.iterdir()) == []
+
+
+def local(text, server):
+    """A grid whose agents are asked on a local server, at a made-up price."""
+    agents = re.sub(
+        r'(\[agents\.[\w.-]+\]\nmodel = ")(?:openai|openrouter):([^"]+)"',
+        rf'\1openai:\2@{server.url}"\nprice = {{ input = 1.0, output = 2.0 }}',
+        text,
+    )
+    assert agents.count(server.url) == text.count("[agents.")
+    return agents
+
+
+@pytest.mark.slow
+def test_the_published_grid_runs_end_to_end_against_a_server(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    pairs = [pair(number, response_model="gpt-4o-2024-05-13") for number in range(8)]
+    games = [
+        game(number, "AB", "A=B" if number == 7 else "A>B", judge=judge)
+        for number in range(8)
+        for judge in ("gpt-4o-mini-2024-07-18", "meta-llama/Meta-Llama-3.1-8B-Instruct-Turbo")
+    ]
+    place = folder(pairs, games)
+    published = files("metajudge.benchmarks").joinpath("published.toml").read_text("utf-8")
+    sizes = "category_sizes = { Knowledge = 2, Reasoning = 2, Math = 2, Coding = 2 }"
+    text = re.sub("category_sizes = .*", sizes, published)
+    with LLMServer() as server:
+        (tmp_path / "grid.toml").write_text(local(text, server))
+        words = ("bench", "judgebench", "--data", place, "--grid", "grid.toml", "--store", "s.duckdb")
+        priced = run(*words, "--dry-run")
+        result = run(*words, "--report", "r.html", "--report", "r.md", "--json", "r.json")
+        assert result.exit_code == 0, result.output
+        most = int(re.search(r"together at most ([\d,]+) calls", priced.output)[1].replace(",", ""))
+        assert server.count == most  # no reply was repaired, so the price was exact
+        for request in server.requests:
+            assert (request.body["temperature"], request.body["max_tokens"]) == (0, 1024)
+            assert "analysis" not in json.dumps(request.body["response_format"])
+        again = run(*words)
+        assert server.count == most
+    grid = json.loads((tmp_path / "r.json").read_text())["grid"]
+    assert [table["name"] for table in grid["tables"]] == ["table 3", "table 4", "table 5", "table 6", "figure 5"]
+    rows = {row["configuration"]: row for table in grid["tables"] for row in table["rows"]}
+    # The server gives the best scores, so everything is kept, the tie too: 7 of 8 right.
+    cell = rows["majority vote, two agents"]["cells"]["Overall"]
+    assert (cell["n"], cell["selected"], cell["selected_right"]) == (8, 8, 7)
+    assert rows["majority vote, two agents"]["not_compared"] == ""
+    assert rows["majority vote, two agents"]["by_size"]["share"] == pytest.approx(7 / 8)
+    cost = rows["panel discussion, two agents, summariser"]["cost"]
+    assert (cost["formula"], cost["calls"], cost["paid_calls"]) == ("2 sum + summariser", 40, 8)
+    assert cost["cost_usd"] > 2 * cost["once_usd"] > 0
+    for output in (result.output, again.output):
+        assert "77.26" in output
+        assert "inferred from the authors' code" in " ".join(output.split())
+        assert output.count("models favour their own family's work") == 1
+    assert "Table 5. Two agents together" in (tmp_path / "r.html").read_text()

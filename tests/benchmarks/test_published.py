@@ -1,18 +1,40 @@
-"""The published figures: what the paper's Overall is, and that they never stand without how our experiment differs."""
+"""The published grid is the paper's experiment: its cells, its Overall, its rule, its settings."""
 
 import pytest
-from metajudge.benchmarks.bench import Bench, Request
-from metajudge.benchmarks.bench_report import report_of, terminal_tables
 from metajudge.benchmarks.findings import OVERALL
 from metajudge.benchmarks.grid import load_grid
 
-from metajudge.report.html import to_html
-from metajudge.report.markdown import to_markdown
-from metajudge.report.text import table_to_text
-from tests.doubles.judgebench import game, pair
+from metajudge.panels.building import build_vetter
+from metajudge.providers.stack import Resources
+from tests.doubles.judgments import judgment
 
-PAIRS = {"Knowledge": 154, "Reasoning": 98, "Math": 56, "Coding": 42}
-"""Pairs of each category among the 350."""
+GRID = load_grid("published")
+SIZES = GRID.category_sizes
+ROWS = {(row.judge, row.name): row for row in GRID.configurations}
+PRINTED = [row for row in GRID.configurations if row.published is not None]
+
+
+def weighted(cells):
+    return round(sum(SIZES[name] * cells[name] for name in SIZES) / sum(SIZES.values()), 2)
+
+
+def vetter(row):
+    return build_vetter(GRID.panel(row), Resources(key_for=lambda _spec: "none"), early_exit=False)
+
+
+def test_every_configuration_and_printed_cell_is_there():
+    assert SIZES == {"Knowledge": 154, "Reasoning": 98, "Math": 56, "Coding": 42}
+    counts = {
+        table.name: sum(table.name in row.tables and not row.variant for row in GRID.configurations)
+        for table in GRID.tables
+    }
+    # The baseline stands in tables 3 and 5, the panel of two in 5, 6 and figure 5.
+    assert counts == {"table 3": 13, "table 4": 2, "table 5": 4, "table 6": 2, "figure 5": 3}
+    assert len(PRINTED) == 19
+    assert all(len(row.published.cells) == (1 if row.summariser else 5) for row in PRINTED)
+    assert ROWS["gpt-4o-mini", "long, claude"].published.cells[OVERALL] == 70.15
+    assert ROWS["llama-3.1-8b", "selection, gpt-4o"].published.cells["Reasoning"] == 73.33
+    assert [judge.published.cells[OVERALL] for judge in GRID.judges] == [61.71, 50.29]
 
 
 @pytest.mark.parametrize(
@@ -25,36 +47,55 @@ PAIRS = {"Knowledge": 154, "Reasoning": 98, "Math": 56, "Coding": 42}
         ("llama-3.1-8b", "selection, gpt-4o", 67.77),
     ],
 )
-def test_the_papers_overall_is_the_mean_of_its_categories_weighted_by_pairs_and_no_impossible_pooled_share(
-    judge, name, overall
-):
-    (row,) = [one for one in load_grid("published").configurations if (one.judge, one.name) == (judge, name)]
-    cells = row.published.cells
-    weighted = sum(PAIRS[category] * cells[category] for category in PAIRS) / sum(PAIRS.values())
-    assert cells[OVERALL] == overall
-    assert round(weighted, 2) == overall
+def test_the_papers_overall_is_the_mean_of_its_printed_cells_weighted_by_pairs(judge, name, overall):
+    cells = ROWS[judge, name].published.cells
+    assert (cells[OVERALL], weighted(cells)) == (overall, overall)
 
 
-@pytest.fixture
-def findings(folder):
-    games = [
-        game(n, order, "A>B" if order == "AB" else "B>A", judge="gpt-4o-mini", label="A>B" if order == "AB" else "B>A")
-        for n in range(8)
-        for order in ("AB", "BA")
-    ]
-    place = folder([pair(n) for n in range(8)], games)
-    bench = Bench(Request(benchmark="judgebench", data=place, grid="published"))
-    return bench.findings(bench.plan())
+def test_each_row_says_which_overall_the_paper_prints_for_it():
+    for row in PRINTED:
+        if not row.summariser:
+            by_size = abs(weighted(row.published.cells) - row.published.cells[OVERALL]) < 0.006
+            assert row.published.overall == ("by size" if by_size else "pooled"), row.name
+    for judge in GRID.judges:
+        assert judge.published.overall == "both"
+        assert weighted(judge.published.cells) == judge.published.cells[OVERALL]
 
 
-def test_published_cells_never_stand_without_how_the_experiment_differs(findings):
-    said = load_grid("published").differences
-    for words in ("first game", "ties and missing verdicts", "temperature", "weights", "pooled"):
-        assert words in said
-    (table, *_) = terminal_tables(findings)
-    assert any("published, table 3" in str(row[0]) for row in table.rows)
-    assert said in table_to_text(table).replace("\n", " ")
-    for rendered in (to_html(report_of(findings)), to_markdown(report_of(findings))):
-        text = rendered.replace("&#x27;", "'").replace("&#39;", "'")
-        assert text.count(said) >= 2, "beside the table, and with the list of published figures"
-        assert "attainable" not in text
+def test_the_rule_is_the_papers():
+    assert (GRID.population.games, GRID.population.undecided, GRID.threshold) == ("first", "wrong", 4.5)
+    patterns = GRID.population.responses_by
+    assert "gpt-4o-20??-??-??" in patterns
+
+
+def test_every_request_asks_for_scores_alone_at_temperature_0():
+    for row in GRID.configurations:
+        one = vetter(row)
+        for panel in (one.default, *one.routes.values()):
+            for agent in (*panel.agents, *([panel.summariser] if panel.summariser else [])):
+                request = agent.request(judgment())
+                assert (request.parameters.temperature, request.parameters.max_tokens) == (0, 1024)
+                assert agent.prompt_version == 2
+                schema = str(request.schema.schema)
+                assert "analysis" not in schema
+                assert "explanation" not in schema
+
+
+def test_rubrics_by_category_and_the_short_weights_for_all():
+    panel = vetter(ROWS["gpt-4o-mini", "majority vote, two agents"])
+    names = {name: one.agents[0].rubric.name for name, one in panel.routes.items()}
+    assert names == {"Knowledge": "baseline", "Coding": "baseline", "Reasoning": "long"}
+    assert panel.default.agents[0].rubric.name == "short"
+    short = panel.default.agents[0].rubric.weights
+    assert panel.routes["Reasoning"].agents[0].rubric.weights == short
+    for name in ("gpt-4o", "gpt-4o-mini", "claude", "llama"):
+        assert vetter(ROWS["gpt-4o-mini", f"long, {name}"]).default.agents[0].rubric.weights == short
+        variant = ROWS["gpt-4o-mini", f"long, {name}, long weights"]
+        assert variant.variant
+        assert variant.published is None
+        assert vetter(variant).default.agents[0].rubric.weights != short
+
+
+def test_what_is_inferred_is_said_on_the_row():
+    for row in GRID.configurations:
+        assert bool(row.routes) == any("inferred" in caveat for caveat in row.caveats), row.name

@@ -1,0 +1,79 @@
+import tomllib
+
+import pytest
+from metajudge.benchmarks.grid import Grid, load_grid
+from metajudge.benchmarks.grid_plan import family_note, not_sent_settings, plan_grid
+
+from metajudge.errors import ConfigurationError
+from metajudge.panels.config import AgentConfig
+from tests.benchmarks.grids import GRID
+
+SMALL = Grid.model_validate(tomllib.loads(GRID))
+
+
+def test_a_judge_not_of_the_grid_gets_no_baseline_and_is_not_taken_for_the_grids():
+    plan = plan_grid(SMALL, ["owl", "hawk"], ["hawk"])
+    assert {row.judge for row in plan.rows} == {"hawk"}
+    assert not any(row.baseline or row.own for row in plan.rows)
+    assert plan.vetted == {}
+    assert any("none of the grid's judges" in note for note in plan.notes)
+
+
+def test_without_the_grids_judges_a_run_is_refused_and_a_dry_run_says_who_stands_in():
+    with pytest.raises(ConfigurationError, match=r"no judgments by the grid's judges \(owl\); judges here: hawk"):
+        plan_grid(SMALL, ["hawk"], None)
+    plan = plan_grid(SMALL, ["hawk"], None, stand_in="hawk")
+    assert {row.judge for row in plan.rows} == {"hawk"}
+    assert "in their place" in plan.notes[0]
+    assert plan.vetted == {}
+    assert plan.rows[0].title == "owl (here hawk): baseline [mini; baseline]"
+
+
+def test_two_judges_that_could_be_meant_are_not_chosen_between():
+    with pytest.raises(ConfigurationError, match="owl-1, owl-2 could each be"):
+        plan_grid(SMALL, ["owl-1", "owl-2"], None)
+
+
+def test_a_judge_in_the_data_but_not_in_the_sample_is_not_said_to_be_missing_from_the_data():
+    grid = load_grid("published")
+    present = {"gpt-4o-mini": 350, "llama-3.1-8b": 12}
+    plan = plan_grid(grid, ["gpt-4o-mini"], None, present=present)
+    (note,) = plan.notes
+    assert "llama-3.1-8b is in the data (llama-3.1-8b with 12 judgments)" in note
+    assert "sample" in note
+    assert "no judgments by" not in note
+    (note,) = plan_grid(grid, ["gpt-4o-mini"], None, present={"gpt-4o-mini": 350}).notes
+    assert note == "no judgments by llama-3.1-8b in the data: its rows are left out"
+
+
+def test_a_judge_that_also_stands_in_keeps_the_name_of_its_own_baseline():
+    grid = load_grid("published")
+    plan = plan_grid(grid, ["gpt-4o-mini"], None, stand_in="gpt-4o-mini")
+    baselines = [row for row in plan.rows if row.configuration.baseline]
+    assert [(row.name, row.own, row.baseline) for row in baselines] == [
+        ("baseline", True, True),
+        ("baseline", False, False),
+    ]
+    assert [row.title for row in baselines] == [
+        "gpt-4o-mini: baseline [gpt-4o-mini; baseline]",
+        "llama-3.1-8b (here gpt-4o-mini): baseline [llama-8b; baseline]",
+    ]
+
+
+def test_all_kin_of_all_rows_are_one_line():
+    grid = load_grid("published")
+    plan = plan_grid(grid, ["gpt-4o-mini", "llama-3.1-8b"], None)
+    note = family_note(plan.rows, {"gpt-4o-2024-05-13"})
+    assert note == (
+        "models favour their own family's work: of a judge's family are gpt-4o-mini (gpt-4o-mini), gpt-4o (gpt-4o-mini), "
+        "llama-8b (llama-3.1-8b); of the family of a model whose answers were judged are gpt-4o-mini, gpt-4o"
+    )
+    assert all(row.panel.families == "ignore" for row in plan.rows)
+    assert family_note(plan_grid(SMALL, ["owl"], None).rows, ()) is None
+
+
+def test_a_protocol_without_temperature_is_known_before_anything_is_sent():
+    taken = AgentConfig(model="openai:gpt-4o-mini", temperature=0)
+    assert not_sent_settings(taken) == ()
+    assert not_sent_settings(taken.model_copy(update={"model": "anthropic:claude-sonnet-4-5"})) == ("temperature",)
+    assert not_sent_settings(AgentConfig(model="anthropic:claude-sonnet-4-5")) == ()
