@@ -1,5 +1,6 @@
 """A calibration: from signals to the probability that a judgment is correct, as a file of plain numbers."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -12,9 +13,10 @@ from pydantic import Field, model_validator
 from metajudge.calibration.design import (
     Design,
 )
-from metajudge.calibration.domain import Mark, outside_domain
+from metajudge.calibration.domain import NOT_COVERED, Mark, outside_domain
 from metajudge.calibration.fallback import draw_in
 from metajudge.calibration.guarantee import Guarantee
+from metajudge.calibration.looks import Ledger
 from metajudge.calibration.model import Model
 from metajudge.calibration.profiles import Profile
 from metajudge.calibration.promise import Promise
@@ -31,6 +33,9 @@ from metajudge.types.frozen import Frozen
 CALIBRATION_VERSION = 1
 """Version of the file's format and of the definitions of its signals."""
 
+
+LEAST_GAIN = 0.005
+"""A smaller gain in log loss is not worth losing an answer for judges that were not fitted on."""
 
 Depth: TypeAlias = Literal["full", "parent", "none"]
 
@@ -173,6 +178,27 @@ class JudgeGroup(Frozen):
     levels: tuple[Level, ...]
 
 
+class Sharing(Frozen):
+    """Whether judges share a model: out-of-fold log losses of one model for judges of common items and of one each.
+
+    Attributes:
+        together: mean log loss of shared models.
+        apart: mean log loss of one model a judge.
+        low: lower end of the 95 % interval of ``apart - together``, questions resampled.
+        high: its upper end.
+    """
+
+    together: float
+    apart: float
+    low: float
+    high: float
+
+    @property
+    def apart_is_better(self) -> bool:
+        """Whether one model a judge gains :data:`LEAST_GAIN` or more, by an interval that excludes 0."""
+        return self.high < 0 and self.together - self.apart >= LEAST_GAIN
+
+
 class Predictions(NamedTuple):
     """Probabilities [n], masked where missing, and the marks of each."""
 
@@ -189,7 +215,8 @@ def in_domain(predicted: Predictions, approximate: bool) -> Bools:
         predicted: probabilities and marks [n].
         approximate: whether the threshold is sought on questions fitted on, whose marks then count for nothing.
     """
-    passed = {Mark.SEEN, Mark.SEEN_QUESTION} if approximate else set()
+    # How many judgments of a question another guarantee covers says nothing about the one that is sought.
+    passed = {Mark.CROWDED} | ({Mark.SEEN, Mark.SEEN_QUESTION} if approximate else set())
     inside = [not set(outside_domain(marks)) - passed for marks in predicted.marks]
     return np.asarray(np.array(inside, dtype=bool) & ~np.ma.getmaskarray(predicted.probabilities))
 
@@ -198,7 +225,8 @@ class Calibration(Frozen):
     """P(judgment correct) from signals, with its identity, provenance and out-of-fold quality.
 
     ``quality`` has the figures over all judges under ``""`` and those of each judge under its name; ``profiles`` and
-    ``categories`` say how signals and categories were distributed in the fit.
+    ``categories`` say how signals and categories were distributed in the fit. ``looks`` is the ledger of the tests that
+    sought its guarantees; files from before it was kept have none.
     """
 
     identity: Identity
@@ -207,10 +235,12 @@ class Calibration(Frozen):
     reward_scales: dict[str, float]
     scale_uses: dict[str, JudgeScale] = Field(default_factory=dict, exclude_if=lambda given: not given)
     groups: tuple[JudgeGroup, ...]
+    sharing: Sharing | None = Field(default=None, exclude_if=lambda given: given is None)
     quality: dict[str, Quality]
     profiles: dict[str, Profile]
     categories: dict[str, int]
     guarantees: tuple[Guarantee, ...] = ()
+    looks: Ledger | None = Field(default=None, exclude_if=lambda given: given is None)
 
     @cached_property
     def scales(self) -> EvidenceScales:
@@ -233,26 +263,61 @@ class Calibration(Frozen):
 
     @property
     def digest(self) -> str:
-        """Digest of the file's content."""
-        return text_digest(self.to_json().decode())
+        """Digest of the file's content but for the looks, which change neither a probability nor a guarantee."""
+        return text_digest(self.model_copy(update={"looks": None}).to_json().decode())
 
-    def guarantee_for(self, judge: str) -> Guarantee | None:
+    @property
+    def fit_digest(self) -> str:
+        """Digest of what was fitted, without guarantees and looks."""
+        return self.model_copy(update={"guarantees": ()}).digest
+
+    @property
+    def voices(self) -> tuple[str, ...]:
+        """Judges (where there are many, models) whose votes it reads; a table has them as columns ``voices.NAME``."""
+        factors = (factor for group in self.groups for level in group.levels for factor in level.design.factors)
+        return tuple(sorted({one.name.removeprefix("voices.") for one in factors if one.name.startswith("voices.")}))
+
+    def guarantee_for(self, judge: str, category: str | None = None) -> Guarantee | None:
         """The guarantee for one judge's judgments: its own if there is one, else one that includes the judge.
 
-        One for all judges is for those that were fitted on.
-        """
-        mine = [one for one in self.guarantees if judge in (one.judges or self.identity.judges)]
-        return min(mine, key=lambda one: len(one.judges) or len(self.identity.judges) + 1, default=None)
+        One for all judges is for those that were fitted on. One for a category covers only its items, and goes before
+        one for all categories.
 
-    def promise_for(self, judge: str, marks: Iterable[str]) -> Promise | None:
+        Args:
+            judge: whose judgments.
+            category: of the item; None where it is not known, and then no category's guarantee covers it.
+        """
+        mine = [
+            one
+            for one in self.guarantees
+            if judge in (one.judges or self.identity.judges) and one.category in (None, category)
+        ]
+        everyone = len(self.identity.judges) + 1
+        return min(mine, key=lambda one: (one.category is None, len(one.judges) or everyone), default=None)
+
+    def promise_for(self, judge: str, marks: Iterable[str], category: str | None = None) -> Promise | None:
         """What is promised of one judgment: the only place that says whether a guarantee covers it.
 
         Args:
             judge: whose judgment it is.
             marks: of its probability; None where one of them puts it outside the calibration's domain.
+            category: of the item; None where it is not known.
         """
-        found = self.guarantee_for(judge)
+        found = self.guarantee_for(judge, category)
         return None if found is None or outside_domain(marks) else self._promise(found)
+
+    def outside_guarantee(self, judge: str, marks: Iterable[str], category: str | None = None) -> tuple[str, ...]:
+        """Why no guarantee covers a judgment although there are some: its marks, or that its judge has none.
+
+        Args:
+            judge: whose judgment it is.
+            marks: of its probability.
+            category: of the item.
+        """
+        given = tuple(marks)
+        if not self.guarantees or self.promise_for(judge, given, category) is not None:
+            return ()
+        return outside_domain(given) or (NOT_COVERED,)
 
     @property
     def promises(self) -> tuple[Promise, ...]:
@@ -266,7 +331,22 @@ class Calibration(Frozen):
 
     def _promise(self, guarantee: Guarantee) -> Promise:
         promise = guarantee.promise(self.identity.judges)
-        return replace(promise, decides=tuple(one for one in promise.judges if self.guarantee_for(one) == guarantee))
+        category = guarantee.category
+        decides = tuple(one for one in promise.judges if self.guarantee_for(one, category) == guarantee)
+        return replace(promise, decides=decides)
+
+    def crowded(self, table: SignalTable) -> Bools:
+        """[n] whether a row's question has more rows here than the guarantee of its judge was declared for."""
+        found = np.zeros(len(table), dtype=bool)
+        about = list(zip(table.judges, table.categories, strict=True))
+        by = {one: self.guarantee_for(*one) for one in set(about)}
+        for guarantee in self.guarantees:
+            if guarantee.most_per_question is None:
+                continue
+            rows = [row for row, one in enumerate(about) if by[one] == guarantee]
+            counts = Counter(table.questions[row] for row in rows)
+            found[[row for row in rows if counts[table.questions[row]] > guarantee.most_per_question]] = True
+        return found
 
     def probabilities(self, table: SignalTable, allow_other_identity: bool = False) -> Predictions:
         """P(correct) of every row of a table; reliabilities and scales are those of the fit.
@@ -299,6 +379,8 @@ class Calibration(Frozen):
         for row, judge in enumerate(table.judges):
             if judge not in self.identity.judges:
                 marks[row].append(Mark.OTHER_JUDGE)
+        for full in np.flatnonzero(self.crowded(table)).tolist():
+            marks[full].append(Mark.CROWDED)
         return Predictions(np.ma.MaskedArray(values, mask=~found), tuple(tuple(entry) for entry in marks))
 
     def to_json(self) -> bytes:
@@ -307,8 +389,9 @@ class Calibration(Frozen):
         )
 
     def with_guarantee(self, guarantee: Guarantee) -> "Calibration":
-        """The same calibration with a guaranteed threshold; an earlier one for the same judges is replaced."""
-        kept = tuple(one for one in self.guarantees if one.judges != guarantee.judges)
+        """The same calibration with a guaranteed threshold; an earlier one for the same judges and category goes."""
+        about = (guarantee.judges, guarantee.category)
+        kept = tuple(one for one in self.guarantees if (one.judges, one.category) != about)
         return self.model_copy(update={"guarantees": (*kept, guarantee)})
 
     def _mark_missing_evidence(self, table: SignalTable, marks: list[list[Mark]]) -> None:

@@ -31,13 +31,36 @@ class CascadeStage(Frozen):
         return round(1 / (1 + math.exp(-z)), 9)
 
 
+class HeldOut(Frozen):
+    """What plans made on the other folds came to on each fold: neither curves nor band saw its labels.
+
+    Attributes:
+        precision: share of right ones among what the cascade keeps.
+        reference_precision: the same of the last stage asked about all.
+        low: lower end of the 95 % interval of the difference, cascade less last stage, questions resampled.
+        high: its upper end.
+        kept: judgments that the cascade keeps.
+        reference_kept: judgments that the last stage keeps.
+        share_of_cost: of asking the last stage about all.
+    """
+
+    precision: float
+    reference_precision: float
+    low: float
+    high: float
+    kept: int
+    reference_kept: int
+    share_of_cost: float
+
+
 class CascadeProvenance(Frozen):
-    """What a plan was fitted on, and what it came to there, out of fold.
+    """What a plan was fitted on, and what it came to there: probabilities out of fold, the band chosen on all labels.
 
     Attributes:
         left_out: labelled judgments that some stage had no score for.
         precision, kept, reference_precision, reference_kept: of the cascade, and of the last stage asked about all.
         share_of_cost: of what asking the last stage about all would cost, in ``cost_unit``.
+        held_out: what plans made without a fold came to there; None in older files, and where nothing was kept.
     """
 
     judgments: int
@@ -53,6 +76,7 @@ class CascadeProvenance(Frozen):
     share_of_cost: float
     cost_unit: Literal["dollars", "calls"]
     asked: tuple[int, ...]
+    held_out: HeldOut | None = Field(default=None, exclude_if=lambda given: given is None)
 
 
 class CascadePlan(Frozen):

@@ -1,8 +1,9 @@
 """Fitting a cascade's plan on labelled scores; pure.
 
 Curves are logistic regressions of correctness on a stage's score (ridge 1/n on the standardised slope). Probabilities
-that the band is chosen on are out of fold, by question. The band is the cheapest one with which the cascade's kept
-judgments are as precise, and as many, as those that the last stage keeps when asked about all.
+that the band is chosen on are out of fold, by question. The band is the cheapest one with which, on these labels, the
+cascade's kept judgments are as precise, and as many, as those that the last stage keeps when asked about all. What that
+is worth on other questions is measured by making the whole plan without each fold in turn (:func:`held_out`).
 """
 
 from collections.abc import Sequence
@@ -11,15 +12,17 @@ from typing import Literal
 
 import numpy as np
 
-from metajudge.calibration.cascade import CascadePlan, CascadeProvenance, CascadeStage
+from metajudge.calibration.cascade import CascadePlan, CascadeProvenance, CascadeStage, HeldOut
 from metajudge.calibration.folds import question_folds
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Bools, Floats, Ints
+from metajudge.stats.bootstrap import Ratio, bootstrap_difference
 from metajudge.types import digest
 
 _STEPS = 21
 _FEWEST = 20
 _SURE = 2.33
+_RESAMPLES = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +206,56 @@ def choose_band(
     return found
 
 
+def held_out(
+    data: StagedScores,
+    cut: float,
+    *,
+    precision_given_up: float = 0.0,
+    kept_given_up: float = 0.0,
+    folds: int = 5,
+    seed: int = 0,
+) -> HeldOut | None:
+    """Curves and band made on the other folds, run on each fold by question; None where either keeps nothing.
+
+    Args:
+        data: all labelled judgments.
+        cut: probability that what is kept must exceed.
+        precision_given_up, kept_given_up: see :func:`choose_band`.
+    """
+    fold = question_folds(data.questions, folds, [seed, 1])
+    kept, alone = np.zeros(len(fold), dtype=bool), np.zeros(len(fold), dtype=bool)
+    cost = reference_cost = 0.0
+    for number in range(folds):
+        seen, new = data.select(fold != number), data.select(fold == number)
+        band = choose_band(
+            out_of_fold(seen, folds=folds, seed=seed),
+            seen.correct,
+            seen.costs,
+            cut,
+            precision_given_up=precision_given_up,
+            kept_given_up=kept_given_up,
+        )
+        fitted = [fit_curve(seen.scores[:, stage], seen.correct) for stage in range(data.scores.shape[1])]
+        probability = probabilities(new, fitted)
+        run, reference = run_cascade(probability, new.costs, band, cut), last_stage_alone(probability, new.costs, cut)
+        kept[fold == number], alone[fold == number] = run.accepted, reference.accepted
+        cost, reference_cost = cost + float(run.cost.sum()), reference_cost + float(reference.cost.sum())
+    if not kept.any() or not alone.any():
+        return None
+    ratios = [Ratio((data.correct & chosen).astype(float), chosen.astype(float)) for chosen in (kept, alone)]
+    rng = np.random.default_rng([seed, 3])
+    found = bootstrap_difference(ratios[0], ratios[1], data.questions, rng=rng, resamples=_RESAMPLES)
+    return HeldOut(
+        precision=float(data.correct[kept].mean()),
+        reference_precision=float(data.correct[alone].mean()),
+        low=found.low,
+        high=found.high,
+        kept=int(kept.sum()),
+        reference_kept=int(alone.sum()),
+        share_of_cost=cost / reference_cost,
+    )
+
+
 def plan_cascade(
     data: StagedScores,
     agents: Sequence[tuple[str, ...]],
@@ -256,5 +309,13 @@ def plan_cascade(
         share_of_cost=float(run.cost.sum() / reference.cost.sum()),
         cost_unit=data.cost_unit,
         asked=tuple(int((run.decided_by >= stage).sum()) for stage in range(len(agents))),
+        held_out=held_out(
+            data,
+            cut,
+            precision_given_up=precision_given_up,
+            kept_given_up=kept_given_up,
+            folds=folds,
+            seed=seed,
+        ),
     )
     return CascadePlan(stages=stages, band=band, cut=cut, scale=scale, provenance=provenance)

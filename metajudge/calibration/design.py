@@ -26,6 +26,9 @@ Others are filled with the mean of the training rows.
 """
 
 
+LABELS: tuple[FactorKind, ...] = ("category", "judge", "side")
+
+
 class Factor(Frozen):
     """One column as it is read off a table.
 
@@ -72,7 +75,7 @@ class Design(Frozen):
     def matrix(self, table: SignalTable, categories: Sequence[str]) -> Floats:
         """[n, features] for a table; ``categories`` [n] as the model knows them."""
         base = BaseMatrix.of(table, categories, self.factors)
-        fitted = _Fitted(
+        fitted = Learned(
             np.array([factor.fill for factor in self.factors]),
             np.array([factor.centre for factor in self.factors]),
             np.array([feature.mean for feature in self.features]),
@@ -134,12 +137,9 @@ class BaseMatrix:
     def rows(self, chosen: Indices) -> "BaseMatrix":
         return BaseMatrix(self.values[chosen], self.absent[chosen])
 
-    def columns(self, chosen: Indices) -> "BaseMatrix":
-        return BaseMatrix(self.values[:, chosen], self.absent[:, chosen])
-
 
 @dataclass(frozen=True, slots=True)
-class _Fitted:
+class Learned:
     """Learned from training rows: fill and centre [factors], mean and scale [features]."""
 
     fill: Floats
@@ -148,7 +148,7 @@ class _Fitted:
     scale: Floats
 
 
-def learn(base: BaseMatrix, layout: Layout) -> _Fitted:
+def learn(base: BaseMatrix, layout: Layout) -> Learned:
     """Fill values, centres, means and scales of the training rows given."""
     factors = layout.factors
     present = ~base.absent
@@ -156,19 +156,30 @@ def learn(base: BaseMatrix, layout: Layout) -> _Fitted:
     signed = np.array([factor.kind == "signal" and factor.name.startswith(SIGNED) for factor in factors])
     fill = np.where(signed, 0.0, means)
     filled = np.where(base.absent, fill, base.values)
-    raw = _products(filled, layout, filled.mean(axis=0))
-    scale = raw.std(axis=0)
+    # A label is there or not: products with one are the factor on the rows that have it.
+    centre = np.where([factor.kind in LABELS for factor in factors], 0.0, filled.mean(axis=0))
+    raw = _products(filled, layout, centre)
+    mean, scale = raw.mean(axis=0), raw.std(axis=0)
+    # Votes keep their sign, and one scale: what a rare judge says must not be blown up.
+    votes = np.array([factor.name.startswith("voices.") for factor in factors], dtype=bool)
+    if votes.any():
+        scale = np.where(votes[layout.left], np.sqrt((filled[:, votes] ** 2).mean()), scale)
+    total = np.array([factor.name == "consensus.sum" for factor in factors], dtype=bool)[layout.left] & (
+        layout.times >= 0
+    )
+    scale = np.where(total, np.sqrt((raw**2).mean(axis=0)), scale)
+    mean = np.where(votes[layout.left] | total, 0.0, mean)
     # A column that is constant up to rounding must not be blown up.
-    return _Fitted(fill, filled.mean(axis=0), raw.mean(axis=0), np.where(scale > 1e-9, scale, 1.0))
+    return Learned(fill, centre, mean, np.where(scale > 1e-9, scale, 1.0))
 
 
-def transform(base: BaseMatrix, layout: Layout, fitted: _Fitted) -> Floats:
+def transform(base: BaseMatrix, layout: Layout, fitted: Learned) -> Floats:
     """[n, features] standardised."""
     raw = _products(np.where(base.absent, fitted.fill, base.values), layout, fitted.centre)
     return np.asarray((raw - fitted.mean) / fitted.scale * layout.prior)
 
 
-def design_of(layout: Layout, fitted: _Fitted) -> Design:
+def design_of(layout: Layout, fitted: Learned) -> Design:
     """A layout with what was learned, as numbers."""
     factors = tuple(
         factor.model_copy(update={"fill": float(fill), "centre": float(centre)})

@@ -11,6 +11,7 @@ from metajudge.calibration.sources import SignalGroup
 from metajudge.calibration.table import SignalTable
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Floats, Indices
+from metajudge.stats.bootstrap import bootstrap_mean
 from metajudge.stats.interval_estimate import Estimate
 from metajudge.stats.intervals import wilson
 
@@ -59,11 +60,20 @@ class Unanimity:
 
 @dataclass(frozen=True, slots=True)
 class Importance:
-    """Out-of-fold log loss without a group of signals, less the loss with all: above 0 the group helps."""
+    """Out-of-fold log loss without a group of signals, less the loss with all: above 0 the group helps.
+
+    Attributes:
+        loss: mean log loss with all groups.
+        without: mean log loss without this one.
+        low: lower end of the 95 % interval of ``gain``, questions resampled (both fits as they are).
+        high: its upper end.
+    """
 
     group: SignalGroup
     loss: float
     without: float
+    low: float
+    high: float
 
     @property
     def gain(self) -> float:
@@ -143,6 +153,8 @@ def unanimity(table: SignalTable) -> list[Unanimity]:
 def importances(table: SignalTable, *, pooled: bool | None = None, seed: int = 0, folds: int = 5) -> list[Importance]:
     """Fits without each group of signals in turn; the most important first.
 
+    The votes of pairs contain both orders and the strength of verdicts: beside peers, order and strength add nothing.
+
     Raises:
         InputError: as for :func:`~metajudge.calibration.fit.fit_calibration`; or one group only.
     """
@@ -150,11 +162,15 @@ def importances(table: SignalTable, *, pooled: bool | None = None, seed: int = 0
     if len(rows.signals) < 2:
         raise InputError("the importance of signals needs at least two groups of signals")
 
-    def loss(of: SignalTable) -> float:
-        return float(log_losses(out_of_fold(of, pooled=pooled, seed=seed, folds=folds), of.correct).mean())
+    def losses(of: SignalTable) -> Floats:
+        return log_losses(out_of_fold(of, pooled=pooled, seed=seed, folds=folds), of.correct)
 
-    full = loss(rows)
-    found = [Importance(group, full, loss(rows.without(group))) for group in rows.signals]
+    full, found = losses(rows), []
+    for group in rows.signals:
+        without = losses(rows.without(group))
+        rng = np.random.default_rng([seed, 19])
+        gain = bootstrap_mean(without - full, rows.questions, rng=rng, resamples=RESAMPLES)
+        found.append(Importance(group, float(full.mean()), float(without.mean()), gain.low, gain.high))
     return sorted(found, key=lambda one: (-one.gain, one.group))
 
 

@@ -17,6 +17,10 @@ class Mark(StrEnum):
     """No judgment of this judge was fitted on."""
     ABSENT_SIGNAL = "absent_signal"
     """A signal is absent here that was always there in the fit."""
+    CROWDED = "more_judgments_than_declared"
+    """The question has more judgments here than the guarantee was set for."""
+    BROKEN = "promise_broken"
+    """Monitoring had found the guarantee's promise broken before this judgment was decided."""
 
 
 MEANINGS: Mapping[str, str] = {
@@ -25,8 +29,41 @@ MEANINGS: Mapping[str, str] = {
     Mark.UNKNOWN_CATEGORY: "are of a category the fit does not know: a coarser model answers",
     Mark.OTHER_JUDGE: "are by a judge the fit does not know",
     Mark.ABSENT_SIGNAL: "lack a signal that was always there in the fit",
+    Mark.CROWDED: "are of questions with more judgments than the guarantee was set for",
+    Mark.BROKEN: "came after monitoring had found the promise broken: `metajudge monitor`",
 }
 """What a mark says of the judgments that carry it, as counts are printed."""
+
+NOT_COVERED = "judge_not_covered"
+"""Why a guarantee does not cover a judgment inside the domain: its judge has none."""
+
+
+def outside_words(reason: str) -> str:
+    """Why judgments lie outside a guarantee, as a part of a sentence that counts them."""
+    if reason == NOT_COVERED:
+        return "by judges that it does not cover"
+    return MEANINGS.get(reason, reason).partition(":")[0]
+
+
+def coverage_line(guaranteed: int, kept: int, outside: Mapping[str, int]) -> str:
+    """How many of the kept judgments a guarantee covers, and why it does not cover the others.
+
+    Args:
+        guaranteed: kept ones that carry a stamp.
+        kept: all kept ones.
+        outside: reason -> kept ones without a stamp.
+    """
+    line = f"Guaranteed: {guaranteed} of {kept} kept"
+    if not outside:
+        return f"{line}."
+    why = ", ".join(f"{count} {outside_words(reason)}" for reason, count in sorted(outside.items()))
+    return f"{line}; {sum(outside.values())} kept outside the guarantee: {why}."
+
+
+def none_covered_line(outside: Mapping[str, int]) -> str:
+    """That a guarantee covers nothing here, and why; its promise is then not repeated."""
+    why = ", ".join(f"{count} {outside_words(reason)}" for reason, count in sorted(outside.items()))
+    return f"The calibration has a guarantee, and it covers none of these judgments{f': {why}' if why else ''}."
 
 
 def outside_domain(marks: Iterable[str]) -> tuple[str, ...]:

@@ -1,5 +1,8 @@
 """Calibrations, plans of cascades and agents' scores as files."""
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import orjson
@@ -21,10 +24,51 @@ def save_calibration(calibration: Calibration, path: Path | str) -> None:
     """
     target = Path(path)
     try:
-        with replacing(target) as part:
+        with replacing(target, durable=calibration.looks is not None) as part:
             part.write_bytes(calibration.to_json())
     except OSError as error:
         raise InputError(f"cannot write {target}: {error.strerror or error}") from error
+
+
+def save_fit(calibration: Calibration, path: Path | str) -> int:
+    """Writes a new fit; a ledger of looks in the file that it replaces is taken over, since the looks stay spent.
+
+    Returns:
+        How many looks were taken over.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    with locked(path):
+        try:
+            looks = load_calibration(path).looks
+        except InputError:  # no file, or none that has looks
+            looks = None
+        save_calibration(calibration.model_copy(update={"looks": looks}), path)
+    return 0 if looks is None else len(looks.entries)
+
+
+@contextmanager
+def locked(path: Path | str) -> Iterator[None]:
+    """Waits until no other process changes a calibration in the file's folder, and keeps others waiting.
+
+    A look is read, made and written under this lock: two at the same time must not lose one of them. The lock is on the
+    folder, since the file itself is replaced as a whole.
+    """
+    try:
+        import fcntl
+    except ImportError:  # no such locks on this system
+        yield
+        return
+    try:
+        folder = os.open(Path(path).absolute().parent, os.O_RDONLY)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
 
 
 def load_calibration(path: Path | str) -> Calibration:

@@ -1,9 +1,9 @@
-"""Fitting a calibration: models compared and chosen by log loss on questions they were not fitted on."""
+"""Fitting a calibration: the model of the item, its penalty chosen by log loss on questions it was not fitted on."""
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from statistics import median
+from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -18,33 +18,26 @@ from metajudge.calibration.calibration import (
     JudgeScale,
     Level,
     Provenance,
+    Sharing,
     category_at,
 )
-from metajudge.calibration.candidates import Candidate, Workbench, candidates
-from metajudge.calibration.design import (
-    BaseMatrix,
-    varying_factors,
-)
-from metajudge.calibration.fallback import Fallback, FallbackLosses, base_odds
+from metajudge.calibration.fallback import SlopeLosses
 from metajudge.calibration.folds import question_folds
+from metajudge.calibration.item_model import MOST_JUDGES, PENALTIES, Workbench
 from metajudge.calibration.profiles import profiles_of
 from metajudge.calibration.quality import log_losses, quality
 from metajudge.calibration.table import SignalTable, absent_from
 from metajudge.errors import InputError
-from metajudge.stats.arrays import Bools, Floats, Indices
+from metajudge.stats.arrays import Floats, Indices
+from metajudge.stats.bootstrap import bootstrap_mean
 from metajudge.types import digest
 
-SELECTION_ROWS = 20_000
-"""The choice of a model looks at this many judgments at most; the models themselves are fitted on all."""
-
-ENOUGH_ALONE = 500
-"""Default number of judgments from which a judge is fitted alone."""
+LARGE = 250_000
+"""Cases times features from which one division into folds must do."""
 
 REPEATS = 3
 
-FALLBACK_GROUPS = 10
-"""About so many groups of judges are asked which model answers for categories not fitted on."""
-
+RESAMPLES = 1000
 
 _LABELS = {
     "pairwise": "that names a winner",
@@ -66,20 +59,20 @@ def fit_calibration(
 ) -> Calibration:
     """Fits P(judgment correct) out of fold by question.
 
-    For every fold the model is chosen by the log loss on the other folds, each predicted from those that are left
-    (nested cross-validation), and predicts the fold; so the stored out-of-fold probabilities and their quality see
-    neither a question's own label nor a choice made with it. The final model is the one with the lowest out-of-fold
-    log loss, fitted on everything. Signals are standardised and filled in within the training folds; reliabilities of
-    judges and scales of reward models come from all records, without labels, and are stored.
+    For every fold the penalty is chosen by the log loss on the other folds, each predicted from those that are left
+    (nested cross-validation), and its model predicts the fold; so the stored out-of-fold probabilities see neither a
+    question's own label nor a penalty chosen with it. The final model has the penalty with the lowest out-of-fold log
+    loss, and is fitted on everything. Fill values and scales come from the training folds; reliabilities of judges and
+    scales of reward models come from all records, without labels, and are stored.
 
     Args:
         table: rows without a label are left out.
-        pooled: True for one model for all judges, with the judge as a feature; False for one model a judge; None
-            pools the judges that judged common items, unless half of them have 500 judgments or more each: so many
-            speak for themselves.
+        pooled: True for one model for all judges; False for one model a judge; None for one for all unless one model a
+            judge has a clearly lower out-of-fold log loss (see
+            :class:`~metajudge.calibration.calibration.Sharing`).
         seed: of folds and resampling.
         folds: at least 2.
-        repeats: divisions into folds to average over; None for 3, or 1 above 20,000 judgments.
+        repeats: divisions into folds to average over; None for 3, or 1 in large tables.
         selection: how it came that just these rows have a label, where that is not by chance; recorded. Rows with
             weights count for them in fit and choice, not in the figures of quality.
 
@@ -88,19 +81,12 @@ def fit_calibration(
     """
     rows = table.select(table.labelled).sorted()
     check_fittable(table, rows)
-    options = _Options.of(rows, seed, folds, repeats)
-    probabilities = np.zeros(len(rows))
     # One thread: sums are made in one order, so equal input gives equal bytes; small problems are faster, too.
     with threadpool_limits(limits=1):
-        parts, names = [], np.array(rows.judges)
-        for judges in judge_groups(rows, pooled):
-            at = np.flatnonzero(np.isin(names, judges))
-            part = rows.select(at)
-            parts.append(_Part(judges, part, _choose(part, judges, options)))
-            probabilities[at] = parts[-1].choice.probabilities
-        fallbacks = {depth: _fallback(parts, depth, options) for depth in _depths(rows)}
-        groups = [_group(part, fallbacks, options) for part in parts]
-    return _calibration(rows, tuple(groups), np.round(probabilities, 9), options, selection)
+        made = _Fit.of(rows, pooled, _Options(seed, folds, repeats))
+        slopes = {depth: _slope(made.parts, depth) for depth in _depths(rows)}
+        groups = tuple(_group(part, slopes) for part in made.parts)
+    return _calibration(rows, groups, made, selection)
 
 
 def out_of_fold(
@@ -108,14 +94,11 @@ def out_of_fold(
 ) -> Floats:
     """[n] nested out-of-fold probabilities of a fully labelled table, without the final fits."""
     check_fittable(table, table)
-    options = _Options.of(table, seed, folds, repeats)
     order = np.array(sorted(range(len(table)), key=table.judgment_ids.__getitem__), dtype=np.intp)
-    rows, probabilities = table.select(order), np.zeros(len(table))
-    names = np.array(rows.judges)
+    probabilities = np.zeros(len(table))
     with threadpool_limits(limits=1):
-        for judges in judge_groups(rows, pooled):
-            at = np.flatnonzero(np.isin(names, judges))
-            probabilities[order[at]] = _choose(rows.select(at), judges, options).probabilities
+        made = _Fit.of(table.select(order), pooled, _Options(seed, folds, repeats))
+    probabilities[order] = made.probabilities
     return probabilities
 
 
@@ -142,173 +125,129 @@ def check_fittable(table: SignalTable, rows: SignalTable) -> None:
             )
 
 
-def judge_groups(table: SignalTable, pooled: bool | None) -> list[tuple[str, ...]]:
-    """Which judges share a fit."""
+def judge_groups(table: SignalTable, pooled: bool) -> list[tuple[str, ...]]:
+    """Which judges share a fit: all, or each alone."""
     judges = sorted(set(table.judges))
-    counts = Counter(table.judges)
-    if pooled is False or (pooled is None and median(counts.values()) >= ENOUGH_ALONE):
-        return [(judge,) for judge in judges]
-    if pooled:
-        return [tuple(judges)]
-    root = {judge: judge for judge in judges}
-
-    def find(judge: str) -> str:
-        while root[judge] != judge:
-            judge = root[judge]
-        return judge
-
-    first: dict[str, str] = {}
-    for item, judge in zip(table.item_ids, table.judges, strict=True):
-        one, other = sorted((find(judge), find(first.setdefault(item, judge))))
-        root[other] = one
-    found: dict[str, list[str]] = {}
-    for judge in judges:
-        found.setdefault(find(judge), []).append(judge)
-    return [tuple(members) for members in found.values()]
+    return [tuple(judges)] if pooled else [(judge,) for judge in judges]
 
 
 @dataclass(frozen=True, slots=True)
 class _Options:
     seed: int
     folds: int
-    repeats: int
-    quick: bool
+    repeats: int | None
 
-    @classmethod
-    def of(cls, rows: SignalTable, seed: int, folds: int, repeats: int | None) -> "_Options":
-        quick = len(rows) > SELECTION_ROWS
-        times = repeats if repeats is not None else (1 if quick else REPEATS)
-        if times < 1:
-            raise InputError(f"repeats must be at least 1, not {times}")
-        return cls(seed, folds, times, quick)
-
-
-@dataclass(frozen=True, slots=True)
-class _Choice:
-    """Out-of-fold probabilities [n] by nested choice, and the mean log loss of every candidate."""
-
-    probabilities: Floats
-    losses: dict[Candidate, float]
-
-    @property
-    def best(self) -> Candidate:
-        return min(self.losses, key=lambda candidate: (self.losses[candidate], candidate.name))
+    def times(self, large: bool) -> int:
+        """How many divisions into folds are averaged."""
+        if self.repeats is not None and self.repeats < 1:
+            raise InputError(f"repeats must be at least 1, not {self.repeats}")
+        return self.repeats or (1 if large else REPEATS)
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Judges that share a fit, their rows and the choice of their model."""
+    """Judges that share a fit: their rows, the mean log loss of every penalty and the nested probabilities [n]."""
 
     judges: tuple[str, ...]
+    at: Indices
     rows: SignalTable
-    choice: _Choice
+    bench: Workbench
+    losses: dict[float, float]
+    probabilities: Floats
+    repeats: int
+
+    @property
+    def penalty(self) -> float:
+        """The penalty with the lowest loss; of equal ones the strongest."""
+        return min(self.losses, key=lambda one: (self.losses[one], one))
+
+    @classmethod
+    def of(cls, table: SignalTable, judges: tuple[str, ...], options: _Options) -> "_Part":
+        at = np.flatnonzero(np.isin(np.array(table.judges), judges))
+        rows = table.select(at)
+        if rows.correct.all() or not rows.correct.any():
+            which = "right" if rows.correct.all() else "wrong"
+            raise InputError(
+                f"all {len(rows)} labelled judgments by {', '.join(judges)} are {which}: fit them together with others"
+            )
+        bench = Workbench(rows, rows.categories)
+        times = options.times(bench.size > LARGE)
+        probabilities, losses = np.zeros(len(rows)), dict[float, float]()
+        for repeat in range(times):
+            fold = question_folds(rows.questions, options.folds, [options.seed, repeat])
+            predicted, found = _nested(bench, rows, fold, options.folds)
+            probabilities += predicted / times
+            for penalty, loss in found.items():
+                losses[penalty] = losses.get(penalty, 0.0) + loss / times
+        return cls(judges, at, rows, bench, losses, probabilities, times)
 
 
-def _group(part: _Part, fallbacks: dict[Depth, Fallback], options: _Options) -> JudgeGroup:
-    tried = sorted(part.choice.losses.items(), key=lambda pair: (pair[1], pair[0].name))
-    return JudgeGroup(
-        judges=part.judges,
-        chosen=part.choice.best.name,
-        tried=tuple(CandidateLoss(name=one.name, log_loss=loss) for one, loss in tried),
-        levels=tuple(_levels(part, fallbacks, options)),
-    )
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    """The parts of a table and how they were chosen; ``probabilities`` [n] are out of fold."""
+
+    parts: tuple[_Part, ...]
+    options: _Options
+    sharing: Sharing | None
+    probabilities: Floats
+
+    @classmethod
+    def of(cls, rows: SignalTable, pooled: bool | None, options: _Options) -> "_Fit":
+        if pooled is not None or not _comparable(rows, options.folds):
+            return cls._made(rows, pooled is not False, options, None)
+        once = replace(options, repeats=1)
+        losses = [log_losses(cls._made(rows, each, once, None).probabilities, rows.correct) for each in (True, False)]
+        rng = np.random.default_rng([options.seed, 11])
+        found = bootstrap_mean(losses[1] - losses[0], rows.questions, rng=rng, resamples=RESAMPLES)
+        together, apart = (float(each.mean()) for each in losses)
+        sharing = Sharing(together=together, apart=apart, low=found.low, high=found.high)
+        return cls._made(rows, not sharing.apart_is_better, options, sharing)
+
+    @classmethod
+    def _made(cls, rows: SignalTable, pooled: bool, options: _Options, sharing: Sharing | None) -> "_Fit":
+        parts = tuple(_Part.of(rows, judges, options) for judges in judge_groups(rows, pooled))
+        probabilities = np.zeros(len(rows))
+        for part in parts:
+            probabilities[part.at] = part.probabilities
+        return cls(parts, options, sharing, probabilities)
 
 
-def _choose(rows: SignalTable, judges: Sequence[str], options: _Options) -> _Choice:
-    if rows.correct.all() or not rows.correct.any():
-        which = "right" if rows.correct.all() else "wrong"
-        raise InputError(
-            f"all {len(rows)} labelled judgments by {', '.join(judges)} are {which}: fit them together with others"
-        )
-    bench = _workbench(rows, rows.categories)
-    tried = candidates(bench, quick=options.quick)
-    probabilities = np.zeros(len(rows))
-    losses = dict.fromkeys(tried, 0.0)
-    for repeat in range(options.repeats):
-        fold = question_folds(rows.questions, options.folds, [options.seed, repeat])
-        chosen, inner = _inner_choice(bench, tried, fold, rows.questions, options)
-        if options.quick and options.folds > 2:
-            # The winners alone predict their folds; the losers' losses are those of the choice, on smaller fits.
-            outer = {one: _cross_fit(bench, one, fold, options, chosen) for one in set(chosen)}
-        else:
-            outer = {one: _cross_fit(bench, one, fold, options) for one in tried}
-            inner = {one: bench.loss(log_losses(values, rows.correct)) / len(rows) for one, values in outer.items()}
-        for part in range(options.folds):
-            at = fold == part
-            probabilities[at] += outer[chosen[part]][at] / options.repeats
-        for one in tried:
-            losses[one] += inner[one] / options.repeats
-    return _Choice(probabilities, losses)
+def _comparable(rows: SignalTable, folds: int) -> bool:
+    """Whether shared models can be compared with one a judge: each judge has right and wrong labels to learn from."""
+    names, questions = np.array(rows.judges), np.array(rows.questions)
+    judges = sorted(set(rows.judges))
+    if not 1 < len(judges) <= MOST_JUDGES:
+        return False
+    for judge in judges:
+        mine = names == judge
+        right = rows.correct[mine]
+        if len(set(questions[mine])) < 2 * folds or right.all() or not right.any():
+            return False
+    return True
 
 
-def _workbench(rows: SignalTable, categories: Sequence[str]) -> Workbench:
-    factors = varying_factors(rows, categories, judges=len(set(rows.judges)) > 1)
-    if not any(factor.kind == "signal" for factor in factors):
-        raise InputError(
-            f"none of the signals {', '.join(rows.signals)} varies over the {len(rows)} judgments by "
-            f"{', '.join(sorted(set(rows.judges)))}: there is nothing to fit; name other signals, or fit "
-            "them together with others (--pooled)"
-        )
-    return Workbench(factors, BaseMatrix.of(rows, categories, factors), rows.correct, rows.weights)
+def _nested(bench: Workbench, rows: SignalTable, fold: Indices, folds: int) -> tuple[Floats, dict[float, float]]:
+    """[n] every fold predicted with a penalty chosen on others; and the mean log loss of every penalty.
 
-
-def _cross_fit(
-    bench: Workbench,
-    candidate: Candidate,
-    fold: Indices,
-    options: "_Options",
-    chosen: Sequence[Candidate] | None = None,
-) -> Floats:
-    """[n] each fold predicted from the others; given the choice for every fold, only where it is this candidate."""
-    found = np.zeros(len(fold))
-    for part in range(fold.max() + 1):
-        if chosen is None or chosen[part] == candidate:
-            train, test = np.flatnonzero(fold != part), np.flatnonzero(fold == part)
-            (found[test],) = bench.fit_predict(candidate, train, [test], options.seed)
-    return found
-
-
-def _inner_choice(
-    bench: Workbench, tried: Sequence[Candidate], fold: Indices, questions: Sequence[str], options: _Options
-) -> tuple[list[Candidate], dict[Candidate, float]]:
-    """For every fold the candidate with the lowest log loss on others, fitted without either; and all mean log losses.
-
-    A fit without folds i and j predicts j where i is held out, and i where j is: one fit serves two choices. A quick
-    choice looks at the two neighbours of each fold instead of all others.
+    The penalty for a fold is chosen on all others, each predicted without either: a fit without folds i and j predicts
+    j where i is held out, and i where j is. With two folds there is nothing left to choose on: the middle penalty.
     """
-    folds = options.folds
+    losses = {one: np.zeros(folds) for one in PENALTIES}
+    parts = [np.flatnonzero(fold == part) for part in range(folds)]
+    for first, second in combinations(range(folds), 2) if folds > 2 else ():
+        train = np.flatnonzero((fold != first) & (fold != second))
+        for one in PENALTIES:
+            predicted = bench.fit_predict(one, train, [parts[first], parts[second]])
+            for held_out, at, values in zip((second, first), (parts[first], parts[second]), predicted, strict=True):
+                losses[one][held_out] += bench.loss(log_losses(values, rows.correct[at]), at)
+    found = np.zeros(len(fold))
+    for part, test in enumerate(parts):
+        middle = PENALTIES[len(PENALTIES) // 2]
+        chosen = min(PENALTIES, key=lambda one: (losses[one][part], one)) if folds > 2 else middle
+        (found[test],) = bench.fit_predict(chosen, np.flatnonzero(fold != part), [test])
     if folds < 3:
-        return [_safest(tried)] * folds, dict.fromkeys(tried, 0.0)
-    taken = _sampled(fold, questions, options.seed)
-    losses = {one: np.zeros(folds) for one in tried}
-    predicted_rows = 0
-    pairs = [(first, second) for first in range(folds) for second in range(first)]
-    for first, second in pairs:
-        if options.quick and (first - second) not in (1, folds - 1):
-            continue
-        train = np.flatnonzero(taken & (fold != first) & (fold != second))
-        tests = [np.flatnonzero(taken & (fold == part)) for part in (first, second)]
-        predicted_rows += len(tests[0]) + len(tests[1])
-        for one in tried:
-            predicted = bench.fit_predict(one, train, tests, options.seed)
-            for held_out, test, values in zip((second, first), tests, predicted, strict=True):
-                losses[one][held_out] += bench.loss(log_losses(values, bench.correct[test]), test)
-    chosen = [min(tried, key=lambda one: (losses[one][part], one.name)) for part in range(folds)]
-    return chosen, {one: float(losses[one].sum()) / predicted_rows for one in tried}
-
-
-def _safest(tried: Sequence[Candidate]) -> Candidate:
-    """With two folds there is nothing left to choose on."""
-    return next((one for one in tried if one.name == "main C=0.1"), tried[0])
-
-
-def _sampled(fold: Indices, questions: Sequence[str], seed: int) -> Bools:
-    """[n] whether a row takes part in the choice: whole questions, at most so many rows."""
-    if len(fold) <= SELECTION_ROWS:
-        return np.ones(len(fold), dtype=bool)
-    names, place = np.unique(np.array(questions, dtype=str), return_inverse=True)
-    keep = np.random.default_rng([seed, 5]).random(len(names)) < SELECTION_ROWS / len(fold)
-    return keep[place.ravel()]
+        return found, {PENALTIES[len(PENALTIES) // 2]: bench.loss(log_losses(found, rows.correct)) / len(rows)}
+    return found, {one: float(losses[one].sum()) / ((folds - 1) * len(rows)) for one in PENALTIES}
 
 
 def _depths(rows: SignalTable) -> list[Depth]:
@@ -316,50 +255,58 @@ def _depths(rows: SignalTable) -> list[Depth]:
     return ["parent", "none"] if any("/" in category for category in rows.categories) else ["none"]
 
 
-def _fallback(parts: Sequence[_Part], depth: Depth, options: _Options) -> Fallback:
-    """What answers for unknown categories at a depth, chosen on categories left out."""
-    losses = FallbackLosses()
-    for part in parts[:: max(1, len(parts) // FALLBACK_GROUPS)]:
-        bench, names = _known_as(part.rows, depth)
-        models: dict[Candidate | None, Candidate] = {None: part.choice.best}
-        models |= {one: one for one in candidates(bench, quick=True) if one.family in ("main", "boosting")}
-        losses.measure(bench, models, part.rows.categories, names, seed=options.seed, quick=options.quick)
+def _known_as(rows: SignalTable, depth: Depth) -> list[str]:
+    return [category_at(category, depth) for category in rows.categories]
+
+
+def _slope(parts: Sequence[_Part], depth: Depth) -> float:
+    """By how much log-odds are drawn in for unknown categories at a depth, chosen on categories left out."""
+    losses = SlopeLosses()
+    for part in parts:
+        names = _known_as(part.rows, depth)
+        losses.measure(Workbench(part.rows, names), part.penalty, part.rows.categories, names)
     return losses.best()
 
 
-def _known_as(rows: SignalTable, depth: Depth) -> tuple[Workbench, list[str]]:
-    names = [category_at(category, depth) for category in rows.categories]
-    return _workbench(rows, names), names
+def _group(part: _Part, slopes: dict[Depth, float]) -> JudgeGroup:
+    tried = sorted(part.losses.items(), key=lambda pair: (pair[1], pair[0]))
+    return JudgeGroup(
+        judges=part.judges,
+        chosen=_name(part.penalty),
+        tried=tuple(CandidateLoss(name=_name(one), log_loss=loss) for one, loss in tried),
+        levels=tuple(_levels(part, slopes)),
+    )
 
 
-def _levels(part: _Part, fallbacks: dict[Depth, Fallback], options: _Options) -> list[Level]:
+def _name(penalty: float) -> str:
+    return f"item C={penalty:g}"
+
+
+def _levels(part: _Part, slopes: dict[Depth, float]) -> list[Level]:
     levels = []
-    answers: dict[Depth, Fallback] = {"full": Fallback(), **fallbacks}
-    for depth, fallback in answers.items():
-        bench, names = _known_as(part.rows, depth)
+    depths: dict[Depth, float] = {"full": 1.0, **slopes}
+    for depth, slope in depths.items():
+        names = _known_as(part.rows, depth)
         if depth == "parent" and len(set(names)) == len(set(part.rows.categories)):
             continue
-        fitted = bench.fit(fallback.candidate or part.choice.best, np.arange(len(names)), options.seed)
+        every = np.arange(len(names))
+        bench = part.bench if depth == "full" else Workbench(part.rows, names)
+        fitted = bench.fit(part.penalty, every)
         levels.append(
             Level(
                 depth=depth,
                 categories=tuple(sorted(set(names))),
                 design=fitted.design,
                 model=fitted.model,
-                slope=fallback.slope,
-                centre=base_odds(part.rows.correct),
+                slope=slope,
+                centre=bench.centre(every),
             )
         )
     return levels
 
 
-def _calibration(
-    rows: SignalTable,
-    groups: tuple[JudgeGroup, ...],
-    probabilities: Floats,
-    options: _Options,
-    selection: str | None,
-) -> Calibration:
+def _calibration(rows: SignalTable, groups: tuple[JudgeGroup, ...], made: _Fit, selection: str | None) -> Calibration:
+    options, probabilities = made.options, np.round(made.probabilities, 9)
     scores = rows.agent_scores
     stored: dict[str, dict[str, float]] = {}
     verdicts: dict[str, str | tuple[str, ...]] = {}
@@ -395,7 +342,7 @@ def _calibration(
             verdicts=verdicts,
             seed=options.seed,
             folds=options.folds,
-            repeats=options.repeats,
+            repeats=max(part.repeats for part in made.parts),
             selection=selection,
         ),
         reliabilities={
@@ -408,6 +355,7 @@ def _calibration(
         },
         reward_scales=dict(rows.scales.rewards),
         groups=groups,
+        sharing=made.sharing,
         quality=figures,
         profiles=profiles_of(rows),
         categories=dict(sorted(Counter(rows.categories).items())),

@@ -1,31 +1,34 @@
 """Thresholds with a finite-sample guarantee on precision.
 
-The least selective threshold is sought such that, with probability at least ``1 - delta`` over the draw of the labelled
-questions, the precision of what it keeps is at least the target (learn-then-test: Angelopoulos, Bates, Candes, Jordan,
-Lei, "Learn then Test: Calibrating Predictive Algorithms to Achieve Risk Control", 2022), under a procedure of
-:mod:`metajudge.calibration.procedures` that was fixed beforehand. The unit of independence is the question.
+The least selective threshold is sought such that, with probability at least ``1 - delta`` over the draw of the
+labelled questions, the precision of all judgments it keeps is at least the target (learn-then-test: Angelopoulos,
+Bates, Candes, Jordan, Lei, "Learn then Test: Calibrating Predictive Algorithms to Achieve Risk Control", 2022).
+Thresholds are tested by an exact test whose unit is the question (:mod:`metajudge.calibration.question_test`), under
+a procedure that labels play no part in (:mod:`metajudge.calibration.starts`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
-import numpy as np
+from pydantic import Field
 
+from metajudge.calibration.labelled_sample import LabelledSample
+from metajudge.calibration.looks import Looks, Sample, Turn
 from metajudge.calibration.procedures import (
-    TOLERANCE,
-    Counts,
     Procedure,
+    ProcedureName,
     check_promise,
-    default_procedure,
     fewest_kept,
-    least_selective,
+    last_rejected,
+    log_odds_procedure,
 )
-from metajudge.calibration.promise import Promise
+from metajudge.calibration.promise import Promise, percent
+from metajudge.calibration.starts import DEFAULT, MEANINGS, Reference, Setting, procedure_in_ranks
 from metajudge.errors import InputError
-from metajudge.stats.arrays import Bools, Floats, Indices
+from metajudge.stats.arrays import Bools, Floats
 from metajudge.stats.interval_estimate import Estimate
 from metajudge.stats.intervals import clopper_pearson_lower, wilson
-from metajudge.types import GuaranteeUnit
+from metajudge.types import GuaranteePopulation, GuaranteeUnit, text_digest
 from metajudge.types.frozen import Frozen
 
 __all__ = [
@@ -33,13 +36,17 @@ __all__ = [
     "Guarantee",
     "Procedure",
     "Unit",
-    "default_procedure",
     "fewest_kept",
+    "guaranteed_by_group",
     "guaranteed_threshold",
-    "one_per_question",
+    "log_odds_procedure",
 ]
 
 Unit: TypeAlias = GuaranteeUnit
+
+
+def _unset(value: object) -> bool:
+    return value is None
 
 
 class Guarantee(Frozen):
@@ -49,17 +56,26 @@ class Guarantee(Frozen):
         threshold: keep where the score is at least this.
         target: precision that is guaranteed.
         delta: probability, over the draw of the questions, that the guarantee fails.
-        questions: questions with a judgment to keep or not.
-        kept: questions kept.
-        errors: wrong ones among them.
+        questions: labelled questions it was sought on.
+        kept: judgments kept of these; in records of the older units questions kept.
+        errors: wrong ones among the kept.
         precision: share of right ones among the kept.
-        lower: exact lower bound of the precision at confidence 1 - delta, for this threshold looked at alone.
-        coverage: kept / questions.
-        unit: what represents a question in the test.
-        seed: of the choice of one judgment a question.
+        lower: exact lower bound of the precision at the level of the look, for this threshold looked at alone; None
+            where a question may keep several judgments.
+        coverage: share kept.
+        unit: what represents a question in the test; ``all_kept`` but in records of earlier versions.
+        seed: of the choice of one judgment a question in records of earlier versions; None for ``all_kept``.
         approximate: whether scores and threshold come from the same questions (cross-fitted): then nothing is proven.
         judges: whose judgments; empty for all.
         procedure: the test procedure.
+        judgments: labelled judgments there were.
+        kept_questions: questions with a kept judgment.
+        most_per_question: judgments of one question that it covers at most.
+        left_out: questions with more, which it does not cover and was not sought on.
+        population: new questions like the labelled ones, or the file these were drawn from.
+        category: of items; None for all together.
+        among: promises made together at this delta (by judge or category); each was sought at a share of it.
+        look, level: the look of the ledger that found it, and what that spent of delta; None outside a ledger.
     """
 
     kind: Literal["guarantee"] = "guarantee"
@@ -70,13 +86,22 @@ class Guarantee(Frozen):
     kept: int
     errors: int
     precision: float
-    lower: float
+    lower: float | None = None
     coverage: float
     unit: Unit
-    seed: int
+    seed: int | None = Field(default=None, exclude_if=_unset)
     approximate: bool = False
     judges: tuple[str, ...] = ()
     procedure: Procedure
+    judgments: int | None = Field(default=None, exclude_if=_unset)
+    kept_questions: int | None = Field(default=None, exclude_if=_unset)
+    most_per_question: int | None = Field(default=None, exclude_if=_unset)
+    left_out: int = Field(default=0, exclude_if=lambda given: given == 0)
+    population: GuaranteePopulation = Field(default="new_questions", exclude_if=lambda given: given == "new_questions")
+    category: str | None = Field(default=None, exclude_if=_unset)
+    among: int = Field(default=1, exclude_if=lambda given: given == 1)
+    look: int | None = Field(default=None, exclude_if=_unset)
+    level: float | None = Field(default=None, exclude_if=_unset)
 
     def promise(self, fitted: Sequence[str] = ()) -> Promise:
         """What it promises, with its scope.
@@ -92,6 +117,9 @@ class Guarantee(Frozen):
             judges=tuple(sorted(self.judges or fitted)),
             unit=self.unit,
             questions=self.questions,
+            most_per_question=self.most_per_question,
+            population=self.population,
+            category=self.category,
         )
 
     def meaning(self, fitted: Sequence[str] = ()) -> str:
@@ -100,19 +128,26 @@ class Guarantee(Frozen):
 
     def found(self) -> str:
         """What the threshold kept of the questions it was set on."""
+        right = f"{self.kept - self.errors} of them right."
+        if self.kept_questions is None:
+            return (
+                f"There it kept {self.kept} of {self.questions} questions (coverage {percent(self.coverage)}), {right}"
+            )
         return (
-            f"There it kept {self.kept} of {self.questions} questions (coverage {100 * self.coverage:.0f} %), "
-            f"{self.kept - self.errors} of them right."
+            f"There it kept {self.kept} of {self.judgments} judgments ({percent(self.coverage)}), of "
+            f"{self.kept_questions} of {self.questions} questions, {right}"
+            + f" {self.left_out} questions with more judgments are outside of it."
+            * (self.left_out > 0)
         )
 
     def coverage_interval(self, confidence: float = 0.95) -> Estimate:
-        """The share of questions kept, with its Wilson interval."""
-        return wilson(self.kept, self.questions, confidence)
+        """The share of questions of which a judgment is kept, with its Wilson interval."""
+        return wilson(self.kept if self.kept_questions is None else self.kept_questions, self.questions, confidence)
 
 
 ONE_LOOK = (
-    "Adding labels and looking again spends confidence: the guarantee is valid for one look. Choose the number of "
-    "labels beforehand (`metajudge calibrate plan`), or divide delta over the looks you intend."
+    "No ledger covers this look: adding labels and looking again spends confidence. Look through a ledger (`Looks`, "
+    "which `metajudge calibrate threshold` keeps in the calibration file)."
 )
 """What to do after an abstention; a number of further labels read off the same labels would be far too small."""
 
@@ -131,10 +166,13 @@ class Abstention(Frozen):
     delta: float
     questions: int
     procedure: Procedure
+    look: int | None = Field(default=None, exclude_if=_unset)
+    level: float | None = Field(default=None, exclude_if=_unset)
 
     def meaning(self) -> str:
         """The abstention and what to do next, in words."""
-        return f"No threshold can be guaranteed: {self.reason}. {ONE_LOOK}"
+        outside = f" {ONE_LOOK}" if self.look is None else ""
+        return f"No threshold can be guaranteed: {self.reason}.{outside}"
 
 
 def guaranteed_threshold(
@@ -144,113 +182,241 @@ def guaranteed_threshold(
     *,
     target: float,
     delta: float,
-    procedure: Procedure | None = None,
-    unit: Unit = "one_per_question",
-    seed: int = 0,
+    procedure: Procedure | ProcedureName | None = None,
+    reference: Sequence[float] | Floats | None = None,
+    reference_questions: Sequence[str] | None = None,
+    most_per_question: int | None = None,
+    looks: Looks | None = None,
     approximate: bool = False,
     judges: Sequence[str] = (),
+    category: str | None = None,
 ) -> Guarantee | Abstention:
     """The least selective threshold whose precision is guaranteed, or the reason why no threshold passes.
 
     Args:
-        scores: [n]; higher is more trustworthy.
+        scores: [n] on any scale; higher is more trustworthy. Scores are rounded to 1e-9, as they are where it is used.
         correct: [n].
         questions: [n] the question of each judgment.
-        target: precision to guarantee, in (0, 1).
+        target: precision of all kept judgments to guarantee, in (0, 1).
         delta: probability of failure allowed, in (0, 1).
-        procedure: fixed beforehand; None for :func:`default_procedure`, which expects probabilities.
-        unit: ``one_per_question`` takes one seeded judgment of each question: the guarantee is for a judgment drawn
-            so. ``any_wrong`` counts a question as kept where any judgment of it is, and as wrong where any kept one is.
-        seed: of the choice of judgments.
+        procedure: fixed beforehand, or the name of one of :data:`metajudge.calibration.starts.MEANINGS`; None for the
+            default, ``ranks``.
+        reference: [r] scores without labels of other questions, whose ranks fix the thresholds tried: of the questions
+            fitted on (out of fold), or unlabelled ones. None sets 15 % of the questions aside for it, chosen by digest,
+            whose labels are then not used. For ``this_file`` the scores of the file's unlabelled judgments.
+        reference_questions: [r] the question of each; None for one judgment a question.
+        most_per_question: judgments of one question that may be kept at most, declared beforehand; questions with more
+            are left out, and nothing is promised of them. None for the most that a question has here or in the
+            reference: right where the number is known from how the judgments were collected.
+        looks: the ledger that divides delta over all looks at these labels; None for a look that no ledger covers.
         approximate: whether the scores were fitted on these questions (out of fold); recorded.
         judges: whose judgments these are; recorded.
+        category: of the items; recorded.
 
     Raises:
-        InputError: target or delta out of range, unequal lengths, nothing given, a score that is no number, or
-            scores that are no probabilities without a procedure.
+        InputError: target or delta out of range, unequal lengths, nothing given, a score that is no number, only
+            questions with more judgments than declared, an unknown procedure, or a look that the ledger refuses.
     """
     check_promise(target, delta)
-    values = _scores(scores, correct, questions, procedure)
-    right = np.asarray(correct, dtype=bool)
-    chosen = procedure if procedure is not None else default_procedure(target)
-    kept, errors, count = _tally(values, right, questions, chosen, unit, seed)
-    passed = int(least_selective(kept, errors, target, delta, chosen))
-    if passed < 0:
-        return _abstention(kept, errors, count, target, delta, chosen)
-    number, wrong = int(kept[passed]), int(errors[passed])
-    return Guarantee(
-        threshold=chosen.grid[passed],
+    sample = LabelledSample.of(scores, correct, questions, most_per_question)
+    if isinstance(procedure, str) and procedure not in MEANINGS:
+        raise InputError(f"there is no procedure {procedure!r}: choose one of {', '.join(MEANINGS)}")
+    given = None if reference is None else Reference.of(reference, reference_questions)
+    search = _Search(sample, target, procedure or DEFAULT, given, most_per_question)
+    about = {"approximate": approximate, "judges": tuple(judges), "category": category}
+
+    def found(turn: Turn | None) -> Guarantee | Abstention:
+        return search.result(delta, turn, about)
+
+    if looks is None:
+        return found(None)
+    return looks.look(
+        Sample.of(sample.scores, sample.correct, sample.questions),
         target=target,
         delta=delta,
-        questions=count,
-        kept=number,
-        errors=wrong,
-        precision=(number - wrong) / number,
-        lower=clopper_pearson_lower(number - wrong, number, 1 - delta).low,
-        coverage=number / count,
-        unit=unit,
-        seed=seed,
-        approximate=approximate,
-        judges=tuple(judges),
-        procedure=chosen,
+        settings=text_digest(f"{search.settings} {about}"),
+        test=found,
+        store=lambda result: result.model_dump(mode="json"),
+        restore=lambda data: (Guarantee if data["kind"] == "guarantee" else Abstention).model_validate(data),
+        judges=judges,
     )
 
 
-def _tally(
-    scores: Floats, correct: Bools, questions: Sequence[str], procedure: Procedure, unit: Unit, seed: int
-) -> tuple[Counts, Counts, int]:
-    """Kept and wrong questions at each threshold, and how many questions there are."""
-    names, place = np.unique(np.array(questions, dtype=str), return_inverse=True)
-    above = scores[:, None] >= np.round(np.array(procedure.grid), 9) - TOLERANCE
-    if unit == "one_per_question":
-        chosen = one_per_question(questions, scores, correct, seed)
-        above, wrong = above[chosen], above[chosen] & ~correct[chosen][:, None]
-        return above.sum(axis=0), wrong.sum(axis=0), len(names)
-    kept = np.zeros((len(names), above.shape[1]), dtype=bool)
-    bad = np.zeros_like(kept)
-    np.logical_or.at(kept, place.ravel(), above)
-    np.logical_or.at(bad, place.ravel(), above & ~correct[:, None])
-    return kept.sum(axis=0), bad.sum(axis=0), len(names)
+class _Search:
+    """One search for a threshold.
 
+    Args:
+        sample: labelled judgments.
+        target: precision to guarantee.
+        procedure: given, or the name of one.
+        reference: scores without labels; None to set questions aside.
+        most: declared number of judgments a question.
+    """
 
-def one_per_question(questions: Sequence[str], scores: Floats, correct: Bools, seed: int) -> Indices:
-    """Indices of one judgment of each question, drawn with a seed; the order of the rows plays no part."""
-    place = np.array(questions, dtype=str)
-    # Within a question, equal scores with equal outcomes are interchangeable: sorting makes the draw reproducible.
-    order = np.lexsort((correct, scores, place))
-    _, first, counts = np.unique(place[order], return_index=True, return_counts=True)
-    drawn = (np.random.default_rng([seed, 11]).random(len(first)) * counts).astype(np.intp)
-    return np.asarray(order[first + drawn])
+    def __init__(
+        self,
+        sample: LabelledSample,
+        target: float,
+        procedure: Procedure | ProcedureName,
+        reference: Reference | None,
+        most: int | None,
+    ) -> None:
+        self.target, self.procedure, self.left_out = target, procedure, sample.left_out
+        self.in_file = procedure == "this_file"
+        if self.in_file and reference is None:
+            raise InputError("`this_file` needs the scores of the file's unlabelled judgments (reference)")
+        if procedure == "e_process" and reference is None:
+            raise InputError(
+                "the e-process needs a reference: its thresholds must stay the same while labels are added"
+            )
+        self.unlabelled = reference
+        in_ranks = not isinstance(procedure, Procedure) and procedure != "log_odds"
+        if reference is None and in_ranks:
+            sample, reference = sample.set_aside()
+        elif self.in_file and reference is not None:
+            reference = sample.file_with(reference)
+        self.sample, self.reference = sample, reference
+        known = [sample.most] if reference is None else [sample.most, reference.most]
+        self.most = max(known) if most is None else most
 
+    @property
+    def settings(self) -> str:
+        """Everything the test depends on but labels, target and delta, as text."""
+        if isinstance(self.procedure, Procedure):
+            return f"{self.procedure.model_dump_json()} {self.most}"
+        known = "" if self.unlabelled is None else text_digest(str(sorted(self.unlabelled.scores.tolist())))
+        return f"{self.procedure} {known} {self.most}"
 
-def _abstention(
-    kept: Counts, errors: Counts, questions: int, target: float, delta: float, procedure: Procedure
-) -> Abstention:
-    most, least = int(kept.max(initial=0)), fewest_kept(target, delta * max(procedure.shares))
-    if most < least:
-        reason = f"at most {most} questions are kept, and below {least} none can pass"
-    elif not (errors < (1 - target) * kept).any():
-        reason = f"no threshold of the grid keeps more than {100 * target:g} % right"
-    else:
-        reason = "there are too few labels to separate the best thresholds from the target"
-    return Abstention(reason=reason, target=target, delta=delta, questions=questions, procedure=procedure)
-
-
-def _scores(
-    scores: Sequence[float] | Floats, correct: Sequence[bool] | Bools, questions: Sequence[str], given: object
-) -> Floats:
-    values = np.asarray(scores, dtype=np.float64)
-    if not len(values) == len(correct) == len(questions):
-        raise InputError(
-            f"{len(values)} scores, {len(correct)} labels and {len(questions)} questions: they must match one to one"
+    def result(self, delta: float, turn: Turn | None, about: Mapping[str, object]) -> Guarantee | Abstention:
+        """What the search finds at the whole of delta, or at the level of a turn."""
+        level = delta if turn is None else turn.level
+        procedure = self._fixed(level)
+        counts = self.sample.in_order(None if turn is None else turn.first_seen).counts(procedure.grid)
+        anytime = procedure.name == "e_process"
+        if turn is not None and turn.anytime and not anytime:
+            raise InputError("this ledger is read at any time: its looks need the procedure `e_process`")
+        p_values = counts.p_values(
+            self.target,
+            self.most,
+            anytime=anytime,
+            stake=procedure.stake,
+            in_file=self.reference.questions_above(procedure.grid) if self.in_file and self.reference else None,
         )
-    if not len(values):
-        raise InputError(
-            "there is no labelled judgment to seek a threshold on: give judgments with true labels "
-            '(item.label, such as "A>B")'
-        )
-    if not np.isfinite(values).all():
-        raise InputError("a score is not a finite number: leave out judgments without a score")
-    if given is None and (values.min() < 0 or values.max() > 1):
-        raise InputError("these scores are no probabilities: fix a procedure with a grid on their scale beforehand")
-    return np.round(values, 9)
+        at = int(last_rejected(p_values, level, procedure))
+        spent = {"look": None if turn is None else turn.number, "level": None if turn is None else level}
+        if at < 0:
+            reason = counts.why_none(self.target, level * max(procedure.shares))
+            number = counts.questions
+            return Abstention(
+                reason=reason, target=self.target, delta=delta, questions=number, procedure=procedure
+            ).model_copy(update=spent)
+        kept, errors = int(counts.kept[:, at].sum()), int(counts.errors[:, at].sum())
+        alone = self.most == 1 and not anytime and not self.in_file
+        return Guarantee(
+            threshold=procedure.grid[at],
+            target=self.target,
+            delta=delta,
+            questions=counts.questions,
+            kept=kept,
+            errors=errors,
+            precision=(kept - errors) / kept,
+            lower=clopper_pearson_lower(kept - errors, kept, 1 - level).low if alone else None,
+            coverage=kept / counts.judgments,
+            unit="all_kept",
+            procedure=procedure,
+            judgments=counts.judgments,
+            kept_questions=int((counts.kept[:, at] > 0).sum()),
+            most_per_question=self.most,
+            left_out=self.left_out,
+            population="this_file" if self.in_file else "new_questions",
+        ).model_copy(update={**spent, **about})
+
+    def _fixed(self, level: float) -> Procedure:
+        """The procedure, fixed without a label."""
+        if isinstance(self.procedure, Procedure):
+            return self.procedure
+        if self.procedure == "log_odds" or self.reference is None:
+            self.sample.check_probabilities()
+            return log_odds_procedure(self.target)
+        name: ProcedureName = "ranks" if self.in_file else self.procedure
+        setting = Setting(self.target, level, len(self.sample.names), self.most)
+        made = procedure_in_ranks(name, self.reference, setting)
+        if self.in_file:
+            return made.model_copy(
+                update={"name": "this_file", "origin": f"ranks of the file's {len(self.reference.scores)} scores"}
+            )
+        return made if self.unlabelled is not None else made.model_copy(update={"origin": f"{made.origin}, set aside"})
+
+
+def guaranteed_by_group(
+    scores: Sequence[float] | Floats,
+    correct: Sequence[bool] | Bools,
+    questions: Sequence[str],
+    groups: Sequence[str],
+    *,
+    by: Literal["judge", "category"],
+    target: float,
+    delta: float,
+    procedure: ProcedureName | None = None,
+    reference: Mapping[str, Sequence[float] | Floats] | None = None,
+    most_per_question: int | None = None,
+    approximate: bool = False,
+    judges: Sequence[str] = (),
+) -> dict[str, Guarantee | Abstention]:
+    """A threshold for each judge or each category, such that all promises together hold with probability 1 - delta.
+
+    Each of J groups is sought at delta / J (Bonferroni). A group whose last threshold passes hands its level to those
+    that are left (Holm, "A Simple Sequentially Rejective Multiple Test Procedure", 1979).
+
+    Args:
+        scores: [n].
+        correct: [n].
+        questions: [n].
+        groups: [n] judge or category of each judgment.
+        by: what the groups are.
+        target: precision to guarantee in each group.
+        delta: probability that any of the promises fails.
+        procedure: see :func:`guaranteed_threshold`.
+        reference: scores without labels of each group.
+        most_per_question: see :func:`guaranteed_threshold`.
+        approximate: see :func:`guaranteed_threshold`.
+        judges: whose judgments, where groups are categories.
+
+    Returns:
+        By group, in order of its name.
+
+    Raises:
+        InputError: see :func:`guaranteed_threshold`.
+    """
+    if len(groups) != len(scores):
+        raise InputError(f"{len(scores)} scores and {len(groups)} groups: they must match one to one")
+    names = sorted(set(groups))
+    found: dict[str, Guarantee | Abstention] = {}
+    done: set[str] = set()
+    while True:
+        left = [name for name in names if name not in done]
+        for name in left:
+            at = [row for row, group in enumerate(groups) if group == name]
+            result = guaranteed_threshold(
+                [float(scores[row]) for row in at],
+                [bool(correct[row]) for row in at],
+                [questions[row] for row in at],
+                target=target,
+                delta=delta / len(left),
+                procedure=procedure,
+                reference=None if reference is None else reference[name],
+                most_per_question=most_per_question,
+                approximate=approximate,
+                judges=(name,) if by == "judge" else judges,
+                category=name if by == "category" else None,
+            )
+            update = {"delta": delta, "among": len(names)} if isinstance(result, Guarantee) else {"delta": delta}
+            found[name] = result.model_copy(update=update)
+        passed = {
+            name
+            for name in left
+            if isinstance(one := found[name], Guarantee) and one.threshold == one.procedure.grid[-1]
+        }
+        if not passed or len(done) + len(passed) == len(names):
+            return {name: found[name] for name in names}
+        done |= passed

@@ -1,21 +1,21 @@
 """Procedures that test many thresholds at once without promising too much.
 
 For each threshold of a grid that was **fixed beforehand**, the hypothesis "precision is below the target" is tested
-by the exact binomial probability of so few errors among so many kept. The hypotheses are tested from the most
-selective threshold to the least under the fallback procedure (Wiens and Dmitrienko, "The Fallback Procedure for
-Evaluating a Single Family of Hypotheses", 2005), a case of the graphical procedures of Bretz, Maurer, Brannath and
-Posch (2009): ``delta`` is split over several starts; a threshold is tested with the share that starts there plus, where
-the one before it was rejected, all that one was tested with. The chance of any false rejection is then at most
-``delta`` whatever the precisions are and however the tests depend on each other. A single start at the most selective
-end loses everything to one early error; starts that pass nothing on waste what early rejections have earned.
+(:mod:`metajudge.calibration.question_test`). The hypotheses are tested from the most selective threshold to the least
+under the fallback procedure (Wiens and Dmitrienko, "The Fallback Procedure for Evaluating a Single Family of
+Hypotheses", 2005), a case of the graphical procedures of Bretz, Maurer, Brannath and Posch (2009): ``delta`` is split
+over the starts; a threshold is tested with the share that starts there plus, where the one before it was rejected, all
+that one was tested with. The chance of any false rejection is then at most ``delta`` whatever the precisions are and
+however the tests depend on each other. One start is a fixed sequence; starts everywhere that pass nothing on are
+Bonferroni's procedure.
 """
 
 import math
-from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 from scipy.special import bdtr
 
 from metajudge.errors import InputError
@@ -31,21 +31,32 @@ MAIN_SHARE = 0.9
 """Share of delta that the first start of the default procedure gets."""
 
 
+ProcedureName: TypeAlias = Literal[
+    "fallback", "ranks", "graphical", "one_error", "learn_then_test", "bonferroni", "e_process", "log_odds", "this_file"
+]
+
+
 class Procedure(Frozen):
     """A test procedure, fixed before any label of the threshold's questions is seen.
 
     Attributes:
+        name: how it was made; ``fallback`` for one that was given, and for those stored by earlier versions.
         grid: thresholds from the most selective to the least; a judgment is kept where its score is at least this.
         starts: indices into the grid where a share of delta enters, ascending.
         shares: the shares of delta, positive, together at most 1.
         origin: how the grid was made, in words.
+        stake: of the test by question (:func:`~metajudge.calibration.question_test.question_p_values`); None for the
+            usual.
+        passes_on: whether a rejected threshold hands its level on to the next.
     """
 
-    name: Literal["fallback"] = "fallback"
+    name: ProcedureName = "fallback"
     grid: tuple[float, ...]
     starts: tuple[int, ...]
     shares: tuple[float, ...]
     origin: str = "given"
+    stake: float | None = Field(default=None, gt=0, lt=1, exclude_if=lambda given: given is None)
+    passes_on: bool = Field(default=True, exclude_if=lambda given: given)
 
     def model_post_init(self, _context: object) -> None:
         """Checks what makes the procedure valid."""
@@ -58,7 +69,7 @@ class Procedure(Frozen):
             raise InputError("a procedure needs a positive share of delta for each start, together at most 1")
 
 
-def default_procedure(target: float) -> Procedure:
+def log_odds_procedure(target: float) -> Procedure:
     """A procedure for calibrated probabilities, fixed by the target alone.
 
     The grid is even in log-odds (steps of 1/8) down to a probability of 12 %. Nine tenths of delta start half a unit of
@@ -74,43 +85,13 @@ def default_procedure(target: float) -> Procedure:
         grid=tuple(float(value) for value in 1 / (1 + np.exp(-logits))),
         starts=(4, 12),
         shares=(MAIN_SHARE, 1 - MAIN_SHARE),
+        name="log_odds",
         origin="even in log-odds; starts half a unit above the target and half a unit below it",
     )
 
 
-def reference_procedure(
-    scores: Sequence[float] | Floats, target: float, delta: float, questions: int, *, starts: int = 2, steps: int = 40
-) -> Procedure:
-    """A procedure whose grid is made of quantiles of other scores, such as those of the questions fitted on.
-
-    Args:
-        scores: scores of judgments whose questions are **not** those the threshold is sought on.
-        target: precision to guarantee.
-        delta: probability of failure allowed.
-        questions: how many questions the threshold will be sought on; starts lie where enough of them are kept.
-        starts: how many.
-        steps: quantiles in the grid.
-    """
-    check_promise(target, delta)
-    values = np.round(np.asarray(scores, dtype=np.float64), 9)
-    if not len(values) or questions < 1:
-        raise InputError("a procedure from a reference needs scores and the number of questions to come")
-    shares = np.arange(1, steps + 1) / steps
-    grid = np.unique(np.quantile(values, 1 - shares, method="inverted_cdf"))[::-1]
-    kept = np.array([(values >= threshold).mean() for threshold in grid]) * questions
-    least = 1.5 * fewest_kept(target, delta / starts)
-    wanted = np.geomspace(min(least, questions), questions, starts + 1)[:-1]
-    places = sorted({min(int(np.searchsorted(kept, number)), len(grid) - 1) for number in wanted})
-    return Procedure(
-        grid=tuple(float(value) for value in grid),
-        starts=tuple(places),
-        shares=(1 / len(places),) * len(places),
-        origin=f"{len(grid)} quantiles of {len(values)} scores of other questions, {len(places)} starts",
-    )
-
-
 def least_selective(kept: Counts, errors: Counts, target: float, delta: float, procedure: Procedure) -> Indices:
-    """Runs the procedure on counts [..., grid] at once; the index of the last rejected threshold, -1 for none.
+    """Runs the procedure on counts [..., grid] of independent judgments; the index of the last rejected threshold.
 
     Args:
         kept: how many are kept at each threshold of the grid.
@@ -118,17 +99,24 @@ def least_selective(kept: Counts, errors: Counts, target: float, delta: float, p
         target: precision to guarantee.
         delta: probability of failure allowed.
         procedure: whose grid the counts belong to.
+
+    Returns:
+        -1 where none is rejected.
     """
     p_values = bdtr(errors.astype(np.float64), np.maximum(kept, 1), 1 - target)
-    p_values = np.where(kept > 0, p_values, 1.0)
+    return last_rejected(np.where(kept > 0, p_values, 1.0), delta, procedure)
+
+
+def last_rejected(p_values: Floats, delta: float, procedure: Procedure) -> Indices:
+    """Runs the procedure on p-values [..., grid]; the index of the last rejected threshold, -1 for none."""
     entering = np.zeros(len(procedure.grid))
     entering[list(procedure.starts)] = np.array(procedure.shares) * delta
-    carried = np.zeros(kept.shape[:-1])
-    found = np.full(kept.shape[:-1], -1, dtype=np.intp)
+    carried = np.zeros(p_values.shape[:-1])
+    found = np.full(p_values.shape[:-1], -1, dtype=np.intp)
     for at in range(len(procedure.grid)):
         level = carried + entering[at]
         rejected = (level > 0) & (p_values[..., at] <= level)
-        carried = np.where(rejected, level, 0.0)
+        carried = np.where(rejected & procedure.passes_on, level, 0.0)
         found = np.where(rejected, at, found)
     return found
 

@@ -2,14 +2,15 @@
 
 Terminal, dataset card, ``stats.json``, the summary of ``vet`` and the reports of ``bench`` all print
 :meth:`Promise.sentence`. A promise without its scope misleads: the precision of several judges' judgments together says
-nothing about one of them, and the precision of one judgment drawn per question is not that of everything kept.
+nothing about one of them, and the precision of one judgment drawn per question, which thresholds of earlier versions
+promise, is not that of everything kept.
 """
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from metajudge.types import GuaranteedThreshold, GuaranteeUnit
+from metajudge.types import GuaranteedThreshold, GuaranteePopulation, GuaranteeUnit
 
 MOST_NAMED = 12
 """Judges named in a sentence; of more, the first are named and the others counted."""
@@ -27,6 +28,9 @@ class Promise:
         judges: whose judgments it speaks of, all together; empty where the record does not name them.
         unit: what stood for a question in the test; None where the record does not say.
         questions: labelled questions the threshold was set on; None where the record does not say.
+        most_per_question: judgments of one question that it covers at most; None where the record does not say.
+        population: what it speaks of.
+        category: of the items it speaks of; None for all together.
         decides: the judges whose judgments it decides on, where these are not all of ``judges``.
     """
 
@@ -37,6 +41,9 @@ class Promise:
     judges: tuple[str, ...] = ()
     unit: GuaranteeUnit | None = None
     questions: int | None = None
+    most_per_question: int | None = None
+    population: GuaranteePopulation = "new_questions"
+    category: str | None = None
     decides: tuple[str, ...] = ()
 
     @classmethod
@@ -50,6 +57,9 @@ class Promise:
             judges=stamp.judges,
             unit=stamp.unit,
             questions=stamp.questions,
+            most_per_question=stamp.most_per_question,
+            population=stamp.population,
+            category=stamp.category,
         )
 
     def stamp(self) -> GuaranteedThreshold:
@@ -62,6 +72,9 @@ class Promise:
             judges=self.judges,
             unit=self.unit,
             questions=self.questions,
+            most_per_question=self.most_per_question,
+            population=self.population,
+            category=self.category,
         )
 
     @property
@@ -93,6 +106,8 @@ class Promise:
             "unit": self.unit,
             "population": self._population(),
             "questions": self.questions,
+            "most_per_question": self.most_per_question,
+            "category": self.category,
             "threshold": self.threshold,
             "target": self.target,
             "delta": self.delta,
@@ -103,11 +118,14 @@ class Promise:
     def _subject(self) -> str:
         whose = f" by {named(self.judges)}" if self.judges else ""
         together = ", taken together and not each judge alone," if self.pooled else ""
-        return f"Judgments{whose}{together} with a probability of {self.threshold:.4g} or more"
+        about = f" in category {self.category}" * (self.category is not None)
+        return f"Judgments{whose}{together}{about} with a probability of {self.threshold:.4g} or more"
 
     def _share(self) -> str:
         sure, share = f"with {100 * (1 - self.delta):g} % confidence", f"at least {100 * self.target:g} %"
         match self.unit:
+            case "all_kept":
+                return f"{sure} {share} of all of them are right"
             case "one_per_question":
                 return f"{sure} {share} of them are right, one judgment drawn per question,"
             case "any_wrong":
@@ -116,7 +134,11 @@ class Promise:
 
     def _population(self) -> str:
         number = "those" if self.questions is None else f"the {self.questions}"
-        return f"new questions like {number} the threshold was set on"
+        if self.population == "this_file":
+            return f"the very questions that {number} labelled ones were drawn from at random"
+        most = self.most_per_question
+        limit = "" if most is None else f", with at most {most} judgment{'s' if most > 1 else ''} each"
+        return f"new questions like {number} the threshold was set on{limit}"
 
     def _approximate(self) -> str:
         return "; approximate, since the scores were fitted on the same questions: nothing is proven" * self.approximate
@@ -128,6 +150,11 @@ class Promise:
         if not self.pooled or not here or here == set(self.judges):
             return ""
         return f" Here it decides only on judgments by {named(sorted(here))}: about these alone nothing is promised."
+
+
+def percent(share: float) -> str:
+    """A share in whole percent."""
+    return f"{100 * share:.0f} %"
 
 
 def named(judges: Sequence[str]) -> str:

@@ -263,11 +263,12 @@ def _weights(scores: Floats, correct: Bools, base: Floats) -> Floats:
 
 
 def _probabilities(average: Floats, correct: Bools, train: Bools, test: Bools) -> Floats:
-    from metajudge.calibration.estimators import logistic
+    from metajudge.calibration.item_model import logistic
 
     right = correct[train]
     if right.all() or not right.any():
         return np.full(int(test.sum()), (right.sum() + 1) / (len(right) + 2))
     scale = max(float(average[train].std()), 1e-9)
-    model = logistic(((average - average[train].mean()) / scale)[train][:, None], right, 10.0)
-    return model.probabilities(((average - average[train].mean()) / scale)[test][:, None])
+    matrix = ((average - average[train].mean()) / scale)[:, None]
+    model = logistic(matrix[train], right, 10.0, np.ones(len(right)))
+    return model.probabilities(matrix[test])

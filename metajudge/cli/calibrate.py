@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -10,21 +11,24 @@ from typing import Annotated
 import typer
 
 from metajudge.calibration.calibration import Calibration
-from metajudge.calibration.files import load_calibration, save_calibration
+from metajudge.calibration.files import load_calibration, save_fit
 from metajudge.calibration.fit import check_fittable, fit_calibration
 from metajudge.calibration.folds import question_split
-from metajudge.calibration.guarantee import Guarantee, guaranteed_threshold
-from metajudge.calibration.planning import plan as labels_for
-from metajudge.calibration.planning import with_fit
-from metajudge.calibration.procedures import check_promise
+from metajudge.calibration.guarantee import Guarantee
+from metajudge.calibration.looks import Schedule
+from metajudge.calibration.planning import SPLIT_SHARE, Use, use_of
+from metajudge.calibration.planning import plan as plan_labels
+from metajudge.calibration.procedures import ProcedureName, check_promise
 from metajudge.calibration.profiles import drift
 from metajudge.calibration.sources import SIGNAL_GROUPS
+from metajudge.calibration.table import SignalTable
 from metajudge.calibration.weights import fit_weights, to_toml
 from metajudge.cli.calibrate_cascade import cascade
 from metajudge.cli.calibrate_report import (
     diagnosis_lines,
     drift_lines,
     fit_lines,
+    plan_lines,
     right_line,
     show_json,
     show_lines,
@@ -39,6 +43,7 @@ from metajudge.runs.exit_codes import ExitCode
 from metajudge.store import Store
 from metajudge.types import Judgment, Right, VerdictKind
 from metajudge.vetting.labelled import LabelledRecords, threshold_rows
+from metajudge.vetting.looking import LookRequest, ReferenceScores, advice_after, look
 
 app = typer.Typer(
     help="Fit probabilities of being correct to labelled judgments, and thresholds with a guarantee.",
@@ -66,6 +71,8 @@ KindOption = Annotated[
 FoldsOption = Annotated[int, typer.Option(help="Number of folds, by question.", min=2)]
 CalibrationOption = Annotated[Path, typer.Option("--calibration", help="A calibration file.", metavar="FILE")]
 
+NO_LOOK_LEFT = "No look is left in the ledger: nothing more can be promised about these judges by this schedule."
+
 
 class Questions(StrEnum):
     """Which questions a threshold is selected on."""
@@ -74,11 +81,24 @@ class Questions(StrEnum):
     all = "all"
 
 
-class UnitChoice(StrEnum):
-    """How a question becomes one observation."""
+class ScheduleChoice(StrEnum):
+    """How delta is divided over looks."""
 
-    one_per_question = "one_per_question"
-    any_wrong = "any_wrong"
+    declining = "declining"
+    even = "even"
+    anytime = "anytime"
+
+
+class ProcedureChoice(StrEnum):
+    """How thresholds are tested; see `docs/calibration.md`."""
+
+    ranks = "ranks"
+    graphical = "graphical"
+    one_error = "one_error"
+    learn_then_test = "learn_then_test"
+    bonferroni = "bonferroni"
+    e_process = "e_process"
+    log_odds = "log_odds"
 
 
 @app.command("fit")
@@ -112,7 +132,10 @@ def fit(
     ] = None,
     share: Annotated[
         float | None,
-        typer.Option(help="Fit on this fraction of the questions, and keep the others for `threshold`."),
+        typer.Option(
+            help="Fit on this fraction of the questions, and keep the others for `threshold`; 1 for all. Default: by "
+            "the number of labelled questions."
+        ),
     ] = None,
     seed: ResamplingSeedOption = 0,
     folds: FoldsOption = 5,
@@ -136,12 +159,14 @@ def fit(
         selection = None
     else:
         raise InputError("give labelled judgments with --data DIR, or --reviews to learn from people's decisions")
-    if share is not None:
-        table = table.select(question_split(table.questions, share, seed) == 0)
+    table, split = _fit_part(table, share, seed)
     calibration = fit_calibration(table, pooled=pooled, seed=seed, folds=folds, selection=selection)
-    save_calibration(calibration, out)
+    spent = save_fit(calibration, out)
     for line in fit_lines(calibration):
         typer.echo(line)
+    typer.echo(split)
+    if spent:
+        typer.echo(f"The {spent} look(s) recorded in {out} stay spent: labels looked at under another fit are not new.")
     typer.echo(f"Written: {out}")
 
 
@@ -191,26 +216,58 @@ def threshold(
             help="`new`: only questions not used in the fit; `all`: approximate. Default: new if there are any."
         ),
     ] = None,
-    unit: Annotated[
-        UnitChoice,
-        typer.Option(help="One random judgment per question, or a question is wrong if any kept judgment is wrong."),
-    ] = UnitChoice.one_per_question,
-    seed: Annotated[int, typer.Option(help="Seed of the choice of one judgment per question.", min=0)] = 0,
+    procedure: Annotated[
+        ProcedureChoice | None,
+        typer.Option(
+            help="Which thresholds are tested and how, fixed without labels. Default: ranks; e_process with "
+            "--schedule anytime."
+        ),
+    ] = None,
+    most: Annotated[
+        int | None,
+        typer.Option(
+            "--most-per-question",
+            help="Judgments of one question the promise is to cover at most. Default: the most there are.",
+            min=1,
+        ),
+    ] = None,
     allow_other: Annotated[
         bool,
         typer.Option("--allow-other-calibration", help="Apply it to judges or agents it was not fitted on."),
     ] = False,
+    schedule: Annotated[
+        ScheduleChoice | None,
+        typer.Option(
+            help="How delta is divided over looks, declared at the first one: `declining` (3/4 for the first), `even` "
+            "(over --looks) or `anytime` (an e-process, read after any label)."
+        ),
+    ] = None,
+    planned_looks: Annotated[
+        int | None, typer.Option("--looks", help="With --schedule even: how many looks there may be.", min=1)
+    ] = None,
+    accept_changes: Annotated[
+        bool,
+        typer.Option(
+            "--accept-changed-labels",
+            help="Allow a look in which earlier questions are missing or have other labels; it is recorded as such.",
+        ),
+    ] = False,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Write here instead of into the calibration.", metavar="FILE")
+        Path | None,
+        typer.Option(
+            "--out",
+            help="Write the threshold here; the look is recorded in the calibration all the same.",
+            metavar="FILE",
+        ),
     ] = None,
     labelling: Labelling = UNLABELLED,
     reading: Reading = AS_THEY_ARE,
 ) -> None:
     """Find the least selective threshold whose precision is guaranteed, and store it in the calibration.
 
-    With --judge the guarantee is for these judges' judgments together, else for all. It is valid for one
-    test: adding labels and testing again weakens it, so choose their number beforehand (`plan`). Exit code 1: no
-    threshold passes, and nothing is stored.
+    With --judge the guarantee is for these judges' judgments together, else for all. Every look at labels spends a part
+    of delta: the calibration file records it, and later looks, such as after adding labels, get what is left by the
+    declared schedule. The same look again spends nothing. Exit code 1: no threshold passes; only the look is stored.
     """
     check_promise(target, delta)
     _check_files(data, agent_scores, out or calibration)
@@ -224,24 +281,30 @@ def threshold(
     for note in rows.notes:
         typer.echo(note, err=True)
     labelled = set(rows.table.judges)
-    found = guaranteed_threshold(
-        rows.probabilities,
-        rows.table.correct,
-        rows.table.questions,
+    # The guarantee covers the judges with labels; empty if these are all judges.
+    judges = sorted(judge or (() if labelled >= set(fitted.identity.judges) else labelled))
+    request = LookRequest(
         target=target,
         delta=delta,
-        unit=unit.value,
-        seed=seed,
-        approximate=rows.approximate,
-        # The guarantee covers the judges with labels; empty if these are all judges.
-        judges=sorted(judge or (() if labelled >= set(fitted.identity.judges) else labelled)),
+        judges=tuple(judges),
+        procedure=_procedure(procedure, schedule, fitted),
+        most_per_question=most,
+        reference=ReferenceScores.of_fit(fitted, judges),
+        schedule=_schedule(schedule, planned_looks),
+        accept_changes=accept_changes,
+        time=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-    if not isinstance(found, Guarantee):
-        typer.echo(found.meaning())
+    result = look(calibration, fitted, rows, request, out=out)
+    for line in result.lines():
+        typer.echo(line)
+    if not isinstance(result.found, Guarantee):
+        typer.echo(result.found.meaning())
+        advice = advice_after(result, rows, request)
+        for line in [NO_LOOK_LEFT] if advice is None else advice.lines():
+            typer.echo(line)
         raise typer.Exit(ExitCode.INCOMPLETE)
-    typer.echo(found.meaning(fitted.identity.judges))
+    typer.echo(result.found.meaning(fitted.identity.judges))
     typer.echo(right_line(fitted.kind, fitted.identity.right))
-    save_calibration(fitted.with_guarantee(found), out or calibration)
     typer.echo(f"Written: {out or calibration}")
 
 
@@ -253,18 +316,32 @@ def plan(
     coverage: Annotated[float, typer.Option(help="Expected fraction of judgments kept.")] = 1.0,
     power: Annotated[float, typer.Option(help="Probability that the threshold passes.")] = 0.8,
     share: Annotated[
-        float, typer.Option(help="Fraction of all labelled questions used in the fit (`fit --share`); 0 for none.")
-    ] = 0.4,
+        float | None,
+        typer.Option(
+            help="Fraction of all labelled questions used in the fit (`fit --share`); 0 for none. Default: split or "
+            "cross-fit, by the number of labels."
+        ),
+    ] = None,
 ) -> None:
-    """Compute how many labelled questions a guarantee needs: for the fit and for the threshold."""
-    number = labels_for(target, delta, rate, coverage=coverage, power=power)
-    total = with_fit(number, share)
-    typer.echo(
-        f"About {total} labelled questions in all: {total - number} for the fit (--share {share:g}) and {number} for "
-        f"the threshold. With {100 * rate:g} % of the kept right and {100 * coverage:g} % kept, a precision of "
-        f"{100 * target:g} % is then guaranteed at {100 * (1 - delta):g} % confidence with probability {power:g} or "
-        "more. This is valid for one test: fix the number, label, and test once."
-    )
+    """Compute how many labelled questions a guarantee needs in all: for the fit and for the threshold."""
+    ways: tuple[Use, ...] = ("split", "cross-fit") if share is None else ("split",)
+    for line in plan_lines(
+        [
+            plan_labels(
+                target,
+                delta,
+                rate,
+                coverage=coverage,
+                power=power,
+                share=SPLIT_SHARE if share is None else share,
+                use=use,
+            )
+            for use in ways
+        ],
+        target,
+        delta,
+    ):
+        typer.echo(line)
 
 
 @app.command("weights")
@@ -318,6 +395,38 @@ def diagnose(
     check_fittable(table, rows)
     for line in diagnosis_lines(rows, pooled=pooled, seed=seed):
         typer.echo(line)
+
+
+def _fit_part(table: SignalTable, share: float | None, seed: int) -> tuple[SignalTable, str]:
+    """The questions to fit on, and how the labels are used."""
+    labelled = {question for question, one in zip(table.questions, table.labelled, strict=True) if one}
+    use, why = use_of(len(labelled))
+    if share is None and use == "cross-fit":
+        return table, f"Labels: {why}. `--share {SPLIT_SHARE:g}` splits them all the same."
+    if share == 1:
+        return table, "Labels: all are for the fit (--share 1); a threshold on the same questions is approximate."
+    part = question_split(table.questions, SPLIT_SHARE if share is None else share, seed)
+    why = (
+        why
+        if share is None
+        else f"{100 * share:g} % of the questions for the fit (--share), the others for a threshold"
+    )
+    return table.select(part == 0), f"Labels: {why}."
+
+
+def _schedule(name: ScheduleChoice | None, looks: int | None) -> Schedule | None:
+    if name is None and looks is None:
+        return None
+    return Schedule(name=(name or ScheduleChoice.even).value, looks=looks)
+
+
+def _procedure(
+    given: ProcedureChoice | None, schedule: ScheduleChoice | None, fitted: Calibration
+) -> ProcedureName | None:
+    if given is not None:
+        return given.value
+    declared = fitted.looks.schedule.name if fitted.looks is not None else schedule
+    return "e_process" if declared == ScheduleChoice.anytime else None
 
 
 def _check_same(fitted: Calibration, kind: VerdictKind | None, right: Right | None) -> None:

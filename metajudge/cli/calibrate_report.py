@@ -7,6 +7,7 @@ import orjson
 
 if TYPE_CHECKING:
     from metajudge.calibration.calibration import Calibration
+    from metajudge.calibration.planning import LabelPlan
     from metajudge.calibration.profiles import Drift
     from metajudge.calibration.quality import Figure, Quality
     from metajudge.calibration.table import SignalTable
@@ -31,8 +32,43 @@ def fit_lines(calibration: "Calibration") -> Iterator[str]:
         who = group.judges[0] if len(group.judges) == 1 else f"{len(group.judges)} judges together"
         tried = ", ".join(f"{one.name} {one.log_loss:.3f}" for one in group.tried[:4])
         yield f"  {who}: {group.chosen} (out-of-fold log loss: {tried}{', ...' if len(group.tried) > 4 else ''})"
+    yield from _sharing_lines(calibration)
+    yield (
+        f"The figures below are of models fitted on {made.folds - 1} of {made.folds} parts of the questions, mean over "
+        f"{made.repeats} division(s); the stored model was fitted on all of them."
+    )
     yield ""
     yield from quality_lines(calibration.quality)
+
+
+def plan_lines(plans: "Sequence[LabelPlan]", target: float, delta: float) -> Iterator[str]:
+    """How many labels a guarantee takes, and why they are split or cross-fitted."""
+    from metajudge.calibration.planning import use_of
+
+    for one in plans:
+        about = "" if one.use == "split" else "(approximate) "
+        use = f"{one.fit} for the fit and {one.threshold} for the threshold" if one.use == "split" else "all for both"
+        yield (
+            f"{one.use.capitalize()}: about {one.total} labelled questions in all, {use}. A precision of "
+            f"{100 * target:g} % is then guaranteed at {100 * (1 - delta):g} % confidence "
+            f"{about}with probability {one.power:.2f} at the first look, and the threshold keeps "
+            f"{100 * one.kept:.0f} % on average."
+        )
+    if len(plans) > 1:
+        yield f"Default with so many: {use_of(plans[0].total)[1]}."
+    yield "Simulated with the default procedure. Labels added later are tested at what the ledger of looks has left."
+
+
+def _sharing_lines(calibration: "Calibration") -> Iterator[str]:
+    found = calibration.sharing
+    if found is None:
+        return
+    chosen = "one model a judge is used" if found.apart_is_better else "judges share a model"
+    yield (
+        f"  Out-of-fold log loss {found.apart:.3f} with one model a judge, {found.together:.3f} shared: difference "
+        f"{found.apart - found.together:+.3f} (95 % {found.low:+.3f} to {found.high:+.3f}, questions resampled); "
+        f"{chosen}"
+    )
 
 
 def show_lines(calibration: "Calibration") -> Iterator[str]:
@@ -56,11 +92,16 @@ def show_lines(calibration: "Calibration") -> Iterator[str]:
         yield "No guaranteed threshold stored; run `metajudge calibrate threshold` to find one."
     for meaning in calibration.meanings:
         yield f"Guarantee: {meaning}"
+    for look in () if calibration.looks is None else calibration.looks.entries:
+        whose = f"  {', '.join(look.judges) or 'all judges'}: "
+        yield f"{whose}{look.line()}"
 
 
 def show_json(calibration: "Calibration") -> str:
     """Identity, quality, models tried and guarantees, without coefficients and stored probabilities."""
     data = calibration.model_dump(mode="json", include={"identity", "quality", "guarantees"})
+    looks = () if calibration.looks is None else calibration.looks.entries
+    data["looks"] = [one.model_dump(mode="json", exclude={"result"}) for one in looks]
     made = calibration.provenance
     data["provenance"] = made.model_dump(exclude={"questions"}) | {"questions": len(made.questions)}
     data["groups"] = [group.model_dump(mode="json", exclude={"levels"}) for group in calibration.groups]
@@ -124,10 +165,16 @@ def diagnosis_lines(table: "SignalTable", *, pooled: bool | None, seed: int) -> 
             )
     if len(table.signals) > 1:
         yield ""
-        yield "Out-of-fold log loss without each group of signals, minus that with all (above 0 the group helps)"
+        yield (
+            "Out-of-fold log loss without each group of signals, minus that with all (above 0 the group helps; 95 %, "
+            "questions resampled)"
+        )
         try:
             for group in importances(table, pooled=pooled, seed=seed):
-                yield f"  {group.group:<10} {group.gain:+.4f}  ({group.without:.4f} against {group.loss:.4f})"
+                yield (
+                    f"  {group.group:<10} {group.gain:+.4f} ({group.low:+.4f} to {group.high:+.4f})  "
+                    f"{group.without:.4f} against {group.loss:.4f}"
+                )
         except InputError as error:
             yield f"  not available: {error}"
 

@@ -21,6 +21,7 @@ from metajudge.strategies import Panel, SignalEvidence, StrategyName, Vetter
 from metajudge.types import AgentResult, Assessment, Judgment, Right, Status
 from metajudge.types.location import StoreLocation
 from metajudge.vetting.finishing import Completion
+from metajudge.vetting.prompt_set import stored_panels, with_prompt_set
 from metajudge.vetting.summary import VetSummary
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class Engine(Session):
             people is queued for review in the store. Switches early exit off.
         audit_share: probability with which what the policy approves or rejects is reviewed all the same.
         reviewers: how many people are to decide each review.
+        policy_per_call: whether :meth:`vet` is given a policy each time: then reviews need none here.
         store: a path or a postgresql:// URL, an open store (left open), or None to keep nothing.
         early_exit: stop asking once the decision is settled; None means off, unless the panel says otherwise.
         calibration: a calibration or its file: assessments get a probability and, where a guaranteed threshold is
@@ -82,6 +84,7 @@ class Engine(Session):
         policy: "str | Path | Policy | None" = None,
         audit_share: float = 0.0,
         reviewers: int = 1,
+        policy_per_call: bool = False,
         store: str | StoreLocation | Store | None = None,
         concurrency: int = 64,
         budget_usd: float | None = None,
@@ -109,11 +112,17 @@ class Engine(Session):
             command=command,
         )
         self._finishing = Completion(
-            calibration, allow_other_calibration, policy, audit_share=audit_share, reviewers=reviewers
+            calibration,
+            allow_other_calibration,
+            policy,
+            audit_share=audit_share,
+            reviewers=reviewers,
+            policy_per_call=policy_per_call,
         )
         if self._finishing.needs_every_score:
             self.config = self.config.model_copy(update={"early_exit": False})
         self._vetter: Vetter | None = None
+        self._stored_panels = frozenset[str]()
         self._right = right
         self._label_free = label_free
 
@@ -141,7 +150,7 @@ class Engine(Session):
             ConfigurationError: a panel that cannot be built, or an engine that is not open.
             InputError: the engine's calibration is for other agents.
         """
-        vetter = build_vetter(panel, self.resources, early_exit=False, models=self.objects)
+        vetter = self._build(self._with_prompt_set(panel))
         self._finishing.evidence((), vetter, strict=False)  # a calibration for other agents is an error now, not later
         return vetter
 
@@ -260,10 +269,26 @@ class Engine(Session):
         return summary
 
     async def _prepare(self) -> dict[str, Any]:
-        vetter = build_vetter(self.config, self.resources, early_exit=False, models=self.objects)
+        self._stored_panels = await stored_panels(self._store)
+        panel = self._with_prompt_set(self.config)
+        vetter = self._build(panel)
         await self._finishing.start(self._store, self.run_id, vetter, self._notices.say)
         self._vetter = vetter
-        return {"panel_digest": vetter.default.digest, **self._finishing.config()}
+        return {
+            "panel": panel.model_dump(mode="json"),
+            "panel_digest": vetter.default.digest,
+            **self._finishing.config(),
+        }
+
+    def _with_prompt_set(self, panel: PanelConfig) -> PanelConfig:
+        """The panel with the prompt set it names, or that follows from the store."""
+        panel, notice = with_prompt_set(panel, self._stored_panels, self.objects)
+        if notice is not None:
+            self._notices.say(notice)
+        return panel
+
+    def _build(self, panel: PanelConfig) -> Vetter:
+        return build_vetter(panel, self.resources, early_exit=False, models=self.objects)
 
     async def _ask(
         self,

@@ -1,20 +1,29 @@
 """What vetting judgments would take, without sending anything."""
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from itertools import islice
 
 from metajudge.agents import Agent
 from metajudge.judging.pairwise import orders_of
-from metajudge.panels.building import build_vetter
 from metajudge.panels.config import PanelConfig
 from metajudge.prompts.versions import FIRST
-from metajudge.providers.stack import Resources
-from metajudge.runs.estimate import EXPLANATION_TOKENS, REASONING_TOKENS, Estimate, Prices, prices_of, size_of
+from metajudge.runs.estimate import (
+    ANALYSIS_TOKENS,
+    EXPLANATION_TOKENS,
+    REASONING_TOKENS,
+    SCORE_TOKENS,
+    SENTENCE_TOKENS,
+    Estimate,
+    Prices,
+    prices_of,
+    size_of,
+)
 from metajudge.store.protocol import Store
 from metajudge.strategies import Panel, StrategyName
 from metajudge.strategies.rejudge import judge_of
 from metajudge.types import Judgment, Status
+from metajudge.vetting.prompt_set import priced_vetter, stored_panels, under_every_set, with_prompt_set
 
 KEYS_AT_ONCE = 1_000
 """Assessments looked up in one query."""
@@ -27,14 +36,33 @@ class VettingEstimate(Estimate):
     Attributes:
         prompt_version: of the panel's prompt set.
         stored: judgments that need no call, because the store has their assessment under this very panel.
+        stored_by_prompt_version: the same under every prompt set, by its version.
     """
 
     prompt_version: int = FIRST
     stored: int = 0
+    stored_by_prompt_version: dict[str, int] = field(default_factory=dict)
 
 
-async def stored_keys(config: PanelConfig, judgments: Iterable[Judgment], store: Store) -> set[str]:
-    """The keys of those judgments that the store has an assessment of under this very panel, prompt set included.
+@dataclass(frozen=True, slots=True)
+class StoredResults:
+    """What a store has of a panel's assessments of an input.
+
+    Attributes:
+        keys: of the judgments assessed under the panel with the prompt set that a run would use.
+        by_prompt_version: how many judgments are assessed under each prompt set.
+        notice: for the user, where a run would not use the newest prompt set because of what is stored.
+    """
+
+    keys: frozenset[str] = frozenset()
+    by_prompt_version: Mapping[int, int] = field(default_factory=dict)
+    notice: str | None = None
+
+
+async def stored_results(
+    config: PanelConfig, judgments: Iterable[Judgment], store: Store
+) -> tuple[PanelConfig, StoredResults]:
+    """The panel with the prompt set that a run on this store would use, and what the store has under each set.
 
     Args:
         config: with ``early_exit`` set as the run will set it.
@@ -42,32 +70,38 @@ async def stored_keys(config: PanelConfig, judgments: Iterable[Judgment], store:
     Raises:
         ConfigurationError: as for :func:`estimate_vetting`.
     """
-    vetter = build_vetter(config, Resources(key_for=lambda _spec: "not-sent"), early_exit=False)
-    keys, stored = map(vetter.key, judgments), set[str]()
-    while block := list(islice(keys, KEYS_AT_ONCE)):
-        done = await store.find_assessments(block)
-        stored |= {key for key, one in done.items() if one.status is Status.ASSESSED}
-    return stored
+    config, notice = with_prompt_set(config, await stored_panels(store))
+    vetters = under_every_set(config)
+    found: dict[int, set[str]] = {version: set() for version in vetters}
+    records = iter(judgments)
+    while block := list(islice(records, KEYS_AT_ONCE)):
+        for version, vetter in vetters.items():
+            done = await store.find_assessments([vetter.key(one) for one in block])
+            found[version] |= {key for key, one in done.items() if one.status is Status.ASSESSED}
+    counts = {version: len(keys) for version, keys in found.items()}
+    return config, StoredResults(frozenset(found.get(config.prompt_set, ())), counts, notice)
 
 
 def estimate_vetting(
-    config: PanelConfig, judgments: Iterable[Judgment], stored: Collection[str] = ()
+    config: PanelConfig, judgments: Iterable[Judgment], stored: StoredResults | None = None
 ) -> VettingEstimate:
     """Renders every prompt and adds up.
 
     Args:
-        stored: keys of assessments that need not be made again, see :func:`stored_keys`.
+        stored: assessments that need not be made again, see :func:`stored_results`.
 
     Raises:
         ConfigurationError: agents, weights or threshold that make no sense together (no key is needed).
     """
-    vetter = build_vetter(config, Resources(key_for=lambda _spec: "not-sent"), early_exit=False)
+    stored = stored or StoredResults()
+    vetter = priced_vetter(config)
     prices = prices_of(config.all_agents)
     estimate = VettingEstimate.at(prices)
-    estimate.prompt_version = config.prompt_version
+    estimate.prompt_version = config.prompt_set
+    estimate.stored_by_prompt_version = {str(version): count for version, count in stored.by_prompt_version.items()}
     for judgment in judgments:
         estimate.judgments += 1
-        if stored and vetter.key(judgment) in stored:
+        if stored.keys and vetter.key(judgment) in stored.keys:
             estimate.stored += 1
             continue
         if judgment.verdict is None:
@@ -83,19 +117,20 @@ def estimate_vetting(
 
 def _add_panel(estimate: Estimate, panel: Panel, judgment: Judgment, prices: Prices) -> None:
     agents = len(panel.agents)
-    written = sum(_output_tokens(agent) for agent in panel.agents)
+    heard = sum(heard_tokens(panel, agent, judgment) for agent in panel.agents)
     discussing = panel.strategy is StrategyName.PANEL_DISCUSSION
     for position, agent in enumerate(panel.agents):
         alone = size_of(agent.request(judgment))
         if not discussing:
-            _add_draws(estimate, agent, alone, prices)
+            _add_draws(estimate, agent, judgment, alone, prices)
         elif panel.rounds == "sequential":
-            _add_draws(estimate, agent, alone + written * position // agents, prices)
+            _add_draws(estimate, agent, judgment, alone + heard * position // agents, prices)
         else:
-            _add_draws(estimate, agent, alone, prices)
-            _add_draws(estimate, agent, alone + written, prices)
+            _add_draws(estimate, agent, judgment, alone, prices)
+            _add_draws(estimate, agent, judgment, alone + heard, prices)
     if panel.summariser is not None:
-        _add_draws(estimate, panel.summariser, size_of(panel.summariser.request(judgment)) + written, prices)
+        alone = size_of(panel.summariser.request(judgment))
+        _add_draws(estimate, panel.summariser, judgment, alone + heard, prices)
 
 
 def _add_rejudging(estimate: Estimate, panel: Panel, judgment: Judgment, prices: Prices) -> None:
@@ -109,11 +144,29 @@ def _add_rejudging(estimate: Estimate, panel: Panel, judgment: Judgment, prices:
             estimate.add(agent.name, prices, size_of(request), REASONING_TOKENS)
 
 
-def _add_draws(estimate: Estimate, agent: Agent, input_tokens: int, prices: Prices) -> None:
+def _add_draws(estimate: Estimate, agent: Agent, judgment: Judgment, input_tokens: int, prices: Prices) -> None:
     """One call a draw; token probabilities cost nothing."""
+    written = output_tokens(agent, judgment)
     for _ in range(agent.samples):
-        estimate.add(agent.name, prices, input_tokens, _output_tokens(agent))
+        estimate.add(agent.name, prices, input_tokens, written)
 
 
-def _output_tokens(agent: Agent) -> int:
-    return EXPLANATION_TOKENS * len(agent.rubric.scored_names)
+def output_tokens(agent: Agent, judgment: Judgment) -> int:
+    """Assumed output of one reply."""
+    written = _scores_tokens(agent, judgment) + (ANALYSIS_TOKENS if agent.form.analysis else 0)
+    return min(written, agent.parameters.max_tokens or written)
+
+
+def heard_tokens(panel: Panel, agent: Agent, judgment: Judgment) -> int:
+    """What the others read of an agent's reply."""
+    shown = ANALYSIS_TOKENS if panel.show_analysis and agent.form.analysis else 0
+    return _scores_tokens(agent, judgment) + shown
+
+
+def _scores_tokens(agent: Agent, judgment: Judgment) -> int:
+    """Scores with their explanations, for the criteria that apply to the judgment."""
+    if agent.form.explanations == "none":
+        each = SCORE_TOKENS
+    else:
+        each = SENTENCE_TOKENS if agent.form.analysis else EXPLANATION_TOKENS
+    return each * len(agent.instructions(judgment).rubric.scored_names)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from metajudge.calibration.calibration import Calibration
     from metajudge.decision import Policy
     from metajudge.evidence.rewards import RewardScore
+    from metajudge.monitor.records import BrokenPromises
     from metajudge.reviews import Review
     from metajudge.vetting.probability import Probabilities
 
@@ -36,6 +37,7 @@ class Completion:
         allow_other: whether judges, agents, rubrics or prompts may differ from those the calibration was fitted on.
         policy: as given; which version is in force is known once :meth:`start` has a store to ask.
         audit_share, reviewers: see :func:`metajudge.reviews.opening.review_of`.
+        policy_per_call: whether :meth:`complete` is given a policy: then reviews need none here.
 
     Attributes:
         policy: in force, once started.
@@ -53,6 +55,7 @@ class Completion:
         *,
         audit_share: float = 0.0,
         reviewers: int = 1,
+        policy_per_call: bool = False,
     ) -> None:
         self.calibration = _loaded(calibration)
         self.policy: Policy | None = None
@@ -63,6 +66,7 @@ class Completion:
         self._reviewers = reviewers
         self._waiting: list[Review] = []
         self._store: Store | None = None
+        self._broken: BrokenPromises | None = None
         self._run_id = ""
         self._seed = 0
         if not 0 <= audit_share <= 1:
@@ -71,7 +75,7 @@ class Completion:
             )
         if reviewers < 1:
             raise ConfigurationError(f"a review needs at least one reviewer, not {reviewers}")
-        if (audit_share or reviewers > 1) and policy is None:
+        if (audit_share or reviewers > 1) and policy is None and not policy_per_call:
             raise ConfigurationError("reviews are opened by a policy: give one (--policy NAME)")
 
     @property
@@ -94,6 +98,10 @@ class Completion:
         """
         self._store, self._run_id, self._seed = store, run_id, vetter.seed or 0
         await self._keep_calibration()
+        if store is not None and self.calibration is not None:
+            from metajudge.monitor.records import BrokenPromises
+
+            self._broken = BrokenPromises(store)
         if self._given is None:
             return
         from metajudge.feedback.in_force import policy_in_force
@@ -129,6 +137,7 @@ class Completion:
             found["calibration"] = self.calibration.digest
         if self.policy is not None:
             found["policy"] = {"name": self.policy.name, "digest": self.policy.digest}
+        if self.policy is not None or self._audit_share:
             found["audit_share"] = self._audit_share
         return found
 
@@ -201,7 +210,8 @@ class Completion:
         policy = policy or self.policy
         completed = assessment
         if probabilities is not None:
-            completed = probabilities.complete(judgment, assessment)
+            broken = frozenset[str]() if self._broken is None else await self._broken.now()
+            completed = probabilities.complete(judgment, assessment, broken)
         if policy is not None:
             from metajudge.vetting.policies import decided
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from metajudge.calibration.calibration import Calibration, Predictions, in_domain
 from metajudge.calibration.domain import MEANINGS
 from metajudge.calibration.files import read_agent_scores
+from metajudge.calibration.planning import CROSS_FIT_MEASURED
 from metajudge.calibration.table import SignalTable, build_table
 from metajudge.errors import InputError
 from metajudge.evidence.rewards import RewardScore
@@ -164,6 +165,11 @@ def threshold_rows(
         count = len({question for question, fresh in zip(table.questions, new, strict=True) if fresh})
         notes.append(f"Searched on the {count} of {len(set(table.questions))} questions that were not fitted on.")
         table = table.select(new)
+    if approximate:
+        notes.append(
+            "Cross-fitted: questions of the fit are searched with their out-of-fold probabilities, so a guarantee is "
+            f"approximate ({CROSS_FIT_MEASURED})."
+        )
     predicted = fitted.probabilities(table, allow_other)
     covered = in_domain(predicted, approximate)
     notes += _left_out(predicted, covered)

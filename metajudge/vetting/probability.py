@@ -1,6 +1,6 @@
 """The probability that a judgment is correct, by a calibration, and the decision of a guaranteed threshold on it."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -8,10 +8,12 @@ import numpy as np
 
 from metajudge.calibration.agent_scores import AgentScores, scoring_model
 from metajudge.calibration.calibration import Calibration, Predictions
-from metajudge.calibration.domain import Mark, outside_domain
+from metajudge.calibration.domain import Mark
 from metajudge.calibration.table import SignalTable, build_table
 from metajudge.errors import FailureKind, InputError
 from metajudge.evidence.rewards import RewardScore
+from metajudge.monitor.report import promise_id
+from metajudge.stats.arrays import Bools
 from metajudge.strategies.panel import Panel
 from metajudge.types import Assessment, Failure, GuaranteedThreshold, Judgment, Status, kind_of
 
@@ -44,6 +46,7 @@ class Probabilities:
     _table: SignalTable | None
     _row: Mapping[str, int]
     _known: Predictions | None
+    _crowded: Bools
     _allow_other: bool
 
     @classmethod
@@ -98,16 +101,31 @@ class Probabilities:
         scaled = table.with_scales(calibration.scales)
         found = None if reads_agents or not len(table) else calibration.probabilities(scaled, allow_other_identity)
         rows = {name: row for row, name in enumerate(table.judgment_ids)}
-        return cls(calibration, calibration.digest, scaled if reads_agents else None, rows, found, allow_other_identity)
+        return cls(
+            calibration,
+            calibration.digest,
+            scaled if reads_agents else None,
+            rows,
+            found,
+            calibration.crowded(table),
+            allow_other_identity,
+        )
 
-    def complete(self, judgment: Judgment, assessment: Assessment) -> Assessment:
+    def complete(self, judgment: Judgment, assessment: Assessment, broken: Collection[str] = frozenset()) -> Assessment:
         """Adds the probability and, where a guarantee covers the judgment, its threshold's decision.
 
         Under a guarantee ``accepted`` is the guaranteed threshold's decision, not the score's; without a probability
         the judgment is then unscored. A judgment outside the calibration's domain carries no guarantee: it keeps the
         decision of its score, like one by a judge that no guarantee covers.
+
+        Args:
+            broken: ids of promises found broken (:func:`metajudge.monitor.report.promise_id`); a judgment that one of
+                them would cover is marked, and so outside the domain.
         """
         probability, marks = self._probability(judgment, assessment)
+        promise = self.calibration.promise_for(judgment.judge, marks, judgment.item.category)
+        if promise is not None and broken and promise_id(self.digest, promise.stamp()) in broken:
+            promise, marks = None, (*marks, Mark.BROKEN.value)
         completed = assessment.model_copy(
             update={
                 "probability": probability,
@@ -115,17 +133,12 @@ class Probabilities:
                 "calibration": self.digest,
                 "calibrated": probability is not None,
                 "guarantee": None,
+                "outside_guarantee": self.calibration.outside_guarantee(judgment.judge, marks, judgment.item.category),
             }
         )
-        promise = self.calibration.promise_for(judgment.judge, marks)
         if promise is None or not (assessment.status is Status.ASSESSED or _left_open(assessment)):
             return completed
         return _unscored(completed) if probability is None else _decided(completed, probability, promise.stamp())
-
-    def withheld(self, assessment: Assessment) -> bool:
-        """Whether the calibration has a guarantee for the judge, but this judgment lies outside its domain."""
-        covered = self.calibration.guarantee_for(assessment.judge) is not None
-        return covered and bool(outside_domain(assessment.probability_marks))
 
     def _probability(self, judgment: Judgment, assessment: Assessment) -> tuple[float | None, tuple[str, ...]]:
         row = self._row.get(judgment.id)
@@ -137,9 +150,12 @@ class Probabilities:
             if scores is None:
                 return None, (NoProbability.NO_AGENT_SCORES.value,)
             one = self._table.select(np.array([row])).with_agent_scores(scores)
-            found, row = self.calibration.probabilities(one, self._allow_other), 0
+            found = self.calibration.probabilities(one, self._allow_other)
+            crowded, row = self._crowded[row], 0
+        else:
+            crowded = False
         assert found is not None
-        marks = tuple(mark.value for mark in found.marks[row])
+        marks = tuple(mark.value for mark in found.marks[row]) + (Mark.CROWDED.value,) * bool(crowded)
         if np.ma.getmaskarray(found.probabilities)[row]:
             return None, marks or (Mark.OTHER_JUDGE.value,)
         return round(float(found.probabilities[row]), 9), marks
@@ -198,7 +214,7 @@ def _check_agents(calibration: Calibration, panels: Sequence[Panel]) -> None:
     if not rubrics <= set(identity.rubrics):
         problems.append("its agents used another rubric")
     if not prompts <= set(identity.prompts):
-        problems.append("its agents were asked with other prompts")
+        problems.append("its agents were asked with other prompts (perhaps of another prompt_version)")
     if problems:
         raise InputError(
             f"this calibration was fitted for other settings: {'; '.join(problems)}. Vet with the agents of the fit, "

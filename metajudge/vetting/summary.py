@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
-from metajudge.calibration.domain import Mark, outside_domain
+from metajudge.calibration.domain import NOT_COVERED, Mark
 from metajudge.errors import FailureKind
 from metajudge.evidence.index import EvidenceIndex
 from metajudge.evidence.no_labels import NO_LABELS, NoLabels
@@ -12,9 +12,6 @@ from metajudge.runs.exit_codes import RunCounts
 from metajudge.runs.totals import RunTotals
 from metajudge.types import Assessment, Status
 from metajudge.vetting.explanation import Gathered, Reason, explain
-
-NOT_COVERED = "judge_not_covered"
-"""Why a guarantee does not cover a judgment: its judge has none."""
 
 
 @dataclass(slots=True)
@@ -65,10 +62,15 @@ class VetSummary(RunTotals):
         kept_without_guarantee: where there is a guarantee, the other accepted ones by reason: a mark that puts them
             outside the calibration's domain, or ``judge_not_covered``. The score's own threshold kept them.
         judges_without_guarantee: how many of these by the judges that no guarantee covers.
+        without_rationale: judgments whose judge gave no reasons, of which criteria that judge a rationale were left out
+            by rule; ``not_applicable`` counts the judgments by criterion left out.
+        without_analysis: agents' replies that were used although the analysis asked for was not in them.
+        outside_guarantee: all judgments that no stamp covers although there is a guarantee, kept or not, by reason (a
+            judgment with several marks is counted under each).
         without_evidence: of the unscored ones, those without evidence although no call failed.
         calibrated: whether a calibration was applied; ``with_probability`` counts what it could speak about,
             ``probability_marks`` remarks on these or the reason they are missing, and ``guarantees`` says what
-            a guaranteed threshold in it promises.
+            a guaranteed threshold in it promises; :meth:`to_json` leaves them out where no judgment is covered.
         policy: the policy that decided, with its digest; None for none. ``decisions`` counts its actions.
         reviews: reviews that were queued for people and were not there before.
         failures: unscored and failed judgments by kind; ``agent_failures``: single agents' failures by kind.
@@ -91,6 +93,10 @@ class VetSummary(RunTotals):
     kept_under_guarantee: int = 0
     kept_without_guarantee: Counter[str] = field(default_factory=Counter)
     judges_without_guarantee: Counter[str] = field(default_factory=Counter)
+    without_rationale: int = 0
+    not_applicable: Counter[str] = field(default_factory=Counter)
+    without_analysis: int = 0
+    outside_guarantee: Counter[str] = field(default_factory=Counter)
     without_evidence: int = 0
     renormalised: int = 0
     reused: int = 0
@@ -129,6 +135,7 @@ class VetSummary(RunTotals):
             case Status.FAILED:
                 self.failed += 1
         self.under_guarantee += assessment.guarantee is not None
+        self.outside_guarantee.update(assessment.outside_guarantee)
         self.with_probability += assessment.probability is not None
         self.probability_marks.update(assessment.probability_marks)
         if assessment.decision is not None:
@@ -138,6 +145,7 @@ class VetSummary(RunTotals):
         for result in assessment.agents:
             if result.failure is not None:
                 self.agent_failures[result.failure.kind.value] += 1
+        self._count_forms(assessment)
         if not reused:
             self.cached_calls += assessment.cached_calls
 
@@ -147,13 +155,19 @@ class VetSummary(RunTotals):
         if no_labels is not None and no_labels.groups:
             self.no_labels = NoLabelCount.of(no_labels)
 
+    def _count_forms(self, assessment: Assessment) -> None:
+        """Counts what was left out by rule, and what agents left out of their replies."""
+        self.without_rationale += bool(assessment.not_applicable)
+        self.not_applicable.update(assessment.not_applicable)
+        replies = (reply for result in assessment.members for reply in result.replies)
+        self.without_analysis += sum(reply.analysis_missing for reply in replies)
+
     def _count_kept(self, assessment: Assessment) -> None:
         """Counts a kept judgment by what kept it: what no guarantee covers must not pass for guaranteed."""
         if assessment.guarantee is not None:
             self.kept_under_guarantee += 1
             return
-        outside = outside_domain(assessment.probability_marks)
-        reason = next((mark for mark in outside if mark != Mark.OTHER_JUDGE), NOT_COVERED)
+        reason = next((mark for mark in assessment.outside_guarantee if mark != Mark.OTHER_JUDGE), NOT_COVERED)
         self.kept_without_guarantee[reason] += 1
         if reason == NOT_COVERED:
             self.judges_without_guarantee[assessment.judge] += 1
@@ -185,7 +199,12 @@ class VetSummary(RunTotals):
 
     def to_json(self) -> dict[str, Any]:
         """See :meth:`RunTotals.to_json`; ``reasons`` explains the outcome."""
-        return {**RunTotals.to_json(self), "reasons": [asdict(reason) for reason in self.reasons]}
+        covered = self.guarantees if self.under_guarantee else []
+        return {
+            **RunTotals.to_json(self),
+            "guarantees": covered,
+            "reasons": [asdict(reason) for reason in self.reasons],
+        }
 
 
 def _nobody_failed(assessment: Assessment) -> bool:

@@ -7,6 +7,7 @@ from metajudge.calibration.calibration import Predictions, in_domain
 from metajudge.calibration.domain import Mark
 from metajudge.calibration.fit import fit_calibration
 from metajudge.calibration.guarantee import guaranteed_threshold
+from metajudge.calibration.looks import Looks
 from metajudge.calibration.table import build_table
 from metajudge.errors import InputError
 from tests.calibration.fitted_crowd import FREE, values
@@ -108,6 +109,45 @@ def test_no_guarantee_covers_a_judgment_outside_the_domain(fitted, mark):
     assert fitted.with_guarantee(found).promise_for("owl", (mark.value,)) is None
 
 
+def sure(**about):
+    found = guaranteed_threshold(
+        np.full(60, 0.9), np.ones(60, dtype=bool), [f"q{number}" for number in range(60)], target=0.8, delta=0.1
+    )
+    return found.model_copy(update=about)
+
+
+def test_questions_with_more_judgments_than_declared_are_outside(fitted, fresh):
+    most = 6  # three judges, both orders
+    assert not fitted.with_guarantee(sure(most_per_question=most)).crowded(fresh).any()
+    held = fitted.with_guarantee(sure(most_per_question=most - 1))
+    found = held.probabilities(fresh)
+    assert all(Mark.CROWDED in marks for marks in found.marks)
+    assert in_domain(found, approximate=False).all(), "another threshold may be sought on them"
+    one_judge = fitted.with_guarantee(sure(most_per_question=2, judges=("owl",)))
+    assert not one_judge.crowded(fresh).any(), "two of each question's six are its own"
+
+
+def test_a_guarantee_for_a_category_covers_its_items_alone(fitted):
+    held = fitted.with_guarantee(sure(category="Maths"))
+    assert held.promise_for("owl", (), "Maths").category == "Maths"
+    assert held.promise_for("owl", (), "Law") is None
+    assert held.promise_for("owl", ()) is None
+    both = held.with_guarantee(sure())
+    assert len(both.guarantees) == 2
+    assert both.promise_for("owl", (), "Law").category is None
+    assert held.outside_guarantee("owl", (), "Law") == ("judge_not_covered",)
+
+
+def test_the_ledger_changes_neither_digest_and_a_file_without_one_keeps_its_bytes(fitted):
+    looks = Looks()
+    guaranteed_threshold([0.9] * 9, [True] * 9, list("abcdefghi"), target=0.8, delta=0.1, looks=looks)
+    looked = fitted.model_copy(update={"looks": looks.ledger})
+    assert looked.digest == fitted.digest
+    assert b'"looks"' not in fitted.to_json()
+    assert b'"looks"' in looked.to_json()
+    assert fitted.with_guarantee(sure()).fit_digest == fitted.fit_digest != fitted.with_guarantee(sure()).digest
+
+
 def test_a_threshold_is_sought_on_no_judgment_that_its_promise_would_leave_out():
     said = Predictions(
         np.ma.MaskedArray(np.full(4, 0.9)), ((), (Mark.ABSENT_SIGNAL,), (Mark.SEEN,), (Mark.SEEN_QUESTION,))
@@ -128,11 +168,10 @@ def test_the_other_order_and_peers_that_were_never_missing_are_marked_where_they
     assert all(Mark.ABSENT_SIGNAL in marks for marks in fitted.probabilities(never, True).marks)
 
 
-def test_prediction_from_json_equals_the_design_it_was_fitted_on(fitted, table):
-    """What was learned leaves as numbers: the level's matrix has mean 0 and deviation 1 on the rows fitted on."""
+def test_votes_keep_their_sign_and_share_one_scale(fitted, table):
     level = fitted.groups[0].levels[0]
-    matrix = level.design.matrix(table, table.categories)
-    priors = np.array([feature.prior for feature in level.design.features])
-    assert matrix.mean(axis=0) == pytest.approx(np.zeros(matrix.shape[1]), abs=1e-9)
-    deviation = matrix.std(axis=0)
-    assert deviation[deviation > 0] == pytest.approx(priors[deviation > 0], abs=1e-9)
+    votes = [one for one in level.design.features if level.design.factors[one.factor].name.startswith("voices.")]
+    assert len(votes) == 3 * (1 + 2)
+    assert fitted.voices == ("jay", "owl", "wren")
+    assert {one.mean for one in votes} == {0.0}
+    assert len({one.scale for one in votes}) == 1

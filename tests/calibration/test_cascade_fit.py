@@ -7,6 +7,7 @@ from metajudge.calibration.cascade_fit import (
     StagedScores,
     choose_band,
     fit_curve,
+    held_out,
     last_stage_alone,
     out_of_fold,
     plan_cascade,
@@ -76,3 +77,26 @@ def test_a_plan_says_what_it_was_fitted_on_and_comes_back_from_its_file(tmp_path
     (tmp_path / "p.json").write_text(plan.model_dump_json())
     assert load_cascade_plan(tmp_path / "p.json") == plan
     assert plan.digest == plan.model_copy(update={"provenance": None}).digest
+
+
+def test_what_is_expected_of_new_questions_comes_from_plans_that_did_not_see_them():
+    plan, new = plan_cascade(made(), STAGES), made(n=20_000, seed=5)
+    expected = plan.provenance.held_out
+    p = np.array([[stage.probability(one) for stage, one in zip(plan.stages, row, strict=True)] for row in new.scores])
+    run, alone = run_cascade(p, new.costs, plan.band, plan.cut), last_stage_alone(p, new.costs, plan.cut)
+    difference = run.precision(new.correct) - alone.precision(new.correct)
+    assert expected.low <= difference <= expected.high
+    assert expected.low < expected.high
+    assert expected.share_of_cost < 1
+
+
+def test_the_band_chosen_on_labels_looks_better_there_than_on_questions_held_out():
+    plans = [plan_cascade(made(n=100, seed=seed), STAGES).provenance for seed in range(8)]
+    on_labels = [one.precision - one.reference_precision for one in plans]
+    elsewhere = [one.held_out.precision - one.held_out.reference_precision for one in plans]
+    assert min(on_labels) >= 0 > min(elsewhere)
+    assert np.mean(elsewhere) < np.mean(on_labels)
+
+
+def test_where_nothing_is_kept_there_is_nothing_to_expect():
+    assert held_out(made(n=120), 1.0) is None

@@ -140,9 +140,7 @@ def test_factors_that_vary_are_kept_and_one_indicator_for_each_pattern_of_absenc
     ]
 
 
-def test_rows_and_columns_are_chosen_with_their_absence():
+def test_rows_are_chosen_with_their_absence():
     whole = base([[1, 2], [3, 4]], [[True, False], [False, True]])
     assert whole.rows(np.array([1])).values.tolist() == [[3, 4]]
     assert whole.rows(np.array([1])).absent.tolist() == [[False, True]]
-    assert whole.columns(np.array([0])).values.tolist() == [[1], [3]]
-    assert whole.columns(np.array([0])).absent.tolist() == [[True], [False]]

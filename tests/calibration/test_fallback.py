@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from metajudge.calibration.candidates import Candidate
 from metajudge.calibration.domain import Mark
-from metajudge.calibration.fallback import Fallback, FallbackLosses, base_odds, draw_in
+from metajudge.calibration.fallback import SlopeLosses, draw_in
 from metajudge.calibration.fit import fit_calibration
 from metajudge.calibration.quality import log_losses
 from metajudge.calibration.table import build_table
@@ -65,14 +64,12 @@ def test_with_two_categories_there_is_nothing_to_measure_on():
     table = table_of(flipped=())
     few = table.select(np.isin(np.array(table.categories), ["c0", "c1"]))
     assert unknown_level(few).slope == 1
-    assert FallbackLosses().best() == Fallback()
+    assert SlopeLosses().best() == 1
 
 
-def test_of_equal_losses_the_surer_wins_whatever_the_order_they_came_in():
-    one, other = Fallback(None, 0.5), Fallback(None, 1.0)
-    for found in ({one: [0.3], other: [0.3]}, {other: [0.3], one: [0.3]}):
-        assert FallbackLosses(found).best() == other
-    assert FallbackLosses({one: [0.2], Fallback(Candidate("main")): [0.3]}).best() == one
+def test_of_equal_losses_the_surer_slope_wins():
+    assert SlopeLosses({slope: [0.3] for slope in (1.0, 0.75, 0.5, 0.35, 0.25)}).best() == 1
+    assert SlopeLosses({1.0: [0.3], 0.75: [0.3], 0.5: [0.2], 0.35: [0.2], 0.25: [0.3]}).best() == 0.5
 
 
 @pytest.mark.parametrize("slope", [1.0, 0.5, 0.25])
@@ -81,7 +78,3 @@ def test_drawing_in_keeps_the_order_and_the_centre(slope):
     drawn = draw_in(probabilities, slope, centre=0.4)
     assert (np.diff(drawn) > 0).all()
     assert draw_in(np.array([1 / (1 + np.exp(-0.4))]), slope, 0.4) == pytest.approx(1 / (1 + np.exp(-0.4)))
-
-
-def test_base_odds_are_finite_where_all_are_right():
-    assert np.isfinite(base_odds(np.ones(5, dtype=bool)))

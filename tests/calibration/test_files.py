@@ -1,13 +1,17 @@
 """Calibrations, plans and scores as files."""
 
 import json
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import orjson
 import pytest
 
 from metajudge.calibration.domain import Mark
-from metajudge.calibration.files import load_calibration, load_cascade_plan, save_calibration
+from metajudge.calibration.files import load_calibration, load_cascade_plan, locked, save_calibration, save_fit
+from metajudge.calibration.guarantee import guaranteed_threshold
+from metajudge.calibration.looks import Looks
 from metajudge.errors import InputError
 from tests.calibration.fitted_crowd import values
 
@@ -68,3 +72,32 @@ def test_a_file_that_is_no_plan_is_refused(tmp_path, content):
         load_cascade_plan(tmp_path / "p.json")
     with pytest.raises(InputError, match="can be read"):
         load_cascade_plan(tmp_path / "none.json")
+
+
+def test_looks_made_at_the_same_time_are_all_recorded(fitted, tmp_path):
+    """Each reads, looks and writes under the lock: none takes the place of another."""
+    path = tmp_path / "cal.json"
+    save_calibration(fitted, path)
+
+    def one(number):
+        with locked(path):
+            looks = Looks(load_calibration(path).looks)
+            rows = [0.9] * 30, [True] * 30, [f"q{at}" for at in range(30)]
+            guaranteed_threshold(*rows, target=0.5 + number / 100, delta=0.1, looks=looks)
+            time.sleep(0.01)
+            save_calibration(fitted.model_copy(update={"looks": looks.ledger}), path)
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(one, range(6)))
+    entries = load_calibration(path).looks.entries
+    assert [one.number for one in entries] == [1, 2, 3, 4, 5, 6]
+    assert len({one.target for one in entries}) == 6
+
+
+def test_another_fit_in_the_same_file_keeps_its_looks(fitted, tmp_path):
+    path, looks = tmp_path / "cal.json", Looks()
+    assert save_fit(fitted, path) == 0
+    guaranteed_threshold([0.9] * 9, [True] * 9, list("abcdefghi"), target=0.8, delta=0.1, looks=looks)
+    save_calibration(fitted.model_copy(update={"looks": looks.ledger}), path)
+    assert save_fit(fitted, path) == 1
+    assert load_calibration(path).looks == looks.ledger

@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 
+from metajudge.calibration.calibration import Sharing
 from metajudge.calibration.fit import fit_calibration, judge_groups, out_of_fold
+from metajudge.calibration.item_model import PENALTIES
 from metajudge.calibration.quality import log_losses
 from metajudge.calibration.table import build_table
 from metajudge.errors import InputError
-from metajudge.types import Grade
+from metajudge.types import Grade, Pairwise
 from tests.calibration.fitted_crowd import FREE, values
 from tests.doubles.crowds import crowd, relabelled
 from tests.doubles.judgments import judgment
@@ -23,13 +25,43 @@ def test_probabilities_tell_right_from_wrong_on_new_questions(fitted, fresh):
     assert fitted.quality[""].auc.estimate > 0.75
 
 
-def test_models_are_compared_and_the_best_is_taken(fitted):
+def test_penalties_are_compared_and_the_best_is_taken(fitted):
     (group,) = fitted.groups
     losses = [one.log_loss for one in group.tried]
     assert losses == sorted(losses)
     assert group.chosen == group.tried[0].name
-    assert {"isotonic", "boosting"} <= {one.name for one in group.tried}
-    assert any(one.name.startswith("moderated") for one in group.tried)
+    assert {one.name for one in group.tried} == {f"item C={penalty:g}" for penalty in PENALTIES}
+
+
+def test_of_judges_that_share_a_model_without_loss_one_model_serves_all(fitted):
+    assert fitted.sharing is not None
+    assert not fitted.sharing.apart_is_better
+    assert fitted.groups[0].judges == ("jay", "owl", "wren")
+
+
+@pytest.mark.parametrize(
+    ("apart", "high", "better"), [(0.38, -0.001, True), (0.38, 0.001, False), (0.397, -0.001, False)]
+)
+def test_a_model_a_judge_needs_a_gain_that_matters_and_an_interval_below_zero(apart, high, better):
+    assert Sharing(together=0.4, apart=apart, low=-0.04, high=high).apart_is_better == better
+
+
+def test_judges_that_use_the_same_signal_in_opposite_ways_are_told_apart():
+    """Without peers a model without the judge could not know whose strong verdicts are the wrong ones."""
+    rng = np.random.default_rng(7)
+    made = []
+    for one in crowd(150, seed=5, skills={"bold": 0.5, "meek": 0.5}):
+        strong = bool(rng.random() < 0.5)
+        good = rng.random() < (0.95 if strong == (one.judge == "bold") else 0.3)
+        winner = one.item.label.winner if good else next(n for n in "AB" if n != one.item.label.winner)
+        loser = "B" if winner == "A" else "A"
+        verdict = Pairwise(winner, loser, 1 + strong)
+        made.append(one.model_copy(update={"verdict": verdict}))
+    table = build_table(made, ["strength"])
+    strong = table.columns["strength.strong"].values > 0
+    found = out_of_fold(table)
+    bold = np.array(table.judges) == "bold"
+    assert found[bold & strong].mean() > 0.85 > 0.5 > found[~bold & strong].mean()
 
 
 def test_the_order_of_the_lines_changes_no_byte(records, fitted):
@@ -60,12 +92,14 @@ def test_out_of_fold_probabilities_do_not_see_their_own_questions_labels(records
     assert log_losses(found, table.correct).mean() > log_losses(base, table.correct).mean() - 0.02
 
 
-def test_judges_with_few_judgments_share_a_fit_and_judges_without_common_items_do_not(table):
-    assert judge_groups(table, None) == [("jay", "owl", "wren")]
+def test_judges_share_a_fit_or_have_one_each(table):
+    assert judge_groups(table, True) == [("jay", "owl", "wren")]
     assert judge_groups(table, False) == [("jay",), ("owl",), ("wren",)]
-    apart = build_table([*crowd(8), *crowd(8, prefix="z", skills={"raven": 0.7})], FREE)
-    assert judge_groups(apart, None) == [("jay", "owl", "wren"), ("raven",)]
-    assert judge_groups(apart, True) == [("jay", "owl", "raven", "wren")]
+
+
+def test_two_folds_leave_nothing_to_choose_a_penalty_on(table):
+    (group,) = fit_calibration(table, pooled=True, folds=2, repeats=1).groups
+    assert [one.name for one in group.tried] == [group.chosen] == ["item C=0.3"]
 
 
 @pytest.mark.slow

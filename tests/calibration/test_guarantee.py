@@ -1,20 +1,18 @@
-"""Guaranteed thresholds: the promise is proven by simulation with known truth."""
+"""Guaranteed thresholds: the promise is proven by simulation with known truth, and says what was tested."""
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
-from metajudge.calibration.guarantee import Abstention, Guarantee, guaranteed_threshold
-from metajudge.calibration.procedures import (
-    Procedure,
-    default_procedure,
-    reference_procedure,
-)
+from metajudge.calibration import Abstention, Guarantee, Looks, Procedure, Schedule, guaranteed_threshold
+from metajudge.calibration.guarantee import guaranteed_by_group
+from metajudge.calibration.labelled_sample import LabelledSample
+from metajudge.calibration.procedures import log_odds_procedure
+from metajudge.calibration.starts import MEANINGS
 from metajudge.errors import InputError
 from metajudge.stats.intervals import clopper_pearson_lower, wilson
-from tests.calibration.populations import DELTA, SHAPES, TARGET, population, violations
+from tests.calibration.populations import DELTA, SHAPES, TARGET, violations
 
 
 def allowed(repetitions, standard_errors=2):
@@ -23,7 +21,7 @@ def allowed(repetitions, standard_errors=2):
 
 def procedures():
     grid = tuple(float(value) for value in (np.arange(59, -1, -1) + 0.5) / 60)
-    yield "default", default_procedure(TARGET)
+    yield "log-odds", log_odds_procedure(TARGET)
     yield "single start", Procedure(grid=grid, starts=(5,), shares=(1.0,))
     yield "many unequal starts", Procedure(grid=grid, starts=(2, 8, 20, 40, 59), shares=(0.1, 0.5, 0.2, 0.1, 0.1))
 
@@ -35,145 +33,190 @@ def test_a_guarantee_is_not_broken_more_often_than_delta_fast(name):
         assert rate <= allowed(2000, 3)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SHAPES)
-def test_a_guarantee_is_not_broken_more_often_than_delta(name):
-    shape = SHAPES[name]
-    for _, procedure in procedures():
-        assert violations(shape, procedure, np.random.default_rng(17), 2000) <= allowed(2000)
-    # Given the other questions the procedure is fixed, so each draw of them can serve many repetitions.
-    rng = np.random.default_rng(23)
-    made = [reference_procedure(shape.draw(rng, 150)[0], TARGET, DELTA, shape.n) for _ in range(40)]
-    rates = [violations(shape, procedure, rng, 50) for procedure in made]
-    assert np.mean(rates) <= allowed(2000)
+RIGHT = [True] * 60
 
 
-@dataclass(frozen=True)
-class Clustered:
-    """Hard and easy questions; the judgments of one share its chance of being right, whatever their scores."""
-
-    hard: float
-    right: tuple[float, float]
-    size: int
-    n: int
-    atoms: int = 20
-
-    def draw(self, rng):
-        right = np.where(rng.random(self.n) < self.hard, *self.right)
-        scores = (rng.integers(0, self.atoms, size=self.n * self.size) + 0.5) / self.atoms
-        correct = rng.random(self.n * self.size) < np.repeat(right, self.size)
-        return scores, correct, [f"q{number // self.size}" for number in range(self.n * self.size)]
-
-    def precision(self, threshold, unit):
-        above = ((np.arange(self.atoms) + 0.5) / self.atoms >= threshold - 1e-9).mean()
-        share, wrong = np.array([self.hard, 1 - self.hard]), 1 - np.array(self.right)
-        if unit == "one_per_question":
-            return 1 - share @ wrong
-        return 1 - share @ (1 - (1 - above * wrong) ** self.size) / (1 - (1 - above) ** self.size)
+def numbered(count, size=1):
+    return [f"q{number // size}" for number in range(count)]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("unit", ["one_per_question", "any_wrong"])
-def test_clustered_judgments_do_not_break_the_guarantee(unit):
-    # Precision a hair below the target, and the judgments of a question are all but alike.
-    middle = Clustered(0.17, (0.1, 1.0), 6, 60)
-    rng, repetitions, broken, pooled = np.random.default_rng(31), 2000, 0, 0
-    procedure = Procedure(grid=(0.9, 0.7, 0.5, 0.3, 0.1), starts=(1, 3), shares=(0.5, 0.5))
-    truth = [middle.precision(threshold, unit) for threshold in procedure.grid]
-    assert min(truth) > TARGET - 0.03  # close, and
-    assert max(truth) < TARGET  # any threshold selected would be wrong
-    for _ in range(repetitions):
-        scores, correct, questions = middle.draw(rng)
-        asked = {"target": TARGET, "delta": DELTA, "procedure": procedure}
-        found = guaranteed_threshold(scores, correct, questions, unit=unit, **asked)
-        broken += isinstance(found, Guarantee) and middle.precision(found.threshold, unit) < TARGET
-        alone = [str(number) for number in range(len(scores))]
-        naive = guaranteed_threshold(scores, correct, alone, **asked)
-        pooled += isinstance(naive, Guarantee) and middle.precision(naive.threshold, unit) < TARGET
-    assert broken / repetitions <= allowed(repetitions)
-    assert pooled / repetitions > allowed(repetitions)  # judgments taken for independent do break it
+def clustered(rng, questions=100, size=3):
+    """Scores, labels and questions whose judgments lean together."""
+    ease = rng.normal(size=questions).repeat(size)
+    scores = ease + 0.6 * rng.normal(size=questions * size)
+    return scores, rng.random(questions * size) < 1 / (1 + np.exp(-2 - 2 * ease)), numbered(questions * size, size)
 
 
-def test_the_exact_bound_holds_where_a_threshold_is_selected():
-    abstained = 0
-    for seed in range(20):
-        scores, correct = SHAPES["well separated"].draw(np.random.default_rng(seed))
-        found = guaranteed_threshold(scores, correct, [str(i) for i in range(len(scores))], target=TARGET, delta=DELTA)
-        if isinstance(found, Abstention):
-            abstained += 1
-            continue
-        assert clopper_pearson_lower(found.kept - found.errors, found.kept, 1 - DELTA).low >= TARGET
-        assert found.kept == int((scores >= found.threshold).sum())
-        assert found.errors == int((~correct[scores >= found.threshold]).sum())
-        assert found.coverage_interval() == wilson(found.kept, 300)
-    assert abstained <= 3
+REFERENCE = np.random.default_rng(99).normal(size=300) * 1.17
+
+
+@pytest.mark.parametrize("name", [name for name in MEANINGS if name != "log_odds"])
+def test_an_increasing_change_of_all_scores_changes_nothing_but_the_threshold(name):
+    scores, correct, questions = clustered(np.random.default_rng(1))
+    found = []
+    for change in (lambda x: x, lambda x: 0.6 * x, lambda x: 1.6 * x - 3):
+        one = guaranteed_threshold(
+            change(scores), correct, questions, target=0.8, delta=0.2, procedure=name, reference=change(REFERENCE),
+            reference_questions=numbered(300, 3),
+        )  # fmt: skip
+        found.append((one.kind, getattr(one, "kept", None), getattr(one, "errors", None)))
+    assert found[0] == found[1] == found[2]
+
+
+def test_order_of_rows_changes_nothing_and_no_seed_is_asked_for():
+    scores, correct, questions = clustered(np.random.default_rng(8))
+    at = np.random.default_rng(9).permutation(len(scores))
+    mixed = [questions[one] for one in at]
+    for more in ({}, {"reference": REFERENCE}, {"reference": REFERENCE, "procedure": "e_process"}):
+        first = guaranteed_threshold(scores, correct, questions, target=0.8, delta=0.1, **more)
+        assert guaranteed_threshold(scores[at], correct[at], mixed, target=0.8, delta=0.1, **more) == first
+        assert isinstance(first, Guarantee)
+
+
+def test_the_sentence_is_of_all_kept_judgments_with_its_whole_scope():
+    scores, correct, questions = clustered(np.random.default_rng(1))
+    found = guaranteed_threshold(scores, correct, questions, target=0.8, delta=0.1, reference=REFERENCE)
+    kept = scores >= found.threshold
+    assert (found.kept, found.errors) == (int(kept.sum()), int((kept & ~correct).sum()))
+    assert found.kept_questions == len({one for one, held in zip(questions, kept, strict=True) if held})
+    assert (found.questions, found.judgments, found.most_per_question, found.unit) == (100, 300, 3, "all_kept")
+    said = found.meaning(["jay", "owl"])
+    assert "with 90 % confidence at least 80 % of all of them are right on new questions like the 100" in said
+    assert "with at most 3 judgments each" in said
+    assert f"There it kept {found.kept} of 300 judgments" in said
+    assert "Judgments by jay and owl, taken together and not each judge alone," in said
+    assert found.coverage_interval() == wilson(found.kept_questions, 100)
+
+
+def test_without_a_reference_some_questions_are_set_aside_and_their_labels_play_no_part():
+    scores, correct, questions = clustered(np.random.default_rng(2))
+    found = guaranteed_threshold(scores, correct, questions, target=0.8, delta=0.1)
+    assert found.questions == 85
+    assert "45 scores without labels of 15 other questions, set aside" in found.procedure.origin
+    used = set(LabelledSample.of(scores, correct, questions).set_aside()[0].names)
+    flipped = [right if name in used else not right for right, name in zip(correct, questions, strict=True)]
+    assert guaranteed_threshold(scores, flipped, questions, target=0.8, delta=0.1) == found
+
+
+def test_questions_with_more_judgments_than_declared_are_left_out_and_said_to_be_outside():
+    asked = {"target": 0.85, "delta": 0.1, "reference": [0.9], "most_per_question": 1}
+    found = guaranteed_threshold([0.9] * 63, [*RIGHT, False, False, False], [*numbered(60), *"aaa"], **asked)
+    assert (found.questions, found.kept, found.errors, found.left_out, found.most_per_question) == (60, 60, 0, 1, 1)
+    assert "with at most 1 judgment each" in found.meaning()
+    assert "1 questions with more judgments are outside of it." in found.meaning()
+
+
+def test_a_score_is_kept_alike_by_the_test_and_by_the_stamp():
+    grid = Procedure(grid=(0.9,), starts=(0,), shares=(1.0,))
+    scores = [0.9 - 4e-10] * 30 + [0.9 - 6e-10] * 30 + [0.95] * 30
+    found = guaranteed_threshold(scores, [True] * 90, numbered(90), target=0.85, delta=0.1, procedure=grid)
+    stamp = found.promise().stamp()
+    assert found.kept == sum(stamp.keeps(one) for one in scores) == 60
 
 
 def test_equal_scores_are_kept_together():
     scores = [0.9] * 60 + [0.1] * 40
     found = guaranteed_threshold(
-        scores, [True] * 60 + [False] * 40, [str(i) for i in range(100)], target=0.85, delta=0.1
+        scores, [True] * 60 + [False] * 40, numbered(100), target=0.85, delta=0.1, reference=scores
     )
     assert isinstance(found, Guarantee)
     assert (found.kept, found.errors) == (60, 0)
+    assert found.lower == clopper_pearson_lower(60, 60, 0.9).low
 
 
 def test_abstains_and_never_accepts_all_when_nothing_passes():
     n = 400
-    found = guaranteed_threshold(
-        np.linspace(0.01, 0.99, n), np.arange(n) % 2 == 0, [str(i) for i in range(n)], target=0.9, delta=0.1
-    )
+    found = guaranteed_threshold(np.linspace(0.01, 0.99, n), np.arange(n) % 2 == 0, numbered(n), target=0.9, delta=0.1)
     assert isinstance(found, Abstention)
     assert "keeps more than 90 % right" in found.reason
     assert "No threshold can be guaranteed" in found.meaning()
 
 
-def test_an_abstention_advises_no_number_of_labels_to_add_and_look_again():
-    """A hair short of passing, a number read off these labels is a winner's curse, and each look spends confidence."""
-    for n in (40, 43):
-        scores, correct = np.full(n, 0.93), np.ones(n, dtype=bool)
-        found = guaranteed_threshold(scores, correct, [str(i) for i in range(n)], target=0.9, delta=0.1)
-        assert isinstance(found, Abstention)
-        assert "labels_needed" not in found.model_dump()
-        assert "more labelled" not in found.meaning()
-        assert "looking again spends confidence: the guarantee is valid for one look" in found.meaning()
-        assert "`metajudge calibrate plan`" in found.meaning()
+def test_an_abstention_outside_a_ledger_says_that_further_looks_spend_confidence():
+    found = guaranteed_threshold([0.93] * 20, [True] * 20, numbered(20), target=0.9, delta=0.1, reference=[0.93])
+    assert isinstance(found, Abstention)
+    assert "at most 20 questions are kept, and below 22 none can pass" in found.reason
+    assert "looking again spends confidence" in found.meaning()
 
 
-def test_order_of_rows_changes_nothing():
-    rng = np.random.default_rng(8)
-    scores, correct = SHAPES["calibrated"].draw(rng, 400)
-    questions = np.array([f"q{i // 2}" for i in range(400)])
-    shuffled = rng.permutation(400)
-    for unit in ("one_per_question", "any_wrong"):
-        first = guaranteed_threshold(scores, correct, questions.tolist(), target=0.8, delta=0.1, unit=unit)
-        second = guaranteed_threshold(
-            scores[shuffled], correct[shuffled], questions[shuffled].tolist(), target=0.8, delta=0.1, unit=unit
-        )
-        assert first == second
+def test_labels_of_one_question_are_not_counted_as_independent():
+    """Sixty judgments of six questions are six observations."""
+    asked = {"target": 0.85, "delta": 0.1, "reference": [0.9], "reference_questions": ["r"]}
+    assert isinstance(guaranteed_threshold([0.9] * 60, RIGHT, numbered(60), **asked), Guarantee)
+    assert isinstance(guaranteed_threshold([0.9] * 60, RIGHT, numbered(60, 10), **asked), Abstention)
 
 
-def test_any_wrong_counts_a_question_once_and_wrong_by_its_worst():
-    scores, correct = [0.99, 0.99] * 50, [True, True] * 49 + [True, False]
-    questions = [f"q{i // 2}" for i in range(100)]
-    found = guaranteed_threshold(scores, correct, questions, target=0.85, delta=0.1, unit="any_wrong")
-    assert isinstance(found, Guarantee)
-    assert (found.questions, found.kept, found.errors) == (50, 50, 1)
+def test_a_look_is_tested_at_the_level_the_ledger_grants_and_the_same_look_spends_nothing():
+    looks = Looks(schedule=Schedule(name="even", looks=4))
+    asked = {"target": 0.85, "delta": 0.1, "reference": [0.9], "looks": looks}
+    first = guaranteed_threshold([0.9] * 60, RIGHT, numbered(60), **asked)
+    assert (first.look, first.level) == (1, 0.025)
+    assert guaranteed_threshold([0.9] * 60, RIGHT, numbered(60), **asked) == first
+    assert len(looks.entries) == 1
+    weak = guaranteed_threshold([0.9] * 16, RIGHT[:16], numbered(16), target=0.85, delta=0.1, reference=[0.9])
+    assert isinstance(weak, Guarantee)  # .85 ** 16 is below .1 and above .025
+    even = Looks(schedule=Schedule(name="even", looks=4))
+    found = guaranteed_threshold([0.9] * 16, RIGHT[:16], numbered(16), **{**asked, "looks": even})
+    assert isinstance(found, Abstention)
 
 
-def test_the_meaning_says_what_was_tested_and_when_it_is_only_approximate():
-    scores, correct = [0.95] * 80, [True] * 80
-    asked = {"questions": [str(i) for i in range(80)], "target": 0.9, "delta": 0.1}
-    plain = guaranteed_threshold(scores, correct, **asked)
-    crossed = guaranteed_threshold(scores, correct, approximate=True, **asked)
-    assert "with 90 % confidence at least 90 % of them are right, one judgment drawn per question" in plain.meaning()
-    assert "of what is kept" not in plain.meaning()
-    assert "approximate" not in plain.meaning()
-    assert "approximate" in crossed.meaning()
-    assert "There it kept 80 of 80 questions (coverage 100 %), 80 of them right." in plain.meaning()
-    assert "Judgments by jay and owl, taken together and not each judge alone," in plain.meaning(["owl", "jay"])
-    assert "Judgments by owl with a probability" in plain.model_copy(update={"judges": ("owl",)}).meaning(
-        ["owl", "jay"]
+def test_a_ledger_read_at_any_time_takes_an_e_process_alone():
+    asked = {"target": 0.85, "delta": 0.1, "reference": [0.9], "looks": Looks(schedule=Schedule(name="anytime"))}
+    with pytest.raises(InputError, match="need the procedure `e_process`"):
+        guaranteed_threshold([0.9] * 60, RIGHT, numbered(60), **asked)
+    assert guaranteed_threshold([0.9] * 60, RIGHT, numbered(60), procedure="e_process", **asked).kind == "guarantee"
+
+
+def test_of_this_file_a_sample_promises_about_the_file():
+    scores, correct, questions = clustered(np.random.default_rng(5), size=1)
+    file = {"reference": REFERENCE[:40], "reference_questions": numbered(40)}
+    found = guaranteed_threshold(scores, correct, questions, target=0.8, delta=0.1, procedure="this_file", **file)
+    assert "on the very questions that the 100 labelled ones were drawn from at random" in found.meaning()
+    with pytest.raises(InputError, match="needs the scores of the file's unlabelled"):
+        guaranteed_threshold(scores, correct, questions, target=0.8, delta=0.1, procedure="this_file")
+
+
+def test_promises_by_category_share_delta_and_name_their_category():
+    scores = [0.9] * 120
+    groups = ["math"] * 60 + ["code"] * 60
+    asked = {"target": 0.85, "by": "category", "reference": {"math": [0.9], "code": [0.9]}}
+    found = guaranteed_by_group(scores, RIGHT * 2, numbered(120), groups, delta=0.1, **asked)
+    assert {name: (one.category, one.among, one.delta) for name, one in found.items()} == {
+        "code": ("code", 2, 0.1),
+        "math": ("math", 2, 0.1),
+    }
+    assert "Judgments in category math with" in found["math"].meaning()
+    few = [0.9] * 20 + [0.9] * 16
+    labels, groups = [True] * 20 + [True] * 16, ["math"] * 20 + ["code"] * 16
+    handed = guaranteed_by_group(few, labels, numbered(36), groups, delta=0.1, **asked)
+    assert handed["math"].kind == "guarantee"  # .85 ** 20 is below .05
+    assert handed["code"].kind == "guarantee"  # .85 ** 16 is not, but math's last threshold hands its share on
+    wrong = guaranteed_by_group(few, [False, *labels[1:]], numbered(36), groups, delta=0.1, **asked)
+    assert wrong["code"].kind == "abstention"
+
+
+def test_by_judge_each_promise_is_of_one_judge():
+    found = guaranteed_by_group(
+        [0.9] * 60, RIGHT, numbered(60), ["jay"] * 30 + ["owl"] * 30, by="judge", target=0.85, delta=0.1,
+        reference={"jay": [0.9], "owl": [0.9]},
+    )  # fmt: skip
+    assert [one.judges for one in found.values()] == [("jay",), ("owl",)]
+
+
+def test_guarantees_of_earlier_versions_load_and_say_what_they_promised():
+    old = {
+        "kind": "guarantee", "threshold": 0.8, "target": 0.85, "delta": 0.1, "questions": 95, "kept": 60, "errors": 3,
+        "precision": 0.95, "lower": 0.89, "coverage": 0.63, "unit": "one_per_question", "seed": 0,
+        "procedure": {"name": "fallback", "grid": [0.9, 0.8], "starts": [0], "shares": [1.0], "origin": "given"},
+    }  # fmt: skip
+    found = Guarantee.model_validate(old)
+    assert "right, one judgment drawn per question, on new questions like the 95" in found.meaning()
+    assert "There it kept 60 of 95 questions (coverage 63 %), 57 of them right." in found.meaning()
+    dumped = found.model_dump(mode="json")
+    assert {key: dumped[key] for key in old} == old
+    assert (
+        "of the questions with any of them have no wrong one"
+        in Guarantee.model_validate({**old, "unit": "any_wrong"}).meaning()
     )
 
 
@@ -188,31 +231,15 @@ def test_the_meaning_says_what_was_tested_and_when_it_is_only_approximate():
         ({"delta": float("nan")}, "delta must lie strictly between"),
         ({"scores": [0.5]}, "match one to one"),
         ({"scores": [0.5, float("nan")]}, "not a finite number"),
-        ({"scores": [0.5, 4.5]}, "no probabilities"),
+        ({"scores": [0.5, 4.5], "procedure": "log_odds"}, "no probabilities"),
         ({"scores": [], "correct": [], "questions": []}, "no labelled judgment"),
+        ({"procedure": "best"}, "no procedure 'best': choose one of ranks"),
+        ({"questions": ["a", "a"], "most_per_question": 1}, "every question has more than the 1 judgments declared"),
+        ({"most_per_question": 0}, "must be at least 1"),
+        ({"procedure": "e_process"}, "the e-process needs a reference"),
     ],
 )
 def test_bad_input_is_refused_with_what_to_do(changes, said):
     given = {"scores": [0.5, 0.9], "correct": [True, False], "questions": ["a", "b"], "target": 0.9, "delta": 0.1}
     with pytest.raises(InputError, match=said):
         guaranteed_threshold(**{**given, **changes})
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_coverage_is_at_least_that_of_the_reference_implementation():
-    control = pytest.importorskip("mapie.risk_control", reason="MAPIE, the reference, is not installed")
-    shape = population(lambda s: 0.3 + 0.69 * s**0.7, 250)
-    ours, theirs = [], []
-    for seed in range(40):
-        scores, correct = shape.draw(np.random.default_rng(seed))
-        found = guaranteed_threshold(scores, correct, [str(i) for i in range(len(scores))], target=TARGET, delta=DELTA)
-        ours.append(shape.coverage(found.threshold) if isinstance(found, Guarantee) else 0.0)
-        mapie = control.BinaryClassificationController(
-            lambda x: np.column_stack([1 - x[:, 0], x[:, 0]]), "precision", TARGET, confidence_level=1 - DELTA
-        ).calibrate(scores[:, None], correct.astype(int))
-        best = mapie.best_predict_param
-        theirs.append(shape.coverage(float(best)) if best is not None else 0.0)
-        if isinstance(found, Guarantee):  # never where the exact bound fails
-            assert clopper_pearson_lower(found.kept - found.errors, found.kept, 1 - DELTA).low >= TARGET
-    assert np.mean(theirs) > 0  # the comparison is one
-    assert np.mean(ours) >= np.mean(theirs)

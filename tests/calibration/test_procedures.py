@@ -6,9 +6,9 @@ from scipy.stats import binom
 
 from metajudge.calibration.procedures import (
     Procedure,
-    default_procedure,
     fewest_kept,
     least_selective,
+    log_odds_procedure,
 )
 from metajudge.errors import InputError
 from tests.calibration.populations import DELTA, SHAPES, TARGET, violations
@@ -22,12 +22,12 @@ def uncorrected(kept, errors, target, delta, procedure):
 
 def test_the_simulation_would_notice_a_procedure_without_control_of_the_family():
     shape = SHAPES["flat at the target less a hair"]
-    procedure = default_procedure(TARGET)
+    procedure = log_odds_procedure(TARGET)
     assert violations(shape, procedure, np.random.default_rng(17), 2000, uncorrected) > 2 * DELTA
 
 
 def test_batched_counts_agree_with_one_by_one():
-    procedure, rng = default_procedure(TARGET), np.random.default_rng(3)
+    procedure, rng = log_odds_procedure(TARGET), np.random.default_rng(3)
     kept, errors = SHAPES["calibrated"].tallies(procedure, rng, 50)
     together = least_selective(kept, errors, TARGET, DELTA, procedure)
     single = [int(least_selective(k, e, TARGET, DELTA, procedure)) for k, e in zip(kept, errors, strict=True)]

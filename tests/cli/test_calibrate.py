@@ -1,7 +1,6 @@
 """``metajudge calibrate`` as a user runs it, on judgments made with a known truth."""
 
 import json
-import math
 import random
 
 import pytest
@@ -10,7 +9,7 @@ from metajudge.readers import write_jsonl
 from tests.cli.conftest import Command
 from tests.doubles.judgments import judgment
 
-pytestmark = pytest.mark.slow  # each fit compares a dozen models, several times
+pytestmark = pytest.mark.slow  # each fit compares several penalties, shared and per judge
 
 
 def crowd(questions=60, seed=0):
@@ -85,33 +84,56 @@ def test_a_threshold_is_stored_with_its_meaning_and_marked_where_it_is_approxima
     assert "No guaranteed threshold stored" in calibrate("show", "owl.json").stdout
     done = threshold(calibrate, "owl.json", "labelled.jsonl", "0.7", "--out", "with.json")
     assert done.returncode == 0, done.stderr
+    assert "This is look 1 at" in done.stdout
+    assert "level 0.075 of delta 0.1: passed" in done.stdout
     assert "Judgments by owl with a probability of" in done.stdout
-    assert "with 90 % confidence at least 70 % of them are right, one judgment drawn per question" in done.stdout
+    assert "with 90 % confidence at least 70 % of all of them are right" in done.stdout
     assert "approximate" in done.stdout
-    assert "Guarantee: Judgments by owl with a probability" in calibrate("show", "with.json").stdout
+    shown = calibrate("show", "with.json").stdout
+    assert "Guarantee: Judgments by owl with a probability" in shown
+    assert "look 1 at" in shown
+    assert "look 1 at" in calibrate("show", "owl.json").stdout, "the labels were looked at, wherever the threshold goes"
 
 
 def test_on_questions_of_its_own_it_is_not_approximate(calibrate):
-    done = threshold(calibrate, "owl.json", "other.jsonl", "0.7", "--out", "exact.json")
+    done = threshold(calibrate, "again.json", "other.jsonl", "0.7", "--out", "exact.json")
     assert done.returncode == 0, done.stderr
     assert "approximate" not in done.stdout
 
 
-def test_where_nothing_can_be_guaranteed_it_abstains_and_never_accepts_all(calibrate, folder):
-    before = (folder / "jay.json").read_bytes()
+def test_where_nothing_can_be_guaranteed_it_abstains_records_the_look_and_never_accepts_all(calibrate, folder):
+    before = json.loads((folder / "jay.json").read_bytes())
     done = threshold(calibrate, "jay.json", "labelled.jsonl", "0.99")
     assert done.returncode == 1
     assert "No threshold can be guaranteed" in done.stdout
-    assert (folder / "jay.json").read_bytes() == before
+    assert "The next look is tested at a level of 0.0125" in done.stdout
+    assert "not reachable" in done.stdout
+    after = json.loads((folder / "jay.json").read_bytes())
+    (look,) = after.pop("looks")["entries"]
+    assert (look["outcome"], look["target"], look["level"]) == ("abstention", 0.99, pytest.approx(0.075))
+    assert after == before
+
+    again = threshold(calibrate, "jay.json", "labelled.jsonl", "0.99")
+    assert again.returncode == 1
+    assert "The same look again" in again.stdout
+    assert json.loads((folder / "jay.json").read_bytes())["looks"]["entries"] == [look]
+    other = threshold(calibrate, "jay.json", "labelled.jsonl", "0.98")
+    assert "This is look 2" in other.stdout
+    assert "level 0.0125 of delta 0.1: abstained" in other.stdout
 
 
 def test_plan(calibrate):
     done = calibrate("plan", "--target", "0.9", "--rate", "0.95")
     assert done.returncode == 0
-    threshold_alone = calibrate("plan", "--target", "0.9", "--rate", "0.95", "--share", "0")
-    alone, total = (int(one.stdout.split()[1]) for one in (threshold_alone, done))
-    assert 100 < alone < 1000
-    assert total == math.ceil(alone / 0.6), "the labels of the fit are labels, too"
+    split, crossed, default, _ = done.stdout.splitlines()
+    total, fit, alone = (int(split.split()[at]) for at in (2, 7, 12))
+    assert total == fit + alone, "the labels of the fit are labels, too"
+    assert 50 < alone < 1000
+    assert "(approximate)" in crossed
+    assert default.startswith("Default with so many")
+    one = calibrate("plan", "--target", "0.9", "--rate", "0.95", "--share", "0").stdout.splitlines()
+    assert one[0].startswith("Split: about")
+    assert " 0 for the fit" in one[0]
 
 
 @pytest.mark.parametrize(

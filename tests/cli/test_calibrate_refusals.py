@@ -35,9 +35,6 @@ def folder(tmp_path_factory):
     write_lines(folder / "right.jsonl", [one.model_dump(mode="json") for one in records if one.correct])
     write_lines(folder / "silent.jsonl", [{**one, "rationale": ""} for one in plain])
     write_lines(folder / "two-contents.jsonl", [plain[0], {**plain[7], "id": plain[0]["id"]}, *plain[1:]])
-    write_lines(
-        folder / "two-items.jsonl", [*plain, {**plain[9], "id": "x", "item": {**plain[0]["item"], "question": "?"}}]
-    )
     (folder / "empty.jsonl").touch()
     command = Command(folder)
     arguments = ("--signals", "order,strength,peers", "--judge", "owl", "--share", "0.5", "--out", "cal.json")
@@ -81,7 +78,6 @@ def refusal(done):
         ("tied", "order", ("none of the 240 judgments has a label that names a winner",)),
         ("right", "order", ("are right", "both right and wrong")),
         ("silent", "order,rationale", ("the signal rationale is absent for every one of the 240 judgments",)),
-        ("two-items", "order", ("two different contents", "item id")),
         ("empty", "order", ("is empty",)),
         ("nowhere", "order", ("nowhere",)),
     ],
@@ -99,7 +95,7 @@ def test_data_that_cannot_be_fitted_on(calibrate, folder, data, signals, said):
         (("--folds", "41"), ("40 questions for 41 folds",)),
         (("--folds", "1"), ("--folds",)),
         (("--seed", "-1"), ("--seed",)),
-        (("--share", "1.0"), ("strictly between 0 and 1",)),
+        (("--share", "1.5"), ("1.5",)),
         (("--share", "nan"), ("strictly between 0 and 1",)),
         (("--signals", ""), ("no signal is named",)),
         (("--judge", "nobody"), ("the judges here are jay, owl, wren",)),
@@ -159,14 +155,17 @@ def test_a_calibration_for_another_judge_is_refused_unless_told_to(calibrate):
 
 
 def test_a_threshold_without_labels_or_with_too_few_is_no_threshold(calibrate, folder):
-    before = (folder / "cal.json").read_bytes()
+    before = json.loads((folder / "cal.json").read_bytes())
     asked = ("threshold", "--calibration", "cal.json", "--target", "0.99", "--data")
     assert "no labelled judgment" in refusal(calibrate(*asked, "unlabelled.jsonl"))
     done = calibrate(*asked, "ok.jsonl")
     assert done.returncode == 1
-    assert "more labelled questions" not in done.stdout
-    assert "looking again spends confidence" in done.stdout
-    assert (folder / "cal.json").read_bytes() == before
+    assert "not reachable" in done.stdout
+    assert "The next look is tested at a level of 0.0125" in done.stdout
+    after = json.loads((folder / "cal.json").read_bytes())
+    looks = after.pop("looks")
+    assert after == before, "the look alone is stored"
+    assert len(looks["entries"]) == 1
 
 
 @pytest.mark.parametrize(

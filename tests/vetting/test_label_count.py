@@ -21,7 +21,8 @@ def vetted(questions=20, copies=6):
             said = judgment(number, id=f"{number}/{copy}", label="A>B" if number % 4 else "B>A")
             marks = () if number % 2 else (Mark.ABSENT_SIGNAL.value,)
             stamp = PROMISED if number % 2 else None
-            yield said, assessment(said, probability=0.9, probability_marks=marks, guarantee=stamp)
+            found = assessment(said, probability=0.9, probability_marks=marks, guarantee=stamp, outside_guarantee=marks)
+            yield said, found
 
 
 @pytest.fixture

@@ -12,7 +12,9 @@ from metajudge.calibration.fit import fit_calibration
 from metajudge.calibration.guarantee import Guarantee, Procedure
 from metajudge.calibration.table import build_table
 from metajudge.errors import FailureKind, InputError
+from metajudge.monitor.report import promise_id
 from metajudge.providers.scripted import ScriptedModel
+from metajudge.rubric import load_rubric
 from metajudge.types import GuaranteedThreshold, Status
 from metajudge.vetting.probability import Probabilities
 from tests.doubles.crowds import crowd
@@ -31,7 +33,8 @@ def calibration():
 
 def opinion(request):
     """A score that leans on the judged text alone, so that it is the same for the same judgment."""
-    return reply(3 + sum(map(ord, request.messages[-1].text)) % 3)
+    rubric = load_rubric("short").for_verdict_alone()  # the crowd gives no rationales
+    return reply(3 + sum(map(ord, request.messages[-1].text)) % 3, rubric)
 
 
 def scripted(name="opinion", model="scripted"):
@@ -83,6 +86,18 @@ class TestProbabilities:
         stored = {name: p for one in calibration.provenance.questions.values() for name, p in one.items()}
         assert {name: one.probability for name, one in found.items()} == stored
         assert {one.probability_marks for one in found.values()} == {("seen_in_fit",)}
+
+    async def test_a_broken_promise_is_stamped_on_nothing_and_the_others_stand(self, calibration):
+        both = guaranteed(guaranteed(calibration, 0.5, ("owl",)), 0.5, ("wren",))
+        overlay = Probabilities.build(both, FRESH)
+        found, _ = await vetted(FRESH, calibration=calibration)
+        mine = next(one for one in both.promises if one.judges == ("owl",))
+        broken = {promise_id(both.digest, mine.stamp())}
+        after = [overlay.complete(one, found[one.id], broken) for one in FRESH]
+        assert {one.judge for one in after if one.guarantee} == {"wren"}
+        assert {one.probability_marks for one in after if one.judge == "owl"} == {("promise_broken",)}
+        before = {one.id: overlay.complete(one, found[one.id]) for one in FRESH}
+        assert all(one == before[one.judgment_id] for one in after if one.judge != "owl")
 
     async def test_a_file_gives_the_same(self, calibration, tmp_path):
         path = tmp_path / "calibration.json"
@@ -211,6 +226,9 @@ class TestGuarantee:
         assert {one.guarantee for one in found.values()} == {None}
         assert {one.status for one in found.values()} <= {Status.ASSESSED, Status.UNSCORED}
         assert summary.accepted == summary.kept_under_guarantee == 0
+        assert {one.outside_guarantee for one in found.values() if one.probability is not None} == {("absent_signal",)}
+        assert summary.outside_guarantee["absent_signal"] == summary.with_probability
+        assert summary.to_json()["guarantees"] == [], "nothing may be called guaranteed"
 
     async def test_an_unknown_category_is_never_stamped(self, calibration):
         other = crowd(6, seed=9, prefix="odd", categories=("Poetry",))
@@ -232,6 +250,8 @@ class TestGuarantee:
         found, summary = await vetted(FRESH, calibration=sure)
         kept = [one for one in found.values() if one.accepted]
         assert summary.kept_under_guarantee == sum(one.judge == "owl" for one in kept) > 0
+        assert {one.outside_guarantee for one in found.values() if one.judge == "owl"} == {()}
+        assert {one.outside_guarantee for one in found.values() if one.judge != "owl"} == {("judge_not_covered",)}
         assert summary.kept_without_guarantee == {"judge_not_covered": sum(one.judge != "owl" for one in kept)}
         assert set(summary.judges_without_guarantee) == {one.judge for one in kept} - {"owl"}
         assert summary.kept_under_guarantee + summary.kept_without_guarantee.total() == summary.accepted
@@ -254,7 +274,6 @@ class TestStore:
         store, sure = tmp_path / "metajudge.duckdb", guaranteed(calibration, 0.01)
         with monkeypatch.context() as earlier:  # which withheld nothing
             earlier.setattr("metajudge.calibration.calibration.outside_domain", lambda _marks: ())
-            earlier.setattr("metajudge.vetting.probability.outside_domain", lambda _marks: ())
             stamped, _ = await vetted(FITTED_ON[:6], store=store, calibration=sure)
         assert all(one.guarantee is not None for one in stamped.values())
         await vetted(FITTED_ON[:6], store=store, calibration=sure)

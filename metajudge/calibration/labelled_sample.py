@@ -1,0 +1,187 @@
+"""Labelled judgments as a threshold is sought on them: by question, with scores rounded as they are compared."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from metajudge.calibration.betting import anytime_p_values
+from metajudge.calibration.finite_population import file_p_values
+from metajudge.calibration.procedures import fewest_kept
+from metajudge.calibration.question_test import STAKE, question_p_values
+from metajudge.calibration.starts import Reference, rounded
+from metajudge.errors import InputError
+from metajudge.stats.arrays import Bools, Floats, Indices
+from metajudge.types import text_digest
+
+SET_ASIDE = 0.15
+"""Share of the questions whose scores serve as reference where there is no other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Kept and wrong judgments [questions, thresholds]; ``questions`` and ``judgments`` are how many there are."""
+
+    kept: Indices
+    errors: Indices
+    judgments: int
+
+    @property
+    def questions(self) -> int:
+        return len(self.kept)
+
+    def p_values(
+        self,
+        target: float,
+        most: int,
+        *,
+        anytime: bool = False,
+        stake: float | None = None,
+        in_file: Indices | None = None,
+    ) -> Floats:
+        """[thresholds] of the hypothesis that the precision of all kept judgments is below the target.
+
+        Args:
+            target: in (0, 1).
+            most: judgments of one question that may be kept at most.
+            anytime: by bets in the order of the questions.
+            stake: of the test by question; None for the usual.
+            in_file: [thresholds] questions of the file that keep a judgment, for a test about this file.
+        """
+        if in_file is not None:
+            return file_p_values(self.errors, self.kept, in_file, target, most)
+        if anytime:
+            return anytime_p_values(self.errors, self.kept, target, most)
+        return question_p_values(self.errors, self.kept, target, most, STAKE if stake is None else stake)
+
+    def why_none(self, target: float, level: float) -> str:
+        """Why no threshold passes, in words."""
+        kept, errors = self.kept.sum(axis=0), self.errors.sum(axis=0)
+        most, least = int((self.kept > 0).sum(axis=0).max(initial=0)), fewest_kept(target, level)
+        if most < least:
+            return f"at most {most} questions are kept, and below {least} none can pass"
+        if not (errors < (1 - target) * kept).any():
+            return f"no threshold of the grid keeps more than {100 * target:g} % right"
+        return "there are too few labels to separate the best thresholds from the target"
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledSample:
+    """Labelled judgments.
+
+    Attributes:
+        scores: [n] rounded to 1e-9.
+        correct: [n].
+        questions: [n].
+        names: the questions, in the order in which bets take them.
+        place: [n] number of each judgment's question in ``names``.
+        most: judgments that a question has at most.
+        left_out: questions with more judgments than declared, which are not here.
+    """
+
+    scores: Floats
+    correct: Bools
+    questions: tuple[str, ...]
+    names: tuple[str, ...]
+    place: Indices
+    most: int
+    left_out: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        scores: Sequence[float] | Floats,
+        correct: Sequence[bool] | Bools,
+        questions: Sequence[str],
+        declared: int | None = None,
+    ) -> "LabelledSample":
+        """The sample; the order of the rows plays no part.
+
+        Args:
+            scores: [n].
+            correct: [n].
+            questions: [n].
+            declared: most judgments a question may have; questions with more are left out.
+
+        Raises:
+            InputError: unequal lengths, nothing given, a score that is no number, or only questions with more judgments
+                than declared.
+        """
+        if not len(scores) == len(correct) == len(questions):
+            raise InputError(
+                f"{len(scores)} scores, {len(correct)} labels and {len(questions)} questions: "
+                "they must match one to one"
+            )
+        if not len(scores):
+            raise InputError(
+                "there is no labelled judgment to seek a threshold on: give judgments with true labels "
+                '(item.label, such as "A>B")'
+            )
+        values = rounded(scores)
+        if not np.isfinite(values).all():
+            raise InputError("a score is not a finite number: leave out judgments without a score")
+        names, place, sizes = np.unique(np.array(questions, dtype=str), return_inverse=True, return_counts=True)
+        if declared is not None and not declared >= 1:
+            raise InputError(f"most_per_question must be at least 1, not {declared}")
+        outside = sizes > (declared or sizes.max())
+        if outside.all():
+            raise InputError(f"every question has more than the {declared} judgments declared (most_per_question)")
+        if outside.any():
+            inside = np.flatnonzero(~outside[place.ravel()]).tolist()
+            taken = cls.of(values[inside], np.asarray(correct)[inside], [questions[row] for row in inside])
+            return replace(taken, left_out=int(outside.sum()))
+        listed = tuple(names.tolist())
+        right = np.asarray(correct, dtype=bool)
+        return cls(values, right, tuple(map(str, questions)), listed, place.ravel(), int(sizes.max()))
+
+    def check_probabilities(self) -> None:
+        """Raises :class:`InputError` unless the scores are probabilities."""
+        if self.scores.min() < 0 or self.scores.max() > 1:
+            raise InputError("these scores are no probabilities: fix a procedure with a grid on their scale beforehand")
+
+    def set_aside(self) -> tuple["LabelledSample", Reference]:
+        """The sample without some questions, chosen by the digest of their names, and the scores of these."""
+        order = sorted(range(len(self.names)), key=lambda at: text_digest(self.names[at]))
+        number = max(1, round(SET_ASIDE * len(order)))
+        aside = np.isin(self.place, order[:number])
+        reference = Reference.of(self.scores[aside], [self.questions[row] for row in np.flatnonzero(aside)])
+        return self._select(~aside), reference
+
+    def file_with(self, unlabelled: Reference) -> Reference:
+        """All scores of the file."""
+        return Reference(
+            np.concatenate([self.scores, unlabelled.scores]),
+            np.concatenate([self.place, unlabelled.place + len(self.names)]),
+        )
+
+    def in_order(self, first_seen: Mapping[str, int] | None) -> "LabelledSample":
+        """The same with the questions in the order of their labels: by look, within a look by digest."""
+        seen = first_seen or {}
+        order = sorted(
+            range(len(self.names)), key=lambda at: (seen.get(self.names[at], 0), text_digest(self.names[at]))
+        )
+        new = np.empty(len(order), dtype=np.intp)
+        new[order] = np.arange(len(order))
+        names = tuple(self.names[at] for at in order)
+        return LabelledSample(self.scores, self.correct, self.questions, names, new[self.place], self.most)
+
+    def counts(self, grid: Sequence[float]) -> Counts:
+        """Kept and wrong judgments of each question at each threshold."""
+        above = self.scores[:, None] >= rounded(grid)
+        order = np.argsort(self.place, kind="stable")
+        starts = np.searchsorted(self.place[order], np.arange(len(self.names)))
+        kept: Indices = above[order].astype(np.intp)
+        errors: Indices = (above & ~self.correct[:, None])[order].astype(np.intp)
+        if not len(starts):
+            return Counts(kept, errors, 0)
+        return Counts(np.add.reduceat(kept, starts), np.add.reduceat(errors, starts), len(self.scores))
+
+    def _select(self, rows: Bools) -> "LabelledSample":
+        at = np.flatnonzero(rows)
+        kept = [self.questions[row] for row in at]
+        if not kept:
+            return LabelledSample(self.scores[at], self.correct[at], (), (), self.place[at], self.most)
+        names, place = np.unique(np.array(kept, dtype=str), return_inverse=True)
+        return LabelledSample(
+            self.scores[at], self.correct[at], tuple(kept), tuple(names.tolist()), place.ravel(), self.most
+        )

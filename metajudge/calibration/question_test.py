@@ -1,0 +1,210 @@
+"""An exact finite-sample test that the judgments kept, several of a question, are right often enough.
+
+Of question i, ``k_i >= 1`` judgments are kept and ``e_i`` of them are wrong. With ``a = 1 - target`` its excess is
+``x_i = e_i - a k_i``; the precision of all kept judgments, E[k - e] / E[k], is below the target exactly where E[x] > 0.
+The hypothesis tested is E[x] >= 0. Questions are independent; nothing is assumed of the judgments within one, of their
+number (at most ``most``, declared) or of how number and errors hang together.
+
+The statistic is the log-wealth of a bet against the hypothesis, ``T = sum_i g(x_i)`` with ``g(x) = log(1 - s x)``,
+rounded down to a lattice; ``s`` is fixed without labels. It is the statistic of Waudby-Smith and Ramdas ("Estimating
+means of bounded random variables by betting", 2023) with a constant stake. The bound ``P(T >= t) <= exp(-t)`` of
+Markov is far from sharp; the bound computed here is:
+
+    Theorem. Let x_1, ..., x_N be independent with E[x_i] >= 0 on a finite set. Then P(T >= t) <= V_N(t, 1),
+    where V_0(d, p) = 1 if d <= 0 and 0 if not, V_r(d, p) = max over p' >= p of E_p'[V_{r-1}(d - g(X), p')], and
+    p = 1, 2, ... numbers, in an order fixed beforehand, the two-point laws of mean 0 on the set (and the point 0).
+
+Proof. P(T >= t) is linear in the law of each x_i, so its largest value over products of laws with mean >= 0 is taken
+at extreme laws: the two-point laws of mean 0, the point 0, and points above 0, which are worse than a two-point law
+since g falls. T does not depend on the order of the questions, so these may be sorted by the number of their law; a
+player who may choose a law for each question, never one of a smaller number than before, can do at least as well.
+With the laws sorted by their variance, the player cannot bide his time once he is ahead, which makes the bound nearly
+sharp. For ``most = 1`` there is one law, and the bound is the exact binomial probability.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import bdtr
+
+from metajudge.errors import InputError
+from metajudge.stats.arrays import Floats, Indices
+
+STAKES = (0.1, 0.2, 0.3, 0.45, 0.6)
+"""Shares of the largest possible stake that are offered; which is bet is fixed before labels are seen."""
+
+STAKE = 0.3
+"""The share bet where nothing is known of how many judgments questions keep."""
+
+SIZES = (64, 160, 400, 1000, 2500)
+"""Numbers of questions up to which tables are made."""
+
+LOWEST, HIGHEST = -1.5, 6.0
+"""Log-wealth to be gained between which probabilities are computed; below, the bound is 1, above, Markov's."""
+
+EVERY_POINT = 4
+"""Up to this many judgments a question every pair (errors, kept) is a point of its own; beyond, excesses are rounded
+up to fewer points, which is conservative."""
+
+MOST_WORK = 1_500_000_000
+"""Cells computed at most for one table; the lattice is made coarser to meet it, and beyond Markov's bound is used."""
+
+SLACK = 1e-12
+
+
+def question_p_values(errors: Indices, kept: Indices, target: float, most: int, stake: float = STAKE) -> Floats:
+    """Upper bounds of the p-values of "precision of all kept judgments < target", one for each threshold.
+
+    Args:
+        errors: [..., questions, thresholds] wrong ones among the kept judgments of each question.
+        kept: [..., questions, thresholds] judgments kept of each question, 0 to ``most``.
+        target: precision, in (0, 1).
+        most: judgments of one question that may be kept at most, declared beforehand.
+        stake: share of the largest possible stake, fixed beforehand; in (0, 1).
+
+    Returns:
+        [..., thresholds]; 1 where nothing is kept.
+
+    Raises:
+        InputError: a question keeps more judgments than declared.
+    """
+    if kept.size and int(kept.max()) > most:
+        raise InputError(
+            f"a question keeps {int(kept.max())} judgments, more than the {most} declared for the test "
+            "(most_per_question): nothing can be promised of such questions"
+        )
+    number = (kept > 0).sum(axis=-2)
+    if most == 1:
+        wrong = errors.sum(axis=-2).astype(np.float64)
+        return np.where(number > 0, bdtr(wrong, np.maximum(number, 1), 1 - target), 1.0)
+    found = np.ones(number.shape)
+    for limit in sorted({steps_limit(int(one)) for one in np.unique(number) if one}):
+        table = step_table(most, round(target, 12), limit, stake)
+        here = (number > 0) & (np.array([steps_limit(one) for one in range(number.max() + 1)])[number] == limit)
+        totals = table.credit[errors, kept].sum(axis=-2)
+        found[here] = table.p_values(number[here], totals[here])
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class StepTable:
+    """Bounds of P(T >= t) for one declared size and target.
+
+    Attributes:
+        credit: [most + 1, most + 1] lattice score of a question by (errors, kept); 0 where nothing is kept.
+        step: log-wealth of one unit of the lattice.
+        lowest: total of the first column of ``bounds``, in units.
+        bounds: [questions + 1, totals]; None where Markov's bound alone is used.
+    """
+
+    credit: Indices
+    step: float
+    lowest: int
+    bounds: Floats | None
+
+    def p_values(self, number: Indices, totals: Indices) -> Floats:
+        """Bounds for totals [n] over numbers of questions [n]."""
+        markov = np.exp(np.minimum(-self.step * totals, 0.0))
+        if self.bounds is None:
+            return np.asarray(markov)
+        column = totals - self.lowest
+        inside = (column >= 0) & (column < self.bounds.shape[1])
+        exact = self.bounds[number, np.clip(column, 0, self.bounds.shape[1] - 1)]
+        return np.asarray(np.minimum(np.where(inside, exact + SLACK, 1.0 * (column < 0) + markov), 1.0))
+
+
+def steps_limit(number: int) -> int:
+    """The largest number of questions for which the table of ``number`` questions is made."""
+    return next((limit for limit in SIZES if number <= limit), 2 ** int(np.ceil(np.log2(max(number, 1)))))
+
+
+@lru_cache(maxsize=64)
+def step_table(most: int, target: float, limit: int, share: float = STAKE) -> StepTable:
+    """The table for up to ``limit`` questions with up to ``most`` judgments each; see the module's theorem.
+
+    Args:
+        most: at least 1.
+        target: in (0, 1).
+        limit: as :func:`steps_limit` gives it.
+        share: of the largest possible stake.
+    """
+    rate = 1 - target
+    stake = share / (most * target)
+    excess = _excess(most, rate)
+    points = np.unique(excess[~np.isnan(excess)])
+    laws = _laws(points)
+    single = float(np.log1p(stake * rate))
+    for units in (4, 3, 2, 1):
+        step = single / units
+        width = int((HIGHEST - LOWEST) / step) + 1
+        if limit * width * len(laws) <= MOST_WORK:
+            break
+    gains = np.floor(np.log1p(-stake * points) / step + 1e-9).astype(np.intp)
+    place = np.searchsorted(points, np.nan_to_num(excess, nan=points[0]))
+    credit = np.where(np.isnan(excess), 0, gains[place])
+    lowest = int(LOWEST / step)
+    bounds = None
+    if limit * width * len(laws) <= MOST_WORK:
+        bounds = _bounds(limit, gains, laws, step, np.arange(lowest, lowest + width))
+    return StepTable(credit, step, lowest, bounds)
+
+
+def _excess(most: int, rate: float) -> Floats:
+    """[most + 1, most + 1] excess by (errors, kept), of many points rounded up to few; nan if impossible."""
+    errors, kept = np.meshgrid(np.arange(most + 1), np.arange(most + 1), indexing="ij")
+    excess = np.where((kept >= 1) & (errors <= kept), np.round(errors - rate * kept, 12), np.nan)
+    if most <= EVERY_POINT:
+        return np.asarray(excess)
+    sizes = [size for size in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64) if size < most]
+    below = [-rate * size for size in (*sizes, most)]
+    points = np.unique(np.round([*below, *np.linspace(0, most * (1 - rate), 8)], 12))
+    place = np.minimum(np.searchsorted(points, np.nan_to_num(excess) - 1e-9), len(points) - 1)
+    return np.asarray(np.where(np.isnan(excess), np.nan, points[place]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Law:
+    """A two-point law of mean 0: point ``low`` with probability ``weight``, else point ``high``."""
+
+    low: int
+    high: int
+    weight: float
+    variance: float
+
+
+def _laws(points: Floats) -> list[_Law]:
+    """The extreme laws of mean 0 on the points, the least variable first."""
+    low, high = np.flatnonzero(points < 0), np.flatnonzero(points >= 0)
+    laws = [
+        _Law(int(i), int(j), float(points[j] / (points[j] - points[i])), float(-points[i] * points[j]))
+        for i in low
+        for j in high
+    ]
+    return sorted(laws, key=lambda law: (law.variance, law.low, law.high))
+
+
+def _bounds(limit: int, gains: Indices, laws: list[_Law], step: float, totals: Indices) -> Floats:
+    """[limit + 1, totals] the theorem's bound by number of questions and total to be gained."""
+    edge, width = int(np.abs(gains).max()), len(totals)
+    value = np.zeros((len(laws), width + 2 * edge))
+    value[:, :edge] = 1.0
+    value[:, edge:-edge] = totals <= 0
+    beyond = totals[-1] + 1 + np.arange(edge)
+    markov = np.minimum(np.exp(-step * np.concatenate([totals, beyond])), 1.0)
+    value[:, -edge:] = np.where(beyond <= 0, 1.0, 0.0)
+    found = np.empty((limit + 1, width))
+    found[0] = value[0, edge:-edge]
+    best, other = np.empty(width), np.empty(width)
+    for number in range(1, limit + 1):
+        best.fill(0.0)
+        for at in range(len(laws) - 1, -1, -1):
+            law, row = laws[at], value[at]
+            low, high = edge - int(gains[law.low]), edge - int(gains[law.high])
+            np.multiply(row[high : high + width], 1 - law.weight, out=other)
+            other += law.weight * row[low : low + width]
+            np.maximum(best, other, out=best)
+            row[edge:-edge] = best
+            row[-edge:] = markov[width:]
+        np.minimum(best, markov[:width], out=found[number])
+    return found

@@ -1,0 +1,185 @@
+"""A look: the guaranteed threshold of a calibration file sought under its ledger, and written back in one step."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from metajudge.calibration.advice import DRAWS, Advice, advise
+from metajudge.calibration.calibration import Calibration
+from metajudge.calibration.files import load_calibration, locked, save_calibration
+from metajudge.calibration.guarantee import Abstention, Guarantee, guaranteed_threshold
+from metajudge.calibration.looks import Look, Looks, Schedule
+from metajudge.calibration.procedures import ProcedureName
+from metajudge.errors import InputError
+from metajudge.stats.arrays import Bools, Floats
+from metajudge.vetting.labelled import ThresholdRows
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceScores:
+    """Scores without labels.
+
+    Attributes:
+        scores: [n].
+        questions: [n]; None where every score counts as a question of its own.
+    """
+
+    scores: tuple[float, ...]
+    questions: tuple[str, ...] | None
+
+    @classmethod
+    def of_fit(cls, fitted: Calibration, judges: Sequence[str]) -> "ReferenceScores":
+        """The out-of-fold probabilities of the questions fitted on.
+
+        A calibration does not record by whom each of them is; for some of its judges they are therefore taken one by
+        one.
+        """
+        known = [(name, value) for name, found in fitted.provenance.questions.items() for value in found.values()]
+        return cls(tuple(value for _, value in known), None if judges else tuple(name for name, _ in known))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookRequest:
+    """One test of a threshold.
+
+    Attributes:
+        target: precision to guarantee, in (0, 1).
+        delta: probability that the promise fails, over all looks, in (0, 1).
+        judges: whose judgments, together; empty for all of the calibration's.
+        procedure, most_per_question: see :func:`~metajudge.calibration.guarantee.guaranteed_threshold`.
+        reference: scores without labels that fix the thresholds tried, and their questions.
+        schedule: how delta is divided over looks; None for the ledger's.
+        accept_changes: see :class:`~metajudge.calibration.looks.Looks`.
+        time: of the look, as it is recorded.
+    """
+
+    target: float
+    delta: float
+    judges: tuple[str, ...] = ()
+    procedure: ProcedureName | None = None
+    most_per_question: int | None = None
+    reference: ReferenceScores | None = None
+    schedule: Schedule | None = None
+    accept_changes: bool = False
+    time: str | None = None
+
+    def test(
+        self, scores: Floats, correct: Bools, questions: Sequence[str], approximate: bool, looks: Looks | None
+    ) -> Guarantee | Abstention:
+        """The test on some judgments; without a ledger at the full delta."""
+        return guaranteed_threshold(
+            scores,
+            correct,
+            questions,
+            target=self.target,
+            delta=self.delta,
+            procedure=self.procedure,
+            reference=None if self.reference is None else self.reference.scores,
+            reference_questions=None if self.reference is None else self.reference.questions,
+            most_per_question=self.most_per_question,
+            approximate=approximate,
+            judges=self.judges,
+            looks=looks,
+        )
+
+    def passes(self, level: float, scores: Floats, correct: Bools, questions: Sequence[str]) -> bool:
+        """Whether a threshold passes at a level."""
+        found = guaranteed_threshold(
+            scores,
+            correct,
+            questions,
+            target=self.target,
+            delta=level,
+            procedure=self.procedure,
+            reference=None if self.reference is None else self.reference.scores,
+            reference_questions=None if self.reference is None else self.reference.questions,
+            most_per_question=self.most_per_question,
+        )
+        return isinstance(found, Guarantee)
+
+
+@dataclass(frozen=True, slots=True)
+class LookResult:
+    """What a look found.
+
+    Attributes:
+        found: the threshold, or why there is none.
+        looks: all looks at these judges, this one included.
+        repeated: whether it was the very same look as an earlier one: then nothing was spent.
+        unrecorded: guarantees of the file that were found before looks were recorded.
+        left: share of delta that the next look gets.
+    """
+
+    found: Guarantee | Abstention
+    looks: tuple[Look, ...]
+    repeated: bool
+    unrecorded: int
+    left: float
+
+    def lines(self) -> list[str]:
+        """The look and its cost in words."""
+        mine = next(one for one in self.looks if one.number == self.found.look)
+        first = f"The same look again: {mine.line()}. Nothing is spent." if self.repeated else f"This is {mine.line()}."
+        lines = [first[0].upper() + first[1:]]
+        if self.unrecorded:
+            lines.append(
+                f"{self.unrecorded} threshold(s) of this file were found before looks were recorded: the ledger does "
+                "not cover these."
+            )
+        return lines
+
+
+def look(
+    path: Path, fitted: Calibration, rows: ThresholdRows, request: LookRequest, *, out: Path | None = None
+) -> LookResult:
+    """Makes a look and stores it: the look in the calibration file, a threshold that passed there or in ``out``.
+
+    Reading the ledger, testing and writing happen under one lock, so that two looks at the same time spend twice.
+
+    Args:
+        path: the calibration file; it is read again under the lock.
+        fitted: what was read from it before, to compute the rows.
+        rows: the labelled judgments.
+        request: what to test.
+        out: where to write the calibration with the threshold, in place of ``path``.
+
+    Raises:
+        InputError: the file was fitted anew meanwhile, cannot be written, or the ledger refuses the look.
+    """
+    with locked(path):
+        current = load_calibration(path)
+        if current.fit_digest != fitted.fit_digest:
+            raise InputError(f"{path} was fitted anew while the judgments were read: run the same command again")
+        looks = Looks(
+            current.looks, schedule=request.schedule, time=request.time, accept_changes=request.accept_changes
+        )
+        before = len(looks.entries)
+        found = request.test(rows.probabilities, rows.table.correct, rows.table.questions, rows.approximate, looks)
+        looked = current.model_copy(update={"looks": looks.ledger})
+        passed = looked.with_guarantee(found) if isinstance(found, Guarantee) else looked
+        save_calibration(looked if out is not None else passed, path)
+        if out is not None and isinstance(found, Guarantee):
+            save_calibration(passed, out)
+    return LookResult(
+        found,
+        looks.of(request.judges),
+        len(looks.entries) == before,
+        sum(one.look is None for one in current.guarantees),
+        looks.next_share(request.judges),
+    )
+
+
+def advice_after(result: LookResult, rows: ThresholdRows, request: LookRequest, *, draws: int = DRAWS) -> Advice | None:
+    """What further labels could do after an abstention; None where the ledger has no look left."""
+    level = result.left * request.delta
+    if not level:
+        return None
+    return advise(
+        rows.probabilities,
+        rows.table.correct,
+        rows.table.questions,
+        passes=partial(request.passes, level),
+        level=level,
+        draws=draws,
+    )

@@ -1,0 +1,88 @@
+"""The prompt set of a panel that names none.
+
+It is the newest set. There is one exception, so that a command finds what it stored before: where the results at hand
+include assessments by this very panel (the digest that is part of every key) under the first set, the panel continues
+with the first set, and a notice says so. Another threshold, strategy or rubric makes another panel.
+"""
+
+from collections.abc import Mapping, Set
+
+from metajudge.errors import MetajudgeError
+from metajudge.panels.building import build_vetter
+from metajudge.panels.config import PanelConfig
+from metajudge.prompts.versions import FIRST, NEWEST, prompt_sets
+from metajudge.providers.model import Model
+from metajudge.providers.stack import Resources
+from metajudge.store.protocol import Store
+from metajudge.store.sql import Connection
+from metajudge.strategies import Vetter
+from metajudge.strategies.panel import THRESHOLD
+
+
+async def stored_panels(store: Store | None) -> frozenset[str]:
+    """Digests of the panels that a store has assessments by."""
+    return frozenset() if store is None else await store.ask(_digests)
+
+
+def with_prompt_set(
+    config: PanelConfig, known: Set[str], models: Mapping[str, Model] | None = None
+) -> tuple[PanelConfig, str | None]:
+    """The panel with the prompt set that it uses, and a notice where that is not the newest one.
+
+    Args:
+        known: digests of panels with results at hand, see :func:`stored_panels`.
+        models: as for :func:`~metajudge.panels.building.build_vetter`.
+
+    Returns:
+        The configuration as given where it names a version, or asks no model.
+    """
+    if config.prompt_version is not None or not config.all_agents:
+        return config, None
+    if not known or known.isdisjoint(_panels_under(config, FIRST, models)):
+        return config.model_copy(update={"prompt_version": NEWEST}), None
+    notice = (
+        f"prompt version {FIRST} is used, because the store has assessments by this panel under it; version {NEWEST} "
+        f"asks every judgment again: --prompt-version {NEWEST} (--dry-run prices it), or prompt_version = {NEWEST} in "
+        f"the panel file. prompt_version = {FIRST} there ends this notice"
+    )
+    return config.model_copy(update={"prompt_version": FIRST}), notice
+
+
+def priced_vetter(config: PanelConfig, models: Mapping[str, Model] | None = None) -> Vetter:
+    """The panels of a configuration, to render and identify requests by; no key is needed, and nothing can be sent.
+
+    Raises:
+        ConfigurationError: agents, weights or threshold that make no sense together.
+    """
+    return build_vetter(config, Resources(key_for=lambda _spec: "not-sent"), early_exit=False, models=models)
+
+
+def under_every_set(config: PanelConfig) -> dict[int, Vetter]:
+    """Version -> the panels of a configuration under it; sets that cannot serve the panel are left out."""
+    found = {}
+    for version in prompt_sets():
+        try:
+            found[version] = priced_vetter(config.model_copy(update={"prompt_version": version}))
+        except MetajudgeError:
+            continue
+    return found
+
+
+def _panels_under(config: PanelConfig, version: int, models: Mapping[str, Model] | None) -> set[str]:
+    """Digests of the panels that ask models; none where the set cannot serve them.
+
+    Without a threshold of its own a panel is looked for under the former default, too: rejudge had the same as others.
+    """
+    found = set()
+    for threshold in {config.threshold, THRESHOLD if config.threshold is None else config.threshold}:
+        given = config.model_copy(update={"prompt_version": version, "threshold": threshold})
+        try:
+            vetter = priced_vetter(given, models)
+        except MetajudgeError:
+            continue
+        found |= {panel.digest for panel in (vetter.default, *vetter.routes.values()) if panel.agents}
+    return found
+
+
+def _digests(connection: Connection) -> frozenset[str]:
+    return frozenset(row[0] for row in connection.execute("SELECT DISTINCT panel_digest FROM assessments").fetchall())

@@ -1,0 +1,103 @@
+"""The test by question: exact for one judgment a question, and never below the truth for more."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from metajudge.calibration.question_test import STAKES, question_p_values, step_table, steps_limit
+from metajudge.errors import InputError
+
+
+def cells(most):
+    return [(errors, kept) for kept in range(1, most + 1) for errors in range(kept + 1)]
+
+
+def null_law(rng, excess, points=None):
+    """A random law with mean excess 0; None where the drawn points allow none."""
+    weights = np.zeros(len(excess))
+    at = np.arange(len(excess)) if points is None else rng.choice(len(excess), points, replace=False)
+    weights[at] = rng.dirichlet(np.full(len(at), rng.choice([0.1, 1.0])))
+    low = excess < 0
+    down, up = -(weights[low] @ excess[low]), weights[~low] @ excess[~low]
+    if down <= 0 or up <= 0:
+        return None
+    weights[~low] *= down / up
+    return weights / weights.sum()
+
+
+def tail(credit, law, number):
+    """P(T >= t) for every t from the lowest total on, exactly."""
+    lowest, width = credit.min(), credit.max() - credit.min() + 1
+    one = np.bincount(credit - lowest, weights=law, minlength=width)
+    size = (width - 1) * number + 1
+    total = np.fft.irfft(np.fft.rfft(one, size) ** number, size)
+    return lowest * number, np.cumsum(total[::-1])[::-1]
+
+
+@pytest.mark.parametrize(("most", "target", "number"), [(2, 0.8, 20), (2, 0.9, 60), (3, 0.85, 40), (6, 0.9, 30)])
+def test_no_law_with_too_many_errors_has_a_tail_above_the_bound(most, target, number):
+    rng = np.random.default_rng(most)
+    pairs = cells(most)
+    excess = np.array([errors - (1 - target) * kept for errors, kept in pairs])
+    for stake in STAKES[::2]:
+        table = step_table(most, target, steps_limit(number), stake)
+        credit = np.array([table.credit[pair] for pair in pairs])
+        for draw in range(60):
+            law = null_law(rng, excess, 3 if draw % 2 else None)
+            if law is None:
+                continue
+            start, truth = tail(credit, law, number)
+            totals = start + np.arange(len(truth))
+            bound = table.p_values(np.full(len(totals), number), totals)
+            assert (truth <= bound + 1e-9).all()
+
+
+def test_the_bound_is_nearly_reached_where_all_or_none_of_two_judgments_are_wrong():
+    table = step_table(2, 0.8, 64, 0.1)
+    right, wrong = int(table.credit[0, 2]), int(table.credit[2, 2])
+    for errors in (4, 5):
+        truth, total = binom.cdf(errors, 50, 0.2), (50 - errors) * right + errors * wrong
+        bound = table.p_values(np.array([50]), np.array([total]))[0]
+        assert truth <= bound < 1.06 * truth
+        assert np.exp(-table.step * total) > 10 * bound  # Markov's
+
+
+def test_one_judgment_a_question_is_the_binomial_test():
+    rng = np.random.default_rng(0)
+    kept = (rng.random((30, 40)) < 0.7).astype(int)
+    errors = kept * (rng.random((30, 40)) < 0.1)
+    found = question_p_values(errors, kept, 0.85, 1)
+    assert found == pytest.approx(binom.cdf(errors.sum(axis=0), kept.sum(axis=0), 0.15))
+    assert question_p_values(np.zeros((3, 1), int), np.zeros((3, 1), int), 0.85, 1).tolist() == [1.0]
+
+
+def test_the_dynamic_program_gives_the_binomial_for_one_judgment_a_question():
+    table = step_table(1, 0.85, 64, 0.3)
+    errors = np.arange(5)
+    totals = (40 - errors) * table.credit[0, 1] + errors * table.credit[1, 1]
+    assert table.p_values(np.full(5, 40), totals) == pytest.approx(binom.cdf(errors, 40, 0.15), abs=1e-6)
+
+
+def test_more_errors_never_lower_the_p_value():
+    kept = np.full((40, 1), 3)
+    found = []
+    for wrong in range(20):
+        errors = np.zeros((40, 1), dtype=int)
+        errors[:wrong] = 1
+        found.append(float(question_p_values(errors, kept, 0.85, 3)[0]))
+    assert found == sorted(found)
+    assert found[0] < 0.01 < 0.5 < found[-1]
+
+
+@pytest.mark.slow
+def test_many_judgments_and_questions_stay_within_the_work_and_valid():
+    number = 3000
+    table = step_table(12, 0.9, steps_limit(number), 0.3)
+    p_value = table.p_values(np.array([number]), np.array([number * int(table.credit[0, 12])]))
+    assert 0 < p_value[0] < 1e-3
+    assert table.p_values(np.array([number]), np.array([0]))[0] == 1.0
+
+
+def test_a_question_with_more_judgments_than_declared_is_refused():
+    with pytest.raises(InputError, match="more than the 2 declared"):
+        question_p_values(np.zeros((1, 1), int), np.full((1, 1), 3), 0.9, 2)

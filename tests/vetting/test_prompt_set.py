@@ -1,0 +1,139 @@
+"""The prompt set of a panel that names none: one rule for the command line, HTTP and Python."""
+
+import json
+
+import pytest
+
+from metajudge import Engine
+from metajudge.panels.config import panel_config
+from metajudge.prompts.versions import FIRST, NEWEST
+from metajudge.readers import write_jsonl
+from metajudge.store import open_store
+from metajudge.vetting.estimate import estimate_vetting, stored_results
+from metajudge.vetting.prompt_set import stored_panels, with_prompt_set
+from tests.doubles.judgments import judgment
+from tests.doubles.llm_server import LLMServer, score_answer
+
+RECORDS = [judgment(f"j{number}") for number in range(3)]
+
+
+@pytest.fixture
+def server():
+    with LLMServer(score_answer(5)) as server:
+        yield server
+
+
+def panel(server, **more):
+    return panel_config({"agents": [{"name": "a", "model": f"openai:m@{server.url}"}], "rubric": "baseline", **more})
+
+
+async def vet(config, store, records=RECORDS):
+    """The prompt versions of the assessments, and the notices about versions."""
+    async with Engine(panel=config, store=store) as engine:
+        found = [await engine.vet(one) for one in records]
+        said = [notice for notice in engine.notices if "prompt version" in notice]
+        run, *_ = await engine.store.runs(1)
+    assert {one.prompt_version for one in found} == {run.config["panel"]["prompt_version"]}
+    return found[0].prompt_version, said
+
+
+async def test_a_fresh_store_gets_the_newest_set_without_a_word(server, tmp_path):
+    assert await vet(panel(server), tmp_path / "s.duckdb") == (NEWEST, [])
+    assert await vet(panel(server), tmp_path / "s.duckdb") == (NEWEST, [])
+    assert server.count == 3
+
+
+async def test_a_store_with_this_panels_assessments_under_the_first_set_continues_with_it(server, tmp_path):
+    store = tmp_path / "s.duckdb"
+    await vet(panel(server, prompt_version=FIRST), store)
+    version, said = await vet(panel(server), store)
+    assert (version, server.count) == (FIRST, 3)
+    (notice,) = said
+    assert f"--prompt-version {NEWEST}" in notice
+    assert "prompt_version = " in notice
+
+
+async def test_the_newest_set_by_name_asks_anew_and_a_pinned_first_one_says_nothing(server, tmp_path):
+    store = tmp_path / "s.duckdb"
+    await vet(panel(server, prompt_version=FIRST), store)
+    assert await vet(panel(server, prompt_version=NEWEST), store) == (NEWEST, [])
+    assert server.count == 6
+    assert await vet(panel(server, prompt_version=FIRST), store) == (FIRST, [])
+    assert server.count == 6
+
+
+@pytest.mark.parametrize("other", [{"threshold": 4.0}, {"rubric": "binary"}, {"seed": 3}])
+async def test_another_panel_in_an_old_store_gets_the_newest_set(server, tmp_path, other):
+    store = tmp_path / "s.duckdb"
+    await vet(panel(server, prompt_version=FIRST), store)
+    assert (await vet(panel(server, **other), store)) == (NEWEST, [])
+
+
+async def test_an_old_routes_panel_keeps_the_first_set_too(server, tmp_path):
+    store, routes = tmp_path / "s.duckdb", {"routes": {"math": {"threshold": 4.0}}}
+    await vet(panel(server, prompt_version=FIRST, **routes), store, [judgment("m", category="math")])
+    version, _ = await vet(panel(server, **routes), store)
+    assert version == FIRST
+
+
+async def test_a_panel_that_the_first_set_cannot_serve_gets_the_newest(server, tmp_path):
+    store = tmp_path / "s.duckdb"
+    await vet(panel(server, prompt_version=FIRST), store)
+    agents = [{"name": "a", "model": f"openai:m@{server.url}", "analysis": True}]
+    assert await vet(panel(server, agents=agents), store) == (NEWEST, [])
+
+
+async def test_a_rejudging_panel_of_the_former_default_threshold_asks_its_judges_nothing_again(tmp_path):
+    store = tmp_path / "s.duckdb"
+    with LLMServer(lambda _: json.dumps({"reasoning": "It adds.", "verdict": "A>>B"})) as server:
+        await vet(panel(server, strategy="rejudge", threshold=4.5, prompt_version=FIRST), store)
+        assert server.count == 6
+        version, _ = await vet(panel(server, strategy="rejudge"), store)
+        assert (version, server.count) == (FIRST, 6)
+
+
+async def test_a_variant_follows_the_same_rule(server, tmp_path):
+    store = tmp_path / "s.duckdb"
+    await vet(panel(server, prompt_version=FIRST), store)
+    async with Engine(panel=panel(server, threshold=4.0), store=store) as engine:
+        assert engine.vetter.default.prompt_version == NEWEST
+        assert engine.variant(panel(server)).default.prompt_version == FIRST
+        assert engine.variant(panel(server, threshold=3.5)).default.prompt_version == NEWEST
+
+
+async def test_the_estimate_says_what_is_stored_under_which_set(server, tmp_path):
+    store = tmp_path / "s.duckdb"
+    await vet(panel(server, prompt_version=FIRST), store, RECORDS[:2])
+    opened = await open_store(store)
+    try:
+        old, found = await stored_results(panel(server), RECORDS, opened)
+        new, changed = await stored_results(panel(server, prompt_version=NEWEST), RECORDS, opened)
+    finally:
+        await opened.close()
+    one, other = estimate_vetting(old, RECORDS, found), estimate_vetting(new, RECORDS, changed)
+    assert (one.prompt_version, one.stored, one.calls) == (FIRST, 2, 1)
+    assert (other.prompt_version, other.stored, other.calls) == (NEWEST, 0, 3)
+    assert one.stored_by_prompt_version == other.stored_by_prompt_version == {"1": 2, "2": 0}
+    assert found.notice is not None
+    assert changed.notice is None
+    assert server.count == 2
+
+
+def test_the_command_line_says_it_once_and_asks_nothing_again(server, tmp_path, run):
+    write_jsonl(tmp_path / "in.jsonl", RECORDS)
+    text = f'rubric = "baseline"\n[[agents]]\nname = "a"\nmodel = "openai:m@{server.url}"\n'
+    (tmp_path / "panel.toml").write_text(text)
+    asked = ("vet", tmp_path / "in.jsonl", "--config", tmp_path / "panel.toml")
+    assert run(*asked, "--prompt-version", FIRST).exit_code == 0
+    again, priced = run(*asked), run(*asked, "--dry-run")
+    assert server.count == 3
+    assert again.stderr.count(f"prompt version {FIRST} is used") == 1
+    assert priced.stderr.count(f"prompt version {FIRST} is used") == 1
+    assert f"3 of them stored under prompt version {FIRST};" in priced.stdout
+    assert json.loads(run(*asked, "--dry-run", "--json").stdout)["stored_by_prompt_version"] == {"1": 3, "2": 0}
+
+
+async def test_without_agents_nothing_is_settled():
+    config = panel_config({"strategy": "signals"})
+    assert with_prompt_set(config, frozenset({"x"})) == (config, None)
+    assert await stored_panels(None) == frozenset()
