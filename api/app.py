@@ -32,6 +32,7 @@ from .metrics import Metrics
 from .options import ServiceOptions
 from .pages import install_pages
 from .panels import Panels
+from .promises import Promises
 from .queue import JobQueue
 from .request_log import RequestId
 from .routes import ROUTERS
@@ -76,6 +77,7 @@ def create_app(
             with contextlib.suppress(MetajudgeError):  # /readyz reports it
                 running.engine.connect()  # now, so that the first caller does not wait for it
             opened()
+            running.promises.check_later()
             yield
         closed()
 
@@ -124,16 +126,22 @@ async def _opened(stack: AsyncExitStack, options: ServiceOptions, metrics: Metri
         store=options.store,
         concurrency=options.concurrency,
         calibration=options.calibration,
+        audit_share=options.review_sample,
+        policy_per_call=True,
         command="serve",
     ).__aenter__()
     stack.push_async_callback(_close, engine)
     sweep(options)
     panels = Panels(engine, options.panels, Rubrics(options.own_file("rubrics")))
+    for notice in engine.notices:  # about the panels: nothing has been asked yet
+        _log.warning("%s", notice)
     own = () if options.api_key is None else (ApiKey("default", hashed(options.api_key)),)
     keys = KeyRing((*own, *options.keys))
     computing = Computing(options.limits.computing, options.limits.request_s)
     stack.push_async_callback(computing.close)
     answers, jobs = await _kept(stack, options, engine, panels, metrics)
+    promises = Promises(engine.store, computing, options.webhook)
+    stack.push_async_callback(promises.close)
     await jobs.start()
     stack.push_async_callback(jobs.stop)
     return Service(
@@ -148,6 +156,7 @@ async def _opened(stack: AsyncExitStack, options: ServiceOptions, metrics: Metri
         admission=Admission(options.limits.in_flight, options.limits.request_s),
         computing=computing,
         metrics=metrics,
+        promises=promises,
         hosts=HostRule(options.allowed_hosts, not keys.empty, options.cors_origins),
     )
 

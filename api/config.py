@@ -5,6 +5,8 @@
     [service]
     store = "vetting.duckdb"      # or a postgresql:// URL; then `state` is the path prefix of the service's own files
     calibration = "calibration.json"
+    review_sample = 0.05        # fraction of approved and rejected judgments sampled for human review
+    webhook = "https://ops.example.org/metajudge"   # POST if a promise is broken; signed with METAJUDGE_WEBHOOK_SECRET
     host = "127.0.0.1"
     port = 8080
     concurrency = 64
@@ -84,6 +86,8 @@ class ServiceFile(BaseModel):
     cors_origins: tuple[Annotated[str, Field(pattern=r"^https?://[^/*\s]+$")], ...] = ()
     log_texts: bool = False
     panels: dict[str, Path] = {}
+    review_sample: Annotated[float, Field(ge=0, le=1)] = 0.0
+    webhook: str | None = None
     limits: Any = {}
     keys: list[KeyTable] = []
 

@@ -1,11 +1,12 @@
 """Prometheus metrics in the text format (version 0.0.4)."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from metajudge.monitor.report import PromiseReport
 from metajudge.providers.metering import Meter
 from metajudge.types import Assessment
 
@@ -47,14 +48,18 @@ class Metrics:
         if assessment.decision is not None:
             self._decisions.labels(assessment.decision.action.value).inc()
 
-    def text(self, meter: Meter, gauges: Mapping[str, tuple[str, float]]) -> bytes:
+    def text(
+        self, meter: Meter, gauges: Mapping[str, tuple[str, float]], promises: Sequence[PromiseReport] = ()
+    ) -> bytes:
         """All metrics as text.
 
         Args:
             meter: the engine's.
             gauges: name -> (help text, current value).
+            promises: as of the newest check.
         """
-        return generate_latest(_Families((*self._own(), *_of_meter(meter), *_gauges(gauges))))
+        found = (*self._own(), *_of_meter(meter), *_gauges(gauges), *_of_promises(promises))
+        return generate_latest(_Families(found))
 
     def _own(self) -> Iterator[Metric]:
         """The families counted here, without their creation times."""
@@ -91,3 +96,26 @@ def _of_meter(meter: Meter) -> Iterator[Metric]:
 def _gauges(gauges: Mapping[str, tuple[str, float]]) -> Iterator[Metric]:
     for name, (meaning, value) in gauges.items():
         yield GaugeMetricFamily(name, meaning, value)
+
+
+def _of_promises(promises: Sequence[PromiseReport]) -> Iterator[Metric]:
+    """Gauges by promise, with its target as a label."""
+    if not promises:
+        return
+    families: dict[tuple[str, str], list[float]] = {
+        ("metajudge_promise_broken", "1 if monitoring found the promise broken, else 0."): [
+            float(one.is_broken) for one in promises
+        ],
+        ("metajudge_promise_e_value", "Largest e-value; the alarm is at 1 / delta."): [
+            one.held.largest for one in promises
+        ],
+        ("metajudge_promise_audits", "Audited questions."): [one.held.audits for one in promises],
+        ("metajudge_promise_waiting", "Drawn questions that wait for people."): [
+            one.counts.waiting for one in promises
+        ],
+    }
+    for (name, meaning), values in families.items():
+        family = GaugeMetricFamily(name, meaning, labels=["promise", "target"])
+        for one, value in zip(promises, values, strict=True):
+            family.add_metric([one.promise_id, f"{one.target:g}"], value)
+        yield family

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from metajudge.cases.webhook import Webhook
 from metajudge.panels.config import PanelConfig
 from metajudge.types.location import StoreLocation
 
@@ -29,6 +30,8 @@ class ServiceOptions:
         cors_origins: origins whose pages may call the service from a browser; none by default.
         log_texts: log error messages even if they quote judged text.
         limits: limits on concurrent work.
+        review_sample: fraction of approved and rejected judgments sampled for human review, in [0, 1].
+        webhook: receives an event if a promise is broken.
     """
 
     panels: Mapping[str, PanelConfig] = field(default_factory=lambda: {"default": PanelConfig()})
@@ -43,6 +46,8 @@ class ServiceOptions:
     cors_origins: tuple[str, ...] = ()
     log_texts: bool = False
     limits: Limits = field(default_factory=Limits)
+    review_sample: float = 0.0
+    webhook: Webhook | None = None
 
     def own_file(self, suffix: str) -> Path | None:
         """One of the service's own files; None without a store."""

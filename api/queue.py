@@ -16,6 +16,7 @@ from fastapi import HTTPException
 from pydantic import BaseModel, Field
 
 from metajudge.errors import InputError
+from metajudge.readers.item_contents import ItemContents
 from metajudge.runs.loop import Job, RunEnd, Stop, run_all
 from metajudge.types import Assessment, Judgment
 
@@ -222,13 +223,20 @@ class JobQueue(ABC):
         """Vets items that have no result yet.
 
         Args:
-            others: the other judgments of an item, by its id; they are evidence.
+            others: the judgments of an item, by its id; they are evidence. One that contradicts most of them about the
+                item is not vetted.
             keep: stores a result; returns False if the job has ended.
         """
 
         async def work(job: Job[Numbered, Assessment]) -> Assessment:
             judgment = job.record.judgment
-            found = await self._panels.vet(judgment, choice, others(judgment.item.id))
+            around = others(judgment.item.id)
+            contents = ItemContents.among(around)
+            if (objection := contents.objection(judgment)) is not None:
+                found = self._panels.vetter(choice).refused(judgment, objection)
+            else:
+                agreed = [one for one in around if contents.objection(one) is None]
+                found = await self._panels.vet(judgment, choice, agreed)
             if not await keep(job.record.item, found):
                 stop.ask(RunEnd.INTERRUPTED)
             return found

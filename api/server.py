@@ -193,6 +193,8 @@ def _options(
     Raises:
         ConfigurationError: the key for a non-loopback address is missing or unsafe.
     """
+    from metajudge.cases.webhook import Webhook
+
     from .hosts import allowed_names
     from .options import ServiceOptions
 
@@ -205,6 +207,10 @@ def _options(
         concurrency=file.concurrency,
         max_body_bytes=int(file.max_body_mb * 1_000_000),
         calibration=file.calibration,
+        review_sample=file.review_sample,
+        webhook=None
+        if file.webhook is None
+        else Webhook.at(file.webhook, settings.webhook_secret, allow_private=settings.webhook_private),
         cors_origins=file.cors_origins,
         log_texts=file.log_texts,
         limits=limits,

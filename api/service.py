@@ -13,6 +13,7 @@ from .limits import RateLimit
 from .metrics import Metrics
 from .options import ServiceOptions
 from .panels import Panels
+from .promises import Promises
 from .queue import JobQueue
 
 
@@ -31,4 +32,5 @@ class Service:
     admission: Admission
     computing: Computing
     metrics: Metrics
+    promises: Promises
     hosts: HostRule

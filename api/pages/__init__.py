@@ -2,10 +2,10 @@
 
 from fastapi import FastAPI
 
-from . import assessments, assets, clash, dashboard, document, jobs, login, review_case, review_queue
+from . import assessments, assets, clash, dashboard, document, jobs, login, monitor, review_case, review_queue
 from .sessions import Sessions
 
-PAGES = (login, review_queue, review_case, clash, assessments, dashboard, jobs, document, assets)
+PAGES = (login, review_queue, review_case, clash, assessments, dashboard, monitor, jobs, document, assets)
 
 
 def install_pages(app: FastAPI) -> None:

@@ -138,7 +138,8 @@ def panel_of(assessment: Assessment) -> Panel:
 def _opinion(agent: AgentResult, name: str) -> Opinion:
     result = (agent.criteria or {}).get(name)
     if result is not None:
-        note = "" if result.score is not None else "does not apply"
+        why = "" if result.not_applicable is None else f": {result.not_applicable}"
+        note = "" if result.score is not None else f"does not apply{why}"
         return Opinion(result.score, result.explanation, note)
     if agent.failure is not None:
         return Opinion(None, note="failed")

@@ -24,6 +24,7 @@ NAVIGATION = (
     ("Reviews", "/reviews"),
     ("Assessments", "/assessments"),
     ("Dashboard", "/dashboard"),
+    ("Monitor", "/monitor"),
     ("Jobs", "/jobs"),
     ("Runs", "/runs"),
     ("Clash", "/clash"),

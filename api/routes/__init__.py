@@ -11,6 +11,7 @@ from . import (
     jobs,
     judge_audit,
     judging,
+    monitor,
     policies,
     rankings,
     reviews,
@@ -19,7 +20,7 @@ from . import (
 )
 
 NOUNS = (
-    *(vet, judge_audit, jobs, judging, rankings, assessments, reviews, feedback),
+    *(vet, judge_audit, jobs, judging, rankings, assessments, reviews, feedback, monitor),
     *(rubrics, policies, calibrations, export, changes, health, document),
 )
 ROUTERS = tuple(noun.router for noun in NOUNS)

@@ -60,7 +60,7 @@ async def metrics(running: ServiceDep) -> PlainTextResponse:
         "metajudge_jobs_running": ("Jobs in progress.", jobs.running),
         "metajudge_queue_depth": ("Jobs that wait to be started.", await jobs.waiting()),
     }
-    text = running.metrics.text(running.engine.meter, gauges)
+    text = running.metrics.text(running.engine.meter, gauges, running.promises.last)
     return PlainTextResponse(text, media_type=CONTENT_TYPE_PLAIN_0_0_4)
 
 

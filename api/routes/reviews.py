@@ -186,7 +186,8 @@ def reviewer_of(caller: Caller, named: str | None) -> str:
 
 
 def look_for_patterns(running: Service, store: Store, policy: str) -> None:
-    """Schedules the feedback loop's check for due proposals; the decision is kept either way."""
+    """Schedules the feedback loop's check for due proposals, and the promises'; the decision is kept either way."""
+    running.promises.check_later()
     loop = FeedbackLoop(store, clock=time.time)
     running.computing.later(lambda: loop.look_if_due([policy]), f"proposals for policy {policy}")
 

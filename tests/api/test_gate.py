@@ -60,6 +60,7 @@ OPERATIONS = [
     ("GET", "/v1/calibrations", {"read", "vet", "admin"}),
     ("GET", "/v1/changes", {"admin"}),
     ("GET", "/v1/audit", {"admin"}),
+    ("GET", "/v1/monitor", {"read", "review", "admin"}),
     ("POST", "/v1/audit", {"vet", "read", "admin"}),
     ("POST", "/v1/export/preferences", {"read", "admin"}),
 ]

@@ -191,6 +191,17 @@ def test_other_judgments_of_an_item_in_the_upload_are_evidence(serve, tmp_path):
     assert states != {"no_peers"}
 
 
+def test_a_judgment_that_contradicts_most_about_its_item_is_refused_and_the_batch_goes_on(serve, tmp_path):
+    client = serve(store=tmp_path / "s.duckdb")
+    judgments = [judgment(id=f"j{n}", judge=f"judge-{n}", item_id="i", question="Q?") for n in range(3)]
+    judgments.insert(1, judgment(id="odd", item_id="i", question="Another?"))
+    location = client.post("/v1/vet/batch", json=[one.model_dump(mode="json") for one in judgments]).headers["location"]
+    assert ended(client, location)["state"] == "done"
+    found = [one["assessment"] for one in all_results(client, location)]
+    assert [one["status"] for one in found] == ["assessed", "failed", "assessed", "assessed"]
+    assert "item 'i' has another question at judgment 'j0'" in found[1]["failure"]["message"]
+
+
 @pytest.mark.parametrize("seen", ["nonsense", "-5", "99999999999999999999999", ""])
 def test_an_event_id_that_is_none_starts_anew_or_ends(serve, tmp_path, seen):
     client = serve(store=tmp_path / "s.duckdb")

@@ -35,3 +35,11 @@ def test_an_unknown_panel_is_refused_with_those_there_are(serve, models):
     client = serve(panels={"default": panel(models())})
     answer = client.post("/v1/judge", json={"item": ITEM, "panel": "other"})
     assert (answer.status_code, "this service has default" in answer.json()["detail"]) == (422, True)
+
+
+def test_a_panel_that_can_keep_nothing_is_logged_when_the_service_starts(serve, models, caplog):
+    server = models()
+    serve(panels={"default": panel(server), "never": panel(server, threshold=5)})
+    assert [one.getMessage().partition(":")[0] for one in caplog.records if one.name == "metajudge.api"] == [
+        "nothing can be kept"
+    ]

@@ -83,7 +83,7 @@ async def send(jobs, count, key=None, one_item=False, owner="caller"):
         records = [judgment(id=f"j{n}", rationale=f"Reason {n}.").model_dump(mode="json") for n in range(count)]
         if one_item:
             for one in records:
-                one["item"]["id"] = "same"
+                one["item"] = {**records[0]["item"], "id": "same"}
         path.write_text("".join(json.dumps(one) + "\n" for one in records))
         await jobs.add(job_id, owner, panels_module.Choice(), count, key)
     return job_id

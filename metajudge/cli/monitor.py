@@ -1,0 +1,275 @@
+"""``metajudge monitor``: hold promised precisions against what happened after them."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from metajudge.cases.webhook import Webhook
+from metajudge.cli.options import JsonOption, StoreOption, StrictOption, echo_json, refuse_bad_lines
+from metajudge.cli.stored import with_store
+from metajudge.errors import ConfigurationError, InputError
+from metajudge.monitor.drift import Drift, NewIdentity
+from metajudge.monitor.records import (
+    queue_picks,
+    read_decisions,
+    record_alarms,
+    send_alarms,
+    watched_promises,
+)
+from metajudge.monitor.report import PromiseReport, Watched, candidates, labelled, report_on, sorted_reports
+from metajudge.monitor.sampling import Pick, Purpose, pick
+from metajudge.readers.lines import Reject
+from metajudge.runs.exit_codes import ExitCode
+from metajudge.settings import Settings
+from metajudge.store.protocol import Store
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """What is asked for.
+
+    Attributes:
+        budget: labels to draw; None for none.
+    """
+
+    level: float
+    confidence: float
+    most: int | None
+    promise: str | None
+    budget: int | None
+    purpose: Purpose
+    queue: bool
+    seed: int
+
+
+@dataclass(slots=True)
+class _Found:
+    reports: list[PromiseReport]
+    picks: list[Pick] = field(default_factory=list)
+    queued: int = 0
+    recorded: list[str] = field(default_factory=list)
+    webhook: dict[str, int] | None = None
+    rejects: list[Reject] = field(default_factory=list)
+
+
+def monitor(
+    file: Annotated[
+        Path | None,
+        typer.Argument(help="Labelled decisions (JSONL) to test in place of a store.", metavar="FILE"),
+    ] = None,
+    target: Annotated[float | None, typer.Option(help="Promised precision, for a FILE.", min=0, max=1)] = None,
+    delta: Annotated[
+        float, typer.Option(help="Probability of ever raising a false alarm, for a FILE.", min=0, max=1)
+    ] = 0.1,
+    store: StoreOption = None,
+    promise: Annotated[str | None, typer.Option(help="Only this promise.", metavar="ID")] = None,
+    level: Annotated[
+        float, typer.Option("--fdr", help="False discovery rate of the drift findings.", min=1e-6, max=0.5)
+    ] = 0.05,
+    confidence: Annotated[float, typer.Option(help="Of the intervals.", min=0.5, max=0.9999)] = 0.95,
+    most: Annotated[
+        int | None, typer.Option(help="Most judgments a question may keep; default: the judges'.", min=1)
+    ] = None,
+    budget: Annotated[int | None, typer.Option("--next", help="Draw about N judgments to label.", min=1)] = None,
+    purpose: Annotated[Purpose, typer.Option("--for", help="What those labels are for.")] = Purpose.REFIT,
+    queue: Annotated[bool, typer.Option("--queue", help="Put what --next draws into the review queue.")] = False,
+    seed: Annotated[int, typer.Option(help="Seed of --next.", min=0)] = 0,
+    webhook: Annotated[
+        str | None,
+        typer.Option(help="POST an alarm to this URL, signed with METAJUDGE_WEBHOOK_SECRET.", metavar="URL"),
+    ] = None,
+    strict: StrictOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Hold promised precisions against what happened after them.
+
+    People's decisions on a random sample of what was kept (vet --review-sample) feed a test that may be looked at any
+    time: if the precision stays at the target or above, the probability of ever raising an alarm is at most delta.
+    Also prints drift of signals by judge and category, and what is new among judges, models, rubrics and prompts.
+
+    A broken promise is recorded in the store, and its guarantee is stamped on nothing from then on.
+
+    Exit code 5: a promise is broken.
+    """
+    wish = _Wish(level, confidence, most, promise, budget, purpose, queue, seed)
+    if file is not None:
+        found = _on_file(file, target, delta, wish, webhook)
+        refuse_bad_lines(found.rejects, strict)
+    else:
+        if target is not None:
+            raise ConfigurationError("--target is for a FILE: a store's promises have their own")
+        hook = _webhook(webhook)
+        found = with_store(store, lambda opened: _on_store(opened, wish, hook), maker="vet --calibration ...")
+    if as_json:
+        echo_json(_plain(found))
+    else:
+        for line in _lines(found, budget):
+            typer.echo(line)
+    if any(one.is_broken for one in found.reports):
+        raise typer.Exit(ExitCode.BAR_MISSED)
+    if found.webhook is not None and found.webhook["failed"]:
+        raise typer.Exit(ExitCode.INCOMPLETE)
+
+
+def _on_file(file: Path, target: float | None, delta: float, wish: _Wish, webhook: str | None) -> _Found:
+    if target is None:
+        raise ConfigurationError("a FILE does not say what was promised: give --target, such as --target 0.9")
+    if wish.queue or webhook is not None:
+        raise ConfigurationError("--queue and --webhook need a store: leave FILE out")
+    watched, rejects = read_decisions(file, target=target, delta=delta)
+    return _Found(_reports([watched], wish), _picks([watched], wish), rejects=rejects)
+
+
+async def _on_store(store: Store, wish: _Wish, hook: Webhook | None) -> _Found:
+    now = time.time()
+    watched = await watched_promises(store, now=now)
+    chosen = [one for one in watched if wish.promise in (None, one.promise_id)]
+    if not chosen:
+        there = ", ".join(one.promise_id for one in watched)
+        raise InputError(
+            f"the store has no promise {wish.promise}: it has {there}"
+            if watched
+            else "nothing in the store was decided under a guarantee: vet with a --calibration that has a guaranteed "
+            "threshold (`metajudge calibrate threshold`), a --policy and a --review-sample"
+        )
+    found = _Found(_reports(chosen, wish), _picks(chosen, wish))
+    found.recorded = [one.promise_id for one in await record_alarms(store, found.reports, now=now)]
+    if wish.queue:
+        found.queued = await queue_picks(store, found.picks, now=now)
+    if hook is not None:
+        found.webhook = await send_alarms(hook, store, lambda text: typer.echo(text, err=True))
+    return found
+
+
+def _reports(watched: Sequence[Watched], wish: _Wish) -> list[PromiseReport]:
+    return sorted_reports(
+        report_on(one, level=wish.level, confidence=wish.confidence, most=wish.most) for one in watched
+    )
+
+
+def _picks(watched: Sequence[Watched], wish: _Wish) -> list[Pick]:
+    if wish.budget is None:
+        return []
+    if len(watched) > 1:
+        raise ConfigurationError(f"--next draws for one promise, and there are {len(watched)}: add --promise ID")
+    (one,) = watched
+    return pick(
+        candidates(one),
+        wish.purpose,
+        wish.budget,
+        labelled=labelled(one),
+        at_least=one.threshold or 0.0,
+        seed=wish.seed,
+    )
+
+
+def _webhook(url: str | None) -> Webhook | None:
+    if url is None:
+        return None
+    settings = Settings.load()
+    return Webhook.at(url, settings.webhook_secret, allow_private=settings.webhook_private)
+
+
+def _plain(found: _Found) -> dict[str, object]:
+    return {
+        "promises": [one.to_json() for one in found.reports],
+        "next": [{**asdict(one.candidate), "inclusion": one.inclusion} for one in found.picks],
+        "queued": found.queued,
+        "recorded": found.recorded,
+        "webhook": found.webhook,
+        "bad_lines": [str(one) for one in found.rejects],
+    }
+
+
+def _lines(found: _Found, budget: int | None) -> Iterator[str]:
+    for one in found.rejects[:5]:
+        yield f"not read: {one}"
+    if len(found.rejects) > 5:
+        yield f"not read: {len(found.rejects) - 5} more lines"
+    for report in found.reports:
+        yield from report_lines(report)
+        yield ""
+    for name in found.recorded:
+        yield f"Recorded: promise {name} is broken; its guarantee is stamped on nothing from now on."
+    if budget is not None:
+        yield f"{len(found.picks)} judgments drawn to label, with the probability with which each was drawn:"
+        yield from (f"  {one.candidate.judgment_id}  {one.inclusion:.3f}" for one in found.picks)
+        if found.queued:
+            yield f"{found.queued} of them are new in the review queue: metajudge review next"
+    if found.webhook is not None:
+        yield "webhook: " + ", ".join(f"{number} {name}" for name, number in found.webhook.items())
+
+
+def report_lines(report: PromiseReport) -> Iterator[str]:
+    """A promise's report as text."""
+    held, counts = report.held, report.counts
+    whose = f" by {', '.join(report.judges)}{', together,' * (len(report.judges) > 1)}" if report.judges else ""
+    whose += "" if report.category is None else f" in category {report.category}"
+    at = "" if report.threshold is None else f", probability {report.threshold:.4g} or more"
+    yield f"Promise {report.promise_id}: {report.state.value.upper()}"
+    yield f"  promised  {100 * report.target:g} % of the kept judgments{whose} are right{at}"
+    if report.alarm_at is not None:
+        after = "" if held.alarm is None else f" after {held.alarm} audited questions"
+        when = f", {_moment(report.alarm_at)}" if report.calibration is not None else ""
+        yield f"  alarm     e-value reached {1 / report.delta:g}{after}{when}"
+    yield f"  audited   {held.audits} questions of {counts.kept} kept judgments; {_left(report)}"
+    yield f"  e-value   {held.e_value:.3g} now, {held.largest:.3g} at most; the alarm is at {1 / report.delta:g}"
+    if held.precision is not None:
+        one = held.precision
+        yield (
+            f"  precision {_share(one.estimate)} ({_share(one.low)} to {_share(one.high)}, "
+            f"{100 * one.confidence:g} % at all times together, by question, n = {one.n})"
+        )
+    if report.predicted is not None:
+        found = report.predicted
+        yield (
+            f"  with probabilities of all kept: {_share(found.estimate)} ({_share(found.low)} to "
+            f"{_share(found.high)}, {100 * found.confidence:g} % at one look, {found.n} labels of {found.clusters} "
+            "questions)"
+        )
+    for delay in report.delays:
+        number = "more than 20,000" if delay.audits is None else f"{delay.audits:.0f}"
+        yield f"  a drop to {100 * delay.to:g} % is expected to be found after {number} audited questions"
+    drift = report.drift
+    yield f"  drift     {len(drift.found)} of {drift.tested} signals, false discovery rate {100 * drift.level:g} %" + (
+        f"; {drift.too_short} streams are too short to test" if drift.too_short else ""
+    )
+    yield from (f"    {_drift(one)}" for one in drift.found)
+    yield from (f"    {_identity(one)}" for one in report.identities)
+    yield from (f"  -> {line}" for line in report.advice())
+
+
+def _left(report: PromiseReport) -> str:
+    counts = report.counts
+    words = [f"{counts.drawn} drawn", f"{counts.waiting} questions wait"]
+    if counts.undecided:
+        words.append(f"{counts.undecided} without a clear answer")
+    return ", ".join(words)
+
+
+def _drift(one: Drift) -> str:
+    where = "" if one.category is None else f", {one.category}"
+    return (
+        f"{one.signal} ({one.judge}{where}): mean {one.before:.3g} -> {one.after:.3g}, "
+        f"last {one.after_n} of {one.n} questions, e-value {one.e_value:.3g}"
+    )
+
+
+def _identity(one: NewIdentity) -> str:
+    whose = "" if one.judge is None else f" ({one.judge})"
+    return (
+        f"new {one.field}{whose}: {one.value}, {one.n} of the last {one.total} judgments; known: {', '.join(one.known)}"
+    )
+
+
+def _share(value: float) -> str:
+    return f"{100 * value:.1f} %"
+
+
+def _moment(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")

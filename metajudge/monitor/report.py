@@ -1,0 +1,386 @@
+"""What became of a promise: whether it holds, how sure that is, what drifted and what to do. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from metajudge.monitor.change import Held, expected_delay, hold
+from metajudge.monitor.drift import Drifts, NewIdentity, Seen, find_drift, new_identities
+from metajudge.monitor.sampling import Candidate, precision_estimate
+from metajudge.stats.corrected_rates import Predicted
+from metajudge.types import GuaranteedThreshold, digest
+
+DROPS = (0.05, 0.1)
+"""Expected delays are stated for the precision falling by these below the target."""
+
+
+class State(StrEnum):
+    """What is known about a promise."""
+
+    HOLDS = "holds so far"
+    """No alarm, after as many audits as a drop by .10 is expected to take."""
+    BROKEN = "broken"
+    """The alarm was raised: the precision is below the target, except with probability delta."""
+    TOO_LITTLE = "too little data"
+    """No alarm, and fewer audits than a drop by .10 is expected to take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """A review by people of a judgment that was drawn with a known probability.
+
+    Attributes:
+        opened_at, decided_at: seconds since the epoch; ``decided_at`` is None while people have not decided.
+        inclusion: probability with which the judgment was drawn, in (0, 1].
+        right: what people say of the verdict; None where they are undecided or cannot tell.
+    """
+
+    opened_at: float
+    inclusion: float = 1.0
+    decided_at: float | None = None
+    right: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One judgment decided under a promise.
+
+    Attributes:
+        content: digest of the judgment.
+        seen: judge, category, question, time, signals and identity.
+        kept: whether the promise's threshold keeps it.
+        probability: calibrated; None where there is none.
+        audit: None where it was not drawn.
+        sampled: whether everything kept had a chance to be drawn when it was decided; where it had none, reviews are of
+            doubtful judgments alone, and neither the test nor an estimate may use them.
+    """
+
+    judgment_id: str
+    content: str
+    seen: Seen
+    kept: bool = True
+    probability: float | None = None
+    audit: Audit | None = None
+    sampled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A promise with what was decided under it.
+
+    Attributes:
+        promise_id: see :func:`promise_id`.
+        calibration: its digest; None for a file of labelled decisions.
+        decisions: in the order in which they were made.
+        known: field -> values of the fit's identity; see :func:`~metajudge.monitor.drift.new_identities`.
+        category: of the items it speaks of; None for all.
+        most: judgments of one question that it covers at most; None where the record does not say.
+        policies: digests of the policies that decided.
+        broken_since: time of a recorded alarm, in seconds since the epoch; None without one.
+    """
+
+    promise_id: str
+    target: float
+    delta: float
+    threshold: float | None = None
+    judges: tuple[str, ...] = ()
+    calibration: str | None = None
+    decisions: Sequence[Decision] = ()
+    known: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    category: str | None = None
+    most: int | None = None
+    policies: tuple[str, ...] = ()
+    broken_since: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Delay:
+    """How soon a drop is expected to be found.
+
+    Attributes:
+        to: precision after the drop from the target.
+        audits: mean number of audited questions until the alarm; None where it is above 20,000.
+    """
+
+    to: float
+    audits: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Judgments decided under the promise, and what became of the drawn ones.
+
+    Attributes:
+        decisions, kept: judgments.
+        drawn: kept judgments that were drawn for people.
+        waiting: questions that wait for a person's decision.
+        undecided: kept judgments on which people cannot tell or disagree evenly; they are left out.
+        unsampled: kept judgments decided without a review sample; nothing is known about them.
+    """
+
+    decisions: int
+    kept: int
+    drawn: int
+    waiting: int
+    undecided: int
+    unsampled: int
+
+
+@dataclass(frozen=True, slots=True)
+class PromiseReport:
+    """A promise held against what happened after it.
+
+    Attributes:
+        held: the test and the precision with its confidence sequence.
+        most: judgments that a question may keep, as the test takes it.
+        alarm_at: when the alarm was recorded or, before that, the last decision that it rests on; in seconds since the
+            epoch, None without an alarm.
+        predicted: precision by labels and probabilities together; None with fewer than two labels.
+    """
+
+    promise_id: str
+    state: State
+    target: float
+    delta: float
+    threshold: float | None
+    judges: tuple[str, ...]
+    category: str | None
+    calibration: str | None
+    policies: tuple[str, ...]
+    counts: Counts
+    held: Held
+    most: float
+    alarm_at: float | None
+    predicted: Predicted | None
+    delays: tuple[Delay, ...]
+    drift: Drifts
+    identities: tuple[NewIdentity, ...]
+
+    @property
+    def is_broken(self) -> bool:
+        return self.state is State.BROKEN
+
+    def advice(self) -> tuple[str, ...]:
+        """What to do, a sentence each."""
+        return tuple(_advice(self))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, the advice included."""
+        return {**asdict(self), "state": self.state.value, "advice": list(self.advice())}
+
+
+def promise_id(calibration: str, stamp: GuaranteedThreshold) -> str:
+    """16 hex digits: one promise a calibration, threshold, target, set of judges and category."""
+    what = [stamp.threshold, stamp.target, sorted(stamp.judges), stamp.category]
+    return digest(["promise", calibration, *what])[:16]
+
+
+def report_on(
+    watched: Watched, *, level: float = 0.05, confidence: float = 0.95, most: int | None = None
+) -> PromiseReport:
+    """Holds a promise against its audits and looks for drift.
+
+    Args:
+        level: false discovery rate of drift.
+        confidence: of the intervals.
+        most: the largest number of judgments a question may keep; None for that of the promise, else the number of
+            judges, and at least the largest there was.
+
+    Raises:
+        InputError: a question keeps more judgments than ``most``.
+    """
+    audited = audited_questions(watched.decisions)
+    declared = most or max(watched.most or len(watched.judges), *(one.judgments for one in audited.questions), 1)
+    bound = float(declared)
+    held = hold(
+        [one.errors for one in audited.questions],
+        [one.kept for one in audited.questions],
+        [one.decided for one in audited.questions],
+        target=watched.target,
+        delta=watched.delta,
+        most=bound,
+        confidence=confidence,
+    )
+    alarm_at = watched.broken_since
+    if alarm_at is None and held.alarm is not None:
+        alarm_at = max(one.decided_at for one in audited.questions[: held.alarm] if one.decided_at is not None)
+    kept = _typical([one.kept for one in audited.questions])
+    delays = tuple(_delay(watched, drop, kept, bound) for drop in DROPS if watched.target - drop > 0)
+    seen = [one.seen for one in watched.decisions]
+    return PromiseReport(
+        **{name: getattr(watched, name) for name in _SHARED},
+        state=_state(alarm_at, held, delays),
+        counts=audited.counts,
+        held=held,
+        most=bound,
+        alarm_at=alarm_at,
+        predicted=_predicted(watched.decisions, confidence),
+        delays=delays,
+        drift=find_drift(seen, level=level),
+        identities=new_identities(seen, watched.known),
+    )
+
+
+_SHARED = ("promise_id", "target", "delta", "threshold", "judges", "category", "calibration", "policies")
+
+
+def candidates(watched: Watched) -> list[Candidate]:
+    """The judgments with a probability that were not drawn for people yet, each content once."""
+    drawn = {one.content for one in watched.decisions if one.audit is not None}
+    found = {
+        one.content: Candidate(
+            one.judgment_id, one.content, one.seen.judge, one.seen.category, one.probability, one.kept
+        )
+        for one in watched.decisions
+        if one.probability is not None and one.content not in drawn
+    }
+    return list(found.values())
+
+
+def labelled(watched: Watched) -> list[tuple[str, str | None]]:
+    """Judge and category of every judgment that people decided clearly."""
+    return [
+        (one.seen.judge, one.seen.category)
+        for one in watched.decisions
+        if one.audit is not None and one.audit.right is not None
+    ]
+
+
+def sorted_reports(found: Iterable[PromiseReport]) -> list[PromiseReport]:
+    """Broken promises first, then those with most audits."""
+    return sorted(found, key=lambda one: (not one.is_broken, -one.held.audits, one.promise_id))
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedQuestion:
+    """A question's audited judgments.
+
+    Attributes:
+        judgments: their number, those aside on which people cannot tell.
+        kept, errors: each judgment counts with the least inclusion probability of the design over its own; one that
+            waits for a person is no error.
+        decided_at: when the last one was decided, in seconds since the epoch; None where none is.
+        decided: whether all are.
+    """
+
+    judgments: int
+    kept: float
+    errors: float
+    decided_at: float | None
+    decided: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """Audited questions in the order in which they were drawn, up to the last with a decision."""
+
+    questions: tuple[AuditedQuestion, ...]
+    counts: Counts
+
+
+def audited_questions(decisions: Sequence[Decision]) -> Audited:
+    """One observation a question: its kept judgments that were drawn.
+
+    A judgment drawn with probability q counts with c / q, where c is the least of the design: the weighted mean is that
+    of all kept judgments, and no weight is above 1.
+    """
+    by_question: dict[str, list[Audit]] = {}
+    for one in decisions:
+        if one.kept and one.sampled and one.audit is not None:
+            by_question.setdefault(one.seen.question, []).append(one.audit)
+    least = min((one.inclusion for audits in by_question.values() for one in audits), default=1.0)
+    ordered = sorted(by_question.values(), key=lambda audits: min(one.opened_at for one in audits))
+    found = [_audited(audits, least) for audits in ordered]
+    last = max((place for place, one in enumerate(found, 1) if one.decided_at is not None), default=0)
+    drawn = [one for audits in ordered for one in audits]
+    counts = Counts(
+        decisions=len(decisions),
+        kept=sum(one.kept for one in decisions),
+        drawn=len(drawn),
+        waiting=sum(not one.decided for one in found),
+        undecided=sum(one.decided_at is not None and one.right is None for one in drawn),
+        unsampled=sum(one.kept and not one.sampled for one in decisions),
+    )
+    return Audited(tuple(one for one in found[:last] if one.judgments), counts)
+
+
+def _audited(audits: Sequence[Audit], least: float) -> AuditedQuestion:
+    counted = [one for one in audits if one.decided_at is None or one.right is not None]
+    times = [one.decided_at for one in audits if one.decided_at is not None]
+    return AuditedQuestion(
+        judgments=len(counted),
+        kept=sum(least / one.inclusion for one in counted),
+        errors=sum(least / one.inclusion for one in counted if one.right is False),
+        decided_at=max(times, default=None),
+        decided=len(times) == len(audits),
+    )
+
+
+def _typical(kept: Sequence[float]) -> tuple[float, ...]:
+    """A few numbers distributed as those given; a single 1 where there are none."""
+    ordered = sorted(kept)
+    size = min(5, len(ordered))
+    return tuple(round(ordered[(2 * k + 1) * len(ordered) // (2 * size)], 2) for k in range(size)) or (1.0,)
+
+
+def _delay(watched: Watched, drop: float, kept: tuple[float, ...], most: float) -> Delay:
+    to = round(watched.target - drop, 6)
+    return Delay(to, expected_delay(watched.target, to, watched.delta, kept=kept, most=most))
+
+
+def _state(alarm_at: float | None, held: Held, delays: Sequence[Delay]) -> State:
+    if alarm_at is not None:
+        return State.BROKEN
+    enough = delays[-1].audits if delays else None
+    return State.HOLDS if enough is not None and held.audits >= enough else State.TOO_LITTLE
+
+
+def _predicted(decisions: Sequence[Decision], confidence: float) -> Predicted | None:
+    rows = [(one, one.probability) for one in decisions if one.kept and one.sampled and one.probability is not None]
+    told = [(*row, audit) for row in rows if (audit := row[0].audit) is not None and audit.right is not None]
+    rest = [row for row in rows if row[0].audit is None or row[0].audit.right is None]
+    if len(told) < 2:
+        return None
+    return precision_estimate(
+        [float(bool(audit.right)) for _, _, audit in told],
+        [probability for _, probability, _ in told],
+        [audit.inclusion for _, _, audit in told],
+        [probability for _, probability in rest],
+        [one.seen.question for one in (*(one for one, _, _ in told), *(one for one, _ in rest))],
+        confidence=confidence,
+    )
+
+
+def _advice(report: PromiseReport) -> list[str]:
+    found = []
+    if report.is_broken:
+        found.append(
+            "The promise is broken: judgments decided from now on carry no guarantee. Fit and set a threshold again on "
+            "recent labels (`metajudge calibrate fit --reviews`, `metajudge calibrate threshold`); what was kept "
+            "since the drop needs another look."
+        )
+    if report.state is State.TOO_LITTLE:
+        wanted = report.delays[-1] if report.delays else None
+        number = "more audits" if wanted is None or wanted.audits is None else f"about {wanted.audits:.0f} audits"
+        found.append(
+            f"A drop to {100 * wanted.to if wanted else 0:g} % is expected to show after {number}; there are "
+            f"{report.held.audits}."
+        )
+    if report.counts.unsampled and report.counts.drawn:
+        found.append(
+            f"{report.counts.unsampled} of {report.counts.kept} kept judgments were decided without --review-sample: "
+            "nothing here speaks of them."
+        )
+    if report.counts.drawn == 0:
+        found.append("No kept judgment was drawn for people: vet with --policy NAME --review-sample FRACTION.")
+    if report.counts.waiting:
+        found.append(
+            f"{report.counts.waiting} drawn questions wait for people (`metajudge review next`): the test counts "
+            "them as right until then, and the precision is that of the others."
+        )
+    if report.drift.found and not report.is_broken:
+        found.append("Signals drifted: label some of the judgments they concern (`metajudge monitor --next 50`).")
+    if report.identities:
+        found.append("Something new vets or judges: the promise does not speak of it until it is calibrated with it.")
+    return found

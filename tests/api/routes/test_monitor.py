@@ -1,0 +1,111 @@
+"""A served promise that breaks: the same report by HTTP, page and package; metric, webhook, and no more stamps."""
+
+import asyncio
+import json
+import time
+
+import pytest
+
+from metajudge.cases.webhook import Webhook
+from metajudge.monitor.records import reports
+from metajudge.panels.config import panel_config
+from metajudge.store import open_store
+from tests.api.conftest import app_module, running
+from tests.doubles.crowds import crowd
+from tests.doubles.promised import decide, guaranteed, vetted
+from tests.doubles.webhook_receiver import Receiver
+
+SECRET = "a secret shared with the receiver"
+
+
+@pytest.fixture(scope="module")
+def calibration():
+    return guaranteed()
+
+
+async def _filled(path, calibration, leave):
+    """All but a few reviews are decided: every verdict is wrong."""
+    store = await open_store(path)
+    try:
+        await vetted(store, calibration, crowd(40, seed=5, prefix="new"))
+        if not leave:
+            await decide(store, lambda review: False)
+        return [one.to_json() for one in await reports(store, now=time.time())]
+    finally:
+        await store.close()
+
+
+def until(found, what):
+    deadline = time.monotonic() + 15
+    while not (value := found()):
+        assert time.monotonic() < deadline, what
+        time.sleep(0.05)
+    return value
+
+
+@pytest.mark.slow
+def test_an_alarm_is_found_told_and_ends_the_stamps(tmp_path, calibration):
+    path = tmp_path / "s.duckdb"
+    (expected,) = asyncio.run(_filled(path, calibration, leave=False))
+    (tmp_path / "cal.json").write_bytes(calibration.to_json())
+    with Receiver(204) as receiver:
+        options = app_module.ServiceOptions(
+            panels={"default": panel_config({"strategy": "signals"})},
+            store=path,
+            calibration=tmp_path / "cal.json",
+            review_sample=1.0,
+            webhook=Webhook.at(receiver.url, SECRET),
+        )
+        with running(options) as client:
+            until(lambda: 'metajudge_promise_broken{promise="' in client.get("/metrics").text, "no check was made")
+            broken = [
+                line
+                for line in client.get("/metrics").text.splitlines()
+                if line.startswith("metajudge_promise_broken{")
+            ]
+            assert broken[0].endswith(" 1.0")
+            until(lambda: receiver.requests, "no webhook was sent")
+            (answered,) = client.get("/v1/monitor").json()["promises"]
+            assert answered.pop("alarm_at") >= expected.pop("alarm_at")
+            assert answered == json.loads(json.dumps(expected))
+            text = client.get("/monitor").text
+            assert "Broken since" in text
+            assert expected["promise_id"] in text
+            later = [one.model_dump(mode="json") for one in crowd(1, seed=6, prefix="later")]
+            asked = {"judgment": later[0], "others": later[1:], "policy": "verdict"}
+            vetted_now = client.post("/v1/vet", json=asked).json()
+            assert (vetted_now["guarantee"], vetted_now["probability_marks"]) == (None, ["promise_broken"])
+    event = json.loads(receiver.requests[0][2])
+    assert (len(receiver.requests), event["event"], event["promise_id"]) == (
+        1,
+        "promise.broken",
+        expected["promise_id"],
+    )
+
+
+@pytest.mark.slow
+def test_a_served_decision_is_drawn_for_people_and_their_decision_is_checked(tmp_path, calibration):
+    (tmp_path / "cal.json").write_bytes(calibration.to_json())
+    options = app_module.ServiceOptions(
+        panels={"default": panel_config({"strategy": "signals"})},
+        store=tmp_path / "s.duckdb",
+        calibration=tmp_path / "cal.json",
+        review_sample=1.0,
+    )
+    with running(options) as client:
+        assert client.get("/v1/monitor").json() == {"promises": []}
+        assert "No promise yet" in client.get("/monitor").text
+        given = [one.model_dump(mode="json") for one in crowd(1, seed=5, prefix="new")]
+        assert (
+            client.post("/v1/vet", json={"judgment": given[0], "others": given[1:], "policy": "verdict"}).status_code
+            == 200
+        )
+        (state,) = client.get("/v1/reviews").json()["reviews"]
+        address = f"/v1/reviews/{state['review']['review_id']}"
+        assert client.post(f"{address}/claim", json={"reviewer": "ada"}).status_code == 200
+        assert client.post(f"{address}/decide", json={"reviewer": "ada", "outcome": "approve"}).status_code == 200
+        until(lambda: "metajudge_promise_audits{" in client.get("/metrics").text, "the decision was not checked")
+        (found,) = client.get("/v1/monitor").json()["promises"]
+        assert found["state"] == "too little data"
+        assert found["counts"]["unsampled"] == 0
+        assert found["held"]["audits"] == found["counts"]["drawn"] == found["counts"]["kept"] == 1

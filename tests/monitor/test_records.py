@@ -1,0 +1,201 @@
+"""Promises from a store and from files; alarms recorded, sent, and what they stop."""
+
+import json
+import time
+
+import pytest
+
+from metajudge import Engine
+from metajudge.cases.webhook import Webhook, verify
+from metajudge.errors import InputError
+from metajudge.monitor.records import (
+    BROKEN,
+    BrokenPromises,
+    broken_promises,
+    queue_picks,
+    read_decisions,
+    record_alarms,
+    reports,
+    send_alarms,
+    watched_promises,
+)
+from metajudge.monitor.report import State, candidates, report_on
+from metajudge.monitor.sampling import Purpose, pick
+from metajudge.reviews import ReviewOrigin
+from metajudge.reviews.queue import ReviewFilter
+from metajudge.store import open_store
+from metajudge.types import text_digest
+from tests.doubles.crowds import crowd
+from tests.doubles.promised import decide, guaranteed, vetted
+from tests.doubles.webhook_receiver import Receiver
+
+SECRET = "a secret shared with the receiver"
+
+
+@pytest.fixture(scope="module")
+def calibration():
+    return guaranteed()
+
+
+@pytest.fixture
+async def store(tmp_path):
+    opened = await open_store(tmp_path / "monitor.duckdb")
+    yield opened
+    await opened.close()
+
+
+async def test_a_promise_is_read_with_everything_that_was_decided_under_it(store, calibration):
+    fresh = crowd(30, seed=5, prefix="new")
+    found = await vetted(store, calibration, fresh)
+    (watched,) = await watched_promises(store, now=0.0)
+    assert (watched.target, watched.delta, watched.threshold) == (0.8, 0.1, 0.6)
+    assert watched.judges == ("jay", "owl", "wren")
+    assert watched.calibration == calibration.digest
+    assert watched.known["category"] == ("Code", "Math")
+    assert {one.judgment_id: one.kept for one in watched.decisions} == {n: one.accepted for n, one in found.items()}
+    by_id = {one.judgment_id: one for one in watched.decisions}
+    one = by_id["new3/owl/AB"]
+    assert one.seen.question == text_digest("new question 3")
+    assert one.seen.values["probability"] == one.probability == found["new3/owl/AB"].probability
+    assert one.audit is not None
+    assert one.audit.decided_at is None
+    first = await reports(store, now=0.0)
+    await vetted(store, calibration, fresh)
+    assert await reports(store, now=0.0) == first, "the same judgments vetted again are no new decisions"
+
+
+async def test_decisions_of_people_are_audits_and_requests_are_not(store, calibration):
+    await vetted(store, calibration, crowd(20, seed=5, prefix="new"))
+    await decide(store, lambda review: None if review.judge == "jay" else bool(review.truth))
+    (watched,) = await watched_promises(store, now=0.0)
+    answers = {
+        one.seen.judge: {two.audit.right for two in watched.decisions if two.seen.judge == one.seen.judge}
+        for one in watched.decisions
+    }
+    assert answers["jay"] == {None}
+    assert answers["owl"] <= {True, False}
+    counts = report_on(watched).counts
+    assert counts.undecided == sum(one.kept for one in watched.decisions if one.seen.judge == "jay") > 0
+    assert counts.waiting == 0
+
+
+async def test_reviews_of_doubtful_judgments_alone_say_nothing_of_a_promise(store, calibration):
+    """Without a review sample what the policy approves is never seen, and the doubtful ones are no sample of the kept."""
+    fresh = crowd(40, seed=5, prefix="new")
+    await vetted(store, calibration, fresh, share=0.0)
+    await decide(store, lambda review: False)
+    (found,) = await reports(store, now=0.0)
+    assert (found.state, found.counts.drawn, found.held.audits) == (State.TOO_LITTLE, 0, 0)
+    assert found.counts.unsampled == found.counts.kept > 0
+    assert found.predicted is None
+    await vetted(store, calibration, crowd(10, seed=6, prefix="later"), share=0.5)
+    (both,) = await reports(store, now=0.0)
+    assert both.counts.unsampled == found.counts.unsampled
+    assert both.counts.drawn > 0
+
+
+@pytest.mark.slow
+async def test_a_broken_promise_is_recorded_once_and_stamped_on_nothing_from_then_on(store, calibration):
+    before = await vetted(store, calibration, crowd(40, seed=5, prefix="new"))
+    assert any(one.guarantee for one in before.values())
+    await decide(store, lambda review: False)
+    found = await reports(store, now=10.0)
+    assert [one.state for one in found] == [State.BROKEN]
+    assert [one.promise_id for one in await record_alarms(store, found, now=99.0)] == [found[0].promise_id]
+    assert await record_alarms(store, await reports(store, now=11.0), now=100.0) == []
+    assert await broken_promises(store) == {found[0].promise_id: 99.0}
+    after = await vetted(store, calibration, crowd(40, seed=6, prefix="later"))
+    assert {one.guarantee for one in after.values()} == {None}
+    assert {one.probability_marks for one in after.values()} == {("promise_broken",)}
+    assert all(0 < one.probability < 1 for one in after.values())
+    again = await vetted(store, calibration, crowd(40, seed=5, prefix="new"))
+    assert {one.guarantee for one in again.values()} == {None}
+    (watched,) = await watched_promises(store, now=12.0)
+    assert {one.judgment_id for one in watched.decisions} == set(before)
+    assert (await reports(store, now=12.0))[0].alarm_at == 99.0
+
+
+async def test_a_run_that_is_under_way_notices_an_alarm(store, calibration):
+    async with Engine(store=store, strategy="signals", calibration=calibration) as engine:
+        one, two = crowd(2, seed=5, prefix="new")[::6]
+        others = crowd(2, seed=5, prefix="new")
+        stamped = await engine.vet(one, others=others)
+        assert stamped.guarantee is not None
+        (watched,) = await watched_promises(store, now=0.0)
+        await store.audit_log.append(BROKEN, watched.promise_id, {}, now=1.0)
+        assert (await engine.vet(two, others=others)).guarantee is None
+
+
+async def test_alarms_of_other_processes_are_noticed_in_time(store):
+    class Elsewhere:
+        """The same log, where another process adds entries."""
+
+        def __init__(self, log):
+            self.entries = log.entries
+
+        def appended(self, kind):
+            return 0
+
+    class Seen:
+        audit_log = Elsewhere(store.audit_log)
+
+    slow, quick = BrokenPromises(Seen()), BrokenPromises(Seen(), every_s=0)
+    assert (await slow.now(), await quick.now()) == (frozenset(), frozenset())
+    await store.audit_log.append(BROKEN, "p", {}, now=1.0)
+    assert (await slow.now(), await quick.now()) == (frozenset(), frozenset({"p"}))
+
+
+async def test_an_alarm_is_sent_once_signed_and_without_texts(store, calibration):
+    await vetted(store, calibration, crowd(40, seed=5, prefix="new"))
+    await decide(store, lambda review: False)
+    found = await reports(store, now=10.0)
+    await record_alarms(store, found, now=99.0)
+    said = []
+    with Receiver(500, 204) as receiver:
+        hook = Webhook.at(receiver.url, SECRET, attempts=1)
+        assert (await send_alarms(hook, store, said.append))["failed"] == 1
+        assert (await send_alarms(hook, store, said.append))["delivered"] == 1
+        assert (await send_alarms(hook, store, said.append))["known"] == 1
+        (_, headers, body) = receiver.requests[-1]
+    assert len(said) == 1
+    assert verify(SECRET, headers, body, now=time.time())
+    event = json.loads(body)
+    assert (event["event"], event["promise_id"]) == ("promise.broken", found[0].promise_id)
+    assert event["e_value"] >= 10
+    assert b"question" not in body.replace(b"audited questions", b"")
+
+
+async def test_drawn_judgments_are_queued_with_their_inclusion_and_do_not_feed_the_test(store, calibration):
+    await vetted(store, calibration, crowd(30, seed=5, prefix="new"), share=0.0)
+    (watched,) = await watched_promises(store, now=0.0)
+    picks = pick(candidates(watched), Purpose.DRIFT, 20)
+    assert await queue_picks(store, picks, now=5.0) == len(picks) > 0
+    assert await queue_picks(store, picks, now=6.0) == 0
+    page = await store.reviews.page(ReviewFilter(), now=0.0, limit=1000)
+    asked = {one.review.subject_id: one.review for one in page.reviews if one.review.origin is ReviewOrigin.REQUEST}
+    assert {name: one.inclusion for name, one in asked.items()} == {
+        one.candidate.judgment_id: one.inclusion for one in picks
+    }
+    await decide(store, lambda review: False)
+    requested = set(asked)
+    (after,) = await watched_promises(store, now=0.0)
+    assert all(one.audit is None for one in after.decisions if one.judgment_id in requested)
+
+
+def test_a_file_of_labelled_decisions(tmp_path):
+    path = tmp_path / "decisions.jsonl"
+    rows = [{"question": f"q{k}", "correct": k % 3 > 0, "judge": "a", "probability": 0.9} for k in range(120)]
+    rows += [{"question": "open", "probability": 0.5}, {"question": "dropped", "correct": False, "kept": False}]
+    path.write_text("\n".join([*map(json.dumps, rows), '{"correct": true}', "no json"]))
+    watched, rejects = read_decisions(path, target=0.9, delta=0.1)
+    assert [one.line for one in rejects] == [123, 124]
+    found = report_on(watched)
+    assert (found.counts.decisions, found.counts.kept, found.held.audits) == (122, 121, 120)
+    assert found.state is State.BROKEN
+
+
+def test_a_file_without_a_decision_says_what_a_line_needs(tmp_path):
+    path = tmp_path / "decisions.jsonl"
+    path.write_text('{"right": true}\n')
+    with pytest.raises(InputError, match="Each line needs `question`"):
+        read_decisions(path, target=0.9, delta=0.1)

@@ -1,0 +1,166 @@
+"""A promise's report: observations by question, states, estimates and advice."""
+
+from dataclasses import replace
+
+import pytest
+
+from metajudge.errors import InputError
+from metajudge.monitor.drift import Seen
+from metajudge.monitor.report import (
+    Audit,
+    Decision,
+    State,
+    Watched,
+    audited_questions,
+    candidates,
+    labelled,
+    promise_id,
+    report_on,
+    sorted_reports,
+)
+from metajudge.types import GuaranteedThreshold
+
+
+def decision(question, judge="a", *, kept=True, audit=None, probability=0.9, at=0.0):
+    seen = Seen(judge, None, question, at)
+    return Decision(f"{question}-{judge}", f"{question}-{judge}", seen, kept, probability, audit)
+
+
+def audited(question, right, *, judge="a", opened=0.0, decided=1.0, inclusion=1.0, **given):
+    audit = Audit(opened, inclusion, decided, right)
+    return decision(question, judge, audit=audit, **given)
+
+
+def many(n, wrong_from=None, every=3, **given):
+    """Audits in order; from ``wrong_from`` on each ``every``-th is wrong."""
+    return [
+        audited(
+            f"q{k}", wrong_from is None or k < wrong_from or k % every > 0, opened=float(k), decided=k + 0.5, **given
+        )
+        for k in range(n)
+    ]
+
+
+def watched(decisions, **given):
+    return Watched("id", **{"target": 0.9, "delta": 0.1, "decisions": decisions, **given})
+
+
+def test_a_question_is_one_observation_in_the_order_of_its_draw():
+    found = audited_questions(
+        [
+            audited("late", True, opened=5.0, decided=6.0),
+            audited("early", False, judge="a", opened=1.0, decided=9.0),
+            audited("early", True, judge="b", opened=1.0, decided=2.0),
+            decision("early", "c"),
+            audited("dropped", False, kept=False),
+        ]
+    )
+    first, second = found.questions
+    assert (first.kept, first.errors, first.judgments, first.decided_at) == (2, 1, 2, 9.0)
+    assert (second.kept, second.errors) == (1, 0)
+    assert (found.counts.decisions, found.counts.kept, found.counts.drawn) == (5, 4, 3)
+
+
+def test_unequal_draws_weigh_by_the_inverse_of_their_inclusion():
+    (sure, drawn) = audited_questions(
+        [audited("q1", False, opened=1.0, inclusion=1.0), audited("q2", False, opened=2.0, inclusion=0.1)]
+    ).questions
+    assert (sure.kept, sure.errors) == pytest.approx((0.1, 0.1))
+    assert (drawn.kept, drawn.errors) == (1, 1)
+
+
+def test_what_waits_is_right_until_then_and_what_nobody_can_tell_is_left_out():
+    found = audited_questions(
+        [
+            audited("open", None, opened=1.0, decided=None),
+            audited("unclear", None, opened=2.0),
+            audited("told", False, opened=3.0),
+            audited("still open", None, opened=4.0, decided=None),
+        ]
+    )
+    assert [(one.kept, one.errors, one.decided) for one in found.questions] == [(1, 0, False), (1, 1, True)]
+    assert (found.counts.waiting, found.counts.undecided) == (2, 1)
+
+
+def test_the_states():
+    assert report_on(watched([])).state is State.TOO_LITTLE
+    assert report_on(watched(many(40))).state is State.TOO_LITTLE
+    assert report_on(watched(many(300))).state is State.HOLDS
+    broken = report_on(watched(many(300, wrong_from=100)))
+    assert broken.state is State.BROKEN
+    assert 100 < broken.held.alarm < 200
+    assert broken.alarm_at == broken.held.alarm - 0.5
+    assert "carry no guarantee" in broken.advice()[0]
+
+
+def test_a_recorded_alarm_stays_whatever_the_audits_say_now():
+    found = report_on(watched(many(300), broken_since=123.0))
+    assert (found.is_broken, found.alarm_at, found.held.alarm) == (True, 123.0, None)
+
+
+def test_looking_again_with_more_audits_never_changes_an_alarm():
+    every = many(300, wrong_from=100)
+    alarms = [report_on(watched(every[:n])).held.alarm for n in (100, 200, 300)]
+    assert alarms[0] is None
+    assert alarms[1] == alarms[2]
+
+
+def test_the_promise_is_of_all_its_judges_and_their_number_bounds_a_question():
+    both = [one for k in range(120) for one in (audited(f"q{k}", True), audited(f"q{k}", True, judge="b"))]
+    found = report_on(watched(both, judges=("a", "b", "c")))
+    assert (found.most, found.held.audits) == (3, 120)
+    assert report_on(watched(both, judges=("a", "b"), most=5)).most == 5
+    with pytest.raises(InputError, match="may be 1 at most"):
+        report_on(watched(both), most=1)
+
+
+def test_labels_of_some_and_probabilities_of_all_give_the_precision():
+    rest = [decision(f"r{k}", probability=0.6) for k in range(200)]
+    found = report_on(watched([*many(100, wrong_from=0, every=5), *rest])).predicted
+    assert (found.n, found.clusters) == (100, 100)
+    assert found.low < found.estimate < found.high
+    assert report_on(watched(rest)).predicted is None
+
+
+def test_the_advice_says_what_is_missing():
+    assert any("--review-sample" in one for one in report_on(watched([decision("q")])).advice())
+    waiting = watched([audited("q", None, decided=None)])
+    assert any("count" in one and "as right" in one for one in report_on(waiting).advice())
+
+
+def test_what_was_decided_without_a_sample_counts_for_nothing():
+    doubtful = [replace(one, sampled=False) for one in many(300, wrong_from=0)]
+    found = report_on(watched([*doubtful, *many(20)]))
+    assert (found.held.audits, found.counts.unsampled, found.predicted.n) == (20, 300, 20)
+    assert any("300 of 320" in one for one in found.advice())
+
+
+def test_candidates_are_those_not_drawn_and_labels_those_decided():
+    one = watched([audited("q1", True), decision("q2"), decision("q2"), decision("q3", probability=None)])
+    assert [found.judgment_id for found in candidates(one)] == ["q2-a"]
+    assert labelled(one) == [("a", None)]
+
+
+def test_broken_promises_come_first():
+    good, bad = report_on(watched(many(200))), report_on(watched(many(150, wrong_from=0, every=2)))
+    assert sorted_reports([good, bad]) == [bad, good]
+
+
+def test_the_id_depends_on_what_is_promised():
+    stamp = GuaranteedThreshold(threshold=0.8, target=0.9, delta=0.1, judges=("b", "a"))
+    name = promise_id("calibration", stamp)
+    assert len(name) == 16
+    assert promise_id("calibration", stamp.model_copy(update={"judges": ("a", "b"), "questions": 7})) == name
+    others = [
+        stamp.model_copy(update=one)
+        for one in ({"threshold": 0.7}, {"target": 0.8}, {"judges": ("a",)}, {"category": "law"})
+    ]
+    assert len({name, promise_id("other", stamp), *(promise_id("calibration", one) for one in others)}) == 6
+
+
+def test_the_json_has_everything_the_text_has():
+    data = report_on(watched(many(150, wrong_from=20))).to_json()
+    assert data["state"] == "broken"
+    assert data["held"]["precision"]["n"] == 150
+    assert data["advice"]
+    assert [one["to"] for one in data["delays"]] == [0.85, 0.8]
