@@ -12,7 +12,7 @@ import numpy as np
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Floats
 from metajudge.stats.interval_estimate import check_confidence, normal_quantile
-from metajudge.stats.intervals import wilson
+from metajudge.stats.intervals import score_bounds, wilson
 
 Level: TypeAlias = Literal["nominal", "ordinal", "interval"]
 Words: TypeAlias = Literal["poor", "slight", "fair", "moderate", "substantial", "almost perfect"]
@@ -51,8 +51,9 @@ class Agreement:
 def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable], confidence: float = 0.95) -> Agreement:
     """Agreement of two raters, chance from **each rater's own observed margins** (Cohen, 1960).
 
-    The interval uses the large-sample standard error of Fleiss, Cohen and Everitt (1969) and may reach past 1; it is
-    cut there. Assumes independent items. Kappa is low where one category dominates, however good the raters are.
+    The interval is Wilson's of the observed agreement, with the number of items that corresponds to the large-sample
+    standard error of Fleiss, Cohen and Everitt (1969). Assumes independent items. Kappa is low where one category
+    dominates, however good the raters are.
 
     Args:
         first: one label an item.
@@ -103,7 +104,7 @@ def brennan_prediger(
 
 
 def _kappa_of(p: Floats, n: int, confidence: float, categories: tuple[Hashable, ...]) -> Agreement:
-    method = "Cohen's kappa, chance from observed margins, asymptotic interval"
+    method = "Cohen's kappa, chance from observed margins, score interval"
     rows, columns = p.sum(axis=1), p.sum(axis=0)
     observed, expected = float(np.trace(p)), float(rows @ columns)
     if len(categories) == 1:
@@ -116,16 +117,44 @@ def _kappa_of(p: Floats, n: int, confidence: float, categories: tuple[Hashable, 
     np.fill_diagonal(off, 0)
     variance = diagonal.sum() + (1 - kappa) ** 2 * off.sum() - (kappa - expected * (1 - kappa)) ** 2
     error = float(np.sqrt(max(0.0, variance) / n)) / (1 - expected)
-    half = normal_quantile(confidence) * error
-    low, high = max(-1.0, kappa - half), min(1.0, kappa + half)
+    low, high = _score_interval(observed, expected, error, n, n, confidence)
     return Agreement(kappa, low, high, n, confidence, method, observed, expected, categories)
+
+
+def _score_interval(
+    observed: float, expected: float, error: float, items: int, most: float, confidence: float
+) -> tuple[float, float]:
+    """Wilson's interval of the observed agreement with an effective number of items, mapped on the scale of kappa.
+
+    The effective number is the one with which a proportion would have the standard error of kappa (Korn and Graubard,
+    1998, for clustered proportions), times the squared ratio of the normal quantile to Student's t. A normal interval
+    of kappa itself is far too narrow where few items disagree, and has no width where none does.
+
+    Args:
+        observed: agreement, in [0, 1].
+        expected: by chance, below 1.
+        error: standard error of kappa; 0 where nothing varies.
+        items: how many.
+        most: largest effective number, where nothing varies, too.
+        confidence: nominal coverage, in (0, 1).
+    """
+    from scipy.special import stdtrit
+
+    z = normal_quantile(confidence)
+    spread = (error * (1 - expected)) ** 2
+    effective = float(most)
+    if spread > 0 and 0 < observed < 1:
+        by_t = (z / float(stdtrit(items - 1, (1 + confidence) / 2))) ** 2
+        effective = max(1.0, min(most, observed * (1 - observed) / spread) * by_t)
+    low, high = ((p - expected) / (1 - expected) for p in score_bounds(observed, effective, z))
+    return max(-1.0, low), min(1.0, high)
 
 
 def fleiss_kappa(ratings: Sequence[Sequence[Hashable]], confidence: float = 0.95) -> Agreement:
     """Agreement of several raters, chance from the **pooled** margins (Fleiss, 1971).
 
     Raters need not be the same for all items, but every item has the same number of them, at least two. The interval
-    is a jackknife over items with a normal quantile, cut to [-1, 1].
+    is Wilson's of the observed agreement, with the number of items that corresponds to the error of a jackknife.
 
     Args:
         ratings: for each item its labels.
@@ -153,13 +182,13 @@ def fleiss_kappa(ratings: Sequence[Sequence[Hashable]], confidence: float = 0.95
         shares = total / (items * raters)
         return agreement / items[:, 0], (shares**2).sum(axis=1)
 
-    n = len(ratings)
+    n, most = len(ratings), len(ratings) * (raters - 1)
     observed, expected = parts(np.array([[float(n)]]), counts.sum(axis=0)[None], agreeing.sum()[None])
     left_out = (
         parts(np.full((n, 1), n - 1.0), counts.sum(axis=0) - counts, agreeing.sum() - agreeing) if n > 1 else None
     )
     return _with_jackknife(
-        "Fleiss' kappa, chance from pooled margins", (observed, expected), left_out, n, confidence, categories
+        "Fleiss' kappa, chance from pooled margins", (observed, expected), left_out, n, most, confidence, categories
     )
 
 
@@ -172,8 +201,9 @@ def krippendorff_alpha(
     """Agreement of any number of raters with gaps, chance from **pooled pairable values** without replacement.
 
     ``alpha = 1 - D_observed / D_expected`` from the coincidence matrix (Krippendorff, "Computing Krippendorff's
-    Alpha-Reliability", 2011). Units with fewer than two ratings are left out. The interval is a jackknife over units
-    with a normal quantile, cut to [-1, 1]; alpha itself may be lower.
+    Alpha-Reliability", 2011). Units with fewer than two ratings are left out. The interval is Wilson's of the observed
+    agreement, with the number of units that corresponds to the error of a jackknife, cut to [-1, 1]; alpha itself may
+    be lower.
 
     Args:
         units: for each unit its values; None where a rater gave none.
@@ -205,7 +235,7 @@ def krippendorff_alpha(
     n = len(pairable)
     left_out = _agreement_parts(total - coincidences, level, order) if n > 1 else None
     name = f"Krippendorff's alpha ({level}), chance from pooled pairable values"
-    return _with_jackknife(name, whole, left_out, n, confidence, order)
+    return _with_jackknife(name, whole, left_out, n, float((counts.sum(axis=1) - 1).sum()), confidence, order)
 
 
 def _agreement_parts(coincidences: Floats, level: Level, order: Sequence[Any]) -> tuple[Floats, Floats]:
@@ -251,11 +281,12 @@ def _with_jackknife(
     whole: tuple[Floats, Floats],
     left_out: tuple[Floats, Floats] | None,
     n: int,
+    most: float,
     confidence: float,
     categories: tuple[Hashable, ...],
 ) -> Agreement:
     observed, expected = float(whole[0][0]), float(whole[1][0])
-    method = f"{name}, jackknife interval over items"
+    method = f"{name}, score interval with a jackknife over items"
     if len(categories) == 1:
         reason = "all ratings are the same label, so chance alone explains all agreement"
         return Agreement(None, None, None, n, confidence, method, observed, expected, categories, reason)
@@ -265,12 +296,10 @@ def _with_jackknife(
         return Agreement(kappa, None, None, n, confidence, method, observed, expected, categories, reason)
     with np.errstate(divide="ignore", invalid="ignore"):
         others = (left_out[0] - left_out[1]) / (1 - left_out[1])
-    if not np.isfinite(others).all():
-        reason = "without one of the items all ratings are the same label, so the interval is undefined"
-        return Agreement(kappa, None, None, n, confidence, method, observed, expected, categories, reason)
-    error = float(np.sqrt((n - 1) / n * np.sum((others - others.mean()) ** 2)))
-    half = normal_quantile(confidence) * error
-    low, high = max(-1.0, kappa - half), min(1.0, kappa + half)
+    error = 0.0  # where all ratings would be one label without one of the items
+    if np.isfinite(others).all():
+        error = float(np.sqrt((n - 1) / n * np.sum((others - others.mean()) ** 2)))
+    low, high = _score_interval(observed, expected, error, n, most, confidence)
     return Agreement(kappa, low, high, n, confidence, method, observed, expected, categories)
 
 

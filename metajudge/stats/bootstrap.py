@@ -8,17 +8,14 @@ was drawn.
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr, stdtrit
 
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Floats
 from metajudge.stats.interval_estimate import Estimate, check_confidence
-
-Interval: TypeAlias = Literal["percentile", "bca"]
 
 _CHUNK = 1 << 20
 """Drawn clusters kept in memory at once."""
@@ -43,7 +40,7 @@ class BootstrapEstimate(Estimate):
         n: observations.
         clusters: independent units that were resampled.
         confidence: nominal coverage, in (0, 1).
-        method: ``percentile`` or ``bca``, with the unit.
+        method: how the interval was made.
         resamples: how often the clusters were drawn.
         undefined: resamples without a value (a denominator of 0, as where nothing is kept); left out of the interval.
     """
@@ -60,33 +57,11 @@ def bootstrap_mean(
     rng: np.random.Generator,
     resamples: int = 10_000,
     confidence: float = 0.95,
-    interval: Interval = "percentile",
 ) -> BootstrapEstimate:
     """The mean of values [n]; arguments and errors as for :func:`bootstrap_ratio`."""
     vector = _vector("values", values)
     sums = _cluster_sums(clusters, values=vector, count=np.ones_like(vector))
-    return _bootstrap(sums, _ratio, rng, resamples, confidence, interval)
-
-
-def bootstrap_precision(
-    correct: ArrayLike,
-    kept: ArrayLike,
-    clusters: Sequence[Hashable] | None = None,
-    *,
-    rng: np.random.Generator,
-    resamples: int = 10_000,
-    confidence: float = 0.95,
-    interval: Interval = "percentile",
-) -> BootstrapEstimate:
-    """The share of correct ones among the kept; both are 0/1 vectors [n] over **all** judgments.
-
-    Those not kept belong to their clusters and take part in the drawing, so the number kept varies as it would in new
-    data. Further arguments and errors as for :func:`bootstrap_ratio`.
-    """
-    right, chosen = _indicator("correct", correct), _indicator("kept", kept)
-    _same_length("correct", right, "kept", chosen)
-    sums = _cluster_sums(clusters, right=right * chosen, kept=chosen)
-    return _bootstrap(sums, _ratio, rng, resamples, confidence, interval)
+    return _bootstrap(sums, _ratio, rng, resamples, confidence)
 
 
 def bootstrap_ratio(
@@ -97,7 +72,6 @@ def bootstrap_ratio(
     rng: np.random.Generator,
     resamples: int = 10_000,
     confidence: float = 0.95,
-    interval: Interval = "percentile",
 ) -> BootstrapEstimate:
     """The ratio ``sum(numerator) / sum(denominator)`` with an interval from resampled clusters.
 
@@ -108,15 +82,13 @@ def bootstrap_ratio(
         rng: the only source of randomness; the same seed gives the same interval.
         resamples: at least 100.
         confidence: nominal coverage, in (0, 1).
-        interval: ``percentile`` takes quantiles of the resampled values; ``bca`` corrects them for bias and skewness
-            (Efron, 1987) with a jackknife over clusters. Both are too narrow with few clusters (below about 20).
 
     Raises:
         InputError: empty or unequal lengths, NaN, a denominator that is negative or sums to 0, fewer than two
             clusters, or an option out of range.
     """
     sums = _cluster_sums(clusters, numerator=numerator, denominator=denominator)
-    return _bootstrap(sums, _ratio, rng, resamples, confidence, interval)
+    return _bootstrap(sums, _ratio, rng, resamples, confidence)
 
 
 def bootstrap_difference(
@@ -127,7 +99,6 @@ def bootstrap_difference(
     rng: np.random.Generator,
     resamples: int = 10_000,
     confidence: float = 0.95,
-    interval: Interval = "percentile",
 ) -> BootstrapEstimate:
     """The difference of two ratios over the **same** observations, first minus second, resampled together.
 
@@ -140,7 +111,6 @@ def bootstrap_difference(
         rng: the only source of randomness.
         resamples: at least 100.
         confidence: nominal coverage, in (0, 1).
-        interval: ``percentile`` or ``bca``.
     """
     sums = _cluster_sums(
         clusters,
@@ -149,7 +119,7 @@ def bootstrap_difference(
         second_numerator=second.numerator,
         second_denominator=second.denominator,
     )
-    return _bootstrap(sums, _difference, rng, resamples, confidence, interval)
+    return _bootstrap(sums, _difference, rng, resamples, confidence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,21 +144,16 @@ def _bootstrap(
     rng: np.random.Generator,
     resamples: int,
     confidence: float,
-    interval: Interval,
 ) -> BootstrapEstimate:
     check_confidence(confidence)
     if resamples < 100:
         raise InputError(f"resamples must be at least 100, not {resamples}: an interval needs its tails filled")
-    if interval not in ("percentile", "bca"):
-        raise InputError(f"interval must be 'percentile' or 'bca', not {interval!r}")
     table = sums.table
     estimate = float(statistic(table.sum(axis=0, keepdims=True))[0])
     drawn = statistic(_resampled_sums(table, resamples, rng))
     values = drawn[np.isfinite(drawn)]
-    tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
-    if interval == "bca":
-        tails = _bca_tails(tails, estimate, values, statistic(table.sum(axis=0) - table))
-    low, high = np.quantile(values, tails)
+    tail = _expanded_tail(len(table), confidence)
+    low, high = np.quantile(values, [tail, 1 - tail])
     return BootstrapEstimate(
         estimate=estimate,
         low=float(low),
@@ -196,7 +161,7 @@ def _bootstrap(
         n=sums.n,
         clusters=len(table),
         confidence=confidence,
-        method=f"{interval} cluster bootstrap",
+        method="percentile cluster bootstrap, expanded",
         resamples=resamples,
         undefined=resamples - len(values),
     )
@@ -217,18 +182,15 @@ def _resampled_sums(table: Floats, resamples: int, rng: np.random.Generator) -> 
     return sums
 
 
-def _bca_tails(tails: Floats, estimate: float, values: Floats, jackknife: Floats) -> Floats:
-    """The bias-corrected and accelerated levels at which to read the quantiles (Efron, 1987)."""
-    below = (np.mean(values < estimate) + np.mean(values <= estimate)) / 2
-    if not 0 < below < 1:  # every resample on one side: there is no bias to correct by
-        return tails
-    leave_one_out = jackknife[np.isfinite(jackknife)]
-    deviations = leave_one_out.mean() - leave_one_out
-    spread = float(np.sum(deviations**2)) ** 1.5
-    acceleration = float(np.sum(deviations**3)) / (6 * spread) if spread > 0 else 0.0
-    bias = ndtri(below)
-    shifted = bias + ndtri(tails)
-    return np.asarray(ndtr(bias + shifted / (1 - acceleration * shifted)), dtype=np.float64)
+def _expanded_tail(clusters: int, confidence: float) -> float:
+    """The level at which to read the lower quantile so that few clusters do not give too narrow an interval.
+
+    A resample of k clusters varies by ``(k - 1) / k`` of what it should, and k clusters know their own variance as
+    well as Student's t says: ``Phi(sqrt(k / (k - 1)) t)`` in place of the nominal tail (Hesterberg, "What Teachers
+    Should Know About the Bootstrap", 2015, section 4.1).
+    """
+    t = float(stdtrit(clusters - 1, (1 - confidence) / 2))
+    return float(ndtr(np.sqrt(clusters / (clusters - 1)) * t))
 
 
 def _cluster_sums(clusters: Sequence[Hashable] | None, **columns: ArrayLike) -> _ClusterSums:
@@ -270,14 +232,6 @@ def _vector(name: str, values: ArrayLike) -> Floats:
     if not np.isfinite(vector).all():
         at = int(np.flatnonzero(~np.isfinite(vector))[0])
         raise InputError(f"{name}[{at}] is {vector[at]}: leave out observations without a value")
-    return vector
-
-
-def _indicator(name: str, values: ArrayLike) -> Floats:
-    vector = _vector(name, values)
-    other = vector[(vector != 0) & (vector != 1)]
-    if len(other):
-        raise InputError(f"{name} must contain only 0 and 1 (or False and True), not {other[0]:g}")
     return vector
 
 

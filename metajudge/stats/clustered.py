@@ -4,7 +4,6 @@ Judgments of one question are not independent. An interval that takes them as in
 data by a factor of two. Every interval here is by cluster.
 """
 
-import math
 from array import array
 from dataclasses import dataclass, field
 
@@ -14,6 +13,7 @@ from numpy.typing import ArrayLike
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Floats
 from metajudge.stats.interval_estimate import Estimate, check_confidence, normal_quantile
+from metajudge.stats.intervals import score_bounds
 
 SEED = 20_260_101
 RESAMPLES = 10_000
@@ -116,7 +116,11 @@ def clustered_proportion(success: ArrayLike, clusters: ArrayLike, confidence: fl
         alike = float(n * n / (sizes @ sizes))  # all that is known where nothing varies
         by_t = robust * _t_discount(len(names), confidence) if len(names) > 1 and 0 < share < 1 else alike
         effective, method = max(1.0, min(by_t, alike)), WILSON_EFFECTIVE
-    low, high = _resampled(hits, sizes, confidence) if method == BOOTSTRAP else _wilson(share, effective, confidence)
+    low, high = (
+        _resampled(hits, sizes, confidence)
+        if method == BOOTSTRAP
+        else score_bounds(share, effective, normal_quantile(confidence))
+    )
     return ClusteredProportion(share, low, high, n, confidence, method, successes, len(names), effective)
 
 
@@ -135,15 +139,6 @@ def _t_discount(clusters: int, confidence: float) -> float:
     from scipy.special import stdtrit
 
     return float((normal_quantile(confidence) / stdtrit(clusters - 1, (1 + confidence) / 2)) ** 2)
-
-
-def _wilson(share: float, n: float, confidence: float) -> tuple[float, float]:
-    z = normal_quantile(confidence)
-    scale = 1 + z * z / n
-    centre = (share + z * z / (2 * n)) / scale
-    half = z / scale * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    # At 0 and 1 one end is exact; rounding must not move it past the estimate.
-    return (0.0 if share == 0 else max(0.0, centre - half)), (1.0 if share == 1 else min(1.0, centre + half))
 
 
 def _resampled(hits: Floats, sizes: Floats, confidence: float) -> tuple[float, float]:

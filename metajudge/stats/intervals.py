@@ -21,15 +21,18 @@ def wilson(successes: int, n: int, confidence: float = 0.95) -> Estimate:
     """
     check_counts(successes, n)
     check_confidence(confidence)
-    z = normal_quantile(confidence)
     p = successes / n
-    scale = 1 + z * z / n
-    centre = (p + z * z / (2 * n)) / scale
-    half = z / scale * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    # At 0 and n one end is exact; rounding must not move it past the estimate.
-    low = 0.0 if successes == 0 else max(0.0, centre - half)
-    high = 1.0 if successes == n else min(1.0, centre + half)
+    low, high = score_bounds(p, n, normal_quantile(confidence))
     return Estimate(p, low, high, n, confidence, "wilson")
+
+
+def score_bounds(share: float, n: float, z: float) -> tuple[float, float]:
+    """Wilson's interval of a share for a number of observations that need not be whole, and a normal quantile z."""
+    scale = 1 + z * z / n
+    centre = (share + z * z / (2 * n)) / scale
+    half = z / scale * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    # At 0 and 1 one end is exact; rounding must not move it past the estimate.
+    return (0.0 if share == 0 else max(0.0, centre - half)), (1.0 if share == 1 else min(1.0, centre + half))
 
 
 def clopper_pearson(successes: int, n: int, confidence: float = 0.95) -> Estimate:
@@ -124,30 +127,17 @@ def binomial_test(
         InputError: n < 1, successes outside 0..n, null outside [0, 1], an unknown alternative, or confidence outside
             (0, 1).
     """
+    from scipy.stats import binomtest
+
     if not 0 <= null <= 1:
         raise InputError(f"null must be a proportion in [0, 1], not {null!r}")
     if alternative not in ("greater", "less", "two-sided"):
         raise InputError(f"alternative must be 'greater', 'less' or 'two-sided', not {alternative!r}")
     interval = clopper_pearson(successes, n, confidence)
-    p_value = _binomial_p(successes, n, null, alternative)
+    p_value = float(binomtest(successes, n, null, alternative).pvalue)
     return BinomialTest(
         successes / n, interval.low, interval.high, n, confidence, "binomial exact", p_value, null, alternative
     )
-
-
-def _binomial_p(successes: int, n: int, null: float, alternative: Alternative) -> float:
-    import numpy as np
-    from scipy.special import bdtr, bdtrc, gammaln, xlog1py, xlogy
-
-    if alternative == "greater":
-        return 1.0 if successes == 0 else float(bdtrc(successes - 1, n, null))
-    if alternative == "less":
-        return float(bdtr(successes, n, null))
-    counts = np.arange(n + 1)
-    ways = gammaln(n + 1) - gammaln(counts + 1) - gammaln(n - counts + 1)
-    chances = np.exp(ways + xlogy(counts, null) + xlog1py(n - counts, -null))
-    # Equal chances differ by rounding: what is within a ten-millionth counts as equal.
-    return min(1.0, float(chances[chances <= chances[successes] * (1 + 1e-7)].sum()))
 
 
 @dataclass(frozen=True, slots=True)

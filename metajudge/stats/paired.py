@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike
 
-    from metajudge.stats.bootstrap import BootstrapEstimate, Interval
+    from metajudge.stats.bootstrap import BootstrapEstimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,6 @@ def bootstrap_paired_difference(
     rng: "np.random.Generator",
     resamples: int = 10_000,
     confidence: float = 0.95,
-    interval: "Interval" = "percentile",
 ) -> "BootstrapEstimate":
     """The mean of ``first - second`` over paired observations, with whole clusters resampled.
 
@@ -102,7 +101,6 @@ def bootstrap_paired_difference(
         rng: the only source of randomness.
         resamples: as for :func:`metajudge.stats.bootstrap.bootstrap_ratio`, like the errors.
         confidence: nominal coverage, in (0, 1).
-        interval: ``percentile`` or ``bca``.
     """
     import numpy as np
 
@@ -111,7 +109,7 @@ def bootstrap_paired_difference(
     one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if one.shape != other.shape:
         raise InputError(f"first has shape {one.shape}, second {other.shape}: they must match one to one")
-    return bootstrap_mean(one - other, clusters, rng=rng, resamples=resamples, confidence=confidence, interval=interval)
+    return bootstrap_mean(one - other, clusters, rng=rng, resamples=resamples, confidence=confidence)
 
 
 def _exact(positive: int, negative: int, n: int, confidence: float, method: str) -> PairedTest:

@@ -46,7 +46,7 @@ def spread(table: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
     return [i for i, _ in cells], [j for _, j in cells]
 
 
-# Kappa and limits from statsmodels 0.15 (cohens_kappa on the same tables).
+# Kappa and the limits of the normal interval from statsmodels 0.15 (cohens_kappa on the same tables).
 @pytest.mark.parametrize(
     ("table", "kappa", "low", "high"),
     [
@@ -57,7 +57,11 @@ def spread(table: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
 def test_cohen_golden(table: list[list[int]], kappa: float, low: float, high: float) -> None:
     found = cohen_kappa(*spread(table))
     assert found.estimate == pytest.approx(kappa, rel=1e-10)
-    assert (found.low, found.high) == pytest.approx((low, high), rel=1e-9)
+    assert (found.low, found.high) == pytest.approx((low, high), abs=0.04)
+    many = cohen_kappa(*spread([[100 * count for count in row] for row in table]))
+    # A hundred times the items: the score interval and the normal one agree but for how the margins enter.
+    half = (high - low) / 20
+    assert (many.low, many.high) == pytest.approx((kappa - half, kappa + half), rel=0.005)
     assert "observed margins" in found.method
 
 
@@ -229,3 +233,35 @@ def test_chance_of_a_uniform_draw_counts_unused_categories() -> None:
 def test_an_interval_scale_refuses_words() -> None:
     with pytest.raises(InputError, match="needs numbers"):
         krippendorff_alpha([["low", "high"]], "interval")
+
+
+@pytest.mark.parametrize("n", [2, 4, 12, 60])
+def test_perfect_agreement_of_few_items_is_no_certainty(n: int) -> None:
+    labels = ["a", "b"] * (n // 2)
+    for found in (
+        cohen_kappa(labels, labels),
+        *(
+            [fleiss_kappa([[one] * 3 for one in labels]), krippendorff_alpha([[one] * 3 for one in labels])]
+            if n > 2
+            else []
+        ),
+    ):
+        assert found.estimate == found.high == 1
+        assert found.low is not None
+        assert found.low < 1
+    few, many = cohen_kappa(["a", "b"] * 5, ["a", "b"] * 5), cohen_kappa(["a", "b"] * 50, ["a", "b"] * 50)
+    assert few.low is not None
+    assert many.low is not None
+    assert few.low < many.low < 1
+
+
+def test_kappa_of_few_items_is_covered_as_often_as_promised() -> None:
+    rng = np.random.default_rng(4)
+    margins, kappa = np.array([0.7, 0.3]), 0.8
+    cells = (kappa * np.diag(margins) + (1 - kappa) * np.outer(margins, margins)).ravel()
+    covered = drawn = 0
+    for counts in rng.multinomial(20, cells, size=400):
+        found = cohen_kappa(*spread(counts.reshape(2, 2).tolist()))
+        if found.low is not None and found.high is not None:
+            drawn, covered = drawn + 1, covered + (found.low <= kappa <= found.high)
+    assert 0.92 <= covered / drawn <= 0.99
