@@ -47,7 +47,7 @@ class Calibrated:
 
     def promise_of(self, row: Observation) -> Promise | None:
         """The promise that covers a judgment; None without one, and outside the calibration's domain."""
-        return self.calibration.promise_for(row.judge, self.marks.get(row.judgment_id, ()))
+        return self.calibration.promise_for(row.judge, self.marks.get(row.judgment_id, ()), row.category)
 
     @property
     def meaning(self) -> tuple[str, ...]:

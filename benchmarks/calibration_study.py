@@ -19,22 +19,19 @@ with all other signals as they are (mean over the judgments).
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
-from scipy.special import logit
 
 from metajudge.calibration.fit import fit_calibration, out_of_fold
 from metajudge.calibration.quality import auc, log_losses, precision_at
 from metajudge.calibration.table import SignalTable, build_table
-from metajudge.evidence.consensus import Column
 from metajudge.readers import open_judgments
 from metajudge.readers.rewards import find_reward_scores, read_reward_scores
 from metajudge.stats.arrays import Bools, Floats
-from metajudge.stats.bootstrap import bootstrap_precision
+from metajudge.stats.clustered import clustered_proportion
 from metajudge.types import Judgment
 
 HELD_OUT_QUESTIONS = 80
@@ -49,7 +46,7 @@ def measures(probabilities: Floats, correct: Bools, questions: Sequence[str]) ->
         title = f"best {100 * share:.0f} %"
         edge = np.sort(probabilities)[::-1][max(1, round(share * len(probabilities))) - 1]
         kept = probabilities >= edge - 1e-9
-        interval = bootstrap_precision(correct, kept, questions, rng=np.random.default_rng(0), resamples=2000)
+        interval = clustered_proportion(correct[kept], np.array(questions)[kept])
         found |= {
             title: 100 * precision_at(probabilities, correct, share),
             f"{title} low": 100 * interval.low,
@@ -144,36 +141,15 @@ def llmbar(folder: Path) -> dict[str, Any]:
     table = build_table(source.all(), ["order", "strength", "peers", "rationale"]).sorted()
     read = time.perf_counter() - started
     probabilities = out_of_fold(table)
-    weight = _order_weights(table)
     judges, agree = np.array(table.judges), table.columns["order.agree"].values > 0
     adversarial = np.array(["Adversarial" in name for name in table.categories])
     found: dict[str, Any] = {"read seconds": read, "fit seconds": time.perf_counter() - started - read}
     for subset, mask in (("all subsets", np.ones(len(table), dtype=bool)), ("adversarial subsets", adversarial)):
         found[subset] = {
             judge: _against_order(probabilities[mine], table.correct[mine], agree[mine])
-            | {"fitted weight": float(weight[mine].mean())}
             for judge in sorted({name for name in judges if name.endswith("/CoT")})
             for mine in [mask & (judges == judge)]
         }
-    return found
-
-
-def _order_weights(table: SignalTable) -> Floats:
-    """[n] log-odds that agreement of the orders adds over disagreement, other signals as they are; 0 where unasked."""
-    found = np.zeros(len(table))
-    asked = np.array([name.endswith("/CoT") for name in table.judges])
-    rows = table.select(asked)
-    calibration = fit_calibration(rows, pooled=False, repeats=1)
-    odds = []
-    for agree in (1.0, 0.0):
-        order = {"order.agree": agree, "order.signed": 2 * agree - 1, "order.tie": 0.0, "order.missing": 0.0}
-        columns = {name: Column.full(np.full(len(rows), value)) for name, value in order.items()}
-        # Ids of no judgment fitted on, so that the model answers and not the stored probabilities.
-        fresh = tuple(f"new {question}" for question in rows.questions)
-        turned = replace(rows, columns={**rows.columns, **columns}, questions=fresh)
-        turned = replace(turned, scales=calibration.scales)
-        odds.append(logit(np.ma.getdata(calibration.probabilities(turned).probabilities)))
-    found[asked] = odds[0] - odds[1]
     return found
 
 

@@ -27,6 +27,7 @@ from metajudge.cases.replies import parse_case_reply
 from metajudge.judging.grading import parse_grading_reply
 from metajudge.judging.ranking_replies import parse_ranking_reply
 from metajudge.judging.replies import MARKS, parse_pairwise_reply
+from metajudge.prompts.reply_form import ReplyForm
 from metajudge.rubric import load_rubric
 
 ALPHABET = '{}[]",:0123456789-+.eE\\\n\r\t\x00tfn\ud800\udfff\u202e\u200b\ufeff\u00a0é漢😀NaN'
@@ -90,7 +91,13 @@ def targets() -> dict[str, Target]:
         "criteria": Target(
             scores,
             lambda text: parse_reply(text, short),
-            lambda found: {name: one.score for name, one in found.items()},
+            lambda found: {name: one.score for name, one in found.criteria.items()},
+            stated_scores,
+        ),
+        "analysis": Target(
+            lambda rng: {"analysis": "I solve it first.\nThen I check.", **scores(rng)},
+            lambda text: parse_reply(text, short, ReplyForm(analysis=True)),
+            lambda found: {name: one.score for name, one in found.criteria.items()},
             stated_scores,
         ),
         "binary": Target(
@@ -98,7 +105,7 @@ def targets() -> dict[str, Target]:
                 name: {"explanation": "so", "verdict": rng.choice(list(votes))} for name in binary.scored_names
             },
             lambda text: parse_reply(text, binary),
-            lambda found: {name: one.score for name, one in found.items()},
+            lambda found: {name: one.score for name, one in found.criteria.items()},
             lambda answer: {name: votes[answer[name]["verdict"]] for name in binary.scored_names},
         ),
         "pairwise": Target(
@@ -278,7 +285,7 @@ def _stands_there(text: str, found: Any, target: Target) -> bool:
         return dict(pairs)
 
     try:
-        answer = json.loads(body[body.index("{") : body.rindex("}") + 1], object_pairs_hook=once)
+        answer = json.loads(body[body.index("{") : body.rindex("}") + 1], object_pairs_hook=once, strict=False)
         return bool(target.stated(answer) == found)
     except (ValueError, KeyError, TypeError, RecursionError):
         return False

@@ -22,6 +22,7 @@ from metajudge.calibration.guarantee import Guarantee, guaranteed_threshold
 from metajudge.calibration.table import SignalTable, build_table
 from metajudge.stats.arrays import Bools, Floats, Indices
 from metajudge.types import Grade, Item, Judgment
+from metajudge.vetting.looking import ReferenceScores
 
 TARGETS = (0.85, 0.9)
 NOISE = {"ash": 0.45, "birch": 0.5, "cedar": 0.7, "elm": 0.7, "fir": 1.0, "oak": 0.6}
@@ -89,7 +90,7 @@ def study(fits: int, draws: int, delta: float, seed: int, questions: int = 12_00
         order = rng.permutation(number.max() + 1)
         chosen = np.isin(number, order[:FIT_QUESTIONS])
         rest = table.select(~chosen)
-        scores = _scores(table.select(chosen), rest, fit)
+        scores, known = _scores(table.select(chosen), rest, fit)
         _, place = np.unique(number[~chosen], return_inverse=True)
         rows_of = np.split(np.argsort(place, kind="stable"), np.cumsum(np.bincount(place))[:-1])
         for draw in range(draws):
@@ -98,7 +99,13 @@ def study(fits: int, draws: int, delta: float, seed: int, questions: int = 12_00
             names = [f"{at}" for at, one in enumerate(picked) for _ in rows_of[one]]
             for target in TARGETS:
                 made = guaranteed_threshold(
-                    scores[rows], rest.correct[rows], names, target=target, delta=delta, seed=draw
+                    scores[rows],
+                    rest.correct[rows],
+                    names,
+                    target=target,
+                    delta=delta,
+                    reference=known.scores,
+                    reference_questions=known.questions,
                 )
                 if not isinstance(made, Guarantee):
                     without[target] += 1
@@ -119,9 +126,11 @@ def study(fits: int, draws: int, delta: float, seed: int, questions: int = 12_00
     ]
 
 
-def _scores(fit: SignalTable, rest: SignalTable, seed: int) -> Floats:
+def _scores(fit: SignalTable, rest: SignalTable, seed: int) -> tuple[Floats, ReferenceScores]:
+    """P(correct) of the judgments not fitted on, and out of fold of those fitted on."""
     fitted = fit_calibration(fit, pooled=True, seed=seed, repeats=1)
-    return np.asarray(np.round(np.ma.getdata(fitted.probabilities(rest).probabilities), 9))
+    values: Floats = np.ma.getdata(fitted.probabilities(rest).probabilities).astype(np.float64)
+    return np.round(values, 9), ReferenceScores.of_fit(fitted, ())
 
 
 def main(

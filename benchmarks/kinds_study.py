@@ -150,8 +150,8 @@ def compared(table: SignalTable, latent: Mapping[str, float], fitted: Sequence[F
 def approximate(table: SignalTable, target: float, fitted: Sequence[Floats]) -> float:
     """Mean coverage of thresholds sought on out-of-fold probabilities of all questions."""
     found = []
-    for seed, scores in enumerate(fitted):
-        made = guaranteed_threshold(scores, table.correct, table.questions, target=target, delta=DELTA, seed=seed)
+    for scores in fitted:
+        made = guaranteed_threshold(scores, table.correct, table.questions, target=target, delta=DELTA)
         found.append(float((scores >= made.threshold - TOLERANCE).mean()) if isinstance(made, Guarantee) else 0.0)
     return float(np.mean(found))
 
@@ -167,7 +167,7 @@ def guaranteed(table: SignalTable, splits: int, fitted: Sequence[Floats]) -> Ite
         calibration = fit_calibration(table.select(fit_part == 0), seed=seed, repeats=1)
         scores, held_out = (np.ma.getdata(calibration.probabilities(one).probabilities) for one in (seek, test))
         for target in TARGETS:
-            made = guaranteed_threshold(scores, seek.correct, seek.questions, target=target, delta=DELTA, seed=seed)
+            made = guaranteed_threshold(scores, seek.correct, seek.questions, target=target, delta=DELTA)
             kept = held_out >= (made.threshold - TOLERANCE if isinstance(made, Guarantee) else np.inf)
             found[target].append((int(kept.sum()), int((kept & test.correct).sum()), len(test)))
     for target, each in found.items():

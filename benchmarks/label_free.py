@@ -35,7 +35,7 @@ from metajudge.evidence.no_labels import NoLabels, is_enough
 from metajudge.evidence.score import signal_score
 from metajudge.readers import open_judgments
 from metajudge.stats.arrays import Bools, Floats
-from metajudge.stats.bootstrap import bootstrap_precision
+from metajudge.stats.clustered import clustered_proportion
 from metajudge.types import Judgment, kind_of
 from metajudge.types.digests import text_digest
 from metajudge.voting import dawid_skene
@@ -191,7 +191,7 @@ def _best(values: Floats, right: Bools, questions: Sequence[str], coverage: floa
 
 
 def _kept(right: Bools, kept: Bools, questions: Sequence[str]) -> Precision:
-    found = bootstrap_precision(right, kept, questions, rng=np.random.default_rng(0), resamples=1000)
+    found = clustered_proportion(right[kept], np.array(questions)[kept])
     value = 100 * float(right[kept].mean())
     return Precision(value, 100 * found.low, 100 * found.high, 100 * float(kept.mean()))
 

@@ -1,10 +1,13 @@
 """A calibration fitted to a run's own labels, out of fold by question: what it would keep of new judgments."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from metajudge.calibration.agent_scores import AgentScores
 from metajudge.calibration.fit import out_of_fold
+from metajudge.calibration.sources import DEFAULT_SIGNALS
 from metajudge.calibration.table import SignalTable, absent_from, build_table
 from metajudge.errors import InputError
 from metajudge.evidence.rewards import RewardScore
@@ -15,21 +18,24 @@ from .out_of_fold_scores import OutOfFold
 
 if TYPE_CHECKING:
     from .bench import Bench
+    from .grid_run import RowResult
 
 
-def fit_out_of_fold(bench: "Bench", seeds: int) -> OutOfFold:
+def fit_out_of_fold(bench: "Bench", seeds: int, results: "Sequence[RowResult]" = ()) -> OutOfFold:
     """Fits a calibration to the labels of the judgments reported, every kind of verdict by itself.
 
     Args:
         bench: whose records give evidence and labels.
+        results: configurations that ran; the scores of those that a grid marks as ``calibrated`` are signals, too.
         seeds: divisions into folds; the probabilities are their means.
     """
+    scores = _scores(results)
     runs: list[dict[str, float]] = [{} for _ in range(seeds)]
     signals: dict[str, tuple[str, ...]] = {}
     refused: dict[str, str] = {}
     for kind in bench.observations.kinds:
         try:
-            table = _table(bench, kind)
+            table = _table(bench, kind, scores)
             values = [out_of_fold(table, seed=seed) for seed in range(seeds)]
         except InputError as error:
             refused[kind] = str(error)
@@ -47,15 +53,26 @@ def reward_scores(bench: "Bench") -> list[RewardScore] | None:
     return None if path is None else read_reward_scores(path)
 
 
-def _table(bench: "Bench", kind: VerdictKind) -> SignalTable:
+def _scores(results: "Sequence[RowResult]") -> AgentScores | None:
+    """The scores of the configurations to calibrate: one a judge, so each judgment has one assessment."""
+    chosen = [one for one in results if one.row.configuration is not None and one.row.configuration.calibrated]
+    assessments = [assessment for one in chosen for assessment in one.assessments.values()]
+    return AgentScores.from_assessments(assessments) if assessments else None
+
+
+def _table(bench: "Bench", kind: VerdictKind, scores: AgentScores | None) -> SignalTable:
+    signals = bench.request.signals
+    if scores is not None and signals is None:
+        signals = (*DEFAULT_SIGNALS[kind], "agents")
     wanted = {row.judgment_id for row in bench.observations.rows if row.kind == kind}
     table = build_table(
         (one for one in bench.source.all() if one.verdict is None or kind_of(one.verdict) == kind),
-        bench.request.signals,
+        signals,
         kind=kind,
         right=bench.rules[kind],
         report=lambda judgment: judgment.id in wanted,
-        rewards=reward_scores(bench),
+        rewards=reward_scores(bench) if signals is None or "rewards" in signals else None,
+        agent_scores=scores if signals is not None and "agents" in signals else None,
     )
     rows = table.select(table.labelled).sorted()
     absent = [group for group in rows.signals if bench.request.signals is None and absent_from(rows.columns, group)]

@@ -104,7 +104,6 @@ def rotate(table: SignalTable, target: float, delta: float, seed: int) -> Bars:
                 [setting.questions[index] for index in mine],
                 target=target,
                 delta=delta,
-                seed=seed,
                 judges=[judge],
             )
             if isinstance(found, Guarantee):

@@ -169,7 +169,7 @@ def _guarantee(found: Any) -> Iterator[Block]:
 
 
 def _by_judge(title: str, description: str, rows: Iterable[Mapping[str, Any]], name: str) -> BarChart:
-    known = {(row["judge"], row["procedure"]): row[name] for row in rows}
+    known = {(row["judge" if "judge" in row else "set"], row["procedure"]): row[name] for row in rows}
     judges, procedures = (list(dict.fromkeys(key[place] for key in known)) for place in (0, 1))
     series: Values = {one: [known.get((judge, one)) for judge in judges] for one in procedures}
     return bars(title, description, "%", judges, series)

@@ -22,7 +22,7 @@ LAYERS = [
     "agents reviews report runs",
     "judging store",
     "strategies clashes cases peers preferences audit",
-    "panels feedback report.audit",
+    "panels feedback report.audit monitor",
     "session runs.estimate auditing",
     "vetting",
     "judging.run judging.estimate cases.estimate peers.estimate clashes.setup",
@@ -48,7 +48,7 @@ EDGES = {
 DATA = "metajudge.benchmarks.sample"
 
 PURE = [
-    "scoring stats voting decision evidence calibration audit",
+    "scoring stats voting decision evidence calibration audit monitor",
     "judging.blinding judging.combining judging.folding judging.known_names judging.self_identification judging.support",
     "clashes.first_shown clashes.pareto clashes.showing clashes.standings clashes.tally",
     "cases.gate cases.quotes cases.scoring",
@@ -61,6 +61,7 @@ PURE = [
 IMPURE = {
     "decision.load": "reads policies",
     "calibration.files": "reads and writes calibrations",
+    "monitor.records": "reads stores and files, records alarms",
     "voting.rank": "gives Kemeny's time limit its clock",
 }
 """Modules of pure packages that are not pure, with the reason."""

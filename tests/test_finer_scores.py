@@ -237,7 +237,7 @@ class TestDraws:
         store = await open_store(tmp_path / "s.duckdb")
         shown = await store.show("j0")
         assert len(shown["calls"]) == 3
-        assert repr(shown["assessments"]).count("It holds up.") == 4 * len(CRITERIA)
+        assert repr(shown["assessments"]).count("It holds up.") == 4 * (len(CRITERIA) + 1)
         await store.forget("item-j0")
         shown = await store.show("j0")
         assert all(call["redacted"] for call in shown["calls"])
@@ -322,11 +322,11 @@ class TestNothingElseChanged:
     """Digests, keys and bytes as they were before agents could have finer scores: stored results stay valid."""
 
     def test_panel_digest_and_what_goes_into_request_keys(self):
-        panel = build(panel_config(CONFIG))
+        panel = build(panel_config({**CONFIG, "prompt_version": 1}))
         first, second = panel.agents
         assert (first.rubric.digest, second.rubric.digest) == (
-            load_rubric("short").digest,
-            load_rubric("long").digest,
+            load_rubric("short", prompt_set=1).digest,
+            load_rubric("long", prompt_set=1).digest,
         )
         request = first.request(judgment())
         assert set(request.content()) == {"system", "messages", "schema", "parameters"}

@@ -37,9 +37,9 @@ METHODS = ("search", "match", "fullmatch", "finditer", "findall", "sub", "split"
 SIZES = (1 << 10, 1 << 12, 1 << 14, 1 << 16)
 QUICK = 1 << 14
 """What the fast tests grow texts to; the slow ones go on to FULL."""
-FULL = 1 << 18
+FULL = 1 << 17
 CPU_S = 1.5
-"""The most CPU seconds for 256 KB: linear patterns take a hundredth of it, quadratic ones minutes."""
+"""The most CPU seconds for 128 KB: linear patterns take a hundredth of it, quadratic ones minutes."""
 WORK_CPU_S = 4.0
 """The same for work that is many patterns: it was 1.5 s at most on a slow machine, and minutes where it was quadratic."""
 TEXTS = 12
@@ -275,7 +275,7 @@ def test_no_pattern_takes_quadratic_time_on_a_text_that_is_made_for_it(found: Fo
 def require_linear_pattern(found: Found, most: int) -> None:
     bound = min(most, BOUNDED.get(found.where, FULL))
     same = {"findall": "finditer", "sub": "finditer", "split": "finditer"}
-    texts = adversarial(found.pattern)[: TEXTS if most < FULL else 3 * TEXTS]
+    texts = adversarial(found.pattern)[: TEXTS if most < FULL else 2 * TEXTS]
     for method in sorted({same.get(one, one) for one in found.methods}):
         for prefix, unit in texts:
             for end in ENDS:

@@ -9,6 +9,7 @@ import pytest
 from metajudge import Engine, load_rubric
 from metajudge.agents import output_schema
 from metajudge.prompts.fences import CLOSE, OPEN
+from metajudge.prompts.reply_form import ReplyForm
 from metajudge.readers import open_judgments
 from tests.doubles.llm_server import LLMServer, score_answer
 
@@ -97,16 +98,17 @@ async def test_recorded_judgments_are_vetted_in_the_shapes_the_providers_documen
     decided = [one for one in given.values() if one.verdict is not None]
     assert (summary.judgments, summary.assessed) == (60, len(decided))
     assert summary.calls == len(bodies) == 2 * len(decided)
-    schema = output_schema(load_rubric("short")).schema
+    short, form = load_rubric("short"), ReplyForm(analysis=True)
+    schemas = [output_schema(rubric, form).schema for rubric in (short, short.for_verdict_alone())]
     prompts = []
     for body in bodies:
         if "response_format" in body:
             jsonschema.validate(body, OPENAI_BODY)
-            assert body["response_format"]["json_schema"]["schema"] == schema
+            assert body["response_format"]["json_schema"]["schema"] in schemas
             prompts.append(body["messages"][1]["content"])
         else:
             jsonschema.validate(body, ANTHROPIC_BODY)
-            assert body["output_config"]["format"] == {"type": "json_schema", "schema": schema}
+            assert body["output_config"]["format"] in [{"type": "json_schema", "schema": one} for one in schemas]
             content = body["messages"][0]["content"]
             prompts.append(content if isinstance(content, str) else content[0]["text"])
     assert all(prompt.count(OPEN) == prompt.count(CLOSE) >= 8 for prompt in prompts)
@@ -115,13 +117,13 @@ async def test_recorded_judgments_are_vetted_in_the_shapes_the_providers_documen
 
 def test_a_swapped_game_is_shown_as_the_judge_saw_it():
     from metajudge.prompts.fences import neutralise
-    from metajudge.prompts.meta_judge import render_judgment
+    from metajudge.prompts.meta_judge import render_request
 
     games = list(open_judgments([DATA], judges=["o1-mini-2024-09-12"], limit=40))
     swapped = [one for one in games if one.order == ("B", "A") and one.verdict is not None and one.verdict.strength]
     assert swapped
     for one in swapped:
-        text = render_judgment(one)
+        text = render_request(one)
         assert text.index(neutralise(one.item.responses["B"])) < text.rindex(neutralise(one.item.responses["A"]))
         assert text.index("## Response A") < text.index("## Response B")
         shown = one.verdict.relabelled({"A": "B", "B": "A"})

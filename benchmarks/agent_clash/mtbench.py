@@ -5,7 +5,9 @@ from math import sqrt
 from statistics import NormalDist, mean
 from typing import Any
 
-from metajudge.stats.contingency import RatioEstimate, Table2x2, chi_square, odds_ratio, risk_ratio
+from scipy.stats import chi2_contingency
+from scipy.stats.contingency import odds_ratio, relative_risk
+
 from metajudge.stats.paired import sign_test
 from metajudge.stats.panels import Unity
 
@@ -239,28 +241,31 @@ def _tiers(judged: list[LoggedEvaluation]) -> Figures:
     yes, no = ({tier: matches.count(match) for tier, matches in hits.items()} for match in (True, False))
     if not any((*yes.values(), *no.values())):
         return found | {name: absent(name, shape, NO_ROWS) for name in names}
-    table = Table2x2(yes["strong"], no["strong"], yes["weak"], no["weak"])
+    table = [[yes[tier], no[tier]] for tier in ("strong", "weak")]
+    if not all((*yes.values(), *no.values())):
+        return found | {name: absent(name, shape, "A cell of the table is empty.") for name in names}
+    n = sum(map(sum, table))
     for name, yates in (("t2.chi2", False), ("t2.chi2_yates", True)):
-        test = chi_square(table, yates=yates)
-        found[name] = (
-            compare(name, test.statistic, test.n, f"{shape}; {test.method}, p = {test.p_value:.2g}")
-            if test.statistic is not None
-            else absent(name, f"{shape}; {test.method}", f"{test.reason}.")
-        )
-    odds, risk = odds_ratio(table), risk_ratio(table)
-    found["t2.odds_ratio"] = _ratio_figure("t2.odds_ratio", odds, shape, None)
-    as_risk = Explanation(
-        how="the odds ratio read as a ratio of probabilities (approximately 11 times more likely)", value=odds.estimate
+        test = chi2_contingency(table, correction=yates)
+        method = f"chi-square, 1 df, {'with' if yates else 'without'} Yates correction"
+        found[name] = compare(name, float(test.statistic), n, f"{shape}; {method}, p = {test.pvalue:.2g}")
+    odds = odds_ratio(table, kind="sample")
+    risk = relative_risk(yes["strong"], yes["strong"] + no["strong"], yes["weak"], yes["weak"] + no["weak"])
+    ends = odds.confidence_interval(0.95)
+    definition = f"{shape}; odds ratio, Woolf interval, 95 %"
+    found["t2.odds_ratio"] = compare(
+        "t2.odds_ratio", float(odds.statistic), n, definition, (float(ends.low), float(ends.high))
     )
-    found["t2.risk_ratio"] = _ratio_figure("t2.risk_ratio", risk, shape, as_risk)
+    as_risk = Explanation(
+        how="the odds ratio read as a ratio of probabilities (approximately 11 times more likely)",
+        value=float(odds.statistic),
+    )
+    ends = risk.confidence_interval(0.95)
+    definition = f"{shape}; risk ratio, Katz interval, 95 %"
+    found["t2.risk_ratio"] = compare(
+        "t2.risk_ratio", float(risk.relative_risk), n, definition, (float(ends.low), float(ends.high)), as_risk
+    )
     return found
-
-
-def _ratio_figure(name: str, found: RatioEstimate, shape: str, explanation: Explanation | None) -> Figure:
-    definition = f"{shape}; {found.method}, 95 %"
-    if found.estimate is None or found.low is None or found.high is None:
-        return absent(name, definition, f"{found.reason}.")
-    return compare(name, found.estimate, found.n, definition, (found.low, found.high), explanation)
 
 
 def _direction(judged: list[LoggedEvaluation]) -> Figures:

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from statistics import mean
 
-from metajudge.stats.contingency import Table2x2, fisher_exact
+from scipy.stats import fisher_exact
+
 from metajudge.stats.panels import Unity
 
 from .figures import NO_ROWS, PUBLISHED, Explanation, Figure, Figures, absent, compare, share
@@ -135,10 +136,10 @@ def _fisher(tables: dict[Unity, tuple[int, int]]) -> Figure:
     (right, n), (split_right, split_n) = tables[Unity.UNANIMOUS], tables[Unity.SPLIT]
     if not n or not split_n:
         return absent("unanimity.fisher_p", definition, "One of the two classes is empty.")
-    test = fisher_exact(Table2x2(right, n - right, split_right, split_n - split_right))
-    if test.p_value is None:
-        return absent("unanimity.fisher_p", definition, f"{test.reason}.")
-    return compare("unanimity.fisher_p", test.p_value, test.n, definition)
+    if right + split_right in (0, n + split_n):
+        return absent("unanimity.fisher_p", definition, "All outcomes are the same.")
+    test = fisher_exact([[right, n - right], [split_right, split_n - split_right]])
+    return compare("unanimity.fisher_p", float(test.pvalue), n + split_n, definition)
 
 
 def _split(judges: list[str], pooled: list[LoggedEvaluation], in_groups: list[LoggedEvaluation]) -> Figures:

@@ -4,10 +4,11 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from statistics import fmean
 
+from scipy.stats import fisher_exact
+
 from metajudge.clashes.tally import why_no_unanimity
 from metajudge.providers.families import family_of
 from metajudge.stats.agreement import Agreement, fleiss_kappa, krippendorff_alpha, landis_koch
-from metajudge.stats.contingency import Table2x2, fisher_exact
 from metajudge.stats.intervals import binomial_test
 from metajudge.stats.paired import mcnemar_exact, sign_test
 from metajudge.stats.panels import MOST_JUDGES, PanelResult, Unity, panel_ablation, unity
@@ -162,13 +163,10 @@ def _unanimity(rows: Sequence[Evaluation], judges: Sequence[str], independent: i
     (right, n), (split_right, split_n) = counts[Unity.UNANIMOUS], counts[Unity.SPLIT]
     if not n or not split_n:
         return found | {"unanimity.fisher_p": absent(text, "One of the two classes is empty.")}
-    test = fisher_exact(Table2x2(right, n - right, split_right, split_n - split_right))
-    figure = (
-        absent(text, f"{test.reason}.")
-        if test.p_value is None
-        else Figure(value=test.p_value, n=test.n, definition=text)
-    )
-    return found | {"unanimity.fisher_p": figure}
+    if right + split_right in (0, n + split_n):
+        return found | {"unanimity.fisher_p": absent(text, "All outcomes are the same.")}
+    test = fisher_exact([[right, n - right], [split_right, split_n - split_right]])
+    return found | {"unanimity.fisher_p": Figure(value=float(test.pvalue), n=n + split_n, definition=text)}
 
 
 def _agreement(rows: Sequence[Evaluation], judges: Sequence[str]) -> Figures:

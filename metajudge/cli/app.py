@@ -48,6 +48,7 @@ COMMANDS = (
     Entry("vet", "vet:vet", "Vet judgments: score each one and decide which to keep", VET),
     Entry("bench", "bench:app", "Measure judges, and vetting of their judgments, on true labels", VET),
     Entry("calibrate", "calibrate:app", "Fit probabilities of being correct to labelled judgments", VET),
+    Entry("monitor", "monitor:monitor", "Hold promised precisions against what happened after them", VET),
     Entry("diff", "diff:diff", "Compare two runs over the same judgments, paired", VET),
     Entry("inspect", "inspect:inspect", "Show a file's format and what its columns mean", VET),
     Entry("judge", "judge:judge", "Judge pairs of responses, or grade them", JUDGE),

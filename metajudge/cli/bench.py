@@ -21,7 +21,6 @@ from metajudge.cli.options import (
     ConfigOption,
     DryRunOption,
     RubricOption,
-    SeedOption,
     StoreOption,
     panel_from,
     refuse_bad_lines,
@@ -108,7 +107,7 @@ class Probabilities:
         int | None,
         typer.Option(
             help="Fit a calibration to the labels, out of fold by question, and average over so many divisions into "
-            "folds; 0: none. Default: 1 without --calibration, none for judgebench and llmbar.",
+            "folds; 0: none. Default: 1 without --calibration and for --grid ours; none for judgebench and llmbar.",
             min=0,
             metavar="N",
         ),
@@ -128,8 +127,9 @@ class Probabilities:
             return loading.load_calibrated(
                 self.calibration, work, results, self.agent_scores, self.allow_other_calibration
             )
-        seeds = int(work.card.fitted) if self.seeds is None else self.seeds
-        return import_module("metajudge.benchmarks.out_of_fold").fit_out_of_fold(work, seeds) if seeds else None
+        seeds = int(work.fitted) if self.seeds is None else self.seeds
+        fitting = import_module("metajudge.benchmarks.out_of_fold")
+        return fitting.fit_out_of_fold(work, seeds, results) if seeds else None
 
 
 @app.command(FILE_COMMAND, help="Measure judges and vetting on labelled files of your own; `bench FILE` is the same.")
@@ -172,14 +172,26 @@ def benchmark(
         typer.Option(help="The judge's own model, as the single-agent baseline: PROVIDER:MODEL.", metavar="SPEC"),
     ] = None,
     grid: Annotated[
-        str | None, typer.Option(help="A grid of configurations: a TOML file, or `published`.", metavar="FILE")
+        str | None,
+        typer.Option(
+            help="A grid of configurations: a TOML file, `published` (the paper's experiment) or `ours`.",
+            metavar="FILE",
+        ),
     ] = None,
     signals: Annotated[str | None, typer.Option(help=SIGNALS_HELP, metavar="NAMES")] = None,
-    limit: Annotated[int | None, typer.Option(help="Report only the first N judgments.", min=1)] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            help="Report N items, drawn by category with --seed, for every judge the same.", min=1, metavar="N"
+        ),
+    ] = None,
     threshold: Annotated[float | None, typer.Option(help="Keep scores strictly above this; default 4.5.")] = None,
     store: StoreOption = None,
     concurrency: ConcurrencyOption = 64,
-    seed: SeedOption = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Of the sample that --limit draws (default 0); sent to models that support one, recorded."),
+    ] = None,
     scores: Annotated[
         Path | None, typer.Option(help="Write one line per decided judgment (JSONL).", metavar="OUT.jsonl")
     ] = None,
@@ -215,6 +227,7 @@ def benchmark(
             baseline=baseline,
             grid=grid,
             rule=labelling.rule,
+            seed=seed or 0,
         ),
         own,
     )
@@ -231,7 +244,7 @@ def benchmark(
             store=where, concurrency=concurrency, budget=budget, batch=sending.batches(where), notify=say
         )
         results = (
-            run_stoppable(lambda stop: asking.run_plan(plan, work.decided(), engines, stop=stop, say=say))
+            run_stoppable(lambda stop: asking.run_plan(plan, work.vetted(), engines, stop=stop, say=say))
             if plan.rows
             else []
         )

@@ -21,7 +21,9 @@ def init(
     agent: AgentOption = None,
     strategy: Annotated[str | None, typer.Option(help=", ".join(STRATEGIES) + "; default by the agents.")] = None,
     rubric: RubricOption = None,
-    threshold: Annotated[float, typer.Option(help="Keep scores strictly above this.")] = 4.5,
+    threshold: Annotated[
+        float | None, typer.Option(help="Keep scores strictly above this; default 4.5, of rejudge 3.")
+    ] = None,
     seed: SeedOption = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:

@@ -49,6 +49,7 @@ from metajudge.vetting.summary import VetSummary
 if TYPE_CHECKING:
     from metajudge.calibration.calibration import Calibration  # imports scikit-learn
     from metajudge.evidence.rewards import RewardScore
+    from metajudge.vetting.estimate import StoredResults
 
 STARTED = time.monotonic()
 
@@ -69,7 +70,9 @@ def vet(
             "cascade (with a plan in the panel file), or signals (no model). Default: by the number of agents."
         ),
     ] = None,
-    threshold: Annotated[float | None, typer.Option(help="Keep scores strictly above this; default 4.5.")] = None,
+    threshold: Annotated[
+        float | None, typer.Option(help="Keep scores strictly above this; default 4.5, of rejudge 3.")
+    ] = None,
     config: ConfigOption = None,
     store: StoreOption = None,
     out: Annotated[Path | None, typer.Option(help="Write one assessment per line (JSONL).", metavar="FILE")] = None,
@@ -118,7 +121,12 @@ def vet(
     ] = None,
     prompt_version: Annotated[
         int | None,
-        typer.Option(help="Version of the prompt set; default as in the panel file, else 1.", metavar="N", min=1),
+        typer.Option(
+            help="Version of the prompt set; default as in the panel file, else the newest, or 1 where the store has "
+            "this panel's assessments under it.",
+            metavar="N",
+            min=1,
+        ),
     ] = None,
     concurrency: ConcurrencyOption = 64,
     seed: SeedOption = None,
@@ -191,7 +199,7 @@ def vet(
     )
     if dry_run:
         asked = vetting().config  # a policy or a calibration may need the score of every agent
-        kept = run(_stored_keys(asked, source, where)) if engine == "local" else set()
+        asked, kept = run(_stored(asked, source, where)) if engine == "local" else (asked, None)
         _print_estimate(asked, source, kept, as_json)
         return
     if reading.strict:
@@ -265,30 +273,37 @@ def _rewards(inputs: list[str], calibration: "Calibration | None") -> "Sequence[
     return [score for file in files for score in read_reward_scores(file)] or None
 
 
-async def _stored_keys(panel: PanelConfig, source: JudgmentSource, where: StoreLocation) -> set[str]:
-    """Keys of stored assessments; empty if there is no store, or it cannot be read now."""
+async def _stored(
+    panel: PanelConfig, source: JudgmentSource, where: StoreLocation
+) -> "tuple[PanelConfig, StoredResults | None]":
+    """The panel by the prompt set of a run on this store, and what is stored; None if no store can be read now."""
     if not where.exists():
-        return set()
-    from metajudge.vetting.estimate import stored_keys
+        return panel, None
+    from metajudge.vetting.estimate import stored_results
 
     try:
         store = await open_store(where)
     except StoreError as error:
         say(f"the estimate does not include stored results: {error}")
-        return set()
+        return panel, None
     try:
-        return await stored_keys(panel, source, store)
+        return await stored_results(panel, source, store)
     finally:
         await store.close()
 
 
-def _print_estimate(panel: PanelConfig, source: JudgmentSource, stored: set[str], as_json: bool) -> None:
+def _print_estimate(panel: PanelConfig, source: JudgmentSource, stored: "StoredResults | None", as_json: bool) -> None:
     from metajudge.cli.estimates import print_estimate  # needed for --dry-run alone
     from metajudge.vetting.estimate import estimate_vetting
 
+    if stored is not None and stored.notice is not None:
+        say(stored.notice)
     found = estimate_vetting(panel, source, stored)
+    others = {version: count for version, count in found.stored_by_prompt_version.items() if count}
+    others.pop(str(found.prompt_version), None)
+    also = "".join(f" ({count} under version {version})" for version, count in others.items())
     work = (
         f"{found.judgments} judgments ({found.without_verdict} without a verdict), {found.stored} of them stored under "
-        f"prompt version {found.prompt_version}; for the others at most {found.calls} calls"
+        f"prompt version {found.prompt_version}{also}; for the others at most {found.calls} calls"
     )
     print_estimate(found, work, as_json)

@@ -10,16 +10,17 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from metajudge.calibration.domain import MEANINGS
+from metajudge.calibration.domain import MEANINGS, NOT_COVERED, coverage_line, none_covered_line, outside_words
 from metajudge.calibration.promise import named
 from metajudge.errors import FailureKind
+from metajudge.panels.building import threshold_of
 from metajudge.panels.config import PanelConfig
 from metajudge.providers.local_files import DEMO_MARK
 from metajudge.stats.clustered import ClusteredTally
 from metajudge.types.right import DEFAULTS
 from metajudge.vetting.bars import Reached
 from metajudge.vetting.label_count import LabelCount
-from metajudge.vetting.summary import NOT_COVERED, VetSummary
+from metajudge.vetting.summary import VetSummary
 
 NO_VERDICT = FailureKind.NO_VERDICT.value
 
@@ -43,14 +44,14 @@ def print_report(
     console = Console(highlight=False)
     evidence = "free evidence alone" if summary.guarantees else "free evidence alone, uncalibrated"
     by = evidence if panel.chosen_strategy == "signals" else _agents(panel)
-    kept = "the guaranteed probability" if summary.guarantees else f"{panel.threshold:g}"
-    console.print(f"Vetted by {by}; kept above {kept}", soft_wrap=True, markup=False)
+    console.print(f"Vetted by {by}; kept {_kept_by(summary, panel)}", soft_wrap=True, markup=False)
     for notice in summary.notices:
         if DEMO_MARK in notice:
             console.print(f"Note: {notice}", soft_wrap=True, markup=False)
     console.print(_counts(summary, panel))
     for line in (
         *_reason_lines(summary, words or {}),
+        *_form_lines(summary),
         *_no_label_lines(summary),
         *_calibration_lines(summary),
         *_decision_lines(summary),
@@ -101,6 +102,17 @@ def filled(command: str, words: Mapping[str, str]) -> str:
     return f"{found} {words['STORE']}" if words.get("STORE") and not found.startswith("metajudge check") else found
 
 
+def _kept_by(summary: VetSummary, panel: PanelConfig) -> str:
+    """What the kept judgments have in common; nothing is called guaranteed that no stamp covers."""
+    score = f"above {threshold_of(panel):g}"
+    if not summary.guarantees:
+        return score
+    if not summary.under_guarantee:
+        return f"{score} by the score, without a guarantee: no judgment here lies in its domain"
+    rest = f"; those outside its domain {score} by the score" if summary.under_guarantee < summary.judgments else ""
+    return f"from the guaranteed probability on{rest}"
+
+
 def _counts(summary: VetSummary, panel: PanelConfig) -> Table:
     table = Table(box=None)
     table.add_column("")
@@ -133,10 +145,10 @@ def _without_guarantee(summary: VetSummary, panel: PanelConfig) -> str:
     if not reasons:
         return ""
     judges = sorted(summary.judges_without_guarantee)
-    parts = [f"{count} {MARKS[reason].partition(':')[0]}" for reason, count in reasons.items() if reason != NOT_COVERED]
+    parts = [f"{count} {outside_words(reason)}" for reason, count in reasons.items() if reason != NOT_COVERED]
     if NOT_COVERED in reasons:
         parts.append(f"{reasons[NOT_COVERED]} by judges it does not cover ({named(judges)})")
-    return f"by the uncalibrated score above {panel.threshold:g}, no guarantee: {'; '.join(parts)}"
+    return f"by the uncalibrated score above {threshold_of(panel):g}, no guarantee: {'; '.join(parts)}"
 
 
 def _without_score(summary: VetSummary) -> list[tuple[str, int, str]]:
@@ -158,6 +170,21 @@ def _reason_lines(summary: VetSummary, words: Mapping[str, str]) -> list[str]:
         lines += ["", f"Why: {reason.text.rstrip('.')}."]
         lines += [f"  Next: {filled(reason.next, words)}"] if reason.next else []
     return lines
+
+
+def _form_lines(summary: VetSummary) -> list[str]:
+    """What was left out by rule, and what agents left out."""
+    lines = []
+    if summary.without_rationale:
+        names = ", ".join(sorted(summary.not_applicable))
+        count = summary.without_rationale
+        have = "judgment has" if count == 1 else "judgments have"
+        lines.append(f"{count} {have} no rationale: criteria that judge one do not apply ({names}).")
+    if summary.without_analysis:
+        count = summary.without_analysis
+        replies = "reply" if count == 1 else "replies"
+        lines.append(f"{count} {replies} had no analysis; the scores are used.")
+    return ["", *lines] if lines else []
 
 
 def _agents(panel: PanelConfig) -> str:
@@ -214,6 +241,9 @@ def _calibration_lines(summary: VetSummary) -> list[str]:
     lines += [f"  {count} {MARKS.get(mark, mark)}" for mark, count in sorted(summary.probability_marks.items())]
     if summary.guarantees:
         lines.append(f"The guarantee covers {summary.under_guarantee} of {summary.judgments} judgments.")
+        if not summary.under_guarantee:
+            return [*lines, none_covered_line(summary.outside_guarantee)]
+        lines.append(coverage_line(summary.kept_under_guarantee, summary.accepted, summary.kept_without_guarantee))
     lines += summary.guarantees or ["No guaranteed threshold is stored in the calibration: kept by the score alone."]
     return lines
 

@@ -9,6 +9,7 @@ from metajudge.cases.records import KIND
 from metajudge.cases.scoring import mean_scores, overall_of_numbers
 from metajudge.decision import Decision, Policy, decide_adjusted, decide_verdict
 from metajudge.errors import InputError
+from metajudge.prompts.versions import FIRST
 from metajudge.rubric import BUILTIN_RUBRICS, load_rubric
 from metajudge.store.protocol import Store
 from metajudge.types import Assessment
@@ -130,7 +131,7 @@ def _weights(assessment: Assessment) -> Mapping[str, float]:
     """Criterion weights of a built-in rubric, where it is still the one the judgment was vetted by; else none."""
     if assessment.rubric not in BUILTIN_RUBRICS:
         return {}
-    rubric = load_rubric(assessment.rubric)
+    rubric = load_rubric(assessment.rubric, prompt_set=assessment.prompt_version or FIRST)
     return rubric.score_weights if rubric.digest == assessment.rubric_digest else {}
 
 

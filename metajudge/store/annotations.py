@@ -12,6 +12,7 @@ NOTHING: Final[dict[str, Any]] = {
     "calibrated": False,
     "calibration": None,
     "guarantee": None,
+    "outside_guarantee": (),
     "decision": None,
 }
 """Values of these fields in an assessment without an annotation."""

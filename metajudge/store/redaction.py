@@ -97,6 +97,7 @@ def _redact_decision(d: Decision) -> Decision:
 def _redact_result(r: AgentResult) -> AgentResult:
     return r.model_copy(
         update={
+            "analysis": None if r.analysis is None else FORGOTTEN,
             "criteria": None
             if r.criteria is None
             else {name: c.model_copy(update={"explanation": FORGOTTEN}) for name, c in r.criteria.items()},

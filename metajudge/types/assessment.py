@@ -29,20 +29,29 @@ class Failure(Frozen):
 
 
 def _unset(value: object) -> bool:
-    return value is None or value == ()
+    return value is None or value is False or value == ()
 
 
 _EXPECTED = "The expected score over the probabilities of the score's tokens"
 
 
-class CriterionScore(Frozen):
-    """One criterion's score; None where the agent marked the criterion as not applicable.
+NotApplicable: TypeAlias = Literal["no rationale"]
+"""Why a criterion does not apply to a judgment, by rule."""
 
-    The fields after the explanation are there only where the agent was configured for finer scores.
+
+class CriterionScore(Frozen):
+    """One criterion's score; None where the criterion does not apply, by rule or because the agent marked it so.
+
+    The last five fields are there only where the agent was configured for finer scores.
     """
 
     score: float | None
     explanation: str = ""
+    not_applicable: NotApplicable | None = Field(
+        default=None,
+        exclude_if=_unset,
+        description="Why it was left out by rule; absent where the agent itself marked it as not applicable.",
+    )
     source: Literal["expected", "reported", "draws"] | None = Field(
         default=None,
         exclude_if=_unset,
@@ -86,6 +95,14 @@ class AgentResult(Frozen):
     role: str | None = None
     weight: float
     score: float | None = None
+    analysis: str | None = Field(
+        default=None,
+        exclude_if=_unset,
+        description="What the agent wrote before it scored; not scored itself. Of several draws that of the nearest.",
+    )
+    analysis_missing: bool = Field(
+        default=False, exclude_if=_unset, description="An analysis was asked for, and a usable reply came without one."
+    )
     criteria: dict[str, CriterionScore] | None = None
     failure: Failure | None = None
     skipped: Literal["early_exit", "cascade"] | None = None
@@ -112,6 +129,12 @@ class AgentResult(Frozen):
     )
     draws: tuple["AgentResult", ...] = Field(default=(), exclude_if=_unset)
 
+    @property
+    def replies(self) -> "tuple[AgentResult, ...]":
+        """What single replies gave: the draws where several were made, else the result; with those of the opening."""
+        opening = () if self.opening is None else self.opening.replies
+        return (*opening, *(self.draws or (self,)))
+
 
 class SignalValue(Frozen):
     """One piece of free evidence, or why it is absent."""
@@ -121,14 +144,18 @@ class SignalValue(Frozen):
     detail: str = ""
 
 
-GuaranteeUnit: TypeAlias = Literal["one_per_question", "any_wrong"]
-"""What represents a question in the test of a threshold: one judgment drawn from it, or all that are kept together."""
+GuaranteeUnit: TypeAlias = Literal["all_kept", "one_per_question", "any_wrong"]
+"""What represents a question in the test of a threshold: all its kept judgments; in records of earlier versions one
+judgment drawn from it, or whether any kept one is wrong."""
+
+GuaranteePopulation: TypeAlias = Literal["new_questions", "this_file"]
+"""What a threshold speaks of: new questions like the labelled ones, or the file that these were drawn from."""
 
 
 class GuaranteedThreshold(Frozen):
     """A threshold on the probability whose precision is guaranteed (see :mod:`metajudge.calibration.guarantee`).
 
-    Its scope (the last three fields) is absent from records of versions that did not store it.
+    Its scope (the fields from ``judges`` on) is absent from records of versions that did not store it.
     """
 
     threshold: float
@@ -143,6 +170,17 @@ class GuaranteedThreshold(Frozen):
     )
     questions: int | None = Field(
         default=None, exclude_if=_unset, description="Labelled questions the threshold was set on."
+    )
+    most_per_question: int | None = Field(
+        default=None, exclude_if=_unset, description="Judgments of one question that it covers at most."
+    )
+    population: GuaranteePopulation = Field(
+        default="new_questions",
+        exclude_if=lambda given: given == "new_questions",
+        description="New questions like the labelled ones, or this very file.",
+    )
+    category: str | None = Field(
+        default=None, exclude_if=_unset, description="The category it speaks of; absent for all together."
     )
 
     def keeps(self, probability: float) -> bool:
@@ -187,6 +225,11 @@ class Assessment(Frozen):
         default=False, description="The score is an average over the valid answers of an incomplete panel."
     )
     failure: Failure | None = Field(default=None, description="Why there is no decision.")
+    not_applicable: tuple[str, ...] = Field(
+        default=(),
+        exclude_if=_unset,
+        description="Criteria that were left out by rule, because they judge a rationale and the judge gave none.",
+    )
     agents: tuple[AgentResult, ...] = ()
     summariser: AgentResult | None = None
     signals: dict[str, SignalValue] | None = None
@@ -203,6 +246,12 @@ class Assessment(Frozen):
     calibration: str | None = Field(default=None, description="Digest of the calibration applied.")
     guarantee: GuaranteedThreshold | None = Field(
         default=None, description="The guaranteed threshold that ``accepted`` follows, in place of the score's."
+    )
+    outside_guarantee: tuple[str, ...] = Field(
+        default=(),
+        exclude_if=_unset,
+        description="Where the calibration has a guarantee that does not cover this judgment: the marks that put it "
+        "outside, or `judge_not_covered`. ``accepted`` then follows the score, and nothing is guaranteed.",
     )
     decision: Decision | None = Field(
         default=None, exclude_if=_unset, description="What a policy decided; set where one was named."
@@ -227,3 +276,8 @@ class Assessment(Frozen):
     cost_usd: float | None = 0.0
     usage: TokenUsage = TokenUsage()
     metajudge_version: str
+
+    @property
+    def members(self) -> tuple[AgentResult, ...]:
+        """The agents' results, the summariser's included."""
+        return self.agents if self.summariser is None else (*self.agents, self.summariser)

@@ -42,7 +42,7 @@ def test_the_table_has_a_row_a_method_with_intervals():
     table = label_free.markdown(label_free.compare("made", list(crowd()))).splitlines()
     assert len(table) == 6
     assert table[2].startswith("| made | 180 | 91.7 | latent | ")
-    assert "100.0 (100.0 to 100.0)" in table[2]
+    assert "100.0 (88.3 to 100.0)" in table[2]
 
 
 def test_without_labels_there_is_nothing_to_compare():

@@ -201,7 +201,13 @@ class TestExitCodes:
     def biased(self, tmp_path):
         """A judge that prefers what is shown first, in 40 pairs."""
         pairs = [
-            judgment(id=f"{n}/{order}", item_id=f"q{n}", verdict=f"{order[0]}>{order[1]}", order=list(order))
+            judgment(
+                id=f"{n}/{order}",
+                item_id=f"q{n}",
+                question=f"{n}?",
+                verdict=f"{order[0]}>{order[1]}",
+                order=list(order),
+            )
             for n in range(40)
             for order in ("AB", "BA")
         ]

@@ -34,9 +34,7 @@ def test_from_verdicts_to_a_checked_dataset(fresh):
     )
     assert done.returncode == 0, done.stderr
     assert "pairs: train " in done.stdout
-    assert done.stdout.count("with 90 % confidence at least 70 % of them are right") == 1, (
-        "one promise, not one a judge"
-    )
+    assert done.stdout.count("with 90 % confidence at least 70 % of all") == 1, "one promise, not one a judge"
     assert "taken together and not each judge alone" in done.stdout
     checked, code = fresh.json("export", "check", "pairs")
     assert (code, checked["ok"], checked["faults"]) == (0, True, [])

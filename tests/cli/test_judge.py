@@ -9,6 +9,7 @@ import typer
 from metajudge.cli.judge import judge
 from metajudge.cli.vet import vet
 from metajudge.errors import BadLineError, ConfigurationError, InputError
+from metajudge.prompts.instruction import criteria_part
 from metajudge.prompts.judge import render_pairwise_system
 from metajudge.readers import open_judgments, write_jsonl
 from tests.doubles.jsonl import lines
@@ -55,7 +56,7 @@ class TestRecords:
         assert [one.id for one in found] == expected
         assert [str(one.verdict) for one in found[:2]] == ["A>B", "B>A"]
         assert found[1].order == ("B", "A")
-        assert all(one.instruction == render_pairwise_system() for one in found)
+        assert all(one.instruction == criteria_part(render_pairwise_system()) for one in found)
         assert all(one.meta["cost_usd"] > 0 for one in found)
         assert not Path("out.jsonl.failures.jsonl").exists()
 

@@ -34,7 +34,7 @@ def test_every_assessment_gets_its_probability_and_the_guarantee_decides(files):
     done = files("calibrate", "threshold", "--calibration", "cal.json", "--data", "labelled.jsonl", "--target", "0.7")
     assert done.returncode == 0, done.stdout + done.stderr
     done = files("vet", "fresh.jsonl", "--calibration", "cal.json", "--out", "kept.jsonl")
-    assert "at least 70 % of them are right, one judgment drawn per question, on new questions like" in done.stdout
+    assert "at least 70 % of all of them are right on new questions like" in done.stdout
     assert "The guarantee covers 120 of 120 judgments." in done.stdout
     kept = lines(files.folder / "kept.jsonl")
     assert [one["probability"] for one in kept] == [one["probability"] for one in plain]

@@ -6,17 +6,18 @@ import pytest
 
 from metajudge.errors import ConfigurationError
 from metajudge.panels.config import load_panel_file
+from metajudge.prompts.versions import NEWEST
 from metajudge.readers import write_jsonl
 from tests.doubles.judgments import judgment
 from tests.doubles.llm_server import LLMServer, score_answer
-from tests.doubles.prompt_sets import second_set
+from tests.doubles.prompt_sets import NEXT, next_set
 
 
 @pytest.fixture
 def given(tmp_path):
     write_jsonl(tmp_path / "judgments.jsonl", [judgment(f"j{number}") for number in range(4)])
-    (tmp_path / "v2").mkdir()
-    with second_set(tmp_path / "v2"):
+    (tmp_path / "next").mkdir()
+    with next_set(tmp_path / "next"):
         yield tmp_path / "judgments.jsonl"
 
 
@@ -37,28 +38,29 @@ def priced(run, *arguments):
 
 def test_the_dry_run_prices_what_is_not_stored_and_a_change_of_the_set(run, given, tmp_path):
     with LLMServer(score_answer(5)) as server:
-        asked = panel(server, tmp_path)
+        asked = panel(server, tmp_path, f"prompt_version = {NEWEST}")
         before = priced(run, given, *asked)
         assert not (tmp_path / "metajudge.duckdb").exists()
         assert run("vet", given, *asked, "--limit", 3).exit_code == 0
-        rest, change = priced(run, given, *asked), priced(run, given, *asked, "--prompt-version", 2)
-        pinned = priced(run, given, *panel(server, tmp_path, "prompt_version = 2"))
+        rest, change = priced(run, given, *asked), priced(run, given, *asked, "--prompt-version", NEXT)
+        pinned = priced(run, given, *panel(server, tmp_path, f"prompt_version = {NEXT}"))
         assert server.count == 6
-        assert run("vet", given, *asked, "--prompt-version", 2).exit_code == 0
+        assert run("vet", given, *asked, "--prompt-version", NEXT).exit_code == 0
         assert server.count == 14
-        after = priced(run, given, *asked, "--prompt-version", 2)
+        after = priced(run, given, *asked, "--prompt-version", NEXT)
     seen = [(one["prompt_version"], one["stored"], one["calls"]) for one in (before, rest, change, pinned, after)]
-    assert seen == [(1, 0, 8), (1, 3, 2), (2, 0, 8), (2, 0, 8), (2, 4, 0)]
+    assert seen == [(NEWEST, 0, 8), (NEWEST, 3, 2), (NEXT, 0, 8), (NEXT, 0, 8), (NEXT, 4, 0)]
     assert 0 == after["cost_usd"] < rest["cost_usd"] < before["cost_usd"] < change["cost_usd"]
 
 
 def test_in_words(run, given, tmp_path):
     with LLMServer(score_answer(5)) as server:
-        asked = panel(server, tmp_path)
+        asked = panel(server, tmp_path, f"prompt_version = {NEWEST}")
         run("vet", given, *asked, "--limit", 3)
         text = run("vet", given, *asked, "--dry-run").stdout
     assert (
-        "4 judgments (0 without a verdict), 3 of them stored under prompt version 1; for the others at most 2" in text
+        f"4 judgments (0 without a verdict), 3 of them stored under prompt version {NEWEST}; for the others at most 2"
+        in text
     )
 
 
@@ -87,10 +89,10 @@ def test_a_store_that_cannot_be_read_is_said_and_counts_for_nothing(run, given, 
 
 
 def test_an_unknown_version_is_refused(run, given):
-    with pytest.raises(ConfigurationError, match=r"prompt_version 9: .*choose one of 1, 2"):
+    with pytest.raises(ConfigurationError, match=r"prompt_version 9: .*choose one of 1, 2, 3"):
         run("vet", given, "--agent", "openai:gpt-4o-mini", "--prompt-version", 9)
 
 
 def test_a_new_panel_file_pins_the_newest_set(run, given, tmp_path):
     assert run("init", "new.toml", "--agent", "openai:gpt-4o-mini", "--rubric", "short").exit_code == 0
-    assert load_panel_file(tmp_path / "new.toml").prompt_version == 2
+    assert load_panel_file(tmp_path / "new.toml").prompt_version == NEWEST

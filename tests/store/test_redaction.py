@@ -19,13 +19,13 @@ from metajudge.types import AgentResult, Assessment, CriterionScore, Failure, It
 REVIEWED = {
     Item: "id question responses category label reference models labels scale conversation metadata",
     Judgment: "version id item judge verdict no_verdict rationale order labels instruction meta",
-    CriterionScore: "score explanation source reported digit_mass fallback spread",
+    CriterionScore: "score explanation not_applicable source reported digit_mass fallback spread",
     Failure: "kind message",
     SignalValue: "value state detail",
-    AgentResult: "agent model role weight score criteria failure skipped opening calls cached_calls cost_usd usage "
+    AgentResult: "agent model role weight score analysis analysis_missing criteria failure skipped opening calls cached_calls cost_usd usage "
     "latency_s prompt_digest reported_model scoring fine_score samples valid_samples spread draws",
-    Assessment: "version judgment_id item_id judge status final_score score_bounds accepted renormalised failure "
-    "agents summariser signals cascade decision probability probability_marks calibrated calibration guarantee strategy threshold category route rubric rubric_digest prompt_digest prompt_version "
+    Assessment: "version judgment_id item_id judge status final_score score_bounds accepted renormalised failure not_applicable "
+    "agents summariser signals cascade decision probability probability_marks calibrated calibration guarantee outside_guarantee strategy threshold category route rubric rubric_digest prompt_digest prompt_version "
     "panel_digest judgment_digest seed calls cached_calls cost_usd usage metajudge_version",
 }
 

@@ -65,7 +65,7 @@ def model(spec):
 
 
 def vetter(name):
-    return build_vetter(panel_config(PANELS[name]), RESOURCES, early_exit=False)
+    return build_vetter(panel_config({**PANELS[name], "prompt_version": 1}), RESOURCES, early_exit=False)
 
 
 def panel_keys():
@@ -152,7 +152,7 @@ def prompt_keys():
     for name in ("single", "rejudge"):
         yield f"prompts of a panel, {name}", vetter(name).default.prompt_digest
     for name in ("short", "long", "binary", "baseline"):
-        yield f"rubric {name}", load_rubric(name).digest
+        yield f"rubric {name}", load_rubric(name, prompt_set=1).digest
     for name in ("verdict", "verdict_score", "risk_analysis"):
         yield f"policy {name}", load_policy(name).digest
 
