@@ -5,8 +5,8 @@
 Six judges grade the responses of 12,000 questions from 1 to 5. Each adds its own severity and noise to people's
 grade; two of them share half of their noise, and one mostly gives 4. A grade is right where it equals people's grade.
 For each fit a calibration is fitted on 200 questions drawn anew; for each draw, a threshold is sought on 300 other
-questions, one grade drawn from each; the precision that it promises is then known from all questions left. The
-promise is broken where that precision is below the target. The rate must be at most delta, up to its standard error,
+questions with all their grades; the precision of all kept grades is then known from all questions left. The promise
+is broken where that precision is below the target. The rate must be at most delta, up to its standard error,
 which takes the fits as the units. Mean coverage is over all draws, an abstention counting 0.
 """
 
