@@ -67,7 +67,11 @@ def test_help_takes_at_most_twice_the_cpu_of_importing_typer_and_rich(run):
 
 @pytest.mark.slow
 def test_vet_without_agents_stays_near_the_cpu_of_importing_its_packages(run):
-    assert cpu_s(run, "-m", "metajudge", "vet", "one.jsonl") <= VET_RATIO * cpu_s(run, "-c", f"import {VET_NEEDS}")
+    # One after the other, several times: what else the machine does then falls on both.
+    pairs = [
+        (cpu_s(run, "-m", "metajudge", "vet", "one.jsonl"), cpu_s(run, "-c", f"import {VET_NEEDS}")) for _ in range(3)
+    ]
+    assert min(spent for spent, _ in pairs) <= VET_RATIO * min(least for _, least in pairs)
 
 
 def loaded(run, *words):
