@@ -1,4 +1,4 @@
-"""Promises of the service: held against people's decisions in the background, alarms recorded and sent."""
+"""Monitors the service's promises in the background: tests them on people's decisions, records and sends alarms."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""Promised precisions held against what happened after them."""
+"""Promised precisions, tested on later decisions by people."""
 
 import time
 from typing import Annotated, Any
@@ -20,7 +20,7 @@ class Promises(BaseModel):
     promises: list[dict[str, Any]]
 
 
-@router.get("", summary="Promises held against people's decisions", response_model=Promises)
+@router.get("", summary="Promises tested on people's decisions", response_model=Promises)
 async def monitor(
     running: ServiceDep,
     store: StoreDep,

@@ -339,7 +339,8 @@ class _Search:
             self.sample.check_probabilities()
             return log_odds_procedure(self.target)
         name: ProcedureName = "ranks" if self.in_file else self.procedure
-        setting = Setting(self.target, level, len(self.sample.names), self.most)
+        questions = max(1, len(self.sample.names))  # none where the only one was set aside: nothing passes then
+        setting = Setting(self.target, level, questions, self.most)
         made = procedure_in_ranks(name, self.reference, setting)
         if self.in_file:
             return made.model_copy(

@@ -1,1 +1,1 @@
-"""A promised precision, held against what happens after it: alarm, estimate, drift, and which labels to get next."""
+"""Monitoring of a promised precision: alarm, estimate, drift, and which labels to get next."""

@@ -103,7 +103,7 @@ def bets_on_errors(target: float, most: float) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A promise held against audited questions.
+    """A promise tested on audited questions.
 
     Attributes:
         audits: questions that are decided in full.

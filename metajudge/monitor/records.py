@@ -59,7 +59,7 @@ async def reports(
     most: int | None = None,
     reviewed_only: bool = False,
 ) -> list[PromiseReport]:
-    """Every promise of a store, held against its audits; broken ones first, then by most audits.
+    """Every promise of a store, tested on its audits; broken ones first, then by most audits.
 
     Args:
         now: seconds since the epoch.

@@ -129,7 +129,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class PromiseReport:
-    """A promise held against what happened after it.
+    """A promise and what later audits say of it.
 
     Attributes:
         held: the test and the precision with its confidence sequence.

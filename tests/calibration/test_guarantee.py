@@ -243,3 +243,9 @@ def test_bad_input_is_refused_with_what_to_do(changes, said):
     given = {"scores": [0.5, 0.9], "correct": [True, False], "questions": ["a", "b"], "target": 0.9, "delta": 0.1}
     with pytest.raises(InputError, match=said):
         guaranteed_threshold(**{**given, **changes})
+
+
+@pytest.mark.parametrize("procedure", ["ranks", "graphical", "one_error", "learn_then_test", "bonferroni", "log_odds"])
+def test_one_labelled_question_is_too_few_and_no_crash(procedure):
+    found = guaranteed_threshold([0.9], [True], ["q"], target=0.8, delta=0.1, procedure=procedure)
+    assert found.kind == "abstention"
