@@ -13,7 +13,7 @@ _NO_RATIONALE = SignalValue(value=None, state="no_rationale", detail="no rationa
 
 def rationale_words(judgment: Judgment) -> SignalValue:
     """Counts the rationale's words (runs between white space); absent as ``no_rationale`` where it is empty."""
-    words = len(judgment.rationale.split())
+    words = judgment.words
     if not words:
         return _NO_RATIONALE
     return SignalValue(value=float(words), state="counted", detail=f"{words} words")
@@ -21,7 +21,7 @@ def rationale_words(judgment: Judgment) -> SignalValue:
 
 def has_explanation(judgment: Judgment) -> SignalValue:
     """1 ``explained`` from 20 words on, 0 ``brief`` below; absent as ``no_rationale`` where it is empty."""
-    words = len(judgment.rationale.split())
+    words = judgment.words
     if not words:
         return _NO_RATIONALE
     if words >= EXPLANATION_WORDS:
@@ -39,7 +39,7 @@ def length_ratio(judgment: Judgment) -> SignalValue:
     verdict = decided_verdict(judgment)
     if isinstance(verdict, SignalValue):
         return verdict
-    lengths = {name: len(judgment.item.responses[name].split()) for name in verdict.ids}
+    lengths = {name: judgment.item.words[name] for name in verdict.ids}
     own = sum(length for name, length in lengths.items() if name == verdict.winner)
     mean = (sum(lengths.values()) - own) / (len(lengths) - 1)
     value = math.log((1 + own) / (1 + mean))
@@ -51,5 +51,5 @@ def response_words(judgment: Judgment) -> SignalValue:
     """``ln(1 + words)`` of the one response that was graded; absent as ``several`` where more were shown."""
     if len(judgment.order) > 1:
         return SignalValue(value=None, state="several", detail=f"{len(judgment.order)} responses were shown")
-    words = len(judgment.item.responses[judgment.order[0]].split())
+    words = judgment.item.words[judgment.order[0]]
     return SignalValue(value=math.log1p(words), state="counted", detail=f"{words} words")

@@ -115,12 +115,15 @@ class EvidenceIndex:
         """Number of items."""
         return len(self._items)
 
-    def signals(self, judgment: Judgment, families: Mapping[str, str] | None = None) -> dict[str, SignalValue]:
+    def signals(
+        self, judgment: Judgment, families: Mapping[str, str] | None = None, *, support: PeerSupport | None = None
+    ) -> dict[str, SignalValue]:
         """Collects every signal of a judgment, which need not be in the index itself.
 
         Args:
             judgment: the judgment in question.
             families: judge -> family; see :func:`~metajudge.evidence.peers.peer_support`.
+            support: what :meth:`peers` gives for it, where that is known already.
 
         Returns:
             One value a name of :data:`SIGNALS`, in that order, and for rankings, grades and categories of
@@ -133,7 +136,7 @@ class EvidenceIndex:
         values = (
             order_consistency(judgment, verdicts),
             stated_strength(judgment),
-            self.peers(judgment, families).signal(),
+            (support or self.peers(judgment, families)).signal(),
             rationale_agreement(judgment),
             rationale_words(judgment),
             has_explanation(judgment),

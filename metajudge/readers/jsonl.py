@@ -13,7 +13,7 @@ from metajudge.files.replacing import replacing
 from metajudge.readers.lines import Line, Reject, Source, is_plain, open_bytes
 from metajudge.readers.reader import FoundJudgment, each
 from metajudge.readers.tables import JsonLineTable, Table
-from metajudge.types import Judgment
+from metajudge.types import Item, Judgment
 
 
 class JudgmentLines:
@@ -50,8 +50,35 @@ class JudgmentLines:
         return self._table.rows()
 
     def read(self) -> Iterator[FoundJudgment | Reject]:
-        for found in each(self.source, self.rows(), lambda line: Judgment.model_validate(line.data)):
+        parse = _SharedItems().judgment
+        for found in each(self.source, self.rows(), lambda line: parse(line.data)):
             yield found if isinstance(found, Reject) else FoundJudgment(found[1], self.source.name, found[0])
+
+
+class _SharedItems:
+    """Parses judgments; those of one item that follow each other share one object, so that it is checked once.
+
+    Items are compared as bytes: equal values of different types, such as ``1`` and ``true``, are different items, and
+    so are responses in another order.
+    """
+
+    def __init__(self) -> None:
+        self._raw = b""
+        self._item: Item | None = None
+
+    def judgment(self, data: dict[str, Any]) -> Judgment:
+        """A checked judgment.
+
+        Raises:
+            ValidationError: the data is no judgment.
+        """
+        item = data.get("item")
+        raw = orjson.dumps(item) if isinstance(item, dict) else b""
+        if raw and raw == self._raw:
+            return Judgment.model_validate({**data, "item": self._item})
+        judgment = Judgment.model_validate(data)
+        self._raw, self._item = raw, judgment.item
+        return judgment
 
 
 def write_jsonl(path: Path | str, judgments: Iterable[Judgment]) -> int:

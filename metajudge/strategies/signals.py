@@ -33,22 +33,22 @@ class SignalEvidence:
         by it: it orders them better, and plain agreement keeps too much where the judges share a preference for one
         grade (measured by ``benchmarks/label_free.py``).
         """
-        signals = self.index.signals(judgment)
+        support = self.index.peers(judgment)
+        signals = self.index.signals(judgment, support=support)
         score = signal_score(signals).value
         found = None if self.no_labels is None else self.no_labels.signal(judgment)
         if found is not None:
             signals[NO_LABELS] = found
             if found.value is not None and not isinstance(judgment.verdict, Pairwise):
                 return _assessed(score_of(found.value), panel, signals)
-        if score is None or self._is_open(judgment, signals, score, panel.threshold):
+        if score is None or _is_open(signals, score, panel.threshold, support.most):
             failure = Failure(kind=FailureKind.NO_EVIDENCE, message=missing_evidence(judgment, signals))
             return Outcome(Status.UNSCORED, failure=failure, signals=signals)
         return _assessed(score, panel, signals)
 
-    def _is_open(self, judgment: Judgment, signals: dict[str, SignalValue], score: float, threshold: float) -> bool:
-        if exceeds(score, threshold):
-            return False
-        return cannot_decide(signals, score, threshold, self.index.peers(judgment).most)
+
+def _is_open(signals: dict[str, SignalValue], score: float, threshold: float, most_support: float) -> bool:
+    return not exceeds(score, threshold) and cannot_decide(signals, score, threshold, most_support)
 
 
 def _assessed(score: float, panel: Panel, signals: dict[str, SignalValue]) -> Outcome:

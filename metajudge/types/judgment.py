@@ -97,6 +97,11 @@ class Item(Frozen):
         return asked[0] if len(asked) > 1 else self.question
 
     @cached_property
+    def words(self) -> dict[str, int]:
+        """Response id -> its number of words, runs between white space."""
+        return {name: len(text.split()) for name, text in self.responses.items()}
+
+    @cached_property
     def digest(self) -> str:
         """Digest of what the item is, without its id: two records with one id and two digests contradict each other."""
         return digest(self.model_dump(mode="json", exclude={"id", *BESIDE}))
@@ -192,6 +197,11 @@ class Judgment(Frozen):
         if truth is None or verdict is None:
             return None
         return is_right(verdict, truth, rule or DEFAULTS[kind_of(verdict)])
+
+    @cached_property
+    def words(self) -> int:
+        """Number of words of the rationale, runs between white space."""
+        return len(self.rationale.split())
 
     @property
     def correct(self) -> bool | None:
