@@ -2,16 +2,14 @@
 
 import contextlib
 import importlib
-import threading
-import time
 
 import httpx2
 import pytest
-import uvicorn
 
 from metajudge.panels.config import panel_config
 from tests.api.nouns import KEY
 from tests.doubles.llm_server import LLMServer, score_answer
+from tests.doubles.quick_server import serving
 
 app_module = importlib.import_module("metajudge.api.app")
 server_module = importlib.import_module("metajudge.api.server")
@@ -20,22 +18,12 @@ server_module = importlib.import_module("metajudge.api.server")
 @contextlib.contextmanager
 def running(options):
     """Serves on a free port in a thread, as ``metajudge serve`` does; hands out a client."""
-    server = uvicorn.Server(server_module.server_config(app_module.create_app(options), options, "127.0.0.1", 0))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    deadline = time.monotonic() + 20
-    while not server.started:
-        assert thread.is_alive(), "the service did not start"
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    host, port = server.servers[0].sockets[0].getsockname()[:2]
-    try:
-        with httpx2.Client(base_url=f"http://{host}:{port}", timeout=20) as client:
-            yield client
-    finally:
-        server.should_exit = True
-        thread.join(20)
-        assert not thread.is_alive()
+    app = app_module.create_app(options)
+    with (
+        serving(server_module.server_config(app, options, "127.0.0.1", 0)) as url,
+        httpx2.Client(base_url=url, timeout=20) as client,
+    ):
+        yield client
 
 
 @pytest.fixture

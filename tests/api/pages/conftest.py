@@ -5,14 +5,14 @@ import html
 import importlib
 import re
 import shutil
-import threading
-import time
 
 import pytest
+import uvicorn
 from starlette.testclient import TestClient
 
 from tests.api.pages.browser import browse, browser
 from tests.api.pages.filled_store import fill
+from tests.doubles.quick_server import serving
 
 __all__ = ["browse", "browser"]
 
@@ -117,24 +117,9 @@ def words(page):
 @contextlib.contextmanager
 def running(**options):
     """A service on a real socket; hands out its address."""
-    import uvicorn
-
     app = app_module.create_app(app_module.ServiceOptions(**options))
-    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", lifespan="on"))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    deadline = time.monotonic() + 20
-    while not server.started:
-        assert thread.is_alive(), "the service did not start"
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    host, port = server.servers[0].sockets[0].getsockname()[:2]
-    try:
-        yield f"http://{host}:{port}"
-    finally:
-        server.should_exit = True
-        thread.join(20)
-        assert not thread.is_alive()
+    with serving(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", lifespan="on")) as url:
+        yield url
 
 
 @pytest.fixture
