@@ -1,8 +1,9 @@
 """Whether advice after an abstention is right, and whether looking again by it keeps the promise.
 
-    python benchmarks/advice_study.py loop  [--way advice|twenty|double] [--target .85] [--repetitions 200] [--draws 20]
-    python benchmarks/advice_study.py cross-fit [--repetitions 200] [--target .85]
-    python benchmarks/advice_study.py table [--repetitions 200] [--draws 100] [--data DIR] [--seed 0]
+    python -m metajudge.benchmarks.advice_study loop [--way advice|twenty|double] [--target .85] [--repetitions 200]
+    python -m metajudge.benchmarks.advice_study cross-fit [--repetitions 200] [--target .85]
+    python -m metajudge.benchmarks.advice_study plan [--repetitions 600]
+    python -m metajudge.benchmarks.advice_study table [--repetitions 200] [--draws 100] [--data DIR] [--seed 0]
 
 ``loop`` draws labels from populations whose truth is known and looks through the ledger until a threshold passes: by
 the advice (as many further labels as it recommends, or where it recommends none the most it tried), 20 labels at a
@@ -14,11 +15,15 @@ chance. In simulation the further labels come from the population; with ``--data
 on 40 % of the questions, the first look takes a part of the others, and the further labels are questions that are left.
 The interval is by repetition: the chances of one repetition hang together.
 
+``plan`` compares the power that `calibrate plan` states with how often the first look passes, where the scores are
+calibrated, timid (log-odds times 0.6) or bold (times 1.6).
+
 ``cross-fit`` compares labels that are split between fit and threshold with labels that serve both, out of fold.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal, get_args
 
@@ -31,25 +36,26 @@ from metajudge.calibration import Abstention, Guarantee, Looks, guaranteed_thres
 from metajudge.calibration.advice import SIZES, Advice, advise
 from metajudge.calibration.fit import fit_calibration
 from metajudge.calibration.folds import question_split
-from metajudge.calibration.planning import SPLIT_SHARE, Use
-from metajudge.calibration.table import build_table
+from metajudge.calibration.planning import SPLIT_SHARE, Curve, LabelPlan, Use, plan
+from metajudge.calibration.table import SignalTable, build_table
 from metajudge.readers import open_judgments
 from metajudge.stats.arrays import Bools, Floats
 from metajudge.stats.clustered import ClusteredTally
 from metajudge.types import Judgment
 from metajudge.vetting.labelled import threshold_rows
+from metajudge.vetting.looking import LookRequest, ReferenceScores
+
+from .guarantee_rivals import SETS
 
 DELTA = 0.1
 MOST_LOOKS = 8
 MOST_LABELS = 2_000
 STEP = 20
 UP_TO = 600
-JUDGES = (
-    "openrouter/inception/mercury",
-    "openrouter/inception/mercury-coder",
-    "openrouter/minimax/minimax-m2.1",
-    "openrouter/z-ai/glm-4.7",
-)
+TARGETS = (0.75, 0.8, 0.85, 0.9)
+FITS = 2
+PLANNED = ((0.8, 0.92, 0.6), (0.85, 0.95, 0.6), (0.85, 0.92, 0.8), (0.9, 0.96, 0.5), (0.9, 0.97, 0.8))
+"""Target, and the precision expected at a share kept."""
 
 Way = Literal["advice", "twenty", "double"]
 Rows = tuple[Floats, Bools, list[str]]
@@ -105,14 +111,17 @@ def populations(target: float) -> list[Population]:
 
 
 def advice_for(
-    rows: Rows, target: float, level: float, draws: int, seed: int, sizes: Sequence[float] = SIZES
+    rows: Rows,
+    target: float,
+    level: float,
+    draws: int,
+    seed: int,
+    sizes: Sequence[float] = SIZES,
+    reference: ReferenceScores | None = None,
 ) -> Advice:
     """The advice for the next look at a level."""
-
-    def passes(scores: Floats, correct: Bools, questions: Sequence[str]) -> bool:
-        return isinstance(guaranteed_threshold(scores, correct, questions, target=target, delta=level), Guarantee)
-
-    return advise(*rows, passes=passes, level=level, draws=draws, seed=seed, sizes=sizes)
+    request = LookRequest(target=target, delta=DELTA, reference=reference)
+    return advise(*rows, passes=partial(request.passes, level), level=level, draws=draws, seed=seed, sizes=sizes)
 
 
 def looked(
@@ -200,15 +209,15 @@ class AdviceTable:
     stated: list[list[float]] = field(default_factory=lambda: [[] for _ in range(10)])
     passed: list[ClusteredTally] = field(default_factory=lambda: [ClusteredTally() for _ in range(10)])
 
-    def add(self, repetition: int, chance: float, passed: bool) -> None:
-        """Enters one look; those of one repetition are a cluster."""
+    def add(self, cluster: int, chance: float, passed: bool) -> None:
+        """Enters one look of a cluster."""
         tenth = min(int(10 * chance), 9)
         self.stated[tenth].append(chance)
-        self.passed[tenth].add(repetition, passed)
+        self.passed[tenth].add(cluster, passed)
 
     def lines(self) -> Iterator[str]:
         """A table in Markdown."""
-        yield "| stated chance | looks | mean stated | passed (95 % by repetition) |"
+        yield "| stated chance | looks | mean stated | passed (95 %) |"
         yield "| --- | --- | --- | --- |"
         for tenth, (stated, passed) in enumerate(zip(self.stated, self.passed, strict=True)):
             if stated:
@@ -230,25 +239,28 @@ class AdviceTable:
 
 def enter(
     table: AdviceTable,
-    repetition: int,
+    cluster: int,
     rows: Rows,
     further: Callable[[int], Rows | None],
-    target: float,
+    request: LookRequest,
     draws: int,
-    sizes: Sequence[float],
+    *,
+    seed: int,
+    sizes: Sequence[float] = SIZES,
 ) -> None:
     """One first look; after an abstention its advice, and for each number stated a second look."""
     looks = Looks()
-    if not isinstance(guaranteed_threshold(*rows, target=target, delta=DELTA, looks=looks), Abstention):
+    if not isinstance(request.test(*rows, approximate=False, looks=looks), Abstention):
         return
-    advice = advice_for(rows, target, DELTA * looks.next_share(), draws, repetition, sizes)
+    level = DELTA * looks.next_share(request.judges)
+    advice = advice_for(rows, request.target, level, draws, seed, sizes, request.reference)
     for chance in advice.chances:
         more = further(chance.further)
         if more is None:
             continue
         both = (np.concatenate([rows[0], more[0]]), np.concatenate([rows[1], more[1]]), [*rows[2], *more[2]])
-        second = guaranteed_threshold(*both, target=target, delta=DELTA, looks=Looks(looks.ledger))
-        table.add(repetition, chance.probability, isinstance(second, Guarantee))
+        second = request.test(*both, approximate=False, looks=Looks(looks.ledger))
+        table.add(cluster, chance.probability, isinstance(second, Guarantee))
 
 
 def simulated_table(
@@ -264,38 +276,59 @@ def simulated_table(
         def further(count: int, population: Population = population, start: int = start) -> Rows:
             return population.draw(count, rng, start)
 
-        enter(table, number, population.draw(start, rng), further, target, draws, SIZES)
+        request = LookRequest(target=target, delta=DELTA)
+        enter(table, number, population.draw(start, rng), further, request, draws, seed=number)
     return table
 
 
-def recorded_table(data: Path, repetitions: int, draws: int, seed: int = 0) -> AdviceTable:
-    """On recorded judgments: a few fits, of which many parts are looked at."""
-    records = [one for one in open_judgments([str(data)]).scan() if isinstance(one, Judgment)]
-    table, rng, number = AdviceTable(), np.random.default_rng(seed), 0
-    fits = max(1, repetitions // 25)
-    for fit in range(fits):
-        for judge in JUDGES:
-            rows = _recorded(records, judge, fit)
+def recorded_table(
+    data: Path, repetitions: int, draws: int, seed: int = 0, sets: Sequence[str] = tuple(SETS)
+) -> AdviceTable:
+    """On recorded judgments: so many first looks for each judge, at parts of what two fits have left.
+
+    The cluster of the interval is the judge: all its looks share questions and fits.
+    """
+    table, rng = AdviceTable(), np.random.default_rng(seed)
+    for cluster, (judge, judged) in enumerate(_by_judge(data, sets)):
+        for fit in range(FITS):
+            rows, reference = _recorded(judged, fit)
             names = sorted(set(rows[2]))
-            for _ in range(max(1, repetitions // (fits * len(JUDGES)))):
-                number += 1
+            for number in range(fit, repetitions, FITS):
                 order = [names[at] for at in rng.permutation(len(names))]
-                start = max(20, len(names) // 2)
-                target = float(rng.choice([0.75, 0.8, 0.85, 0.9]))
+                start = max(20, round(float(rng.uniform(0.2, 0.5)) * len(names)))
+                request = LookRequest(
+                    target=float(rng.choice(TARGETS)), delta=DELTA, judges=(judge,), reference=reference
+                )
 
                 def further(count: int, order: list[str] = order, start: int = start, rows: Rows = rows) -> Rows | None:
                     return _of(rows, order[start : start + count]) if start + count <= len(order) else None
 
-                enter(table, number, _of(rows, order[:start]), further, target, draws, (0.25, 0.5, 0.75, 0.95))
+                first = _of(rows, order[:start])
+                enter(table, cluster, first, further, request, draws, seed=number, sizes=(0.25, 0.5, 1, 1.5, 2, 3))
     return table
 
 
-def _recorded(records: Sequence[Judgment], judge: str, seed: int) -> Rows:
-    table = build_table(records, ("order", "strength", "peers"), report=lambda one: one.judge == judge)
-    rows = table.select(table.labelled)
-    part = question_split(rows.questions, 0.4, seed)
-    found = threshold_rows(fit_calibration(rows.select(part == 0), repeats=1), rows.select(part == 1))
-    return found.probabilities, found.table.correct, list(found.table.questions)
+def _is_by(judges: Sequence[str], judgment: Judgment) -> bool:
+    return judgment.judge in judges
+
+
+def _by_judge(data: Path, sets: Sequence[str]) -> Iterator[tuple[str, SignalTable]]:
+    """Each judge and its labelled judgments, of the sets that are there."""
+    for name in sets:
+        if (data / name).is_dir():
+            records, judges = open_judgments([str(data / name)]).all(), SETS[name]
+            table = build_table(records, None, report=partial(_is_by, judges))
+            for judge in judges:
+                mine = np.array([one == judge for one in table.judges])
+                yield judge, table.select(mine & table.labelled)
+
+
+def _recorded(rows: SignalTable, seed: int) -> tuple[Rows, ReferenceScores]:
+    """Scores, labels and questions that are left of a fit, and its own scores."""
+    part = question_split(rows.questions, SPLIT_SHARE, seed)
+    fitted = fit_calibration(rows.select(part == 0), repeats=1)
+    found = threshold_rows(fitted, rows.select(part == 1))
+    return (found.probabilities, found.table.correct, list(found.table.questions)), ReferenceScores.of_fit(fitted, ())
 
 
 def _of(rows: Rows, names: Sequence[str]) -> Rows:
@@ -387,6 +420,42 @@ def cross_fit(
                 print(f"| {number} | {one.use} | {100 * one.broken:.1f} % | {100 * one.kept:.0f} % |", flush=True)
 
 
+def seen_power(planned: LabelPlan, curve: Curve, target: float, fit: float, repetitions: int, seed: int = 0) -> float:
+    """Share of first looks that pass with the labels planned.
+
+    Args:
+        planned: for the threshold and the fit, whose scores fix the thresholds tried.
+        curve: the population planned for.
+        target: precision to guarantee.
+        fit: by which the log-odds of the scores are multiplied.
+        repetitions: draws of labels.
+        seed: of the draws.
+    """
+    rng, passed = np.random.default_rng([seed, 29]), 0
+    names = [f"q{at}" for at in range(planned.threshold)]
+    for _ in range(repetitions):
+        odds = curve.centre + curve.spread * rng.standard_normal(planned.total)
+        scores, right = expit(fit * odds), rng.random(planned.total) < expit(odds)
+        reference, new = ReferenceScores(tuple(scores[: planned.fit].tolist()), None), slice(planned.fit, None)
+        request = LookRequest(target=target, delta=DELTA, reference=reference)
+        passed += isinstance(request.test(scores[new], right[new], names, approximate=False, looks=Looks()), Guarantee)
+    return passed / repetitions
+
+
+@app.command("plan")
+def planned_power(
+    repetitions: Annotated[int, typer.Option(min=1)] = 600, seed: Annotated[int, typer.Option()] = 0
+) -> None:
+    """Compare the stated power of plans with the looks that passed."""
+    print("| target | rate, coverage | labels | stated | timid | calibrated | bold |\n|" + " --- |" * 7)
+    with threadpool_limits(limits=1):
+        for target, rate, coverage in PLANNED:
+            made, curve = plan(target, DELTA, rate, coverage=coverage), Curve.of(rate, coverage)
+            seen = [seen_power(made, curve, target, fit, repetitions, seed) for fit in (0.6, 1.0, 1.6)]
+            cells = " | ".join(f"{one:.2f}" for one in (made.power, *seen))
+            print(f"| {target} | {rate}, {coverage} | {made.fit} + {made.threshold} | {cells} |", flush=True)
+
+
 @app.command("loop")
 def loop(
     way: Annotated[str, typer.Option(help="advice, twenty or double.")] = "advice",
@@ -409,11 +478,16 @@ def loop(
 def advice_table(
     repetitions: Annotated[int, typer.Option(min=1)] = 200,
     draws: Annotated[int, typer.Option(min=1)] = 100,
-    data: Annotated[Path | None, typer.Option(help="Recorded judgments (JudgeBench).")] = None,
+    data: Annotated[Path | None, typer.Option(help="Folder of recorded sets.", metavar="DIR")] = None,
+    sets: Annotated[str, typer.Option(help="Sets with commas between them.")] = "judgebench,realmistake",
     seed: Annotated[int, typer.Option()] = 0,
 ) -> None:
     """Compare the chances that the advice states with how often the next look passes."""
-    made = simulated_table(repetitions, draws, seed) if data is None else recorded_table(data, repetitions, draws, seed)
+    with threadpool_limits(limits=1):
+        if data is None:
+            made = simulated_table(repetitions, draws, seed)
+        else:
+            made = recorded_table(data, repetitions, draws, seed, sets.split(","))
     for line in made.lines():
         print(line)
 

@@ -1,17 +1,19 @@
 """How often a guaranteed threshold breaks its promise, in made populations whose truth is known exactly.
 
-    python -m metajudge.benchmarks.guarantee_simulation [--repetitions 4000] [--procedure ranks] [--out FILE] [--only
-    WORD]
+    python -m metajudge.benchmarks.guarantee_simulation [--repetitions 4000] [--procedure ranks] [--looks 1]
+    [--out FILE] [--only WORD]
 
 The truth is that of the sentence: the precision of all kept judgments of new questions. Each repetition draws
 labelled questions and a reference of its own. FILE gets one line a population; with the same FILE a run goes on where
-it stopped. ``broken`` may be at most delta (.10) and two standard errors. With ``--cross`` the same for scores that
-are fitted on the very questions of the threshold (out of fold), for which nothing is proven; the threshold is then
-used on a fit to all.
+it stopped. With ``--looks 8`` an abstention is followed by a look at 20 questions more, up to eight looks, each at the
+level that the ledger's default schedule spends. ``broken`` may be at most delta (.10) and two standard errors. With
+``--cross`` the same for scores that are fitted on the very questions of the threshold (out of fold), for which nothing
+is proven; the threshold is then used on a fit to all.
 """
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,6 +23,7 @@ import typer
 from threadpoolctl import threadpool_limits
 
 from metajudge.calibration.labelled_sample import LabelledSample
+from metajudge.calibration.looks import Schedule
 from metajudge.calibration.procedures import ProcedureName
 from metajudge.calibration.starts import Reference, rounded
 from metajudge.stats.arrays import Floats
@@ -31,16 +34,40 @@ from .threshold_rules import Draw, Rule, ours
 DELTA = 0.1
 SIGNALS = 5
 NEW = 40_000
+ADDED = 20
+"""Questions by which a look is larger than the one before."""
 
 
-def simulated(one: MadePopulation, rule: Rule, repetitions: int, seed: int) -> dict[str, Any]:
+def looked(one: MadePopulation, rule: Rule, looks: int, rng: np.random.Generator) -> float | None:
+    """The threshold of the first look that finds one; None where none of the looks does."""
+    reference = one.unlabelled(rng)
+    sample = replace(one, n=one.n + ADDED * (looks - 1)).draw(rng)
+    for look in range(looks):
+        number = one.n + ADDED * look
+        rows = np.flatnonzero(sample.place < number)
+        questions = tuple(sample.questions[row] for row in rows)
+        part = replace(
+            sample,
+            scores=sample.scores[rows],
+            correct=sample.correct[rows],
+            questions=questions,
+            names=sample.names[:number],
+            place=sample.place[rows],
+        )
+        level = DELTA * (Schedule().share(look + 1) if looks > 1 else 1.0)
+        threshold = rule(Draw(part, reference, one.target, level, one.most, 0))
+        if threshold is not None:
+            return threshold
+    return None
+
+
+def simulated(one: MadePopulation, rule: Rule, repetitions: int, seed: int, looks: int = 1) -> dict[str, Any]:
     """Share of broken promises with its standard error at delta, mean coverage and share of abstentions."""
     rng = np.random.default_rng([seed, 53])
     truth: dict[float, tuple[float, float]] = {}
     broken = coverage = abstained = 0.0
     for _ in range(repetitions):
-        reference, sample = one.unlabelled(rng), one.draw(rng)
-        threshold = rule(Draw(sample, reference, one.target, DELTA, one.most, 0))
+        threshold = looked(one, rule, looks, rng)
         if threshold is None:
             abstained += 1
             continue
@@ -54,6 +81,7 @@ def simulated(one: MadePopulation, rule: Rule, repetitions: int, seed: int) -> d
         "population": one.name,
         "target": one.target,
         "n": one.n,
+        "looks": looks,
         "repetitions": repetitions,
         "broken": broken / repetitions,
         "allowed": allowed,
@@ -138,12 +166,15 @@ def main(
     only: Annotated[str, typer.Option(help="Only populations whose name has this word.")] = "",
     cross: Annotated[bool, typer.Option("--cross", help="Cross-fitted scores in place of the populations.")] = False,
     seed: Annotated[int, typer.Option(min=0)] = 0,
+    looks: Annotated[int, typer.Option(min=1, help="Looks at most, 20 questions more each time.")] = 1,
 ) -> None:
     """Simulate guaranteed thresholds."""
     before = [json.loads(one) for one in out.read_text().splitlines()] if out is not None and out.exists() else []
     name: ProcedureName = procedure  # type: ignore[assignment]
     cases: list[tuple[str, Callable[[], dict[str, Any]]]] = [
-        (one.name, partial(simulated, one, ours(name), repetitions, seed)) for one in populations() if only in one.name
+        (one.name, partial(simulated, one, ours(name), repetitions, seed, looks))
+        for one in populations()
+        if only in one.name
     ]
     if cross:
         cases = [

@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterator
 from itertools import product
 
 import numpy as np
+from scipy.special import expit
 
+from metajudge.calibration.quality import auc, log_losses, quality
 from metajudge.stats.agreement import Agreement, cohen_kappa, fleiss_kappa, krippendorff_alpha
 from metajudge.stats.arrays import Floats
 from metajudge.stats.bootstrap import Ratio, bootstrap_difference
@@ -115,7 +117,36 @@ def _ratings(
     return table
 
 
-KINDS = {"proportions": proportions, "clusters": clusters, "differences": differences, "agreement": agreements}
+def scores() -> Iterator[tuple[str, Draw, float]]:
+    """Log loss, Brier score and AUC of calibrated probabilities; two judgments a question, right or wrong as one."""
+    rng = np.random.default_rng(SEED)
+    odds = 1.2 + 1.4 * rng.standard_normal(400_000)
+    chance = expit(odds)
+    right = rng.random(len(chance)) < chance
+    truth = {
+        "log_loss": float(log_losses(chance, right).mean()),
+        "brier": float(((chance - right) ** 2).mean()),
+        "auc": auc(chance, right) or 0.0,
+    }
+    for name, value in truth.items():
+
+        def draw(rng: np.random.Generator, n: int, name: str = name) -> tuple[float, float] | None:
+            chance = expit(1.2 + 1.4 * rng.standard_normal(n))
+            right = rng.random(n) < chance
+            found = quality(np.repeat(chance, 2), np.repeat(right, 2), [str(at // 2) for at in range(2 * n)], 0)
+            one = getattr(found, name)
+            return None if one is None or one.low is None else (one.low, one.high)
+
+        yield f"{name}, questions resampled", draw, value
+
+
+KINDS = {
+    "proportions": proportions,
+    "clusters": clusters,
+    "differences": differences,
+    "agreement": agreements,
+    "scores": scores,
+}
 
 
 def table(kind: str, draws: int) -> list[tuple[str, list[tuple[float, int]]]]:

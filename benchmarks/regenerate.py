@@ -58,7 +58,7 @@ FIGURES = (
     FigureScript("fuzz-replies", "fuzz_replies"),
     FigureScript("faults", "faults"),
     FigureScript("calibration", "calibration_study", ("{data}", "--seeds", "5")),
-    FigureScript("guarantee", "guarantee_rivals", ("--data", "{data}", "--splits", "20")),
+    FigureScript("guarantee", "guarantee_rivals", ("--data", "{data}", "--splits", "8", "--redraws", "5")),
     FigureScript("feedback", "feedback_study", ("{data}/judgebench", "--overconfident")),
     FigureScript("preference-precision", "preference_study", ("{data}/llmbar",)),
     FigureScript("preference-scale", "preferences", ("{scratch}",)),

@@ -82,7 +82,7 @@ def ours(name: ProcedureName) -> Rule:
         procedure = draw.in_ranks(name)
         sample = draw.sample.in_order(None) if name == "e_process" else draw.sample
         counts = sample.counts(procedure.grid)
-        found = counts.p_values(draw.target, draw.most, anytime=name == "e_process", stake=procedure.stake)
+        found = counts.p_values(draw.target, draw.most, anytime=name == "e_process", procedure=procedure)
         return draw.passed(procedure, found)
 
     return rule
@@ -131,6 +131,20 @@ def asymptotic(draw: Draw) -> float | None:
     """The question-level z test of all kept judgments, from the first rank that may pass without an error."""
     procedure = draw.one_each.in_ranks("one_error")
     return draw.passed(procedure, z_p_values(draw.sample.counts(procedure.grid), draw.target))
+
+
+def asymptotic_in_our_order(draw: Draw) -> float | None:
+    """The z test on the thresholds of our default, in its order."""
+    procedure = draw.in_ranks("ranks")
+    return draw.passed(procedure, z_p_values(draw.sample.counts(procedure.grid), draw.target))
+
+
+def every_threshold(draw: Draw) -> float | None:
+    """Our exact test of every threshold at the whole of delta: not valid, since the best of many is taken."""
+    procedure = draw.in_ranks("learn_then_test")
+    found = draw.sample.counts(procedure.grid).p_values(draw.target, draw.most, procedure=procedure)
+    passing = np.flatnonzero(found <= draw.delta)
+    return procedure.grid[passing[-1]] if len(passing) else None
 
 
 def z_p_values(counts: Counts, target: float) -> Floats:
@@ -196,3 +210,11 @@ RIVALS: Mapping[str, Rival] = {
     "SCOPE": Rival("average", scope),
     "z test (asymptotic)": Rival("nothing", asymptotic),
 }
+
+GAP: Mapping[str, Rival] = {
+    "z test (asymptotic)": Rival("nothing", asymptotic),
+    "z test, our thresholds in our order": Rival("nothing", asymptotic_in_our_order),
+    "exact test, every threshold at delta": Rival("nothing", every_threshold),
+    "ours: ranks (default)": Rival("kept", ours("ranks")),
+}
+"""Steps from the asymptotic test to our default; the first three are not valid."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from scipy.special import expit, logit, ndtri
+from scipy.special import expit, logit
 from scipy.stats import rankdata
 
 from metajudge.errors import InputError
@@ -132,10 +132,10 @@ def advise(
     data = _Labelled.of(scores, correct, questions)
     numbers = sorted({max(SMALLEST, int(np.ceil(size * len(data.starts)))) for size in sizes})
     rng = np.random.default_rng([seed, 19])
-    curves = _Curve.of(data).draws(draws, rng)
+    fitted = _Curve.of(data)
     passed = np.zeros((draws, len(numbers)), dtype=bool)
-    for at, curve in enumerate(curves):
-        further = data.further(numbers[-1], curve, rng)
+    for at, curve in enumerate(fitted.draws(draws, rng)):
+        further = data.further(numbers[-1], curve, fitted.lean, rng)
         passed[at] = [passes(*data.with_further(further, number)) for number in numbers]
     # More labels of the same kind never hurt on the whole: what falls is noise of the draws.
     share = np.maximum.accumulate(passed.mean(axis=0))
@@ -202,18 +202,17 @@ class _Labelled:
             sizes,
         )
 
-    def further(self, number: int, curve: Floats, rng: np.random.Generator) -> _Further:
-        """Questions like these with labels by a curve; judgments of one question lean together as they do here."""
+    def further(self, number: int, curve: Floats, lean: float, rng: np.random.Generator) -> _Further:
+        """Questions like these with labels by a curve; a share ``lean`` of the questions is right or wrong as one."""
         drawn = rng.integers(0, len(self.starts), size=number)
         sizes = self.sizes[drawn]
         owner = np.repeat(np.arange(number), sizes)
         within = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         rows = self.starts[drawn][owner] + within
-        right = expit(self.features[rows] @ curve[:-1])
-        lean = curve[-1]
-        latent = np.sqrt(lean) * rng.standard_normal(number)[owner]
-        latent += np.sqrt(1 - lean) * rng.standard_normal(len(owner))
-        return _Further(rows, np.asarray(latent < ndtri(right)), owner)
+        right = expit(self.features[rows] @ curve)
+        together = (rng.random(number) < lean)[owner]
+        chance = np.where(together, rng.random(number)[owner], rng.random(len(owner)))
+        return _Further(rows, np.asarray(chance < right), owner)
 
     def with_further(self, further: _Further, number: int) -> tuple[Floats, Bools, list[str]]:
         """Scores, labels and questions of the labelled judgments and of the first so many drawn questions."""
@@ -252,22 +251,25 @@ class _Curve:
         # With m judgments a question that lean together, n judgments tell as much as n / (1 + (m - 1) lean).
         mean_size = float(np.square(data.sizes).sum() / data.sizes.sum())
         information = hessian - precision
-        return cls(
-            mean, np.linalg.inv(information / (1 + (mean_size - 1) * lean) + precision), float(np.sin(np.pi / 2 * lean))
-        )
+        return cls(mean, np.linalg.inv(information / (1 + (mean_size - 1) * lean) + precision), lean)
 
     def draws(self, number: int, rng: np.random.Generator) -> Floats:
-        """[number, k + 1] curves with the latent correlation within questions as last column."""
+        """[number, k] curves."""
         found = rng.multivariate_normal(self.mean, self.covariance, size=number)
         found[:, 1] = np.maximum(found[:, 1], 0)  # scores are no worse than chance
-        return np.column_stack([found, np.full(number, min(self.lean, 0.99))])
+        return found
 
 
 def _lean(residuals: Floats, data: _Labelled) -> float:
-    """Mean product of two residuals of one question, in [0, 1]."""
-    sums = np.bincount(data.place, residuals)
-    squares = np.bincount(data.place, np.square(residuals))
-    pairs = float((data.sizes * (data.sizes - 1)).sum())
+    """Mean product of two residuals of one question, in [0, 1], over judgments in the upper half of the scores.
+
+    These are the ones that a threshold may keep. Of all, the mean would hide how much they lean together: where a judge
+    contradicts itself in the other order, one of two judgments is right and the other has a low score.
+    """
+    upper = data.scores >= np.median(data.scores)
+    place, kept = data.place[upper], residuals[upper]
+    sums, squares, sizes = (np.bincount(place, values) for values in (kept, np.square(kept), np.ones(len(kept))))
+    pairs = float((sizes * (sizes - 1)).sum())
     return float(np.clip((np.square(sums) - squares).sum() / pairs, 0, 1)) if pairs else 0.0
 
 

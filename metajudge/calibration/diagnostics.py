@@ -12,8 +12,8 @@ from metajudge.calibration.table import SignalTable
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Floats, Indices
 from metajudge.stats.bootstrap import bootstrap_mean
+from metajudge.stats.clustered import clustered_proportion
 from metajudge.stats.interval_estimate import Estimate
-from metajudge.stats.intervals import wilson
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ def panel_independence(table: SignalTable, seed: int = 0) -> Independence:
 def unanimity(table: SignalTable) -> list[Unanimity]:
     """Share of right judgments by how their peers stand: all for, most for, balanced, most or all against.
 
-    Intervals are Wilson's and treat judgments as independent.
+    Intervals are by question.
 
     Raises:
         InputError: the table has no signal peers.
@@ -141,12 +141,12 @@ def unanimity(table: SignalTable) -> list[Unanimity]:
     if votes is None:
         raise InputError("unanimity needs the signal peers")
     found = []
+    questions = np.array(table.questions, dtype=str)
     stands = np.array([_stand(value, present) for value, present in zip(votes.values, votes.present, strict=True)])
     for name in _STANDS:
         mine = (stands == name) & table.labelled
         if mine.any():
-            count = int(mine.sum())
-            found.append(Unanimity(name, count, wilson(int(table.correct[mine].sum()), count)))
+            found.append(Unanimity(name, int(mine.sum()), clustered_proportion(table.correct[mine], questions[mine])))
     return found
 
 

@@ -53,7 +53,7 @@ class SlopeLosses:
             test = np.flatnonzero((held_out == part) & np.isin(level, level[train]))
             if not len(test):
                 continue
-            (predicted,) = bench.fit_predict(penalty, train, [test])
+            ((predicted,),) = bench.fit_predict([penalty], train, [test])
             for slope in SLOPES:
                 losses = log_losses(draw_in(predicted, slope, bench.centre(train)), bench.correct[test])
                 of_test = category[test]

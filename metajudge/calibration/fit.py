@@ -162,7 +162,8 @@ class _Part:
         return min(self.losses, key=lambda one: (self.losses[one], one))
 
     @classmethod
-    def of(cls, table: SignalTable, judges: tuple[str, ...], options: _Options) -> "_Part":
+    def once(cls, table: SignalTable, judges: tuple[str, ...], options: _Options) -> "_Part":
+        """The part with one division into folds."""
         at = np.flatnonzero(np.isin(np.array(table.judges), judges))
         rows = table.select(at)
         if rows.correct.all() or not rows.correct.any():
@@ -171,15 +172,23 @@ class _Part:
                 f"all {len(rows)} labelled judgments by {', '.join(judges)} are {which}: fit them together with others"
             )
         bench = Workbench(rows, rows.categories)
-        times = options.times(bench.size > LARGE)
-        probabilities, losses = np.zeros(len(rows)), dict[float, float]()
-        for repeat in range(times):
-            fold = question_folds(rows.questions, options.folds, [options.seed, repeat])
-            predicted, found = _nested(bench, rows, fold, options.folds)
-            probabilities += predicted / times
-            for penalty, loss in found.items():
-                losses[penalty] = losses.get(penalty, 0.0) + loss / times
-        return cls(judges, at, rows, bench, losses, probabilities, times)
+        probabilities, losses = _nested(bench, rows, _folds(rows, options, 0), options.folds)
+        return cls(judges, at, rows, bench, losses, probabilities, 1)
+
+    def divided(self, options: _Options) -> "_Part":
+        """The same, mean over as many divisions as the options say, of which this is the first."""
+        times = options.times(self.bench.size > LARGE)
+        probabilities = self.probabilities / times
+        losses = {penalty: loss / times for penalty, loss in self.losses.items()}
+        for repeat in range(1, times):
+            predicted, found = _nested(self.bench, self.rows, _folds(self.rows, options, repeat), options.folds)
+            probabilities = probabilities + predicted / times
+            losses = {penalty: loss + found[penalty] / times for penalty, loss in losses.items()}
+        return replace(self, probabilities=probabilities, losses=losses, repeats=times)
+
+
+def _folds(rows: SignalTable, options: _Options, repeat: int) -> Indices:
+    return question_folds(rows.questions, options.folds, [options.seed, repeat])
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,23 +202,32 @@ class _Fit:
 
     @classmethod
     def of(cls, rows: SignalTable, pooled: bool | None, options: _Options) -> "_Fit":
-        if pooled is not None or not _comparable(rows, options.folds):
-            return cls._made(rows, pooled is not False, options, None)
-        once = replace(options, repeats=1)
-        losses = [log_losses(cls._made(rows, each, once, None).probabilities, rows.correct) for each in (True, False)]
-        rng = np.random.default_rng([options.seed, 11])
-        found = bootstrap_mean(losses[1] - losses[0], rows.questions, rng=rng, resamples=RESAMPLES)
-        together, apart = (float(each.mean()) for each in losses)
-        sharing = Sharing(together=together, apart=apart, low=found.low, high=found.high)
-        return cls._made(rows, not sharing.apart_is_better, options, sharing)
+        ways = [pooled is not False] if pooled is not None or not _comparable(rows, options.folds) else [True, False]
+        tried = [[_Part.once(rows, judges, options) for judges in judge_groups(rows, way)] for way in ways]
+        chosen, sharing = tried[0], None
+        if len(tried) > 1:
+            sharing = _sharing(
+                rows, [log_losses(_together(rows, parts), rows.correct) for parts in tried], options.seed
+            )
+            chosen = tried[1] if sharing.apart_is_better else chosen
+        parts = tuple(part.divided(options) for part in chosen)
+        return cls(parts, options, sharing, _together(rows, parts))
 
-    @classmethod
-    def _made(cls, rows: SignalTable, pooled: bool, options: _Options, sharing: Sharing | None) -> "_Fit":
-        parts = tuple(_Part.of(rows, judges, options) for judges in judge_groups(rows, pooled))
-        probabilities = np.zeros(len(rows))
-        for part in parts:
-            probabilities[part.at] = part.probabilities
-        return cls(parts, options, sharing, probabilities)
+
+def _together(rows: SignalTable, parts: Sequence[_Part]) -> Floats:
+    """[n] the nested probabilities of all parts."""
+    found = np.zeros(len(rows))
+    for part in parts:
+        found[part.at] = part.probabilities
+    return found
+
+
+def _sharing(rows: SignalTable, losses: Sequence[Floats], seed: int) -> Sharing:
+    """Log losses [n] of shared models and of one model a judge, compared."""
+    rng = np.random.default_rng([seed, 11])
+    found = bootstrap_mean(losses[1] - losses[0], rows.questions, rng=rng, resamples=RESAMPLES)
+    together, apart = (float(each.mean()) for each in losses)
+    return Sharing(together=together, apart=apart, low=found.low, high=found.high)
 
 
 def _comparable(rows: SignalTable, folds: int) -> bool:
@@ -236,15 +254,15 @@ def _nested(bench: Workbench, rows: SignalTable, fold: Indices, folds: int) -> t
     parts = [np.flatnonzero(fold == part) for part in range(folds)]
     for first, second in combinations(range(folds), 2) if folds > 2 else ():
         train = np.flatnonzero((fold != first) & (fold != second))
-        for one in PENALTIES:
-            predicted = bench.fit_predict(one, train, [parts[first], parts[second]])
-            for held_out, at, values in zip((second, first), (parts[first], parts[second]), predicted, strict=True):
+        tests = [parts[first], parts[second]]
+        for one, predicted in zip(PENALTIES, bench.fit_predict(PENALTIES, train, tests), strict=True):
+            for held_out, at, values in zip((second, first), tests, predicted, strict=True):
                 losses[one][held_out] += bench.loss(log_losses(values, rows.correct[at]), at)
     found = np.zeros(len(fold))
     for part, test in enumerate(parts):
         middle = PENALTIES[len(PENALTIES) // 2]
         chosen = min(PENALTIES, key=lambda one: (losses[one][part], one)) if folds > 2 else middle
-        (found[test],) = bench.fit_predict(chosen, np.flatnonzero(fold != part), [test])
+        ((found[test],),) = bench.fit_predict([chosen], np.flatnonzero(fold != part), [test])
     if folds < 3:
         return found, {PENALTIES[len(PENALTIES) // 2]: bench.loss(log_losses(found, rows.correct)) / len(rows)}
     return found, {one: float(losses[one].sum()) / ((folds - 1) * len(rows)) for one in PENALTIES}

@@ -299,7 +299,7 @@ class _Search:
             self.target,
             self.most,
             anytime=anytime,
-            stake=procedure.stake,
+            procedure=procedure,
             in_file=self.reference.questions_above(procedure.grid) if self.in_file and self.reference else None,
         )
         at = int(last_rejected(p_values, level, procedure))

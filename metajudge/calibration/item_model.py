@@ -14,8 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logit
-from sklearn.linear_model import LogisticRegression
+from numpy.typing import NDArray
+from scipy.linalg import solve
+from scipy.special import expit, log_expit, logit
 
 from metajudge.calibration.design import (
     BaseMatrix,
@@ -59,8 +60,13 @@ MOST_PRODUCTS = 600
 MOST_JUDGES = 20
 """With more judges than this, the judge is no feature: too many columns of few rows each."""
 
-WIDE = 200
-"""From so many columns on, the fit takes approximate steps instead of exact ones of Newton's method."""
+MOST_STEPS, MOST_HALVINGS = 100, 30
+
+CLOSE = 1e-5
+"""A fit ends after a step that changes no coefficient by more: the next would change the ten thousandth of it."""
+
+EASE = 1e-6
+"""Added to the second derivatives, so that they can be solved for where the intercept alone is left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,35 +115,36 @@ class Workbench:
             penalty: C, the inverse strength of the L2 penalty.
             train: places of rows, right and wrong ones.
         """
-        learned, model = self._fitted(penalty, train)
+        learned, (model,) = self._fitted([penalty], train)
         return Fitted(design_of(self.layout, learned), model)
 
-    def fit_predict(self, penalty: float, train: Indices, tests: Sequence[Indices]) -> list[Floats]:
-        """Probabilities of several sets of rows by a model fitted once on others.
+    def fit_predict(self, penalties: Sequence[float], train: Indices, tests: Sequence[Indices]) -> list[list[Floats]]:
+        """By penalty, the probabilities of several sets of rows by a model fitted on others.
 
         Where the training rows are all right or all wrong there is nothing to fit: their base rate, drawn to 1/2.
         """
         right = self.correct[train]
         if right.all() or not right.any():
-            return [np.full(len(test), (right.sum() + 1) / (len(right) + 2)) for test in tests]
-        learned, model = self._fitted(penalty, train)
-        found = []
+            rate = (right.sum() + 1) / (len(right) + 2)
+            return [[np.full(len(test), rate) for test in tests] for _ in penalties]
+        learned, models = self._fitted(penalties, train)
+        found: list[list[Floats]] = [[] for _ in penalties]
         for test in tests:
             asked, place = np.unique(self._case[test], return_inverse=True)
             matrix = transform(self.base.rows(self._first[asked]), self.layout, learned)
-            found.append(model.probabilities(matrix)[place.ravel()])
+            for one, model in zip(found, models, strict=True):
+                one.append(model.probabilities(matrix)[place.ravel()])
         return found
 
-    def _fitted(self, penalty: float, train: Indices) -> tuple[Learned, Logistic]:
-        weights: Floats = np.zeros(self.cases)
-        np.add.at(weights, self._case[train], self.weights[train])
+    def _fitted(self, penalties: Sequence[float], train: Indices) -> tuple[Learned, list[Logistic]]:
+        weights: Floats = np.bincount(self._case[train], self.weights[train], self.cases).astype(np.float64)
         cases = np.flatnonzero(weights)
         rows = self._first[cases]
         base = self.base.rows(rows)
         learned = learn(base, self.layout)
         matrix = transform(base, self.layout, learned)
         intercept = not self.antisymmetric
-        return learned, logistic(matrix, self.correct[rows], penalty, weights[cases], intercept=intercept)
+        return learned, logistic(matrix, self.correct[rows], penalties, weights[cases], intercept=intercept)
 
     def loss(self, losses: Floats, rows: Indices | slice = slice(None)) -> float:
         """The sum of some rows' losses, as they count; over all rows it is the number of rows times their mean."""
@@ -160,16 +167,59 @@ class Workbench:
         return 0.0 if self.antisymmetric else float(logit((right.sum() + 1) / (len(right) + 2)))
 
 
-def logistic(matrix: Floats, correct: Bools, penalty: float, weights: Floats, *, intercept: bool = True) -> Logistic:
-    """Fits an L2-penalised logistic regression; what was learned leaves as plain numbers."""
-    solver = "lbfgs" if matrix.shape[1] > WIDE else "newton-cholesky"
-    fitted = LogisticRegression(C=penalty, solver=solver, max_iter=1000, tol=1e-6, fit_intercept=intercept)
-    fitted.fit(matrix, correct, sample_weight=weights)
-    return Logistic(
-        penalty=penalty,
-        intercept=float(fitted.intercept_[0]) if intercept else 0.0,
-        coefficients=tuple(float(value) for value in fitted.coef_[0]),
-    )
+def logistic(
+    matrix: Floats, correct: Bools, penalties: Sequence[float], weights: Floats, *, intercept: bool = True
+) -> list[Logistic]:
+    """Fits an L2-penalised logistic regression for each penalty C; what was learned leaves as plain numbers.
+
+    Minimises ``C sum w loss + |coefficients|^2 / 2`` by Newton's method, each penalty from the solution of the one
+    before. The matrix of second derivatives is computed in single precision, which changes the way and not the end.
+
+    Args:
+        matrix: [n, features].
+        correct: [n] right and wrong ones.
+        penalties: C, each above 0; ascending ones are fastest.
+        weights: [n] at least 0.
+        intercept: whether there is one; it is not penalised.
+    """
+    x = np.column_stack([matrix, np.ones(len(matrix))]) if intercept else matrix
+    rough, free = x.astype(np.float32), np.arange(x.shape[1]) >= matrix.shape[1]
+    found, at = [], np.zeros(x.shape[1])
+    for penalty in penalties:
+        ridge = np.where(free, 0.0, 1 / penalty)
+        at = _minimum(x, rough, correct, weights, ridge, at)
+        coefficients = at[: matrix.shape[1]].tolist()
+        found.append(
+            Logistic(penalty=penalty, intercept=float(at[-1]) if intercept else 0.0, coefficients=tuple(coefficients))
+        )
+    return found
+
+
+def _minimum(
+    x: Floats, rough: NDArray[np.float32], correct: Bools, weights: Floats, ridge: Floats, start: Floats
+) -> Floats:
+    """Newton's method; a step that does not lower the loss is halved."""
+    signs, at = np.where(correct, 1.0, -1.0), start
+    margins = signs * (x @ at)
+    loss = -float(weights @ log_expit(margins)) + float(ridge @ at**2) / 2
+    for _ in range(MOST_STEPS):
+        wrong = expit(-margins)
+        gradient = ridge * at - x.T @ (weights * signs * wrong)
+        scaled = rough * np.sqrt(weights * wrong * (1 - wrong)).astype(np.float32)[:, None]
+        curvature = (scaled.T @ scaled).astype(np.float64)
+        curvature.flat[:: len(at) + 1] += ridge + EASE
+        step = solve(curvature, gradient, assume_a="pos")
+        for _ in range(MOST_HALVINGS):
+            tried = at - step
+            margins = signs * (x @ tried)
+            reached = -float(weights @ log_expit(margins)) + float(ridge @ tried**2) / 2
+            if reached <= loss + 1e-12 * abs(loss):
+                break
+            step = step / 2
+        at, loss = tried, reached
+        if float(np.abs(step).max()) < CLOSE:
+            break
+    return at
 
 
 def _cases(base: BaseMatrix, correct: Bools, questions: Sequence[str]) -> tuple[Indices, Indices]:

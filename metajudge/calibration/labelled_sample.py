@@ -7,7 +7,7 @@ import numpy as np
 
 from metajudge.calibration.betting import anytime_p_values
 from metajudge.calibration.finite_population import file_p_values
-from metajudge.calibration.procedures import fewest_kept
+from metajudge.calibration.procedures import Procedure, fewest_kept
 from metajudge.calibration.question_test import STAKE, question_p_values
 from metajudge.calibration.starts import Reference, rounded
 from metajudge.errors import InputError
@@ -36,7 +36,7 @@ class Counts:
         most: int,
         *,
         anytime: bool = False,
-        stake: float | None = None,
+        procedure: Procedure | None = None,
         in_file: Indices | None = None,
     ) -> Floats:
         """[thresholds] of the hypothesis that the precision of all kept judgments is below the target.
@@ -45,14 +45,15 @@ class Counts:
             target: in (0, 1).
             most: judgments of one question that may be kept at most.
             anytime: by bets in the order of the questions.
-            stake: of the test by question; None for the usual.
+            procedure: whose stake and credit the test by question takes; None for the usual.
             in_file: [thresholds] questions of the file that keep a judgment, for a test about this file.
         """
         if in_file is not None:
             return file_p_values(self.errors, self.kept, in_file, target, most)
         if anytime:
             return anytime_p_values(self.errors, self.kept, target, most)
-        return question_p_values(self.errors, self.kept, target, most, STAKE if stake is None else stake)
+        stake, credited = (None, None) if procedure is None else (procedure.stake, procedure.credited)
+        return question_p_values(self.errors, self.kept, target, most, stake or STAKE, credited)
 
     def why_none(self, target: float, level: float) -> str:
         """Why no threshold passes, in words."""

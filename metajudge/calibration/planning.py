@@ -189,7 +189,7 @@ def use_of(questions: int) -> tuple[Use, str]:
 
 
 CROSS_FIT_MEASURED = "not proven; at delta 10 % it was broken in 0.4 to 3.0 % of simulated fits to 60 to 300 labels"
-"""What is known of the promise of cross-fitted thresholds (`python benchmarks/advice_study.py cross-fit`)."""
+"""What is known of the promise of cross-fitted thresholds (`python -m metajudge.benchmarks.advice_study cross-fit`)."""
 
 
 def _smallest(reached: Callable[[int], float], power: float, first: int) -> int:

@@ -47,6 +47,7 @@ class Procedure(Frozen):
         origin: how the grid was made, in words.
         stake: of the test by question (:func:`~metajudge.calibration.question_test.question_p_values`); None for the
             usual.
+        credited: right judgments of a question that the test gives credit for at most; None for all.
         passes_on: whether a rejected threshold hands its level on to the next.
     """
 
@@ -56,6 +57,7 @@ class Procedure(Frozen):
     shares: tuple[float, ...]
     origin: str = "given"
     stake: float | None = Field(default=None, gt=0, lt=1, exclude_if=lambda given: given is None)
+    credited: int | None = Field(default=None, ge=1, exclude_if=lambda given: given is None)
     passes_on: bool = Field(default=True, exclude_if=lambda given: given)
 
     def model_post_init(self, _context: object) -> None:

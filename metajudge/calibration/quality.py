@@ -7,7 +7,7 @@ from scipy.sparse import coo_array
 
 from metajudge.stats.arrays import Bools, Floats, Indices
 from metajudge.stats.bootstrap import bootstrap_mean
-from metajudge.stats.intervals import wilson
+from metajudge.stats.clustered import clustered_proportion
 from metajudge.types.frozen import Frozen
 
 CLIP = 1e-3
@@ -71,7 +71,7 @@ def quality(probabilities: Floats, correct: Bools, questions: Sequence[str], see
         log_loss=_mean(log_losses(probabilities, correct), questions, rng),
         auc=_auc(probabilities, correct, questions, rng),
         precision_at={str(share): precision_at(probabilities, correct, share / 100) for share in (80, 60, 40)},
-        reliability=reliability_bins(probabilities, correct, bins),
+        reliability=reliability_bins(probabilities, correct, questions, bins),
     )
 
 
@@ -90,13 +90,16 @@ def precision_at(scores: Floats, correct: Bools, coverage: float) -> float:
     return float((correct[above].sum() + (count - above.sum()) * correct[tied].mean()) / count)
 
 
-def reliability_bins(probabilities: Floats, correct: Bools, bins: int = BINS) -> tuple[ReliabilityBin, ...]:
-    """Bins of equal width; empty ones are left out."""
+def reliability_bins(
+    probabilities: Floats, correct: Bools, questions: Sequence[str], bins: int = BINS
+) -> tuple[ReliabilityBin, ...]:
+    """Bins of equal width, each with an interval by question; empty ones are left out."""
+    of = np.array(questions, dtype=str)
     place = np.minimum((probabilities * bins).astype(np.intp), bins - 1)
     found = []
     for index in np.unique(place):
         mine = place == index
-        right = wilson(int(correct[mine].sum()), int(mine.sum()))
+        right = clustered_proportion(correct[mine], of[mine])
         found.append(
             ReliabilityBin(
                 low=index / bins,

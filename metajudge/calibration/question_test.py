@@ -31,29 +31,31 @@ from scipy.special import bdtr
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Floats, Indices
 
-STAKES = (0.1, 0.2, 0.3, 0.45, 0.6)
-"""Shares of the largest possible stake that are offered; which is bet is fixed before labels are seen."""
+STAKE = 0.45
+"""Share of the largest possible stake that is bet."""
 
-STAKE = 0.3
-"""The share bet where nothing is known of how many judgments questions keep."""
-
-SIZES = (64, 160, 400, 1000, 2500)
+SIZES = (64, 100, 160, 250, 400, 640, 1000, 1600, 2500)
 """Numbers of questions up to which tables are made."""
 
 LOWEST, HIGHEST = -1.5, 6.0
 """Log-wealth to be gained between which probabilities are computed; below, the bound is 1, above, Markov's."""
 
-EVERY_POINT = 4
-"""Up to this many judgments a question every pair (errors, kept) is a point of its own; beyond, excesses are rounded
-up to fewer points, which is conservative."""
+UNITS = 24
+"""Units of the lattice that the largest credit has at most; four for each judgment where that is fewer."""
+
+MOST_LAWS = 60_000
+"""Laws times questions of a table; where every pair (errors, kept) would need more, excesses are rounded up to fewer
+points, which is conservative."""
 
 MOST_WORK = 1_500_000_000
-"""Cells computed at most for one table; the lattice is made coarser to meet it, and beyond Markov's bound is used."""
+"""Cells computed at most for one table; beyond, Markov's bound is used."""
 
 SLACK = 1e-12
 
 
-def question_p_values(errors: Indices, kept: Indices, target: float, most: int, stake: float = STAKE) -> Floats:
+def question_p_values(
+    errors: Indices, kept: Indices, target: float, most: int, stake: float = STAKE, credited: int | None = None
+) -> Floats:
     """Upper bounds of the p-values of "precision of all kept judgments < target", one for each threshold.
 
     Args:
@@ -62,6 +64,7 @@ def question_p_values(errors: Indices, kept: Indices, target: float, most: int, 
         target: precision, in (0, 1).
         most: judgments of one question that may be kept at most, declared beforehand.
         stake: share of the largest possible stake, fixed beforehand; in (0, 1).
+        credited: right judgments of a question for which there is credit at most, fixed beforehand; None for all.
 
     Returns:
         [..., thresholds]; 1 where nothing is kept.
@@ -78,13 +81,8 @@ def question_p_values(errors: Indices, kept: Indices, target: float, most: int, 
     if most == 1:
         wrong = errors.sum(axis=-2).astype(np.float64)
         return np.where(number > 0, bdtr(wrong, np.maximum(number, 1), 1 - target), 1.0)
-    found = np.ones(number.shape)
-    for limit in sorted({steps_limit(int(one)) for one in np.unique(number) if one}):
-        table = step_table(most, round(target, 12), limit, stake)
-        here = (number > 0) & (np.array([steps_limit(one) for one in range(number.max() + 1)])[number] == limit)
-        totals = table.credit[errors, kept].sum(axis=-2)
-        found[here] = table.p_values(number[here], totals[here])
-    return found
+    table = step_table(most, round(target, 12), steps_limit(errors.shape[-2]), stake, min(credited or most, most))
+    return np.where(number > 0, table.p_values(number, table.credit[errors, kept].sum(axis=-2)), 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +118,7 @@ def steps_limit(number: int) -> int:
 
 
 @lru_cache(maxsize=64)
-def step_table(most: int, target: float, limit: int, share: float = STAKE) -> StepTable:
+def step_table(most: int, target: float, limit: int, share: float, credited: int) -> StepTable:
     """The table for up to ``limit`` questions with up to ``most`` judgments each; see the module's theorem.
 
     Args:
@@ -128,18 +126,14 @@ def step_table(most: int, target: float, limit: int, share: float = STAKE) -> St
         target: in (0, 1).
         limit: as :func:`steps_limit` gives it.
         share: of the largest possible stake.
+        credited: right judgments of a question for which there is credit at most, 1 to ``most``.
     """
-    rate = 1 - target
     stake = share / (most * target)
-    excess = _excess(most, rate)
+    excess = _excess(most, 1 - target, credited, max(MOST_LAWS // limit, 40))
     points = np.unique(excess[~np.isnan(excess)])
     laws = _laws(points)
-    single = float(np.log1p(stake * rate))
-    for units in (4, 3, 2, 1):
-        step = single / units
-        width = int((HIGHEST - LOWEST) / step) + 1
-        if limit * width * len(laws) <= MOST_WORK:
-            break
+    step = float(np.log1p(-stake * points[0])) / min(4 * credited, UNITS)
+    width = int((HIGHEST - LOWEST) / step) + 1
     gains = np.floor(np.log1p(-stake * points) / step + 1e-9).astype(np.intp)
     place = np.searchsorted(points, np.nan_to_num(excess, nan=points[0]))
     credit = np.where(np.isnan(excess), 0, gains[place])
@@ -150,15 +144,21 @@ def step_table(most: int, target: float, limit: int, share: float = STAKE) -> St
     return StepTable(credit, step, lowest, bounds)
 
 
-def _excess(most: int, rate: float) -> Floats:
-    """[most + 1, most + 1] excess by (errors, kept), of many points rounded up to few; nan if impossible."""
+def _excess(most: int, rate: float, credited: int, laws: int) -> Floats:
+    """[most + 1, most + 1] excess by (errors, kept), never below that of the credited; nan if impossible.
+
+    Of more points than make so many laws it is rounded up to fewer: even steps below 0, growing ones above.
+    """
     errors, kept = np.meshgrid(np.arange(most + 1), np.arange(most + 1), indexing="ij")
-    excess = np.where((kept >= 1) & (errors <= kept), np.round(errors - rate * kept, 12), np.nan)
-    if most <= EVERY_POINT:
+    excess = np.maximum(np.round(errors - rate * kept, 12), round(-rate * credited, 12))
+    excess = np.where((kept >= 1) & (errors <= kept), excess, np.nan)
+    points = np.unique(excess[~np.isnan(excess)])
+    below, above = points[points < 0], points[points >= 0]
+    if len(below) * len(above) <= laws:
         return np.asarray(excess)
-    sizes = [size for size in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64) if size < most]
-    below = [-rate * size for size in (*sizes, most)]
-    points = np.unique(np.round([*below, *np.linspace(0, most * (1 - rate), 8)], 12))
+    falls = below if len(below) <= 4 else np.linspace(-rate * credited, 0, min(credited, round(laws**0.5)) + 1)[:-1]
+    rises = np.geomspace(0.5 * (1 - rate), most * (1 - rate), max(laws // len(falls), 4))
+    points = np.round([*falls, 0.0, *rises], 12)
     place = np.minimum(np.searchsorted(points, np.nan_to_num(excess) - 1e-9), len(points) - 1)
     return np.asarray(np.where(np.isnan(excess), np.nan, points[place]))
 
@@ -180,6 +180,7 @@ def _laws(points: Floats) -> list[_Law]:
         _Law(int(i), int(j), float(points[j] / (points[j] - points[i])), float(-points[i] * points[j]))
         for i in low
         for j in high
+        if points[j] > 0 or i == 0
     ]
     return sorted(laws, key=lambda law: (law.variance, law.low, law.high))
 

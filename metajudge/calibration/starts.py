@@ -6,12 +6,12 @@ change of all scores (a timid, a bold or a shifted fit) changes nothing. Ranks o
 would not do: given them, the share of errors above a rank is no draw from the share in the population unless
 precision rises with the score.
 
-Where to start is chosen by how many questions the threshold is sought on, by the target and by how many judgments the
-reference keeps of a question: at the rank where about :data:`START` of the questions are kept, with as many errors
-allowed as the test then allows. Chosen on made populations (five shapes, 60 to 400 questions), where several starts,
-starts that allow one error and other places kept less.
+The start keeps a share of the judgments, :data:`START`. It lies lower where so few would rarely prove anything, and
+higher where many labels let a smaller share prove enough (:meth:`_Ranked.start`). Chosen on made populations and two
+recorded sets, where several starts, starts that allow one error and wider steps kept less.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -20,18 +20,24 @@ import numpy as np
 from scipy.special import bdtr
 
 from metajudge.calibration.procedures import Procedure, ProcedureName, log_odds_procedure
-from metajudge.calibration.question_test import STAKE, STAKES, step_table, steps_limit
+from metajudge.calibration.question_test import STAKE, StepTable, step_table, steps_limit
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Floats, Indices
 
-START = 0.45
+START = 0.35
 """Share of the questions kept at the start."""
 
-LATEST = 0.7
-"""Share of the questions kept at a start that allows one error, where :data:`START` allows none."""
+MARGIN = 1.3
+"""Standard deviations of the number kept by which a start lies beyond the rank that passes without an error."""
 
-STEP = 1.04
+STEP = 1.01
 """Ratio of the numbers kept at neighbouring thresholds of the grid."""
+
+BETS = 0.3
+"""Share of the level at which the start of bets is sought, since they need more than the exact test."""
+
+TYPICAL = 0.6
+"""Share of the judgments kept for which the credit is chosen."""
 
 DEFAULT: ProcedureName = "ranks"
 
@@ -42,7 +48,7 @@ MEANINGS: Mapping[ProcedureName, str] = MappingProxyType(
         "one_error": "one start, at the first rank that may pass with one error",
         "learn_then_test": "one start, at the first rank that may pass at all, without an error",
         "bonferroni": "six ranks with a sixth of the level each",
-        "e_process": "as ranks, by bets that may be looked at after any label",
+        "e_process": "as ranks from a later start, by bets that may be looked at after any label",
         "log_odds": "probabilities even in log-odds, starts half a unit above the target and below it",
         "this_file": "about the judgments of this very file, of whose questions a random sample is labelled",
     }
@@ -116,14 +122,20 @@ class Setting:
         level: probability of failure allowed in this look.
         questions: how many questions the threshold is sought on.
         most: judgments of one question that may be kept at most.
-        stake: of the test by question.
+        credited: of the test by question.
     """
 
     target: float
     level: float
     questions: int
     most: int
-    stake: float = STAKE
+    credited: int = 1
+
+    @property
+    def table(self) -> StepTable:
+        """Of the test by question."""
+        credited = min(self.credited, self.most)
+        return step_table(self.most, round(self.target, 12), steps_limit(self.questions), STAKE, credited)
 
 
 def procedure_in_ranks(name: ProcedureName, reference: Reference, setting: Setting) -> Procedure:
@@ -136,25 +148,24 @@ def procedure_in_ranks(name: ProcedureName, reference: Reference, setting: Setti
         return log_odds_procedure(setting.target)
     if name not in _STARTS:
         raise InputError(f"there is no procedure {name!r} in ranks: choose one of {', '.join(MEANINGS)}")
-    if setting.most > 1:
-        setting = replace(setting, stake=_stake(reference, setting))
-    wanted, shares, passes_on = _STARTS[name](reference, setting)
-    tops = reference.tops
-    ranks = [min(max(round(number / setting.questions * len(tops)), 1), len(tops)) for number in wanted]
-    values = np.sort(reference.scores)[::-1]
-    grid = _grid(values, [float(tops[rank - 1]) for rank in ranks], every=passes_on)
+    ranked = _Ranked.of(reference, setting)
+    places, shares, passes_on = _STARTS[name](ranked)
+    values = ranked.values
+    grid = _grid(values, [float(values[place]) for place in places], every=passes_on)
     starts: dict[int, float] = {}
-    for rank, share in zip(ranks, shares, strict=True):
-        at = grid.index(float(tops[rank - 1]))
+    for place, share in zip(places, shares, strict=True):
+        at = grid.index(float(values[place]))
         starts[at] = starts.get(at, 0.0) + share
+    credited = ranked.setting.credited
     return Procedure(
         name=name,
         grid=tuple(grid),
         starts=tuple(sorted(starts)),
         shares=tuple(starts[at] for at in sorted(starts)),
         passes_on=passes_on,
-        stake=setting.stake if setting.most > 1 else None,
-        origin=f"ranks of {len(values)} scores without labels of {len(tops)} other questions",
+        stake=STAKE if setting.most > 1 else None,
+        credited=credited if 1 < setting.most > credited else None,
+        origin=f"ranks of {len(values)} scores without labels of {int(ranked.kept[-1])} other questions",
     )
 
 
@@ -168,86 +179,105 @@ def _grid(values: Floats, starts: list[float], every: bool) -> list[float]:
     return sorted(found, reverse=True)
 
 
-def _fitting(reference: Reference, setting: Setting, share: float, portion: float) -> int:
-    """How many questions are kept where as many errors are allowed as may be with a share of the questions kept."""
-    needed = [_needed(reference, setting, share, errors) for errors in (0, 1)]
-    limit = portion * setting.questions
-    if needed[1] > limit:
-        return needed[1] if needed[1] <= LATEST * setting.questions else min(needed[0], setting.questions)
-    while needed[-1] <= limit:
-        needed.append(_needed(reference, setting, share, len(needed)))
-    return needed[-2]
+@dataclass(frozen=True, slots=True)
+class _Ranked:
+    """The reference's judgments from the highest score to the lowest, and what a test of those so far would see.
 
-
-def _needed(reference: Reference, setting: Setting, share: float, errors: int) -> int:
-    """Questions kept with which a threshold can pass with some errors at a share of the level.
-
-    One more than there are questions where it never can.
+    Attributes:
+        values: [n] scores, falling.
+        size: [n] how many judgments of the same question there are down to each; at most as many as declared.
+        kept: [n] questions with a judgment down to each.
+        setting: with stake and credit chosen.
     """
-    number = np.arange(errors + 1, setting.questions + 1)
-    if setting.most == 1:
-        p_values = bdtr(float(errors), number, 1 - setting.target)
-    else:
-        p_values = _typical(reference, setting, number, errors)
-    passing = np.flatnonzero(p_values <= share * setting.level)
-    return int(number[passing[0]]) if len(passing) else setting.questions + 1
 
+    values: Floats
+    size: Indices
+    kept: Indices
+    setting: Setting
 
-def _stake(reference: Reference, setting: Setting) -> float:
-    """The stake under which half as many wrong questions as the target allows are told apart best."""
-    number = max(round((START + 1) / 2 * setting.questions), 1)
-    errors = round((1 - setting.target) / 2 * number)
+    @classmethod
+    def of(cls, reference: Reference, setting: Setting) -> "_Ranked":
+        order = np.argsort(-reference.scores, kind="stable")
+        place = reference.place[order]
+        by_question = np.argsort(place, kind="stable")
+        first = np.searchsorted(place[by_question], place[by_question])
+        size = np.empty(len(order), dtype=np.intp)
+        size[by_question] = np.arange(len(order)) - first + 1
+        found = cls(reference.scores[order], np.minimum(size, setting.most), np.cumsum(size == 1), setting)
+        if setting.most == 1 or reference.most == 1:  # nothing is known of how many judgments questions keep
+            return replace(found, setting=replace(setting, credited=setting.most))
+        sizes = np.minimum(reference.sizes(found.values[int(TYPICAL * (len(order) - 1))]), setting.most)
+        credited = int(np.quantile(sizes, 0.9, method="inverted_cdf"))
+        return replace(found, setting=replace(setting, credited=credited))
 
-    def p_value(stake: float) -> float:
-        return float(_typical(reference, replace(setting, stake=stake), np.array([number]), errors)[0])
+    def start(self, share: float, portion: float) -> int:
+        """Where a portion of the judgments is kept; with many labels, where precision halfway above the target passes.
 
-    return min(STAKES, key=p_value)
+        Never before a sample passes of which fewer questions than expected are kept, and none is wrong.
 
+        Args:
+            share: of the level.
+            portion: of the judgments.
+        """
+        expected = self.kept / self.kept[-1]
+        number = expected * self.setting.questions
+        fewer = np.maximum(number - MARGIN * np.sqrt(number * (1 - expected)), 0)
+        enough = self._passing(number, (1 - self.setting.target) / 2 * number, share)
+        return max(self._passing(fewer, 0 * fewer, share), min(enough, math.ceil(portion * len(number)) - 1))
 
-def _typical(reference: Reference, setting: Setting, number: Indices, errors: int) -> Floats:
-    """P-values where as many judgments of each question are kept as in the reference, and some are all wrong."""
-    tops = reference.tops
-    sizes = np.minimum(reference.sizes(float(tops[int(START * (len(tops) - 1))])), setting.most)
-    found = np.ones(len(number))
-    limits = np.array([steps_limit(int(one)) for one in number])
-    for limit in np.unique(limits):
-        table = step_table(setting.most, round(setting.target, 12), int(limit), setting.stake)
-        here = limits == limit
-        right, wrong = float(table.credit[0, sizes].mean()), float(table.credit[sizes, sizes].mean())
-        totals = np.floor((number[here] - errors) * right + errors * wrong).astype(np.intp)
-        found[here] = table.p_values(number[here], totals)
-    return found
+    def first_passing(self, share: float, errors: int) -> int:
+        """The first place where a sample passes with so many wrong questions."""
+        number = self.kept / self.kept[-1] * self.setting.questions
+        return self._passing(number, np.full(len(number), float(errors)), share)
+
+    def _passing(self, number: Floats, errors: Floats, share: float) -> int:
+        """The first place that passes at a share of the level with so many questions and wrong ones; the last if none.
+
+        Wrong questions are wrong in all judgments kept.
+        """
+        setting, kept = self.setting, np.rint(number).astype(np.intp)
+        if setting.most == 1:
+            wrong = np.ceil(errors).astype(np.intp)
+            p_values = bdtr(wrong.astype(np.float64), np.maximum(kept, wrong), 1 - setting.target)
+        else:
+            credit = setting.table.credit
+            right, lost = (
+                np.cumsum(one[self.size] - one[self.size - 1]) / self.kept for one in (credit[0], np.diagonal(credit))
+            )
+            totals = np.maximum(kept - errors, 0) * right + errors * lost
+            p_values = setting.table.p_values(kept, np.floor(totals).astype(np.intp))
+        passing = (p_values <= share * setting.level) & (kept > errors)
+        return int(np.argmax(passing)) if passing.any() else len(passing) - 1
 
 
 _Starts = tuple[list[int], list[float], bool]
 
 
-def _one_start(reference: Reference, setting: Setting) -> _Starts:
-    return [_fitting(reference, setting, 1.0, START)], [1.0], True
+def _one_start(ranked: _Ranked) -> _Starts:
+    return [ranked.start(1.0, START)], [1.0], True
 
 
-def _graphical(reference: Reference, setting: Setting) -> _Starts:
-    shares = [0.15, 0.85]
-    portions = (START / 2, START)
-    return [_fitting(reference, setting, *one) for one in zip(shares, portions, strict=True)], shares, True
+def _for_bets(ranked: _Ranked) -> _Starts:
+    return [ranked.start(BETS, START)], [1.0], True
 
 
-def _allowing(errors: int) -> Callable[[Reference, Setting], _Starts]:
-    def starts(reference: Reference, setting: Setting) -> _Starts:
-        return [min(_needed(reference, setting, 1.0, errors), setting.questions)], [1.0], True
-
-    return starts
+def _graphical(ranked: _Ranked) -> _Starts:
+    return [ranked.start(0.9, START), ranked.start(0.1, 1.4 * START)], [0.9, 0.1], True
 
 
-def _bonferroni(reference: Reference, setting: Setting) -> _Starts:
-    first = min(_needed(reference, setting, 1 / 6, 1), setting.questions)
-    return [round(one) for one in np.geomspace(first, setting.questions, 6)], [1 / 6] * 6, False
+def _allowing(errors: int) -> Callable[[_Ranked], _Starts]:
+    return lambda ranked: ([ranked.first_passing(1.0, errors)], [1.0], True)
 
 
-_STARTS: Mapping[str, Callable[[Reference, Setting], _Starts]] = MappingProxyType(
+def _bonferroni(ranked: _Ranked) -> _Starts:
+    first = ranked.first_passing(1 / 6, 1) + 1
+    return [round(one) - 1 for one in np.geomspace(first, len(ranked.values), 6)], [1 / 6] * 6, False
+
+
+_STARTS: Mapping[str, Callable[[_Ranked], _Starts]] = MappingProxyType(
     {
         "ranks": _one_start,
-        "e_process": _one_start,
+        "e_process": _for_bets,
         "graphical": _graphical,
         "one_error": _allowing(1),
         "learn_then_test": _allowing(0),

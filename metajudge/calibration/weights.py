@@ -270,5 +270,5 @@ def _probabilities(average: Floats, correct: Bools, train: Bools, test: Bools) -
         return np.full(int(test.sum()), (right.sum() + 1) / (len(right) + 2))
     scale = max(float(average[train].std()), 1e-9)
     matrix = ((average - average[train].mean()) / scale)[:, None]
-    model = logistic(matrix[train], right, 10.0, np.ones(len(right)))
+    (model,) = logistic(matrix[train], right, [10.0], np.ones(len(right)))
     return model.probabilities(matrix[test])

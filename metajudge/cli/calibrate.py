@@ -1,49 +1,48 @@
 """``metajudge calibrate``: probabilities from signals, and thresholds with a guarantee."""
 
 import time
-from collections.abc import Sequence
-from datetime import UTC, datetime
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from metajudge.calibration.calibration import Calibration
 from metajudge.calibration.files import load_calibration, save_fit
 from metajudge.calibration.fit import check_fittable, fit_calibration
 from metajudge.calibration.folds import question_split
-from metajudge.calibration.guarantee import Guarantee
-from metajudge.calibration.looks import Schedule
 from metajudge.calibration.planning import SPLIT_SHARE, Use, use_of
 from metajudge.calibration.planning import plan as plan_labels
-from metajudge.calibration.procedures import ProcedureName, check_promise
 from metajudge.calibration.profiles import drift
 from metajudge.calibration.sources import SIGNAL_GROUPS
 from metajudge.calibration.table import SignalTable
 from metajudge.calibration.weights import fit_weights, to_toml
 from metajudge.cli.calibrate_cascade import cascade
+from metajudge.cli.calibrate_inputs import (
+    AgentScoresOption,
+    DataOption,
+    FoldsOption,
+    JudgeOption,
+    KindOption,
+    check_files,
+    labelled_records,
+)
 from metajudge.cli.calibrate_report import (
     diagnosis_lines,
     drift_lines,
     fit_lines,
     plan_lines,
-    right_line,
     show_json,
     show_lines,
 )
+from metajudge.cli.calibrate_threshold import threshold
 from metajudge.cli.inputs import AS_THEY_ARE, UNLABELLED, Labelling, Reading, reads_judgments, takes_labels
 from metajudge.cli.options import ResamplingSeedOption, StoreOption
 from metajudge.cli.stored import with_store
 from metajudge.errors import InputError
 from metajudge.feedback.labels import ReviewLabels, review_labels
-from metajudge.files.output import check_apart, check_writable, write_text
-from metajudge.runs.exit_codes import ExitCode
+from metajudge.files.output import write_text
 from metajudge.store import Store
-from metajudge.types import Judgment, Right, VerdictKind
-from metajudge.vetting.labelled import LabelledRecords, threshold_rows
-from metajudge.vetting.looking import LookRequest, ReferenceScores, advice_after, look
+from metajudge.types import Judgment, Right
 
 app = typer.Typer(
     help="Fit probabilities of being correct to labelled judgments, and thresholds with a guarantee.",
@@ -52,53 +51,9 @@ app = typer.Typer(
 )
 
 app.command("cascade")(cascade)
+app.command("threshold")(threshold)
 
 SIGNALS_HELP = f"Signals, separated by commas: {', '.join(SIGNAL_GROUPS)}. Default: by the verdicts' kind."
-
-DataOption = Annotated[
-    list[Path],
-    typer.Option("--data", help="Labelled judgments: a file or folder that `vet` reads. Repeatable.", metavar="DIR"),
-]
-JudgeOption = Annotated[list[str] | None, typer.Option("--judge", help="Only this judge. Repeatable.", metavar="NAME")]
-AgentScoresOption = Annotated[
-    Path | None,
-    typer.Option("--agent-scores", help="Assessments with agents' scores (`vet --out`).", metavar="FILE"),
-]
-KindOption = Annotated[
-    VerdictKind | None,
-    typer.Option(help="Only verdicts of this kind; needed where the data have several.", show_choices=True),
-]
-FoldsOption = Annotated[int, typer.Option(help="Number of folds, by question.", min=2)]
-CalibrationOption = Annotated[Path, typer.Option("--calibration", help="A calibration file.", metavar="FILE")]
-
-NO_LOOK_LEFT = "No look is left in the ledger: nothing more can be promised about these judges by this schedule."
-
-
-class Questions(StrEnum):
-    """Which questions a threshold is selected on."""
-
-    new = "new"
-    all = "all"
-
-
-class ScheduleChoice(StrEnum):
-    """How delta is divided over looks."""
-
-    declining = "declining"
-    even = "even"
-    anytime = "anytime"
-
-
-class ProcedureChoice(StrEnum):
-    """How thresholds are tested; see `docs/calibration.md`."""
-
-    ranks = "ranks"
-    graphical = "graphical"
-    one_error = "one_error"
-    learn_then_test = "learn_then_test"
-    bonferroni = "bonferroni"
-    e_process = "e_process"
-    log_odds = "log_odds"
 
 
 @app.command("fit")
@@ -146,16 +101,16 @@ def fit(
 
     Evidence (peers, the other order) is computed over all records of DIR before --judge filters them.
     """
-    _check_files(data or [], agent_scores, out)
+    check_files(data or [], agent_scores, out)
     names, rule = _names(signals), labelling.rule
     if reviews:
         people, stored = with_store(store, partial(_reviewed, rule=labelling.rule), maker="vet --policy ...")
         selection: str | None = people.selection
-        table = _records(data or [], reading, agent_scores, labelling, stored).table(
+        table = labelled_records(data or [], reading, agent_scores, labelling, stored).table(
             names, judge, people=people, kind=kind, right=rule
         )
     elif data:
-        table = _records(data, reading, agent_scores, labelling).table(names, judge, kind=kind, right=rule)
+        table = labelled_records(data, reading, agent_scores, labelling).table(names, judge, kind=kind, right=rule)
         selection = None
     else:
         raise InputError("give labelled judgments with --data DIR, or --reviews to learn from people's decisions")
@@ -191,121 +146,12 @@ def show(
             typer.echo(line)
     if data:
         identity = calibration.identity
-        table = _records(data, reading, agent_scores).table(
+        table = labelled_records(data, reading, agent_scores).table(
             identity.signals, known=identity.judges, kind=calibration.kind, right=calibration.right
         )
         found = drift(calibration.profiles, calibration.categories, table.with_scales(calibration.scales))
         for line in drift_lines(found):
             typer.echo(line)
-
-
-@app.command("threshold")
-@takes_labels
-@reads_judgments
-def threshold(
-    calibration: CalibrationOption,
-    data: DataOption,
-    target: Annotated[float, typer.Option(help="Precision to guarantee, such as .9.")],
-    delta: Annotated[float, typer.Option(help="Probability that the guarantee may fail.")] = 0.1,
-    kind: KindOption = None,
-    judge: JudgeOption = None,
-    agent_scores: AgentScoresOption = None,
-    questions: Annotated[
-        Questions | None,
-        typer.Option(
-            help="`new`: only questions not used in the fit; `all`: approximate. Default: new if there are any."
-        ),
-    ] = None,
-    procedure: Annotated[
-        ProcedureChoice | None,
-        typer.Option(
-            help="Which thresholds are tested and how, fixed without labels. Default: ranks; e_process with "
-            "--schedule anytime."
-        ),
-    ] = None,
-    most: Annotated[
-        int | None,
-        typer.Option(
-            "--most-per-question",
-            help="Judgments of one question the promise is to cover at most. Default: the most there are.",
-            min=1,
-        ),
-    ] = None,
-    allow_other: Annotated[
-        bool,
-        typer.Option("--allow-other-calibration", help="Apply it to judges or agents it was not fitted on."),
-    ] = False,
-    schedule: Annotated[
-        ScheduleChoice | None,
-        typer.Option(
-            help="How delta is divided over looks, declared at the first one: `declining` (3/4 for the first), `even` "
-            "(over --looks) or `anytime` (an e-process, read after any label)."
-        ),
-    ] = None,
-    planned_looks: Annotated[
-        int | None, typer.Option("--looks", help="With --schedule even: how many looks there may be.", min=1)
-    ] = None,
-    accept_changes: Annotated[
-        bool,
-        typer.Option(
-            "--accept-changed-labels",
-            help="Allow a look in which earlier questions are missing or have other labels; it is recorded as such.",
-        ),
-    ] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            help="Write the threshold here; the look is recorded in the calibration all the same.",
-            metavar="FILE",
-        ),
-    ] = None,
-    labelling: Labelling = UNLABELLED,
-    reading: Reading = AS_THEY_ARE,
-) -> None:
-    """Find the least selective threshold whose precision is guaranteed, and store it in the calibration.
-
-    With --judge the guarantee is for these judges' judgments together, else for all. Every look at labels spends a part
-    of delta: the calibration file records it, and later looks, such as after adding labels, get what is left by the
-    declared schedule. The same look again spends nothing. Exit code 1: no threshold passes; only the look is stored.
-    """
-    check_promise(target, delta)
-    _check_files(data, agent_scores, out or calibration)
-    fitted = load_calibration(calibration)
-    _check_same(fitted, kind, labelling.rule)
-    table = _records(data, reading, agent_scores, labelling).table(
-        fitted.identity.signals, judge, known=fitted.identity.judges, kind=fitted.kind, right=fitted.right
-    )
-    only_new = None if questions is None else questions is Questions.new
-    rows = threshold_rows(fitted, table, only_new=only_new, allow_other=allow_other)
-    for note in rows.notes:
-        typer.echo(note, err=True)
-    labelled = set(rows.table.judges)
-    # The guarantee covers the judges with labels; empty if these are all judges.
-    judges = sorted(judge or (() if labelled >= set(fitted.identity.judges) else labelled))
-    request = LookRequest(
-        target=target,
-        delta=delta,
-        judges=tuple(judges),
-        procedure=_procedure(procedure, schedule, fitted),
-        most_per_question=most,
-        reference=ReferenceScores.of_fit(fitted, judges),
-        schedule=_schedule(schedule, planned_looks),
-        accept_changes=accept_changes,
-        time=datetime.now(UTC).isoformat(timespec="seconds"),
-    )
-    result = look(calibration, fitted, rows, request, out=out)
-    for line in result.lines():
-        typer.echo(line)
-    if not isinstance(result.found, Guarantee):
-        typer.echo(result.found.meaning())
-        advice = advice_after(result, rows, request)
-        for line in [NO_LOOK_LEFT] if advice is None else advice.lines():
-            typer.echo(line)
-        raise typer.Exit(ExitCode.INCOMPLETE)
-    typer.echo(result.found.meaning(fitted.identity.judges))
-    typer.echo(right_line(fitted.kind, fitted.identity.right))
-    typer.echo(f"Written: {out or calibration}")
 
 
 @app.command("plan")
@@ -360,8 +206,8 @@ def weights(
     reading: Reading = AS_THEY_ARE,
 ) -> None:
     """Fit weights of a panel's agents by category, out of fold, and print them as TOML for a panel file."""
-    _check_files(data, agent_scores, out)
-    table = _records(data, reading, agent_scores).table(["agents"], judge)
+    check_files(data, agent_scores, out)
+    table = labelled_records(data, reading, agent_scores).table(["agents"], judge)
     models = dict(table.agent_scores.agents) if table.agent_scores is not None else None
     text = to_toml(fit_weights(table, seed=seed, folds=folds), models)
     if out is None:
@@ -386,7 +232,7 @@ def diagnose(
     reading: Reading = AS_THEY_ARE,
 ) -> None:
     """Estimate the effective number of independent judges, the value of unanimity, and which signals matter."""
-    table = _records(data, reading, agent_scores, labelling).table(
+    table = labelled_records(data, reading, agent_scores, labelling).table(
         _names(signals), judge, kind=kind, right=labelling.rule
     )
     if signals is None and table.kind == "pairwise":
@@ -414,55 +260,12 @@ def _fit_part(table: SignalTable, share: float | None, seed: int) -> tuple[Signa
     return table.select(part == 0), f"Labels: {why}."
 
 
-def _schedule(name: ScheduleChoice | None, looks: int | None) -> Schedule | None:
-    if name is None and looks is None:
-        return None
-    return Schedule(name=(name or ScheduleChoice.even).value, looks=looks)
-
-
-def _procedure(
-    given: ProcedureChoice | None, schedule: ScheduleChoice | None, fitted: Calibration
-) -> ProcedureName | None:
-    if given is not None:
-        return given.value
-    declared = fitted.looks.schedule.name if fitted.looks is not None else schedule
-    return "e_process" if declared == ScheduleChoice.anytime else None
-
-
-def _check_same(fitted: Calibration, kind: VerdictKind | None, right: Right | None) -> None:
-    """A threshold is for the verdicts and the rule of the fit; another one needs another fit."""
-    for flag, given, known in (("--kind", kind, fitted.kind), ("--right", right, fitted.right)):
-        if given is not None and given != known:
-            raise InputError(
-                f"{flag} {given}: this calibration was fitted with {flag} {known}; leave the option out, or fit "
-                "another calibration with `metajudge calibrate fit`"
-            )
-
-
 def _names(signals: str | None) -> list[str] | None:
     if signals is None:
         return None
     return [name.strip() for name in signals.split(",") if name.strip()]
 
 
-def _records(
-    data: list[Path],
-    reading: Reading,
-    agent_scores: Path | None,
-    labelling: Labelling = UNLABELLED,
-    stored: Sequence[Judgment] = (),
-) -> LabelledRecords:
-    """The judgments to read; those of the store if no data are given."""
-    source = reading.open([str(path) for path in data], labelling=labelling) if data else stored
-    return LabelledRecords(source, data, agent_scores, lambda notice: typer.echo(f"metajudge: {notice}", err=True))
-
-
 async def _reviewed(store: Store, rule: Right | None) -> tuple[ReviewLabels, list[Judgment]]:
     """People's labels and all judgments of a store."""
     return await review_labels(store, now=time.time(), rule=rule), await store.judgments()
-
-
-def _check_files(data: list[Path], agent_scores: Path | None, out: Path | None) -> None:
-    if out is not None:
-        check_writable(out)
-    check_apart([*data, *((agent_scores,) if agent_scores else ())], [out])

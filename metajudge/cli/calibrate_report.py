@@ -81,7 +81,7 @@ def show_lines(calibration: "Calibration") -> Iterator[str]:
     yield f"Data digest {made.data}, seed {made.seed}, {made.folds} folds by question, {made.repeats} time(s)"
     yield from fit_lines(calibration)
     yield ""
-    yield "Reliability out of fold: of the judgments with a probability in a bin, how many were right (95 % Wilson)"
+    yield "Reliability out of fold: of judgments with a probability in a bin, how many are right (95 %, by question)"
     for one in calibration.quality[""].reliability:
         yield (
             f"  {one.low:.1f} to {one.high:.1f}  n {one.n:>6}  mean probability {100 * one.probability:5.1f}  "
@@ -156,7 +156,7 @@ def diagnosis_lines(table: "SignalTable", *, pooled: bool | None, seed: int) -> 
         yield f"Independence: {error}"
     if "peers" in table.signals:
         yield ""
-        yield "Right by peer support of the verdict (95 % Wilson, judgments taken as independent)"
+        yield "Right by peer support of the verdict (95 %, by question)"
         for one in unanimity(table):
             right = one.right
             yield (

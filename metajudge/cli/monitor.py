@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from metajudge.cases.webhook import Webhook
 from metajudge.cli.options import JsonOption, StoreOption, StrictOption, echo_json, refuse_bad_lines
 from metajudge.cli.stored import with_store
 from metajudge.errors import ConfigurationError, InputError
@@ -27,6 +26,7 @@ from metajudge.readers.lines import Reject
 from metajudge.runs.exit_codes import ExitCode
 from metajudge.settings import Settings
 from metajudge.store.protocol import Store
+from metajudge.webhooks.webhook import Webhook
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,11 +208,10 @@ def _lines(found: _Found, budget: int | None) -> Iterator[str]:
 def report_lines(report: PromiseReport) -> Iterator[str]:
     """A promise's report as text."""
     held, counts = report.held, report.counts
-    whose = f" by {', '.join(report.judges)}{', together,' * (len(report.judges) > 1)}" if report.judges else ""
-    whose += "" if report.category is None else f" in category {report.category}"
-    at = "" if report.threshold is None else f", probability {report.threshold:.4g} or more"
     yield f"Promise {report.promise_id}: {report.state.value.upper()}"
-    yield f"  promised  {100 * report.target:g} % of the kept judgments{whose} are right{at}"
+    yield f"  promised  {report.sentence or _promised(report)}"
+    if report.outside_line is not None:
+        yield f"  outside   {report.outside_line}"
     if report.alarm_at is not None:
         after = "" if held.alarm is None else f" after {held.alarm} audited questions"
         when = f", {_moment(report.alarm_at)}" if report.calibration is not None else ""
@@ -242,6 +241,12 @@ def report_lines(report: PromiseReport) -> Iterator[str]:
     yield from (f"    {_drift(one)}" for one in drift.found)
     yield from (f"    {_identity(one)}" for one in report.identities)
     yield from (f"  -> {line}" for line in report.advice())
+
+
+def _promised(report: PromiseReport) -> str:
+    """What a file of labelled decisions is held against."""
+    whose = f" by {', '.join(report.judges)}{', together,' * (len(report.judges) > 1)}" if report.judges else ""
+    return f"{100 * report.target:g} % of the kept judgments{whose} are right"
 
 
 def _left(report: PromiseReport) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -9,8 +10,7 @@ from typing import Any, Final
 import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
-from metajudge.cases.delivery import send_events
-from metajudge.cases.webhook import Webhook
+from metajudge.calibration.promise import Promise
 from metajudge.errors import InputError
 from metajudge.monitor.drift import Seen
 from metajudge.monitor.report import Audit, Decision, PromiseReport, Watched, promise_id, report_on, sorted_reports
@@ -27,6 +27,8 @@ from metajudge.store.rows import judgment_data
 from metajudge.store.sql import Connection
 from metajudge.store.versions import versions
 from metajudge.types import GuaranteedThreshold, Right, digest, parse_right, text_digest
+from metajudge.webhooks.delivery import send_events
+from metajudge.webhooks.webhook import Webhook
 
 BROKEN: Final = "promise.broken"
 """The kind of alarms in the store's audit log; their subject is the promise's id."""
@@ -177,7 +179,8 @@ async def watched_promises(store: Store, *, now: float, reviewed_only: bool = Fa
     """Every promise that was stamped on a judgment, with all that was decided under it.
 
     Args:
-        reviewed_only: only the judgments that were drawn for people: enough for the test, and fewer to read.
+        reviewed_only: only the judgments that were drawn for people: enough for the test, and fewer to read. Judgments
+            outside the guarantee are not counted then.
     """
     calibrations = {entry.subject: entry.payload for entry in await store.audit_log.entries(CALIBRATION)}
     reviews = await _reviews(store, now)
@@ -186,6 +189,7 @@ async def watched_promises(store: Store, *, now: float, reviewed_only: bool = Fa
     stamps: dict[str, tuple[str, GuaranteedThreshold]] = {}
     decisions: dict[str, dict[str, Decision]] = {}
     policies: dict[str, set[str]] = {}
+    outside: dict[str, dict[str, str]] = {}
     after = 0
     only = sorted(reviews) if reviewed_only else None
     while page := await store.ask(lambda connection, start=after: _page(connection, start, only)):  # type: ignore[misc]
@@ -193,6 +197,8 @@ async def watched_promises(store: Store, *, now: float, reviewed_only: bool = Fa
         for row in page:
             given = row["assessment"].get("guarantee")
             if given is None:
+                if why := row["assessment"].get("outside_guarantee"):
+                    outside.setdefault(row["assessment"]["calibration"], {})[row["content"]] = why[0]
                 continue
             stamp = GuaranteedThreshold.model_validate(given)
             if stamp.population == "this_file":  # it speaks of that file alone, and nothing comes after it
@@ -219,6 +225,8 @@ async def watched_promises(store: Store, *, now: float, reviewed_only: bool = Fa
             decisions=tuple(decisions[name].values()),
             known=_known(calibrations.get(calibration)),
             policies=tuple(sorted(policies.get(name, ()))),
+            sentence=Promise.of_stamp(stamp).sentence(),
+            outside={} if reviewed_only else dict(Counter(outside.get(calibration, {}).values())),
             broken_since=broken.get(name),
         )
         for name, (calibration, stamp) in stamps.items()

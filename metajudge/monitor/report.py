@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from metajudge.calibration.domain import outside_words
 from metajudge.monitor.change import Held, expected_delay, hold
 from metajudge.monitor.drift import Drifts, NewIdentity, Seen, find_drift, new_identities
 from metajudge.monitor.sampling import Candidate, precision_estimate
@@ -77,6 +78,8 @@ class Watched:
         category: of the items it speaks of; None for all.
         most: judgments of one question that it covers at most; None where the record does not say.
         policies: digests of the policies that decided.
+        sentence: the promise in words, with its scope; None for a file of labelled decisions.
+        outside: reason -> judgments vetted with the calibration that no guarantee of it covers.
         broken_since: time of a recorded alarm, in seconds since the epoch; None without one.
     """
 
@@ -91,6 +94,8 @@ class Watched:
     category: str | None = None
     most: int | None = None
     policies: tuple[str, ...] = ()
+    sentence: str | None = None
+    outside: Mapping[str, int] = field(default_factory=dict)
     broken_since: float | None = None
 
 
@@ -137,6 +142,7 @@ class PromiseReport:
         alarm_at: when the alarm was recorded or, before that, the last decision that it rests on; in seconds since the
             epoch, None without an alarm.
         predicted: precision by labels and probabilities together; None with fewer than two labels.
+        sentence, outside: see :class:`Watched`.
     """
 
     promise_id: str
@@ -156,6 +162,17 @@ class PromiseReport:
     delays: tuple[Delay, ...]
     drift: Drifts
     identities: tuple[NewIdentity, ...]
+    sentence: str | None = None
+    outside: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def outside_line(self) -> str | None:
+        """How many judgments the guarantee does not cover, and why; None where all are covered."""
+        if not self.outside:
+            return None
+        why = ", ".join(f"{count} {outside_words(reason)}" for reason, count in sorted(self.outside.items()))
+        number, covered = sum(self.outside.values()), self.counts.decisions
+        return f"{number} judgments vetted with this calibration, beside the {covered} decided under the promise: {why}"
 
     @property
     def is_broken(self) -> bool:
@@ -222,7 +239,18 @@ def report_on(
     )
 
 
-_SHARED = ("promise_id", "target", "delta", "threshold", "judges", "category", "calibration", "policies")
+_SHARED = (
+    "promise_id",
+    "target",
+    "delta",
+    "threshold",
+    "judges",
+    "category",
+    "calibration",
+    "policies",
+    "sentence",
+    "outside",
+)
 
 
 def candidates(watched: Watched) -> list[Candidate]:

@@ -63,18 +63,6 @@ def clopper_pearson_lower(successes: int, n: int, confidence: float = 0.95) -> E
     return Estimate(successes / n, low, 1.0, n, confidence, "clopper-pearson lower bound")
 
 
-def clopper_pearson_upper(successes: int, n: int, confidence: float = 0.95) -> Estimate:
-    """Exact one-sided upper bound: ``P(p <= high) >= confidence`` for every p; ``low`` is 0.
-
-    With no success among n it is ``1 - (1 - confidence) ** (1 / n)``. Assumptions and errors as for
-    :func:`clopper_pearson`.
-    """
-    check_counts(successes, n)
-    check_confidence(confidence)
-    high = _exact_upper(successes, n, 1 - confidence)
-    return Estimate(successes / n, 0.0, high, n, confidence, "clopper-pearson upper bound")
-
-
 def _exact_lower(successes: int, n: int, tail: float) -> float:
     from scipy.special import betaincinv
 

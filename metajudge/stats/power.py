@@ -29,25 +29,6 @@ def smallest_effect(error: float, df: float, level: float, *, sides: int = 2, po
     return float(stdtrit(df, 1 - level / sides) + stdtrit(df, power)) * error
 
 
-def power_of(effect: float, error: float, df: float, level: float, *, sides: int = 2) -> float:
-    """The probability that a t test finds an effect in its direction, by the same approximation.
-
-    Args:
-        effect: distance from the null hypothesis, at least 0.
-        error: standard error of the estimate, above 0.
-        df: degrees of freedom, at least 1.
-        level: of the test, in (0, 1).
-        sides: 1 or 2.
-
-    Raises:
-        InputError: an argument out of range.
-    """
-    from scipy.special import stdtr, stdtrit
-
-    _check(error, df, level, POWER)
-    return float(stdtr(df, effect / error - stdtrit(df, 1 - level / sides)))
-
-
 def observations_needed(n: int, seen: float, relevant: float) -> int:
     """Observations at which ``relevant`` would be the smallest effect, where n give ``seen``.
 

@@ -1,19 +1,27 @@
 """A look: the guaranteed threshold of a calibration file sought under its ledger, and written back in one step."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
 
 from metajudge.calibration.advice import DRAWS, Advice, advise
-from metajudge.calibration.calibration import Calibration
+from metajudge.calibration.calibration import Calibration, in_domain
 from metajudge.calibration.files import load_calibration, locked, save_calibration
-from metajudge.calibration.guarantee import Abstention, Guarantee, guaranteed_threshold
-from metajudge.calibration.looks import Look, Looks, Schedule
+from metajudge.calibration.guarantee import Abstention, Guarantee, guaranteed_by_group, guaranteed_threshold
+from metajudge.calibration.looks import Look, Looks, Sample, Schedule, Turn
 from metajudge.calibration.procedures import ProcedureName
+from metajudge.calibration.table import SignalTable
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Bools, Floats
+from metajudge.types import text_digest
 from metajudge.vetting.labelled import ThresholdRows
+
+GroupedBy: TypeAlias = Literal["judge", "category"]
+Found: TypeAlias = Guarantee | Abstention
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +46,82 @@ class ReferenceScores:
         known = [(name, value) for name, found in fitted.provenance.questions.items() for value in found.values()]
         return cls(tuple(value for _, value in known), None if judges else tuple(name for name, _ in known))
 
+    @classmethod
+    def of_file(
+        cls, fitted: Calibration, judges: Sequence[str], rest: "FileRows", procedure: ProcedureName | None
+    ) -> "ReferenceScores":
+        """The probabilities of the file's questions without a label, where they are more than those fitted on.
+
+        Else the out-of-fold probabilities of the fit; both are scores of other questions than the labelled ones. A
+        promise about this very file needs those of the file.
+        """
+        if procedure != "this_file" and len(set(rest.questions)) <= len(fitted.provenance.questions):
+            return cls.of_fit(fitted, judges)
+        return cls(tuple(rest.probabilities.tolist()), rest.questions)
+
+
+@dataclass(frozen=True, slots=True)
+class FileRows:
+    """The judgments without a label of the file that a promise is about.
+
+    Attributes:
+        probabilities: [n].
+        questions, judgment_ids: [n].
+        outside: judgments without a label that the promise leaves out.
+    """
+
+    probabilities: Floats
+    questions: tuple[str, ...]
+    judgment_ids: tuple[str, ...]
+    outside: int
+
+    @classmethod
+    def of(cls, fitted: Calibration, table: SignalTable, rows: ThresholdRows, allow_other: bool = False) -> "FileRows":
+        """Those inside the calibration's domain whose questions have no label at all.
+
+        Args:
+            fitted: the calibration.
+            table: all judgments of the file.
+            rows: its labelled ones.
+            allow_other: whether judges or agents may differ from the fit's.
+
+        Raises:
+            InputError: there is none.
+        """
+        found = cls.without_labels(fitted, table, rows, allow_other)
+        if not found.questions:
+            raise InputError(
+                "no question of the file is without a label and inside the calibration's domain: a promise about this "
+                "very file needs judgments that were not labelled"
+            )
+        return found
+
+    @classmethod
+    def without_labels(
+        cls, fitted: Calibration, table: SignalTable, rows: ThresholdRows, allow_other: bool = False
+    ) -> "FileRows":
+        """The same, which may be none; see :meth:`of`."""
+        labelled = {one for one, known in zip(table.questions, table.labelled, strict=True) if known}
+        rest = table.select(~table.labelled)
+        if not rest.questions:
+            return cls(np.empty(0), (), (), 0)
+        predicted = fitted.probabilities(rest, allow_other)
+        apart = np.array([one not in labelled for one in rest.questions], dtype=bool)
+        inside = in_domain(predicted, rows.approximate) & apart
+        chosen = rest.select(inside)
+        return cls(
+            np.ma.getdata(predicted.probabilities)[inside],
+            tuple(chosen.questions),
+            tuple(chosen.judgment_ids),
+            int((~inside).sum()),
+        )
+
+    def kept(self, rows: ThresholdRows, guarantee: Guarantee) -> list[str]:
+        """The judgments of the file that the threshold keeps, labelled or not."""
+        values = np.round(np.concatenate([rows.probabilities, self.probabilities]), 9)
+        names = (*rows.table.judgment_ids, *self.judgment_ids)
+        return sorted(name for name, value in zip(names, values, strict=True) if value >= guarantee.threshold)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LookRequest:
@@ -47,6 +131,7 @@ class LookRequest:
         target: precision to guarantee, in (0, 1).
         delta: probability that the promise fails, over all looks, in (0, 1).
         judges: whose judgments, together; empty for all of the calibration's.
+        by: a promise for each judge or each category, all of them together at delta (Holm); None for one promise.
         procedure, most_per_question: see :func:`~metajudge.calibration.guarantee.guaranteed_threshold`.
         reference: scores without labels that fix the thresholds tried, and their questions.
         schedule: how delta is divided over looks; None for the ledger's.
@@ -57,6 +142,7 @@ class LookRequest:
     target: float
     delta: float
     judges: tuple[str, ...] = ()
+    by: GroupedBy | None = None
     procedure: ProcedureName | None = None
     most_per_question: int | None = None
     reference: ReferenceScores | None = None
@@ -83,6 +169,45 @@ class LookRequest:
             looks=looks,
         )
 
+    def find(self, rows: ThresholdRows, looks: Looks) -> dict[str, Found]:
+        """The thresholds by group, under a ledger; all judgments together are the group ""."""
+        judged = rows.probabilities, rows.table.correct, rows.table.questions
+        if self.by is None:
+            return {"": self.test(*judged, rows.approximate, looks)}
+        if looks.schedule.name == "anytime":
+            raise InputError("promises by judge or category are not tested at any time: declare another schedule")
+        about = [self.by, self.procedure, self.reference, self.most_per_question, rows.approximate]
+        return looks.look(
+            Sample.of(*judged),
+            target=self.target,
+            delta=self.delta,
+            settings=text_digest(str(about)),
+            test=lambda turn: self._by_group(rows, turn),
+            store=_stored,
+            restore=_restored,
+            judges=self.judges,
+        )
+
+    def _by_group(self, rows: ThresholdRows, turn: Turn) -> dict[str, Found]:
+        table = rows.table
+        groups = table.judges if self.by == "judge" else table.categories
+        found = guaranteed_by_group(
+            rows.probabilities,
+            table.correct,
+            table.questions,
+            groups,
+            by="judge" if self.by == "judge" else "category",
+            target=self.target,
+            delta=turn.level,
+            procedure=self.procedure,
+            reference=None if self.reference is None else dict.fromkeys(groups, self.reference.scores),
+            most_per_question=self.most_per_question,
+            approximate=rows.approximate,
+            judges=self.judges,
+        )
+        spent = {"delta": self.delta, "look": turn.number, "level": turn.level}
+        return {name: one.model_copy(update=spent) for name, one in found.items()}
+
     def passes(self, level: float, scores: Floats, correct: Bools, questions: Sequence[str]) -> bool:
         """Whether a threshold passes at a level."""
         found = guaranteed_threshold(
@@ -104,22 +229,33 @@ class LookResult:
     """What a look found.
 
     Attributes:
-        found: the threshold, or why there is none.
+        found: by group the threshold, or why there is none; all judgments together are the group "".
         looks: all looks at these judges, this one included.
         repeated: whether it was the very same look as an earlier one: then nothing was spent.
         unrecorded: guarantees of the file that were found before looks were recorded.
         left: share of delta that the next look gets.
     """
 
-    found: Guarantee | Abstention
+    found: Mapping[str, Found]
     looks: tuple[Look, ...]
     repeated: bool
     unrecorded: int
     left: float
 
+    @property
+    def passed(self) -> tuple[Guarantee, ...]:
+        """The thresholds found."""
+        return tuple(one for one in self.found.values() if isinstance(one, Guarantee))
+
+    @property
+    def mine(self) -> Look:
+        """The look as the ledger has it."""
+        number = next(iter(self.found.values())).look
+        return next(one for one in self.looks if one.number == number)
+
     def lines(self) -> list[str]:
         """The look and its cost in words."""
-        mine = next(one for one in self.looks if one.number == self.found.look)
+        mine = self.mine
         first = f"The same look again: {mine.line()}. Nothing is spent." if self.repeated else f"This is {mine.line()}."
         lines = [first[0].upper() + first[1:]]
         if self.unrecorded:
@@ -135,7 +271,8 @@ def look(
 ) -> LookResult:
     """Makes a look and stores it: the look in the calibration file, a threshold that passed there or in ``out``.
 
-    Reading the ledger, testing and writing happen under one lock, so that two looks at the same time spend twice.
+    Reading the ledger, testing and writing happen under one lock, so that two looks at the same time spend twice. A
+    promise about one file is not stored: it says nothing of other judgments.
 
     Args:
         path: the calibration file; it is read again under the lock.
@@ -155,11 +292,13 @@ def look(
             current.looks, schedule=request.schedule, time=request.time, accept_changes=request.accept_changes
         )
         before = len(looks.entries)
-        found = request.test(rows.probabilities, rows.table.correct, rows.table.questions, rows.approximate, looks)
-        looked = current.model_copy(update={"looks": looks.ledger})
-        passed = looked.with_guarantee(found) if isinstance(found, Guarantee) else looked
+        found = request.find(rows, looks)
+        looked = passed = current.model_copy(update={"looks": looks.ledger})
+        for one in found.values():
+            if isinstance(one, Guarantee) and one.population == "new_questions":
+                passed = passed.with_guarantee(one)
         save_calibration(looked if out is not None else passed, path)
-        if out is not None and isinstance(found, Guarantee):
+        if out is not None and passed is not looked:
             save_calibration(passed, out)
     return LookResult(
         found,
@@ -170,8 +309,19 @@ def look(
     )
 
 
+def _stored(found: Mapping[str, Found]) -> dict[str, Any]:
+    passed = any(isinstance(one, Guarantee) for one in found.values())
+    groups = {name: one.model_dump(mode="json") for name, one in found.items()}
+    return {"kind": "guarantee" if passed else "abstention", "groups": groups}
+
+
+def _restored(data: Mapping[str, Any]) -> dict[str, Found]:
+    kinds: Mapping[str, type[Guarantee] | type[Abstention]] = {"guarantee": Guarantee, "abstention": Abstention}
+    return {name: kinds[one["kind"]].model_validate(one) for name, one in data["groups"].items()}
+
+
 def advice_after(result: LookResult, rows: ThresholdRows, request: LookRequest, *, draws: int = DRAWS) -> Advice | None:
-    """What further labels could do after an abstention; None where the ledger has no look left."""
+    """What further labels could do after one promise's abstention; None where the ledger has no look left."""
     level = result.left * request.delta
     if not level:
         return None

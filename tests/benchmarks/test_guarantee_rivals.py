@@ -1,8 +1,23 @@
 """Rivals on a population whose truth is known."""
 
+import json
+
 import numpy as np
 import pytest
-from metajudge.benchmarks.guarantee_rivals import Population, interval, measured
+import typer
+from metajudge.benchmarks.guarantee_rivals import (
+    ALIKE,
+    ASYMPTOTIC,
+    EARLIER,
+    OURS,
+    TARGETS,
+    Population,
+    gains,
+    interval,
+    main,
+    measured,
+    summary,
+)
 from metajudge.benchmarks.threshold_rules import RIVALS
 
 from metajudge.calibration.starts import Reference
@@ -30,10 +45,11 @@ def test_every_rule_is_measured_and_keeps_no_more_than_the_oracle_on_average(row
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_set_without_orders_has_no_row_of_the_rule_that_needs_them(rows):
-    assert "SCOPE" in rows
-    names = {row["procedure"] for row in measured(population(False), 0.85, 1, 0)}
-    assert "SCOPE" not in names
+def test_a_rule_that_needs_orders_is_not_applicable_to_a_set_without(rows):
+    assert rows["SCOPE"]["coverage"] is not None
+    others = {row["procedure"]: row for row in measured(population(False), 0.85, 1, 0)}
+    assert others["SCOPE"]["coverage"] is None
+    assert others["MAPIE" if "MAPIE" in others else OURS]["coverage"] is not None
 
 
 def test_the_truth_of_a_threshold_counts_all_kept_judgments():
@@ -51,3 +67,48 @@ def test_the_interval_of_a_difference_needs_more_than_one_value():
     low, high = interval([0.6, 0.7, 0.65], [0.5, 0.55, 0.6])
     assert low < 0.1 < high
     assert interval([1.0], [0.0]) == (-np.inf, np.inf)
+
+
+def part(name, seed, coverage):
+    """A line of the file of parts, with the same coverage at every target."""
+    rows = [
+        {"target": target, "procedure": rule, "promise": "kept", "coverage": found, "broken": 0.0, "drawn": 0.0,
+         "abstained": 0.0}
+        for target in TARGETS
+        for rule, found in coverage.items()
+    ]  # fmt: skip
+    return {"set": name, "seed": seed, "redraws": 3, "of_fit": False, "rows": rows}
+
+
+PARTS = [
+    part("llmbar", 0, {OURS: 0.4, ALIKE: 0.5, EARLIER: 0.3, ASYMPTOTIC: 0.8, "oracle": 0.9, "SCOPE": None}),
+    part("llmbar", 1, {OURS: 0.5, ALIKE: 0.5, EARLIER: 0.3, ASYMPTOTIC: 0.8, "oracle": 0.9, "SCOPE": None}),
+    part("judgebench", 0, {OURS: 0.6, ALIKE: 0.5, EARLIER: 0.4, ASYMPTOTIC: 0.7, "oracle": 0.9, "MAPIE": 0.45}),
+]
+
+
+def test_splits_are_averaged_and_sets_compared():
+    rows = summary(PARTS)
+    known = {(row["set"], row["procedure"]): row for row in rows if row["target"] == 0.85}
+    ours = known["llmbar", OURS]
+    assert (ours["coverage"], ours["splits"]) == (pytest.approx(0.45), 2)
+    assert (ours["of_oracle"], ours["of_z"]) == (pytest.approx(0.5), pytest.approx(0.5625))
+    assert known["llmbar", "SCOPE"]["coverage"] is None
+    first = next(iter(gains(rows)))
+    assert (first["rule"], first["over"]) == (OURS, EARLIER)
+    assert first["gain"] == pytest.approx((0.15 + 0.2) / 2)
+    assert first["interval"] == pytest.approx(interval([0.45, 0.6], [0.3, 0.4]))
+    over = {one["over"] for one in gains(rows)}
+    assert over == {EARLIER, "MAPIE"}  # the best valid rival by its mean over the sets
+
+
+def test_a_run_goes_on_where_it_stopped(tmp_path, capsys):
+    stored, out = tmp_path / "parts.jsonl", tmp_path / "found.json"
+    stored.write_text("".join(json.dumps(one) + "\n" for one in PARTS))
+    main(tmp_path, "llmbar", splits=2, redraws=3, reference="population", stored=stored, out=out)
+    shown = capsys.readouterr().out
+    assert "not applicable" in shown
+    assert "no interval" in shown  # one set alone has none
+    assert json.loads(out.read_text())["splits"] == 2
+    with pytest.raises(typer.BadParameter, match="no set 'other'"):
+        main(tmp_path, "other", splits=1, redraws=1, reference="population")

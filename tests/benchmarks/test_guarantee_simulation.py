@@ -1,13 +1,16 @@
 """The simulation finds a broken promise where there is one, and the product's procedures within what is allowed."""
 
 import json
+from dataclasses import replace
 
+import numpy as np
 import pytest
 import typer
-from metajudge.benchmarks.guarantee_simulation import main, simulated
+from metajudge.benchmarks.guarantee_simulation import looked, main, simulated
 from metajudge.benchmarks.made_populations import populations
 from metajudge.benchmarks.threshold_rules import asymptotic, drawn, ours
 
+RNG = np.random.default_rng(0)
 EVERY = {one.name: one for one in populations()}
 
 
@@ -16,6 +19,13 @@ EVERY = {one.name: one for one in populations()}
 def test_no_promise_is_broken_more_often_than_delta(name):
     row = simulated(EVERY[name], ours("ranks"), 150, 1)
     assert row["broken"] <= row["allowed"]
+
+
+def test_looking_again_with_more_labels_keeps_the_promise_at_the_levels_of_the_ledger():
+    below, rule = EVERY["a hair below, n 60"], ours("ranks")
+    assert simulated(below, rule, 60, 0, 8)["broken"] <= 0.1
+    at_full_delta = [looked(below, lambda draw: rule(replace(draw, delta=0.1)), 8, RNG) for _ in range(60)]
+    assert sum(found is not None for found in at_full_delta) > 8  # what the schedule prevents
 
 
 def test_one_drawn_judgment_does_not_prove_all_kept_ones():
@@ -56,7 +66,7 @@ def test_a_run_goes_on_where_it_stopped(tmp_path, capsys):
         + "\n"
     )
     with pytest.raises(typer.Exit) as ended:
-        main(repetitions=2, procedure="ranks", out=out, only="ties", cross=False, seed=0)
+        main(repetitions=2, procedure="ranks", out=out, only="ties", cross=False, seed=0, looks=1)
     assert ended.value.exit_code == 1  # the stored row was broken too often
     assert [json.loads(line)["population"] for line in out.read_text().splitlines()] == ["ties", "ties, up to four"]
     assert "1 of 2 populations within what is allowed. ties" in capsys.readouterr().out

@@ -6,6 +6,7 @@ import pytest
 from metajudge.calibration.diagnostics import importances, panel_independence, unanimity
 from metajudge.calibration.table import build_table
 from metajudge.errors import InputError
+from metajudge.stats.intervals import wilson
 from metajudge.types import Item, Judgment, Pairwise
 
 
@@ -79,6 +80,7 @@ def test_unanimity_counts_judgments_by_how_their_peers_stand():
     assert (found["all against"].n, found["all against"].right.estimate) == (10, 0.0)
     assert (found["balanced"].n, found["balanced"].right.estimate) == (20, 1.0)
     assert found["all for"].right.low < 1
+    assert found["all for"].right.low == pytest.approx(wilson(10, 10).low), "ten questions, whatever their judgments"
 
 
 def test_unanimity_without_peers_is_refused():

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from metajudge.calibration.item_model import PENALTIES, Workbench, logistic
@@ -122,7 +123,7 @@ def test_equal_rows_are_fitted_once_and_copies_of_judgments_change_nothing(bench
 def test_predictions_on_other_rows_are_those_of_the_stored_model(bench, table):
     train, test = every(table)[: len(table) // 2], every(table)[len(table) // 2 :]
     fitted = bench.fit(0.3, train)
-    (found,) = bench.fit_predict(0.3, train, [test])
+    ((found,),) = bench.fit_predict([0.3], train, [test])
     expected = fitted.model.probabilities(fitted.design.matrix(table, table.categories))[test]
     assert found == pytest.approx(expected)
 
@@ -130,7 +131,7 @@ def test_predictions_on_other_rows_are_those_of_the_stored_model(bench, table):
 def test_a_single_judge_without_peers_is_read_by_its_own_signals():
     table = table_of(pairs(judges=("expert",)), signals=("order", "strength"))
     bench = Workbench(table, table.categories)
-    (found,) = bench.fit_predict(0.3, every(table), [every(table)])
+    ((found,),) = bench.fit_predict([0.3], every(table), [every(table)])
     agrees = table.columns["order.agree"].values > 0
     assert not bench.antisymmetric
     assert found[agrees].min() > 0.9
@@ -139,7 +140,7 @@ def test_a_single_judge_without_peers_is_read_by_its_own_signals():
 
 def test_a_single_judge_among_peers_signals_contradicting_itself_says_nothing():
     table = table_of(pairs(judges=("expert",)))
-    (found,) = Workbench(table, table.categories).fit_predict(0.3, every(table), [every(table)])
+    ((found,),) = Workbench(table, table.categories).fit_predict([0.3], every(table), [every(table)])
     contradicted = table.columns["order.agree"].values == 0
     assert found[contradicted] == pytest.approx(0.5)
     assert found[~contradicted].min() > 0.8
@@ -185,7 +186,7 @@ def test_grades_are_read_by_votes_too():
         for judge, off in (("keen", 0), ("dull", 1))
     ]
     table = build_table(made, ["peers"]).sorted()
-    (found,) = Workbench(table, table.categories).fit_predict(1.0, every(table), [every(table)])
+    ((found,),) = Workbench(table, table.categories).fit_predict([1.0], every(table), [every(table)])
     assert found[table.correct].mean() > found[~table.correct].mean() + 0.3
 
 
@@ -199,7 +200,7 @@ def test_without_signals_that_vary_there_is_nothing_to_fit():
 def test_of_one_class_alone_the_base_rate_is_drawn_to_the_middle(table, right, expected):
     rows = np.flatnonzero(table.correct == right)[:10]
     bench = Workbench(table, table.categories)
-    first, second = bench.fit_predict(0.1, rows, [np.arange(3), np.arange(2)])
+    ((first, second),) = bench.fit_predict([0.1], rows, [np.arange(3), np.arange(2)])
     assert first.tolist() == pytest.approx([expected] * 3)
     assert second.tolist() == pytest.approx([expected] * 2)
 
@@ -213,12 +214,23 @@ def test_weights_count_in_fit_and_loss_and_sum_to_the_items(table):
     assert bench.loss(losses) == pytest.approx(len(table) * 9 / 11)
 
 
-def test_logistic_with_many_columns_minimises_the_same_loss(monkeypatch):
+@pytest.mark.parametrize("intercept", [True, False])
+def test_logistic_minimises_what_scikit_learn_does_for_every_penalty(intercept):
     rng = np.random.default_rng(0)
-    matrix = rng.normal(size=(120, 6))
+    matrix = rng.normal(size=(120, 6)) * [1, 1, 1, 1, 8, 0]
     correct = rng.random(120) < 1 / (1 + np.exp(-matrix[:, 0]))
-    exact = logistic(matrix, correct, PENALTIES[0], np.ones(120))
-    monkeypatch.setattr("metajudge.calibration.item_model.WIDE", 1)
-    assert logistic(matrix, correct, PENALTIES[0], np.ones(120)).coefficients == pytest.approx(
-        exact.coefficients, abs=1e-4
-    )
+    weights = rng.uniform(0.2, 3, 120)
+    for penalty, found in zip(
+        PENALTIES, logistic(matrix, correct, PENALTIES, weights, intercept=intercept), strict=True
+    ):
+        oracle = LogisticRegression(C=penalty, solver="newton-cholesky", tol=1e-12, fit_intercept=intercept)
+        oracle.fit(matrix, correct, sample_weight=weights)
+        assert found.coefficients == pytest.approx(oracle.coef_[0], abs=1e-7)
+        assert found.intercept == pytest.approx(float(np.ravel(oracle.intercept_)[0]), abs=1e-7)
+
+
+def test_logistic_ends_where_the_scores_separate_completely():
+    x = np.linspace(-1, 1, 40)[:, None] * 50
+    (found,) = logistic(x, x[:, 0] > 0, [1000.0], np.ones(40))
+    assert np.isfinite(found.coefficients).all()
+    assert found.coefficients[0] > 0

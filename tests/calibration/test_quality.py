@@ -28,8 +28,11 @@ def test_log_loss_is_clipped_so_that_one_bold_error_does_not_decide_everything()
 
 
 def test_reliability_bins_hold_every_row_once():
-    found = reliability_bins(np.array([0.0, 0.05, 0.95, 1.0]), np.array([False, True, True, True]))
+    found = reliability_bins(np.array([0.0, 0.05, 0.95, 1.0]), np.array([False, True, True, True]), list("abcd"))
     assert [(one.low, one.high, one.n, one.right) for one in found] == [(0.0, 0.1, 2, 0.5), (0.9, 1.0, 2, 1.0)]
+    (apart,) = reliability_bins(np.full(40, 0.85), np.arange(40) % 10 < 8, [str(at) for at in range(40)])
+    (alike,) = reliability_bins(np.full(40, 0.85), np.arange(40) % 10 < 8, [str(at % 10) for at in range(40)])
+    assert alike.right_high - alike.right_low > 1.5 * (apart.right_high - apart.right_low)
 
 
 def test_intervals_resample_questions_and_not_judgments():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from metajudge.calibration.question_test import STAKES, question_p_values, step_table, steps_limit
+from metajudge.calibration.question_test import STAKE, question_p_values, step_table, steps_limit
 from metajudge.errors import InputError
 
 
@@ -34,15 +34,18 @@ def tail(credit, law, number):
     return lowest * number, np.cumsum(total[::-1])[::-1]
 
 
-@pytest.mark.parametrize(("most", "target", "number"), [(2, 0.8, 20), (2, 0.9, 60), (3, 0.85, 40), (6, 0.9, 30)])
-def test_no_law_with_too_many_errors_has_a_tail_above_the_bound(most, target, number):
+@pytest.mark.parametrize(
+    ("most", "target", "number", "credited"),
+    [(2, 0.8, 20, 2), (2, 0.9, 60, 1), (3, 0.85, 40, 3), (6, 0.9, 30, 6), (14, 0.9, 30, 2)],
+)
+def test_no_law_with_too_many_errors_has_a_tail_above_the_bound(most, target, number, credited):
     rng = np.random.default_rng(most)
     pairs = cells(most)
     excess = np.array([errors - (1 - target) * kept for errors, kept in pairs])
-    for stake in STAKES[::2]:
-        table = step_table(most, target, steps_limit(number), stake)
+    for stake in (STAKE,) if most > 4 else (STAKE, 0.1):
+        table = step_table(most, target, steps_limit(number), stake, credited)
         credit = np.array([table.credit[pair] for pair in pairs])
-        for draw in range(60):
+        for draw in range(40):
             law = null_law(rng, excess, 3 if draw % 2 else None)
             if law is None:
                 continue
@@ -53,7 +56,7 @@ def test_no_law_with_too_many_errors_has_a_tail_above_the_bound(most, target, nu
 
 
 def test_the_bound_is_nearly_reached_where_all_or_none_of_two_judgments_are_wrong():
-    table = step_table(2, 0.8, 64, 0.1)
+    table = step_table(2, 0.8, 64, 0.1, 2)
     right, wrong = int(table.credit[0, 2]), int(table.credit[2, 2])
     for errors in (4, 5):
         truth, total = binom.cdf(errors, 50, 0.2), (50 - errors) * right + errors * wrong
@@ -72,7 +75,7 @@ def test_one_judgment_a_question_is_the_binomial_test():
 
 
 def test_the_dynamic_program_gives_the_binomial_for_one_judgment_a_question():
-    table = step_table(1, 0.85, 64, 0.3)
+    table = step_table(1, 0.85, 64, 0.3, 1)
     errors = np.arange(5)
     totals = (40 - errors) * table.credit[0, 1] + errors * table.credit[1, 1]
     assert table.p_values(np.full(5, 40), totals) == pytest.approx(binom.cdf(errors, 40, 0.15), abs=1e-6)
@@ -92,10 +95,24 @@ def test_more_errors_never_lower_the_p_value():
 @pytest.mark.slow
 def test_many_judgments_and_questions_stay_within_the_work_and_valid():
     number = 3000
-    table = step_table(12, 0.9, steps_limit(number), 0.3)
+    table = step_table(12, 0.9, steps_limit(number), 0.3, 12)
     p_value = table.p_values(np.array([number]), np.array([number * int(table.credit[0, 12])]))
     assert 0 < p_value[0] < 1e-3
     assert table.p_values(np.array([number]), np.array([0]))[0] == 1.0
+
+
+def test_credit_is_capped_and_errors_are_not():
+    table = step_table(14, 0.9, 64, STAKE, 2)
+    assert table.credit[0, 1] < table.credit[0, 2] == table.credit[0, 14]
+    assert table.credit[1, 2] > table.credit[4, 4] > table.credit[14, 14]
+
+
+def test_few_large_questions_do_not_take_the_power_of_many_small_ones():
+    """With credit for two judgments a question, 300 pairs prove .85 though a question may have ten judgments."""
+    kept, errors = np.full((300, 1), 2), np.zeros((300, 1), dtype=int)
+    errors[:12] = 2
+    found = [question_p_values(errors, kept, 0.85, most, credited=2)[0] for most in (2, 10)]
+    assert found[0] < found[1] < 0.1
 
 
 def test_a_question_with_more_judgments_than_declared_is_refused():

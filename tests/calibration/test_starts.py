@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from metajudge.calibration.procedures import Procedure
-from metajudge.calibration.starts import MEANINGS, Reference, Setting, procedure_in_ranks, rounded
+from metajudge.calibration.starts import MEANINGS, START, Reference, Setting, procedure_in_ranks, rounded
 from metajudge.errors import InputError
 
 NAMES = [name for name in MEANINGS if name not in ("log_odds", "this_file")]
@@ -23,7 +23,7 @@ def test_any_increasing_change_of_the_scores_changes_no_rank(name, most):
     plain = procedure_in_ranks(name, Reference.of(SCORES, places), setting)
     for change in (lambda x: 0.6 * x, lambda x: 1.6 * x, lambda x: x + 1, np.exp):
         other = procedure_in_ranks(name, Reference.of(change(SCORES), places), setting)
-        assert (other.starts, other.shares, other.stake) == (plain.starts, plain.shares, plain.stake)
+        assert (other.starts, other.shares, other.credited) == (plain.starts, plain.shares, plain.credited)
         assert kept_by(plain, SCORES) == kept_by(other, change(SCORES))
 
 
@@ -36,12 +36,25 @@ def test_every_procedure_spends_at_most_the_whole_level(name):
         assert made.passes_on == (name != "bonferroni")
 
 
-def test_more_questions_allow_more_errors_at_a_start_that_stays_in_the_middle():
-    kept = []
-    for number in (60, 120, 400):
-        made = procedure_in_ranks("ranks", Reference.of(SCORES, None), Setting(0.85, 0.1, number, 1))
-        kept.append(float((made.grid[made.starts[0]] <= SCORES).mean()))
-    assert all(0.3 < share < 0.5 for share in kept)
+def start_share(number, target=0.85, most=1, places=None):
+    made = procedure_in_ranks("ranks", Reference.of(SCORES, places), Setting(target, 0.1, number, most))
+    return float((made.grid[made.starts[0]] <= SCORES).mean())
+
+
+def test_the_start_keeps_a_third_more_with_few_labels_and_less_with_many():
+    assert start_share(100) == START
+    # 22 right ones are needed at .9: with 60 questions, 27 are kept, so that 22 are nearly always drawn.
+    assert start_share(60, 0.9) == pytest.approx(27 / 60, abs=0.02)
+    assert start_share(400) < 0.25
+
+
+def test_a_start_with_several_judgments_a_question_lies_at_a_share_of_the_judgments():
+    places = [f"q{number // 8}" for number in range(200)]
+    assert 0.03 < start_share(1000, 0.8, 8, places) < START
+    made = procedure_in_ranks("ranks", Reference.of(SCORES, places), Setting(0.8, 0.1, 1000, 8))
+    assert made.credited in (6, 7)  # nine tenths of the questions keep at most so many of their eight at 60 %
+    alone = procedure_in_ranks("ranks", Reference.of(SCORES, None), Setting(0.8, 0.1, 1000, 8))
+    assert alone.credited is None  # nothing is known of how many a question keeps
 
 
 def test_a_reference_that_is_none_is_refused():

@@ -2,12 +2,15 @@
 
 import asyncio
 import json
+import os
+import random
 
 import pytest
 
 from metajudge.cli.monitor import report_lines
 from metajudge.monitor.records import read_decisions
 from metajudge.monitor.report import report_on
+from metajudge.readers import open_judgments, write_jsonl
 from metajudge.store import open_store
 from tests.doubles.crowds import crowd
 from tests.doubles.promised import decide, guaranteed, vetted
@@ -94,3 +97,54 @@ class TestCommand:
         done = metajudge("monitor", "--store", "s.duckdb")
         assert done.returncode == 2
         assert "calibrate threshold" in done.stderr
+
+
+DATA = os.environ.get("METAJUDGE_DATA")
+GOOD, WORSE = "openrouter/z-ai/glm-4.7", "claude-3-haiku-20240307"
+
+
+@pytest.fixture
+def recorded(metajudge):
+    """Recorded verdicts: a calibration with a promise, and later questions judged by the same judge and a worse one."""
+    records = list(open_judgments([f"{DATA}/judgebench"]).all())
+    records = [one for one in records if any("claude" in name for name in (one.item.models or {}).values())]
+    questions = sorted({one.item.question for one in records})
+    random.Random(2).shuffle(questions)
+
+    def write(name, judge, part):
+        chosen = [one for one in records if one.judge == judge and one.item.question in set(part)]
+        write_jsonl(metajudge.folder / name, [one.model_copy(update={"judge": GOOD}) for one in chosen])
+
+    write("fit.jsonl", GOOD, questions[:40])
+    write("labelled.jsonl", GOOD, questions[40:115])
+    write("same.jsonl", GOOD, questions[115:])
+    write("worse.jsonl", WORSE, questions[115:])
+    for step in (
+        ("fit", "--data", "fit.jsonl", "--share", "1", "--signals", "order,strength", "--out", "cal.json"),
+        ("threshold", "--calibration", "cal.json", "--data", "labelled.jsonl", "--target", "0.7"),
+    ):
+        done = metajudge("calibrate", *step)
+        assert done.returncode == 0, done.stdout + done.stderr
+    return metajudge
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(DATA is None, reason="METAJUDGE_DATA does not name the folder of recorded data")
+@pytest.mark.parametrize(("file", "code"), [("same.jsonl", 0), ("worse.jsonl", 5)])
+def test_on_recorded_verdicts_the_alarm_tells_the_same_judge_from_a_worse_one(recorded, file, code):
+    done = recorded(
+        *("vet", file, "--store", "s.duckdb", "--calibration", "cal.json", "--strategy", "signals"),
+        *("--policy", "verdict", "--review-sample", "1"),
+    )
+    assert done.returncode in (0, 1), done.stderr
+
+    async def people():
+        store = await open_store(recorded.folder / "s.duckdb")
+        await decide(store, lambda review: review.truth)
+        await store.close()
+
+    asyncio.run(people())
+    found = recorded("monitor", "--store", "s.duckdb")
+    assert found.returncode == code, found.stdout + found.stderr
+    assert ("BROKEN" in found.stdout) == (code == 5)
+    assert "with probabilities of all kept:" in found.stdout

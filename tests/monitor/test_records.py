@@ -6,7 +6,6 @@ import time
 import pytest
 
 from metajudge import Engine
-from metajudge.cases.webhook import Webhook, verify
 from metajudge.errors import InputError
 from metajudge.monitor.records import (
     BROKEN,
@@ -25,6 +24,7 @@ from metajudge.reviews import ReviewOrigin
 from metajudge.reviews.queue import ReviewFilter
 from metajudge.store import open_store
 from metajudge.types import text_digest
+from metajudge.webhooks.webhook import Webhook, verify
 from tests.doubles.crowds import crowd
 from tests.doubles.promised import decide, guaranteed, vetted
 from tests.doubles.webhook_receiver import Receiver
@@ -62,6 +62,20 @@ async def test_a_promise_is_read_with_everything_that_was_decided_under_it(store
     first = await reports(store, now=0.0)
     await vetted(store, calibration, fresh)
     assert await reports(store, now=0.0) == first, "the same judgments vetted again are no new decisions"
+
+
+async def test_what_the_guarantee_does_not_cover_is_counted_with_its_reason(store, calibration):
+    alone = [one for one in crowd(5, seed=7, prefix="alone") if one.judge == "owl"]
+    await vetted(store, calibration, crowd(10, seed=5, prefix="new"))
+    await vetted(store, calibration, alone)
+    (report,) = await reports(store, now=0.0)
+    assert report.to_json()["outside"] == {"absent_signal": 10}
+    assert report.outside_line is not None
+    assert "10 judgments vetted with this calibration, beside the 60 decided" in report.outside_line
+    assert "10 lack a signal that was always there in the fit" in report.outside_line
+    assert "taken together and not each judge alone" in report.sentence
+    (checked,) = await reports(store, now=0.0, reviewed_only=True)
+    assert checked.outside_line is None, "not counted where not everything is read"
 
 
 async def test_decisions_of_people_are_audits_and_requests_are_not(store, calibration):

@@ -1,0 +1,288 @@
+"""``metajudge calibrate threshold``: a promise about what a calibration keeps, as one look at labels."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from metajudge.calibration.advice import Advice
+from metajudge.calibration.calibration import Calibration
+from metajudge.calibration.files import load_calibration
+from metajudge.calibration.guarantee import Abstention, Guarantee
+from metajudge.calibration.looks import Schedule
+from metajudge.calibration.procedures import ProcedureName, check_promise
+from metajudge.cli.calibrate_inputs import (
+    AgentScoresOption,
+    CalibrationOption,
+    DataOption,
+    JudgeOption,
+    KindOption,
+    check_files,
+    labelled_records,
+)
+from metajudge.cli.calibrate_report import right_line
+from metajudge.cli.inputs import AS_THEY_ARE, UNLABELLED, Labelling, Reading, reads_judgments, takes_labels
+from metajudge.cli.options import JsonOption, echo_json
+from metajudge.errors import InputError
+from metajudge.runs.exit_codes import ExitCode
+from metajudge.types import Right, VerdictKind
+from metajudge.vetting.labelled import ThresholdRows, threshold_rows
+from metajudge.vetting.looking import FileRows, LookRequest, LookResult, ReferenceScores, advice_after, look
+
+NO_LOOK_LEFT = "No look is left in the ledger: nothing more can be promised about these judges by this schedule."
+
+
+class Questions(StrEnum):
+    """Which questions a threshold is selected on."""
+
+    new = "new"
+    all = "all"
+
+
+class Group(StrEnum):
+    """What a promise is made for each of."""
+
+    judge = "judge"
+    category = "category"
+
+
+class ScheduleChoice(StrEnum):
+    """How delta is divided over looks."""
+
+    declining = "declining"
+    even = "even"
+    anytime = "anytime"
+
+
+class ProcedureChoice(StrEnum):
+    """How thresholds are tested; see `docs/calibration.md`."""
+
+    ranks = "ranks"
+    graphical = "graphical"
+    one_error = "one_error"
+    learn_then_test = "learn_then_test"
+    bonferroni = "bonferroni"
+    e_process = "e_process"
+    log_odds = "log_odds"
+
+
+@takes_labels
+@reads_judgments
+def threshold(
+    calibration: CalibrationOption,
+    data: DataOption,
+    target: Annotated[float, typer.Option(help="Precision to guarantee, such as .9.")],
+    delta: Annotated[float, typer.Option(help="Probability that the guarantee may fail.")] = 0.1,
+    kind: KindOption = None,
+    judge: JudgeOption = None,
+    agent_scores: AgentScoresOption = None,
+    questions: Annotated[
+        Questions | None,
+        typer.Option(
+            help="`new`: only questions not used in the fit; `all`: approximate. Default: new if there are any."
+        ),
+    ] = None,
+    procedure: Annotated[
+        ProcedureChoice | None,
+        typer.Option(
+            help="Which thresholds are tested and how, fixed without labels. Default: ranks; e_process with "
+            "--schedule anytime."
+        ),
+    ] = None,
+    most: Annotated[
+        int | None,
+        typer.Option(
+            "--most-per-question",
+            help="Judgments of one question the promise is to cover at most. Default: the most there are.",
+            min=1,
+        ),
+    ] = None,
+    allow_other: Annotated[
+        bool,
+        typer.Option("--allow-other-calibration", help="Apply it to judges or agents it was not fitted on."),
+    ] = False,
+    schedule: Annotated[
+        ScheduleChoice | None,
+        typer.Option(
+            help="How delta is divided over looks, declared at the first one: `declining` (3/4 for the first), `even` "
+            "(over --looks) or `anytime` (an e-process, read after any label)."
+        ),
+    ] = None,
+    planned_looks: Annotated[
+        int | None, typer.Option("--looks", help="With --schedule even: how many looks there may be.", min=1)
+    ] = None,
+    accept_changes: Annotated[
+        bool,
+        typer.Option(
+            "--accept-changed-labels",
+            help="Allow a look in which earlier questions are missing or have other labels; it is recorded as such.",
+        ),
+    ] = False,
+    by: Annotated[
+        Group | None,
+        typer.Option(
+            help="A promise for each judge or each category, all of them together at delta (Holm). Default: one for "
+            "all together."
+        ),
+    ] = None,
+    this_file: Annotated[
+        bool,
+        typer.Option(
+            "--this-file",
+            help="Promise about the judgments of these very data, of whose questions a random sample is labelled. It "
+            "is printed with what it keeps, and stamped on no others.",
+        ),
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            help="Write the threshold here; the look is recorded in the calibration all the same.",
+            metavar="FILE",
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+    labelling: Labelling = UNLABELLED,
+    reading: Reading = AS_THEY_ARE,
+) -> None:
+    """Find the least selective threshold whose precision is guaranteed, and store it in the calibration.
+
+    With --judge the guarantee is for these judges' judgments together, else for all. Every look at labels spends a part
+    of delta: the calibration file records it, and later looks, such as after adding labels, get what is left by the
+    declared schedule. The same look again spends nothing. Exit code 1: no threshold passes; only the look is stored.
+    """
+    check_promise(target, delta)
+    check_files(data, agent_scores, out or calibration)
+    if this_file and (by or procedure or out):
+        raise InputError(
+            "--this-file is one promise by a test of its own, and is not stored: leave out --by, --procedure and --out"
+        )
+    fitted = load_calibration(calibration)
+    _check_same(fitted, kind, labelling.rule)
+    table = labelled_records(data, reading, agent_scores, labelling).table(
+        fitted.identity.signals, judge, known=fitted.identity.judges, kind=fitted.kind, right=fitted.right
+    )
+    only_new = None if questions is None else questions is Questions.new
+    rows = threshold_rows(fitted, table, only_new=only_new, allow_other=allow_other)
+    for note in rows.notes:
+        typer.echo(note, err=True)
+    labelled = set(rows.table.judges)
+    # The guarantee covers the judges with labels; empty if these are all judges.
+    judges = sorted(judge or (() if labelled >= set(fitted.identity.judges) else labelled))
+    in_file = FileRows.of(fitted, table, rows, allow_other) if this_file else None
+    chosen = "this_file" if this_file else _procedure(procedure, schedule, fitted)
+    request = LookRequest(
+        target=target,
+        delta=delta,
+        judges=tuple(judges),
+        by=None if by is None else by.value,
+        procedure=chosen,
+        most_per_question=most,
+        reference=ReferenceScores.of_fit(fitted, judges)
+        if chosen == "e_process"  # its thresholds stay the same while labels are added
+        else ReferenceScores.of_file(
+            fitted, judges, in_file or FileRows.without_labels(fitted, table, rows, allow_other), chosen
+        ),
+        schedule=_schedule(schedule, planned_looks),
+        accept_changes=accept_changes,
+        time=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+    result = look(calibration, fitted, rows, request, out=out)
+    advised = not result.passed and by is None and not this_file
+    shown = _Shown(fitted, result, rows, in_file, advice_after(result, rows, request) if advised else None, advised)
+    if as_json:
+        echo_json(shown.plain())
+    else:
+        for line in shown.lines():
+            typer.echo(line)
+        if result.passed and not this_file:
+            typer.echo(f"Written: {out or calibration}")
+    if not result.passed:
+        raise typer.Exit(ExitCode.INCOMPLETE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A look as it is printed; ``advised`` says whether advice was sought."""
+
+    fitted: Calibration
+    result: LookResult
+    rows: ThresholdRows
+    in_file: FileRows | None
+    advice: Advice | None
+    advised: bool
+
+    def lines(self) -> Iterator[str]:
+        yield from self.result.lines()
+        for name, one in self.result.found.items():
+            yield (f"{name}: " if name else "") + self._meaning(one)
+        if self.result.passed:
+            yield right_line(self.fitted.kind, self.fitted.identity.right)
+        if self.in_file is not None:
+            yield from self._file_lines(self.in_file)
+        if self.advised:
+            yield from [NO_LOOK_LEFT] if self.advice is None else self.advice.lines()
+
+    def plain(self) -> dict[str, object]:
+        """The same as plain data."""
+        found = {
+            name: {**one.model_dump(mode="json"), "sentence": self._meaning(one)}
+            for name, one in self.result.found.items()
+        }
+        return {
+            "look": self.result.mine.model_dump(mode="json", exclude={"result"}),
+            "repeated": self.result.repeated,
+            "results": found,
+            "advice": None if self.advice is None else self.advice.model_dump(mode="json"),
+            "file": None if self.in_file is None else self._file(self.in_file),
+        }
+
+    def _meaning(self, one: Guarantee | Abstention) -> str:
+        if isinstance(one, Abstention):
+            return one.meaning()
+        together = f" This holds for all {one.among} promises together." if one.among > 1 else ""
+        return one.meaning(self.fitted.identity.judges) + together
+
+    def _file(self, rows: FileRows) -> dict[str, object]:
+        kept = [name for one in self.result.passed for name in rows.kept(self.rows, one)]
+        number = len(self.rows.probabilities) + len(rows.probabilities)
+        return {"judgments": number, "labelled": len(self.rows.probabilities), "outside": rows.outside, "kept": kept}
+
+    def _file_lines(self, rows: FileRows) -> Iterator[str]:
+        found = self._file(rows)
+        kept = rows.kept(self.rows, self.result.passed[0]) if self.result.passed else []
+        yield (
+            f"Of the {found['judgments']} judgments it speaks of, {found['labelled']} are labelled; {rows.outside} "
+            "without a label lie outside of it. Valid where the labelled questions are a random sample."
+        )
+        if self.result.passed:
+            yield f"It keeps {len(kept)}; --json lists them. Nothing is stored: it says nothing of other judgments."
+
+
+def _schedule(name: ScheduleChoice | None, looks: int | None) -> Schedule | None:
+    if name is None and looks is None:
+        return None
+    return Schedule(name=(name or ScheduleChoice.even).value, looks=looks)
+
+
+def _procedure(
+    given: ProcedureChoice | None, schedule: ScheduleChoice | None, fitted: Calibration
+) -> ProcedureName | None:
+    if given is not None:
+        return given.value
+    declared = fitted.looks.schedule.name if fitted.looks is not None else schedule
+    return "e_process" if declared == ScheduleChoice.anytime else None
+
+
+def _check_same(fitted: Calibration, kind: VerdictKind | None, right: Right | None) -> None:
+    """A threshold is for the verdicts and the rule of the fit; another one needs another fit."""
+    for flag, given, known in (("--kind", kind, fitted.kind), ("--right", right, fitted.right)):
+        if given is not None and given != known:
+            raise InputError(
+                f"{flag} {given}: this calibration was fitted with {flag} {known}; leave the option out, or fit "
+                "another calibration with `metajudge calibrate fit`"
+            )
