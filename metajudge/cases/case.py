@@ -39,6 +39,12 @@ class Case(Frozen):
     id: NonEmpty
     type: NonEmpty = Field(description="Chooses the weight profile, e.g. climate.")
     stages: Annotated[tuple[CaseStage, ...], Field(min_length=1)]
+    label: bool | None = Field(
+        default=None,
+        exclude_if=lambda given: given is None,
+        description="Whether the work is right, where it is known: true if it should be approved, else false. Neither "
+        "judges nor reviewers see it.",
+    )
     meta: dict[str, Any] = Field(default_factory=dict, description="The caller's own data, kept as it is.")
 
     @model_validator(mode="after")
@@ -51,8 +57,8 @@ class Case(Frozen):
 
     @cached_property
     def digest(self) -> str:
-        """Digest of what is judged: the caller's own data does not enter."""
-        return digest(self.model_dump(mode="json", exclude={"meta"}))
+        """Digest of what is judged: the label and the caller's own data do not enter."""
+        return digest(self.model_dump(mode="json", exclude={"meta", "label"}))
 
     def stage(self, name: str) -> CaseStage | None:
         """A stage by its name; None if missing."""

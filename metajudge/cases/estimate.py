@@ -18,11 +18,11 @@ def estimate_cases(config: PanelConfig, policy: Policy, rubric: Rubric, cases: S
         ConfigurationError: agents that make no sense together (no key is needed).
     """
     models = Session.for_estimate(config).models()
-    judges = [CaseJudge(one.name, one.model, one.parameters, one.prompt_version) for one in models]
-    prices = prices_of(config.agents)
-    estimate = Estimate.at(prices)
     plan = policy.cases
     assert plan is not None, "checked when the policy was chosen"
+    judges = [CaseJudge(one.name, one.model, one.parameters, one.prompt_version, plan) for one in models]
+    prices = prices_of(config.agents)
+    estimate = Estimate.at(prices)
     for case in cases:
         estimate.judgments += 1
         for stage in plan.stages:

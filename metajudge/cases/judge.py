@@ -1,6 +1,6 @@
 """A case judge: one model that scores the stages of cases."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from metajudge.agents.exchange import Answer, ask
@@ -9,7 +9,8 @@ from metajudge.cases.quotes import is_quoted
 from metajudge.cases.replies import CriterionReply, case_schema, parse_case_reply
 from metajudge.cases.result import CriterionResult, JudgeReply, Quote
 from metajudge.cases.scoring import weighted_score
-from metajudge.decision import StagePlan
+from metajudge.decision import CasePlan, StagePlan
+from metajudge.prompts.briefing import Briefing
 from metajudge.prompts.case import render_case_stage, render_case_system
 from metajudge.prompts.fences import neutralise
 from metajudge.prompts.versions import FIRST
@@ -25,12 +26,14 @@ class CaseJudge:
     Attributes:
         name: what it is called in records.
         prompt_version: of the prompt set.
+        briefed: whose company, priorities, language and instructions the judge is told; None for nothing.
     """
 
     name: str
     model: Model
     parameters: Parameters = field(default_factory=Parameters)
     prompt_version: int = FIRST
+    briefed: CasePlan | None = None
 
     async def score(
         self, case: Case, stage: CaseStage, plan: StagePlan, rubric: Rubric, weights: Mapping[str, float]
@@ -59,7 +62,8 @@ class CaseJudge:
     def request(self, case: Case, stage: CaseStage, plan: StagePlan, rubric: Rubric) -> ModelRequest:
         """The first request :meth:`score` sends: the same bytes for the same stage."""
         version = self.prompt_version
-        system = render_case_system(rubric, plan.title, version=version)
+        told = None if self.briefed is None else briefing_of(self.briefed, plan.criteria)
+        system = render_case_system(rubric, plan.title, told, version=version)
         text = render_case_stage(case.type, stage.name, stage.context_text, stage.output_text, version=version)
         return ModelRequest(system, (Message("user", text),), case_schema(rubric), self.parameters)
 
@@ -90,6 +94,13 @@ class CaseJudge:
             request_digest=answer.key,
             reported_model=answer.reported_model,
         )
+
+
+def briefing_of(plan: CasePlan, criteria: Collection[str]) -> Briefing | None:
+    """What a policy tells judges of some criteria beside the rubric; None for nothing."""
+    instructions = tuple(plan.instructions[name] for name in criteria if name in plan.instructions)
+    found = Briefing(plan.company, plan.priorities, plan.language, instructions)
+    return None if found == Briefing() else found
 
 
 def _checked(reply: CriterionReply, stage: CaseStage, version: int) -> CriterionResult:

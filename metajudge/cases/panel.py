@@ -1,19 +1,23 @@
 """Judging cases: gate, stages, judges, and the policy's decision."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from typing import Any, Literal
 
 from metajudge.cases.case import Case
 from metajudge.cases.gate import ended, gated_decision, scored_gate, stated_gate
-from metajudge.cases.judge import CaseJudge
+from metajudge.cases.judge import CaseJudge, briefing_of
 from metajudge.cases.result import CaseMetadata, CaseResult, GateResult, JudgeReply, StageResult
-from metajudge.cases.scoring import mean_scores, overall, stage_result
+from metajudge.cases.scoring import mean_scores, overall, quotes_in, stage_result, verified_share
+from metajudge.cases.sheet import RESULT, invented_quotes
+from metajudge.cases.tipping import tips
 from metajudge.concurrency import all_of
 from metajudge.decision import CasePlan, Decision, Policy, Profile, StagePlan, decide_adjusted
 from metajudge.errors import InputError
 from metajudge.installation import __version__
+from metajudge.prompts import briefing as briefings
 from metajudge.prompts.case import TEMPLATES
 from metajudge.prompts.templates import prompts_digest
 from metajudge.prompts.versions import FIRST
@@ -35,9 +39,11 @@ class CasePanel:
     def __init__(self, judges: Sequence[CaseJudge], policy: Policy, rubric: Rubric) -> None:
         if policy.cases is None:
             raise InputError(f"policy {policy.name!r} is for verdicts: it has no section `cases`")
-        self.judges = tuple(judges)
         self.policy = policy
         self.plan: CasePlan = policy.cases
+        self.judges = tuple(replace(judge, briefed=self.plan) for judge in judges)
+        if self.plan.stage(RESULT) is not None:
+            raise InputError(f"policy {policy.name!r}: a stage must not be named {RESULT!r}, which reviews use")
         self.rubric = rubric
         self._rubrics = {stage.name: rubric.only(stage.criteria) for stage in self.plan.stages}
 
@@ -91,7 +97,9 @@ class CasePanel:
     def prompt_digest(self) -> str:
         """Digest of the prompt templates."""
         version = self.judges[0].prompt_version if self.judges else FIRST
-        return prompts_digest(*TEMPLATES, version=version)
+        told = briefing_of(self.plan, self.plan.criteria)
+        used = TEMPLATES if told is None else (*TEMPLATES, *briefings.TEMPLATES)
+        return prompts_digest(*used, version=version)
 
     def _groups(self) -> list[list[StagePlan]]:
         """Stages that are asked about at once: a gate by score comes alone and first."""
@@ -136,7 +144,9 @@ class CasePanel:
         else:
             score, confidence = overall(self.plan, stages)
             scores = ({name: one.score for name, one in stage.criteria.items()} for stage in stages)
-            decision = decide_adjusted(self.policy, score, confidence, mean_scores(scores), profile.weights)
+            means = mean_scores(scores)
+            share = verified_share(*quotes_in(stages))
+            decision = decide_adjusted(self.policy, score, confidence, means, profile.weights, share)
         absent: dict[Literal["overall_quality_score", "overall_confidence"], str] = {}
         if isinstance(score, Absent):
             absent["overall_quality_score"] = score.reason
@@ -153,6 +163,8 @@ class CasePanel:
             action=decision.action.value,
             reasoning=_reasoning(self.policy, decision, gate),
             decision=decision,
+            tips=tips(self.policy, self.rubric.scale, profile, stages, gate, decision),
+            warnings=tuple(filter(None, [invented_quotes(*quotes_in(stages))])),
             metadata=self._metadata(case, profile, stages, now),
         )
 
@@ -179,7 +191,7 @@ class CasePanel:
             rubric_digest=self.rubric.digest,
             prompt_digest=self.prompt_digest,
             case_digest=case.digest,
-            parameters={judge.name: _set(judge.parameters) for judge in self.judges},
+            parameters={judge.name: parameters_set(judge.parameters) for judge in self.judges},
             calls=sum(reply.calls for reply in replies),
             cached_calls=sum(reply.cached_calls for reply in replies),
             cost_usd=sum(known) if len(known) == len(costs) else None,
@@ -196,13 +208,16 @@ def _reasoning(policy: Policy, decision: Decision, gate: GateResult | None) -> s
     if inputs.value is not None:
         numbers.append(f"Overall score {inputs.value:.4g} on {policy.scale}")
     if inputs.confidence is not None:
-        numbers.append(f"confidence {inputs.confidence:.4g}")
+        stated = "" if inputs.stated_confidence is None else f" (calibrated; stated {inputs.stated_confidence:.4g})"
+        numbers.append(f"confidence {inputs.confidence:.4g}{stated}")
+    if inputs.quotes is not None:
+        numbers.append(f"{100 * inputs.quotes:.0f} % of quotes verified")
     prefix = f"{', '.join(numbers)}: " if numbers else ""
     passed = f" Gate: {gate.missing}; the policy continues." if gate is not None and gate.missing else ""
     return f"{prefix}{decision.justification}{passed}"
 
 
-def _set(parameters: Parameters) -> dict[str, Any]:
+def parameters_set(parameters: Parameters) -> dict[str, Any]:
     """Parameters that differ from the provider's defaults; headers are left out because they may contain secrets."""
     names = ("temperature", "top_p", "max_tokens", "seed", "effort")
     return {name: value for name in names if (value := getattr(parameters, name)) is not None}

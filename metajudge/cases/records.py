@@ -5,25 +5,35 @@ from typing import Any
 
 from metajudge.cases.case import Case
 from metajudge.cases.result import CaseResult
-from metajudge.cases.scoring import mean_scores
+from metajudge.cases.scoring import mean_scores, quotes_in
+from metajudge.cases.sheet import content_of
 from metajudge.decision import Policy
-from metajudge.reviews import PolicyUsed, Review
+from metajudge.reviews import PolicyUsed, Review, ReviewOrigin
 from metajudge.reviews.opening import place_of
 from metajudge.store.protocol import Store
 from metajudge.types import digest
+
+LABEL = "label"
+"""Under which a record keeps the case's label, where it has one."""
 
 KIND = "case"
 """What the records of judged cases are called in the store's audit log."""
 
 
-async def keep_result(store: Store, result: CaseResult) -> None:
+async def keep_result(store: Store, result: CaseResult, label: bool | None = None) -> None:
     """Records a result's numbers and decision in the audit log; the same one again adds nothing.
 
     Texts are left out: a judge's reply is stored with its call, where ``metajudge forget`` can delete it.
+
+    Args:
+        label: whether the case's work is right, where that is known; a label that comes later is recorded, too.
     """
     record = numbers_of(result)
+    if label is not None:
+        record[LABEL] = label
     earlier = await store.audit_log.entries(KIND, result.case_id, limit=1)
-    if not earlier or earlier[-1].payload.get("digest") != record["digest"]:
+    last = earlier[-1].payload if earlier else {}
+    if last.get("digest") != record["digest"] or (label is not None and last.get(LABEL) != label):
         await store.audit_log.append(KIND, result.case_id, record, now=time.time())
 
 
@@ -59,7 +69,9 @@ def numbers_of(result: CaseResult) -> dict[str, Any]:
         "prompt_digest": metadata.prompt_digest,
         "case_digest": metadata.case_digest,
     }
-    return {**numbers, "digest": digest(numbers), "evaluated_at": metadata.evaluated_at}
+    given, found = quotes_in(result.stages)
+    counted = {"quotes": {"given": given, "found": found}}  # outside the digest, which earlier versions made without it
+    return {**numbers, "digest": digest(numbers), "evaluated_at": metadata.evaluated_at, **counted}
 
 
 def review_of(
@@ -93,7 +105,7 @@ def review_of(
         subject_digest=case.digest,
         item_id=case.id,
         judge=", ".join(result.metadata.judge_models),
-        category=case.type,
+        category=result.metadata.weights_used,
         action=decision.action.value,
         priority=place.priority,
         margin=decision.margin,
@@ -108,5 +120,7 @@ def review_of(
         criteria=scores,
         criterion_weights={name: result.metadata.weights[name] for name in scores},
         scale=(policy.scale.low, policy.scale.high),
-        content={stage.name: {"context": stage.context, "output": stage.output} for stage in case.stages},
+        truth=case.label,
+        blind=policy.review.is_blind(audited=place.origin is ReviewOrigin.AUDIT),
+        content=content_of(case, result),
     )

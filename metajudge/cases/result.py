@@ -24,6 +24,11 @@ class Quote(Frozen):
     in_context: bool
     judge: str | None = None
 
+    @property
+    def found(self) -> bool:
+        """Whether its words stand in the output or in what the stage was given; if not, it is invented."""
+        return self.in_output or self.in_context
+
 
 class CriterionResult(Frozen):
     """One criterion of a stage.
@@ -123,6 +128,10 @@ class CaseResult(Frozen):
     """What ``metajudge case`` writes.
 
     ``overall_quality_score`` and ``overall_confidence`` are numbers, or ``absent`` gives the reason.
+
+    Attributes:
+        tips: what is nearest to changing the action, in sentences, the nearest first.
+        warnings: what to know before the decision is relied on, such as invented quotes.
     """
 
     version: Literal[1] = 1
@@ -136,6 +145,8 @@ class CaseResult(Frozen):
     action: Literal["APPROVE", "REVIEW", "REVIEW_PRIORITY", "REJECT"]
     reasoning: str
     decision: Decision
+    tips: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     metadata: CaseMetadata
 
     @property

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from metajudge.cases.case import Case
-from metajudge.cases.delivery import send_all
 from metajudge.cases.judge import CaseJudge
 from metajudge.cases.panel import CasePanel
-from metajudge.cases.records import keep_result, review_of
+from metajudge.cases.records import keep_result, numbers_of, review_of
 from metajudge.cases.result import CaseResult
-from metajudge.cases.webhook import Webhook
+from metajudge.cases.scoring import quotes_in
 from metajudge.decision import DEFAULT_CASE_POLICY, Policy, case_rubric
 from metajudge.errors import ConfigurationError
+from metajudge.outcomes.sending import send_unstored
 from metajudge.readers.in_memory import as_record
 from metajudge.rubric import Rubric
 from metajudge.rubric.yaml_documents import looks_like_path
@@ -24,6 +24,8 @@ from metajudge.runs.exit_codes import RunCounts
 from metajudge.runs.loop import Job, Stop, run_all
 from metajudge.runs.totals import RunTotals
 from metajudge.session import Respondents, Session
+from metajudge.store.outcome_sources import case_finding
+from metajudge.webhooks.webhook import Webhook
 
 CaseLike = Case | Mapping[str, Any]
 
@@ -35,7 +37,7 @@ class CaseTotals(RunTotals):
     Attributes:
         cases: of the input; ``decided`` of them reached a decision, ``unscored`` have a stage without a score.
         actions: decisions by action; ``gated`` those made by the gate.
-        evidence: quotes given; ``found`` of them stand in the stage's output.
+        evidence: quotes given; ``found`` of them stand in the stage's output or in what it was given.
         reviews: reviews opened, those that were there before left out.
         failures: judges' failures by kind.
         results: in input order.
@@ -54,7 +56,6 @@ class CaseTotals(RunTotals):
     evidence: int = 0
     found: int = 0
     reviews: int = 0
-    webhook: dict[str, int] | None = None
     results: list[CaseResult] = field(default_factory=list)
 
     def add(self, result: CaseResult) -> None:
@@ -64,10 +65,10 @@ class CaseTotals(RunTotals):
         self.gated += result.decision.gate is not None
         self.actions[result.action] += 1
         self.cached_calls += result.metadata.cached_calls
+        given, found = quotes_in(result.stages)
+        self.evidence += given
+        self.found += found
         for stage in result.stages:
-            quotes = [quote for criterion in stage.criteria.values() for quote in criterion.evidence]
-            self.evidence += len(quotes)
-            self.found += sum(quote.in_output for quote in quotes)
             self.failures.update(reply.failure.kind.value for reply in stage.judges if reply.failure is not None)
 
     @property
@@ -80,8 +81,7 @@ class CaseTotals(RunTotals):
 
     @property
     def counts(self) -> RunCounts:
-        undelivered = 0 if self.webhook is None else self.webhook["failed"]
-        return RunCounts(self.end, self.decided, self.unscored + undelivered, bad_lines=self.bad_lines)
+        return RunCounts(self.end, self.decided, self.unscored + self.undelivered, bad_lines=self.bad_lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ async def judge_cases(
 
     Args:
         policy, rubric, judges, reviewing: see :func:`judge_case`.
-        webhook: receives each decision once, after all cases are decided.
+        webhook: receives each outcome, whenever it was decided, under one event id; None for the session's.
         on_result: called with index and result of each case as it comes.
         totals: counted into as results come, for progress displays.
         stop: lets the caller stop the run.
@@ -175,7 +175,7 @@ async def judge_cases(
         if on_result is not None:
             on_result(job.index, result)
 
-    async with session.recording(totals, stop):
+    async with session.recording(totals, stop, webhook) as sender:
         try:
             totals.end = await run_all(
                 (as_record(one, Case, f"case {number}") for number, one in enumerate(cases, start=1)),
@@ -187,8 +187,14 @@ async def judge_cases(
             )
         finally:
             totals.results = [results[index] for index in sorted(results)]
-        if webhook is not None:
-            totals.webhook = await send_all(webhook, totals.results, session.store, session.notify)
+        if sender is not None and session.store is not None:
+            await session.store.outcomes.collect_all()
+            subjects = [("case", one.metadata.case_digest) for one in totals.results]
+            await sender.wish(await session.store.outcomes.current(subjects))
+        elif webhook is not None and session.store is None:
+            now = time.time()
+            found = [case_finding(0, one.case_id, now, numbers_of(one)) for one in totals.results]
+            totals.webhook = (await send_unstored(webhook, found, session.notify)).as_dict()
     return totals
 
 
@@ -212,7 +218,7 @@ async def _decide(session: Session, panel: CasePanel, case: Case, reviewing: Rev
     result = await panel.judge(case, now=datetime.now(UTC))
     if session.store is None:
         return result, 0
-    await keep_result(session.store, result)
+    await keep_result(session.store, result, case.label)
     review = review_of(
         result,
         case,

@@ -75,6 +75,17 @@ def overall(plan: CasePlan, stages: Sequence[StageResult]) -> tuple[float | Abse
     )
 
 
+def quotes_in(stages: Iterable[StageResult]) -> tuple[int, int]:
+    """Quotes that judges gave as evidence over all stages, and how many of them stand in the texts."""
+    quotes = [quote for stage in stages for one in stage.criteria.values() for quote in one.evidence]
+    return len(quotes), sum(quote.found for quote in quotes)
+
+
+def verified_share(quotes: int, found: int) -> float | Absent:
+    """The share of quotes that stand in the texts, in [0, 1]; absent where none was given."""
+    return found / quotes if quotes else Absent("the judges quoted nothing as evidence")
+
+
 def mean_scores(stages: Iterable[Mapping[str, float | None]]) -> dict[str, float]:
     """Criterion -> mean score over the stages that scored it: what a policy's learned corrections are made on."""
     found: dict[str, list[float]] = {}
@@ -118,11 +129,12 @@ def _overall(
 ) -> tuple[float | Absent, float | Absent]:
     if failed:
         return Absent("; ".join(failed)), Absent("; ".join(failed))
-    score = _by(plan.overall_score)(scores)
-    return score, Absent("; ".join(unsure)) if unsure else _by(plan.overall_confidence)(sure)
+    score = by_rule(plan.overall_score)(scores)
+    return score, Absent("; ".join(unsure)) if unsure else by_rule(plan.overall_confidence)(sure)
 
 
-def _by(rule: str) -> Callable[[Sequence[float]], float]:
+def by_rule(rule: str) -> Callable[[Sequence[float]], float]:
+    """The combination a policy names: plain mean, or the lowest."""
     return _lowest if rule.startswith("lowest") else _mean
 
 
@@ -146,7 +158,7 @@ def _combined(name: str, answered: Sequence[JudgeReply], rule: str) -> Criterion
     given = [(reply.judge, reply.criteria[name]) for reply in answered if reply.criteria is not None]
     if len(given) == 1:
         return given[0][1]
-    by = _by(rule)
+    by = by_rule(rule)
     scores = [one.score for _, one in given if one.score is not None]
     sure = [one.confidence for _, one in given if one.confidence is not None]
     return CriterionResult(

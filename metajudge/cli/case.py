@@ -13,13 +13,13 @@ from metajudge.cases.panel import CasePanel
 from metajudge.cases.reading import read_cases
 from metajudge.cases.result import CaseResult
 from metajudge.cases.run import CaseTotals, Reviewing, judge_cases
-from metajudge.cases.webhook import Webhook
-from metajudge.cli.case_report import print_estimate, print_report
+from metajudge.cli.case_report import print_estimate, print_report, report_of
 from metajudge.cli.loop import run, say, stop_on_interrupt
 from metajudge.cli.options import (
     JsonOption,
     StoreOption,
     StrictOption,
+    WebhookOption,
     panel_from,
     refuse_bad_lines,
     rejects_path,
@@ -35,6 +35,8 @@ from metajudge.cli.sending import (
 from metajudge.decision import DEFAULT_CASE_POLICY, Policy, case_rubric, load_policy
 from metajudge.errors import ConfigurationError
 from metajudge.feedback.in_force import policy_in_force
+from metajudge.outcomes.sending import webhook_of
+from metajudge.report.files import check_report_path, write_report
 from metajudge.rubric.yaml_documents import looks_like_path
 from metajudge.runs.exit_codes import exit_code
 from metajudge.runs.loop import RunEnd, Stop
@@ -70,13 +72,7 @@ def case(
     out: Annotated[Path | None, typer.Option(help="Write one result per line (JSONL).", metavar="FILE")] = None,
     store: StoreOption = None,
     limit: Annotated[int | None, typer.Option(help="Judge only the first N cases.", min=1)] = None,
-    webhook: Annotated[
-        str | None,
-        typer.Option(
-            help="POST each decision to this URL, signed with METAJUDGE_WEBHOOK_SECRET and sent again on failure.",
-            metavar="URL",
-        ),
-    ] = None,
+    webhook: WebhookOption = None,
     audit_share: Annotated[
         float,
         typer.Option(
@@ -95,6 +91,13 @@ def case(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Estimate calls, tokens and dollars; send nothing.")
     ] = False,
+    details: Annotated[
+        bool, typer.Option("--details", help="Print every criterion's comment, quotes and weaknesses.")
+    ] = False,
+    report: Annotated[
+        list[Path] | None,
+        typer.Option(help="Write a report: .html, .md or .json by its name. Repeatable.", metavar="OUT.html"),
+    ] = None,
 ) -> None:
     """Judge cases: each stage on its criteria, weighted by the case's type; then the policy decides.
 
@@ -110,9 +113,11 @@ def case(
     panel = panel_from(config, judge, seed=seed)
     if not panel.agents:
         raise ConfigurationError("no judge: give --judge PROVIDER:MODEL, or a --config with agents")
-    hook = _webhook(webhook)
+    hook = webhook_of(Settings.load(), webhook)
     found = read_cases(inputs, CasePanel((), chosen, rubric), limit)
     refuse_bad_lines(found.rejects, strict)
+    for path in report or ():
+        check_report_path(path)
     if dry_run:
         print_estimate(panel, chosen, rubric, found, as_json)
         return
@@ -157,7 +162,9 @@ def case(
         results = {} if out else {"results": [result.model_dump(mode="json") for result in totals.results]}
         typer.echo(orjson.dumps({**totals.to_json(), **results}).decode())
     else:
-        print_report(totals, found.rejects, rejects)
+        print_report(totals, found.rejects, rejects, details=details)
+    for path in report or ():
+        write_report(report_of(totals), path)
     raise typer.Exit(exit_code(totals.counts, strict=strict))
 
 
@@ -172,10 +179,3 @@ async def _in_force(name: str, where: StoreLocation) -> Policy:
         return await policy_in_force(name, store)
     finally:
         await store.close()
-
-
-def _webhook(url: str | None) -> Webhook | None:
-    if url is None:
-        return None
-    settings = Settings.load()
-    return Webhook.at(url, settings.webhook_secret, allow_private=settings.webhook_private)

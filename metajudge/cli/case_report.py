@@ -9,21 +9,27 @@ from metajudge.cases.estimate import estimate_cases
 from metajudge.cases.reading import CaseInput
 from metajudge.cases.result import CaseResult, StageResult
 from metajudge.cases.run import CaseTotals
+from metajudge.cases.sheet import CriterionLine, invented_quotes, judge_sheets, stage_rows
 from metajudge.cli.estimates import print_estimate as print_it
-from metajudge.decision import Policy
+from metajudge.decision import VERIFIED_POLICY, Policy
 from metajudge.panels.config import PanelConfig
 from metajudge.readers.lines import Reject
+from metajudge.report.document import Column, Report, Section, Table
 from metajudge.rubric import Rubric
 
 MOST_SHOWN = 20
 """Maximum number of cases printed; the file or the store has all of them."""
 
 
-def print_report(summary: CaseTotals, rejects: Sequence[Reject], where: Path) -> None:
-    """Prints each case's stages and decision, then the run's counts."""
+def print_report(summary: CaseTotals, rejects: Sequence[Reject], where: Path, *, details: bool = False) -> None:
+    """Prints each case's stages and decision, then the run's counts.
+
+    Args:
+        details: also every criterion's comment, quotes and weaknesses, and all of what tips the decision.
+    """
     console = Console(highlight=False)
     for result in summary.results[:MOST_SHOWN]:
-        for line in _case_lines(result):
+        for line in _case_lines(result, details):
             console.print(line, soft_wrap=True, markup=False)
     if len(summary.results) > MOST_SHOWN:
         console.print(f"... and {len(summary.results) - MOST_SHOWN} more cases", markup=False)
@@ -31,14 +37,27 @@ def print_report(summary: CaseTotals, rejects: Sequence[Reject], where: Path) ->
         console.print(line, soft_wrap=True, markup=False)
 
 
-def _case_lines(result: CaseResult) -> list[str]:
+def _case_lines(result: CaseResult, details: bool) -> list[str]:
     lines = [f"{result.case_id} ({result.type}, weights {result.metadata.weights_used}): {result.action}"]
-    lines += [f"  {_stage_line(stage)}" for stage in result.stages]
+    for stage in result.stages:
+        lines.append(f"  {_stage_line(stage)}")
+        if details:
+            lines += [f"    {line}" for line in _details(stage)]
     lines.append(f"  {result.reasoning}")
-    missing = [quote for stage in result.stages for one in stage.criteria.values() for quote in one.evidence]
-    absent = sum(not quote.in_output for quote in missing)
-    if absent:
-        lines.append(f"  {absent} of {len(missing)} quotes given as evidence do not occur in the stage's output.")
+    lines += [f"  {tip}" for tip in (result.tips if details else result.tips[:1])]
+    lines += [f"  Warning: {warning}" for warning in result.warnings]
+    return lines
+
+
+def _details(stage: StageResult) -> list[str]:
+    """Each criterion's comment, quotes and weaknesses; where several judged, a judge's name is in its comment."""
+    lines = []
+    for row in stage_rows(stage):
+        sure = "" if row.confidence is None else f", confidence {row.confidence:.2f}"
+        score = "does not apply" if row.score is None else f"{row.score:g}"
+        lines.append(f"{row.name}: {score}{sure}. {row.comment}")
+        lines += [f"  quote {one.where}: {one.text}" for one in row.quotes]
+        lines += [f"  weakness: {one}" for one in row.weaknesses]
     return lines
 
 
@@ -55,6 +74,9 @@ def _stage_line(stage: StageResult) -> str:
 def _counts(summary: CaseTotals) -> list[str]:
     actions = ", ".join(f"{count} {action}" for action, count in sorted(summary.actions.items())) or "none"
     lines = [f"Decided {summary.decided} of {counted_cases(summary.cases)}: {actions}."]
+    warning = invented_quotes(summary.evidence, summary.found)
+    if warning is not None:
+        lines.append(f"{warning} Bands can look at that: policy {VERIFIED_POLICY} does, --details lists the quotes.")
     if summary.gated:
         lines.append(f"{summary.gated} of them ended at the gate.")
     if summary.reviews:
@@ -62,10 +84,58 @@ def _counts(summary: CaseTotals) -> list[str]:
     if summary.failures:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(summary.failures.items()))
         lines.append(f"Judges' failures: {kinds}. Run the same command again to retry them.")
-    if summary.webhook is not None:
-        sent = summary.webhook
-        lines.append(f"Webhook: {sent['delivered']} delivered, {sent['known']} before, {sent['failed']} failed.")
-    return lines
+    return [*lines, *filter(None, [summary.webhook_sentence])]
+
+
+def report_of(summary: CaseTotals) -> Report:
+    """Every case with each stage's scores, reasons and quotes, and what tips the decision."""
+    warning = invented_quotes(summary.evidence, summary.found)
+    first = summary.results[0].metadata if summary.results else None
+    return Report(
+        title="Cases",
+        summary=(*_counts(summary), *([] if warning is None else [warning])),
+        sections=tuple(_section(result) for result in summary.results),
+        provenance={}
+        if first is None
+        else {
+            "policy": f"{first.policy}, digest {first.policy_digest}",
+            "rubric": f"{first.rubric}, digest {first.rubric_digest}",
+            "judges": ", ".join(f"{name} ({model})" for name, model in first.judge_models.items()),
+            "metajudge": first.metajudge_version,
+        },
+    )
+
+
+_CRITERIA = (
+    *(Column(title="criterion"), Column(title="score"), Column(title="confidence"), Column(title="comment")),
+    *(Column(title="quotes"), Column(title="weaknesses")),
+)
+
+
+def _section(result: CaseResult) -> Section:
+    paragraphs = (result.reasoning, *(f"Warning: {one}" for one in result.warnings), *result.tips)
+    blocks = []
+    for stage in result.stages:
+        blocks += [_table(_stage_line(stage), stage_rows(stage))] if stage.criteria else []
+        for judge in judge_sheets(stage):
+            if judge.rows:
+                blocks.append(_table(f"{stage.name} by {judge.judge}", judge.rows))
+    return Section(title=f"{result.case_id}: {result.action}", paragraphs=paragraphs, blocks=tuple(blocks))
+
+
+def _table(caption: str, rows: Sequence[CriterionLine]) -> Table:
+    return Table(caption=caption, columns=_CRITERIA, rows=tuple(_row(one) for one in rows))
+
+
+def _row(one: CriterionLine) -> tuple[str, ...]:
+    return (
+        one.name,
+        "does not apply" if one.score is None else f"{one.score:g}",
+        "" if one.confidence is None else f"{one.confidence:.2f}",
+        one.comment,
+        " | ".join(f"{quote.text} ({quote.where})" for quote in one.quotes),
+        " | ".join(one.weaknesses),
+    )
 
 
 def _bad(rejects: Sequence[Reject], where: Path) -> list[str]:

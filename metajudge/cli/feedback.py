@@ -6,6 +6,7 @@ from typing import Annotated, TypeVar
 
 import typer
 
+from metajudge.cli import feedback_draft
 from metajudge.cli.feedback_report import (
     disagreement_rows,
     print_advice,
@@ -20,9 +21,11 @@ from metajudge.cli.options import JsonOption, ResamplingSeedOption, StoreOption,
 from metajudge.cli.stored import with_store
 from metajudge.feedback.advice import Advice
 from metajudge.feedback.cases import Direction
+from metajudge.feedback.drafting import DraftBook
 from metajudge.feedback.loop import FeedbackLoop, Report
 from metajudge.feedback.proposals import Activation, Proposal
 from metajudge.runs.exit_codes import ExitCode
+from metajudge.store import Store
 
 T = TypeVar("T")
 
@@ -145,8 +148,8 @@ def activate(
     reason: Annotated[str, typer.Option(help="Reason, as free text.")] = "",
     store: StoreOption = None,
 ) -> None:
-    """Activate a proposal's policy; earlier decisions keep the version they were made with."""
-    found = _with_loop(store, 0, lambda loop: loop.activate(proposal, by=by, reason=reason))
+    """Activate a proposal's or a draft's policy; earlier decisions keep the version they were made with."""
+    found = with_store(store, lambda opened: _activated(opened, proposal, by, reason), maker="vet --policy ...")
     typer.echo(f"{found.name}: version {found.digest[:12]} is in force, activated by {found.by}.")
 
 
@@ -171,6 +174,19 @@ def history(
         )
     else:
         print_history(proposals, activations)
+
+
+app.command("draft")(feedback_draft.draft)
+app.command("drafts")(feedback_draft.drafts)
+app.command("rejudge")(feedback_draft.rejudge_draft)
+app.command("compare")(feedback_draft.compare)
+
+
+async def _activated(store: Store, name: str, by: str, reason: str) -> Activation:
+    book = DraftBook(store, clock=time.time)
+    if any(one.draft_id == name for one in await book.drafts()):
+        return await book.activate(name, by=by, reason=reason)
+    return await book.loop.activate(name, by=by, reason=reason)
 
 
 def _with_loop(store: str | None, seed: int, use: Callable[[FeedbackLoop], Awaitable[T]]) -> T:

@@ -11,6 +11,8 @@ from metajudge.cli.case_report import counted_cases
 from metajudge.feedback.advice import Advice
 from metajudge.feedback.backtest import Backtest, Difference
 from metajudge.feedback.cases import DecidedCase, Direction
+from metajudge.feedback.comparison import Comparison
+from metajudge.feedback.drafts import Draft
 from metajudge.feedback.loop import Report
 from metajudge.feedback.metrics import Metric
 from metajudge.feedback.proposals import Activation, Proposal
@@ -43,7 +45,8 @@ def print_advice(advice: Sequence[Advice]) -> None:
         console.print(f"Advice: {one.text}", markup=False, soft_wrap=True)
     if advice:
         console.print(
-            "New wording needs new model calls, so it cannot be backtested: judge the reviewed records again with it.",
+            "New wording needs new model calls: `metajudge feedback draft` writes it down, and `metajudge feedback "
+            "rejudge` tries it on reviewed records that are held out.",
             markup=False,
             soft_wrap=True,
         )
@@ -167,6 +170,64 @@ def print_backtest(found: Backtest) -> None:
     console.print(f"  {_on(found)}, interval {100 * found.confidence:g} %", markup=False)
 
 
+def print_drafts(drafts: Sequence[Draft], compared: Mapping[str, Comparison | None]) -> None:
+    """Prints each draft's change, what it answers, and its newest comparison."""
+    console = Console(highlight=False)
+
+    def say(text: str) -> None:
+        console.print(text, markup=False, soft_wrap=True)
+
+    if not drafts:
+        say("There is no draft yet: run metajudge feedback draft")
+    for one in drafts:
+        say(f"{one.draft_id}  {one.name}, {one.kind.value}: {one.change}")
+        if one.pattern is not None:
+            say(f"    answers: {one.pattern.text}")
+        say(
+            f"    made of {len(one.drafted_on)} records, {len(one.held_out)} held out; "
+            f"texts by {one.written_by}, version {one.policy.digest[:12]}"
+        )
+        found = compared.get(one.draft_id)
+        if found is not None:
+            say(f"    {'better' if found.better else 'not better'}: {found.reason}")
+    waiting = [one for one in drafts if compared.get(one.draft_id) is None]
+    if waiting:
+        judges = " --judge PROVIDER:MODEL --dry-run" if waiting[0].kind.asks_models else ""
+        say(f"Nothing was changed. To try one: metajudge feedback rejudge {waiting[0].draft_id}{judges}")
+
+
+def print_comparison(found: Comparison) -> None:
+    """Prints what a draft changes on the records held out of it."""
+    console = Console(highlight=False)
+
+    def say(text: str) -> None:
+        console.print(text, markup=False, soft_wrap=True)
+
+    say(f"{'better' if found.better else 'not better'}: {found.reason}")
+    for name, one in (
+        ("agreement with people", found.agreement),
+        ("score error", found.score_error),
+        ("confidence error", found.confidence_error),
+    ):
+        if one is not None:
+            say(
+                f"  {name}: {one.before:.3f} before, {one.after:.3f} after, difference {one.difference:+.3f} "
+                f"({one.low:+.3f} to {one.high:+.3f}), n = {one.n} about {one.questions} questions"
+            )
+            say(f"    {one.definition}; {one.method}")
+    say(f"  intervals {100 * found.confidence:g} %, on records held out of the draft")
+    for reason, count in found.left_out.items():
+        say(f"  {counted_cases(count)} left out: {reason}")
+    if found.judges:
+        cost = "an unknown cost" if found.cost_usd is None else f"${found.cost_usd:.4f}"
+        say(
+            f"  judged anew by {', '.join(found.judges.values())}: {found.calls} calls, {found.cached_calls} from the "
+            f"store, {cost}"
+        )
+    if found.better:
+        say(f"Nothing was changed. To activate it: metajudge feedback activate {found.draft_id} --by NAME")
+
+
 def print_history(proposals: Sequence[Proposal], activations: Sequence[Activation]) -> None:
     """Prints proposals and activations, oldest first."""
     console = Console(highlight=False)
@@ -185,7 +246,7 @@ def print_history(proposals: Sequence[Proposal], activations: Sequence[Activatio
         why = f": {done.reason}" if done.reason else ""
         console.print(
             f"{_day(done.at)}  {done.name} {done.base_digest[:12]} -> {done.digest[:12]} by {done.by}{why} "
-            f"({done.backtest.reason})",
+            f"({done.evidence})",
             markup=False,
             soft_wrap=True,
         )

@@ -41,10 +41,10 @@ def list_all(as_json: JsonOption = False) -> None:
         echo_json(rows)
         return
     for policy in policies:
-        typer.echo(f"{policy.name:<14} {policy.basis:<11} {policy.scale!s:<6} {policy.digest}")
-        typer.echo(f"{'':<14} {' '.join(policy.description.split())}")
+        typer.echo(f"{policy.name:<24} {policy.basis:<11} {policy.scale!s:<6} {policy.digest}")
+        typer.echo(f"{'':<24} {' '.join(policy.description.split())}")
         if policy.cases is not None:
-            typer.echo(f"{'':<14} profiles: {', '.join(profile.name for profile in policy.cases.profiles)}")
+            typer.echo(f"{'':<24} profiles: {', '.join(profile.name for profile in policy.cases.profiles)}")
 
 
 @app.command("show")

@@ -20,6 +20,11 @@ def policy_lines(policy: Policy) -> Iterator[str]:
     yield f"\nWithout a {policy.basis} -> {policy.missing.value.action}"
     if not policy.without_confidence:
         yield f"Without a confidence, where it matters -> {policy.missing.confidence.action}"
+    if policy.uses_quotes:
+        yield f"Without a quote to verify, where it matters -> {policy.missing.quotes.action}"
+    if policy.adjustment is not None and policy.adjustment.confidence is not None:
+        curve = policy.adjustment.confidence
+        yield f"Stated confidence is calibrated: logit c' = {curve.intercept:+.3g} + {curve.slope:.3g} logit c"
     if policy.cases is None:
         yield f"Confidence: the agents' agreement ({policy.agreement})"
     else:
@@ -31,6 +36,12 @@ def _plan_lines(plan: CasePlan) -> Iterator[str]:
     yield f"Overall score: {plan.overall_score}; overall confidence: {plan.overall_confidence}"
     for stage in plan.stages:
         yield f"Stage {stage.name}: {', '.join(stage.criteria)}"
+    told = [("Company", plan.company), ("Priorities", "; ".join(plan.priorities)), ("Language", plan.language)]
+    yield from (f"{name}: {text}" for name, text in told if text)
+    yield from (f"Instruction about {name}: {text}" for name, text in plan.instructions.items())
+    yield from (
+        f"Level {point:g} of {name}: {text}" for name, own in plan.levels.items() for point, text in own.items()
+    )
     if plan.gate is not None:
         gate = plan.gate
         of = f"{gate.field} stated by" if gate.value == "stated" else "score of"

@@ -6,19 +6,21 @@ from metajudge.decision.interval import Interval, Range
 from metajudge.decision.load import (
     BUILTIN_POLICIES,
     DEFAULT_CASE_POLICY,
+    VERIFIED_POLICY,
     case_rubric,
     list_policies,
     load_policy,
     parse_policy,
 )
 from metajudge.decision.policy import Missing, Policy, check_rubric
-from metajudge.decision.profile import CasePlan, Gate, GateStep, Profile, StagePlan
+from metajudge.decision.profile import CasePlan, Gate, GateStep, Profile, StagePlan, category_key
 from metajudge.decision.verdicts import agreement_of, criteria_of, decide_verdict, value_of
 from metajudge.types.decision import Absent, Action, Decision, DecisionInputs
 
 __all__ = [
     "BUILTIN_POLICIES",
     "DEFAULT_CASE_POLICY",
+    "VERIFIED_POLICY",
     "Absent",
     "Action",
     "Band",
@@ -36,6 +38,7 @@ __all__ = [
     "StagePlan",
     "agreement_of",
     "case_rubric",
+    "category_key",
     "check_rubric",
     "criteria_of",
     "decide",

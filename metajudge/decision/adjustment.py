@@ -38,11 +38,13 @@ class Adjustment(Frozen):
         recalibration: of the probability, for policies over one.
         offsets: criterion -> what is added to its score, which stays on the scale; for policies over a score.
         weights: criterion -> weight in place of the rubric's, normalised over the criteria scored.
+        confidence: recalibration of the confidence that judges state, on people's decisions or labels.
     """
 
     recalibration: Recalibration | None = None
     offsets: dict[Name, Annotated[float, Field(allow_inf_nan=False)]] = Field(default_factory=dict)
     weights: dict[Name, Weight] = Field(default_factory=dict)
+    confidence: Recalibration | None = Field(default=None, exclude_if=lambda given: given is None)
 
     def apply(self, value: float, scale: Range, criteria: Mapping[str, float], weights: Mapping[str, float]) -> float:
         """The corrected value.

@@ -1,7 +1,7 @@
 """Bands: which values, with which confidence, lead to which action; together they leave no gap and never overlap."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from pydantic import Field
@@ -13,25 +13,37 @@ from metajudge.types.frozen import Frozen
 
 
 class Band(Frozen):
-    """A rectangle of values and confidences, and what is to be done there.
+    """A box of values, confidences and shares of verified quotes, and what is to be done there.
 
     Attributes:
         value: of the score or the probability.
         confidence: left out where it does not matter.
+        quotes: of the share of a case's quotes that stand in its texts; left out where it does not matter.
         justification: included with every decision.
     """
 
     action: Action
     value: Interval = Interval()
     confidence: Interval = Interval()
+    quotes: Interval = Field(
+        default=Interval(),
+        exclude_if=lambda given: given.whole,
+        description="Share of the quotes given as evidence that stand in the case's texts, from 0 to 1; for cases.",
+    )
     justification: Text
 
-    def contains(self, value: float, confidence: float) -> bool:
-        return self.value.contains(value) and self.confidence.contains(confidence)
+    def contains(self, value: float, confidence: float | None, quotes: float | None = None) -> bool:
+        """Whether it covers these numbers; one that is None is not looked at."""
+        return (
+            self.value.contains(value)
+            and (confidence is None or self.confidence.contains(confidence))
+            and (quotes is None or self.quotes.contains(quotes))
+        )
 
     def __str__(self) -> str:
         confidence = "" if self.confidence.whole else f" with confidence {self.confidence}"
-        return f"{self.value}{confidence} -> {self.action}"
+        quotes = "" if self.quotes.whole else f", verified quotes {self.quotes}"
+        return f"{self.value}{confidence}{quotes} -> {self.action}"
 
 
 class Outcome(Frozen):
@@ -43,18 +55,21 @@ class Outcome(Frozen):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A region that no band covers, or that several do."""
+    """A region that no band covers, or that several do; an axis that is None does not matter there."""
 
     kind: Literal["gap", "overlap"]
     value: Piece
     confidence: Piece | None
     bands: tuple[int, ...] = ()
+    quotes: Piece | None = None
 
     def describe(self, basis: str) -> str:
         """The problem in words, with the exact intervals."""
         where = f"{basis} {self.value}"
         if self.confidence is not None:
             where += f" with confidence {self.confidence}"
+        if self.quotes is not None:
+            where += f" with a share of verified quotes in {self.quotes}"
         if self.kind == "gap":
             return f"gap: no band covers {where}; extend a band or add one"
         names = " and ".join(f"bands[{index}]" for index in self.bands)
@@ -62,11 +77,26 @@ class Problem:
 
 
 def problems(bands: Sequence[Band], axis: Range) -> list[Problem]:
-    """Every gap and overlap over an axis of values and confidences from 0 to 1, as large regions as possible."""
+    """Every gap and overlap over an axis of values, with confidences and shares of quotes from 0 to 1."""
+    runs: list[tuple[Piece, list[Problem]]] = []
+    for quotes in pieces(UNIT, (band.quotes for band in bands)):
+        there = [index for index, band in enumerate(bands) if band.quotes.contains(quotes.start)]
+        found = _flat_problems(bands, there, axis)
+        if runs and runs[-1][1] == found:
+            runs[-1] = (runs[-1][0].joined(quotes), found)
+        else:
+            runs.append((quotes, found))
+    if len(runs) == 1:
+        return runs[0][1]
+    return [replace(one, quotes=quotes) for quotes, found in runs for one in found]
+
+
+def _flat_problems(bands: Sequence[Band], there: Sequence[int], axis: Range) -> list[Problem]:
+    """Gaps and overlaps of some of the bands over values and confidences, as large regions as possible."""
     rows: list[tuple[Piece, list[tuple[Piece, tuple[int, ...]]]]] = []
-    whole = pieces(UNIT, (band.confidence for band in bands))
-    for value in pieces(axis, (band.value for band in bands)):
-        inside = [index for index, band in enumerate(bands) if band.value.contains(value.start)]
+    whole = pieces(UNIT, (bands[index].confidence for index in there))
+    for value in pieces(axis, (bands[index].value for index in there)):
+        inside = [index for index in there if bands[index].value.contains(value.start)]
         runs: list[tuple[Piece, tuple[int, ...]]] = []
         for confidence in whole:
             covering = tuple(i for i in inside if bands[i].confidence.contains(confidence.start))
@@ -86,32 +116,86 @@ def problems(bands: Sequence[Band], axis: Range) -> list[Problem]:
     ]
 
 
-def margin(bands: Sequence[Band], axis: Range, value: float, confidence: float | None) -> float | None:
+Axis = Literal["value", "confidence", "quotes"]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of one number alone that leads to another action.
+
+    Attributes:
+        bound: where the other action begins, in the number's unit; ``below`` whether it holds below the bound.
+        distance: from the number to the bound, in the number's unit; ``share`` of its range, in [0, 1].
+        action: what would be done there.
+    """
+
+    axis: Axis
+    bound: float
+    below: bool
+    distance: float
+    share: float
+    action: Action
+
+
+def changes(
+    bands: Sequence[Band], axis: Range, value: float, confidence: float | None, quotes: float | None = None
+) -> list[Change]:
+    """For each number the nearest change of it alone that leads to another action; the nearest first.
+
+    Args:
+        bands: cover the axis without overlap.
+        confidence, quotes: None where the bands do not look at it.
+    """
+    at = exact(value)
+    sure, share = (None if one is None else exact(one) for one in (confidence, quotes))
+    here = _action(bands, at, sure, share)
+    axes: list[tuple[Axis, Range, float | None]] = [("value", axis, at), ("confidence", UNIT, sure)]
+    found = []
+    for name, scale, number in (*axes, ("quotes", UNIT, share)):
+        if number is None:
+            continue
+        one = _nearest(name, scale, number, bands, {"value": at, "confidence": sure, "quotes": share}, here)
+        if one is not None:
+            found.append(one)
+    return sorted(found, key=lambda one: one.share)
+
+
+def _nearest(
+    name: Axis,
+    scale: Range,
+    number: float,
+    bands: Sequence[Band],
+    point: Mapping[Axis, float | None],
+    here: Action,
+) -> Change | None:
+    found = []
+    for piece in pieces(scale, (getattr(band, name) for band in bands)):
+        moved = {**point, name: piece.start}
+        assert moved["value"] is not None
+        action = _action(bands, moved["value"], moved["confidence"], moved["quotes"])
+        if action is not here:
+            below = piece.end <= number and not piece.contains(number)
+            bound = piece.end if below else piece.start
+            distance = piece.distance(number)
+            found.append(Change(name, bound, below, exact(distance), exact(distance / scale.width), action))
+    return min(found, key=lambda one: one.distance, default=None)
+
+
+def margin(
+    bands: Sequence[Band], axis: Range, value: float, confidence: float | None, quotes: float | None = None
+) -> float | None:
     """How close a decision was: the smallest change of one number alone that leads to another action.
 
     Args:
         bands: cover the axis without overlap.
-        confidence: None where the bands do not look at it.
+        confidence, quotes: None where the bands do not look at it.
 
     Returns:
         The change as a share of its number's range, in [0, 1]; None where no change of one number alone does.
     """
-    at = exact(value)
-    sure = 0.0 if confidence is None else exact(confidence)
-    here = next(band.action for band in bands if band.contains(at, sure))
-    found = [
-        piece.distance(at) / axis.width
-        for piece in pieces(axis, (band.value for band in bands))
-        if _action(bands, piece.start, sure) is not here
-    ]
-    if confidence is not None:
-        found += [
-            piece.distance(sure)
-            for piece in pieces(UNIT, (band.confidence for band in bands))
-            if _action(bands, at, piece.start) is not here
-        ]
-    return exact(min(found)) if found else None
+    found = changes(bands, axis, value, confidence, quotes)
+    return found[0].share if found else None
 
 
-def _action(bands: Sequence[Band], value: float, confidence: float) -> Action:
-    return next(band.action for band in bands if band.contains(value, confidence))
+def _action(bands: Sequence[Band], value: float, confidence: float | None, quotes: float | None) -> Action:
+    return next(band.action for band in bands if band.contains(value, confidence, quotes))

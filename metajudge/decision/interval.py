@@ -109,6 +109,10 @@ class Piece:
         """From where this one starts to where a later one ends."""
         return Piece(self.start, other.end, other.closed)
 
+    def contains(self, value: float) -> bool:
+        """Whether a value lies in it."""
+        return self.start <= value < self.end or (self.closed and value == self.end)
+
     def distance(self, value: float) -> float:
         """How far a value is from this stretch; 0 inside and at its ends."""
         return max(self.start - value, value - self.end, 0.0)

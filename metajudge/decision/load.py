@@ -4,6 +4,7 @@
 1.5
 """
 
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -17,11 +18,14 @@ from metajudge.rubric import Rubric, load_rubric
 from metajudge.rubric.model import did_you_mean, name_list
 from metajudge.rubric.yaml_documents import looks_like_path, parse_yaml, problems_of, read_text
 
-BUILTIN_POLICIES = ("verdict", "verdict_score", "risk_analysis")
+BUILTIN_POLICIES = ("verdict", "verdict_score", "risk_analysis", "risk_analysis_verified")
 """The policies that come with metajudge; the first is the default for verdicts."""
 
 DEFAULT_CASE_POLICY = "risk_analysis"
 """The default policy for cases."""
+
+VERIFIED_POLICY = "risk_analysis_verified"
+"""The same, which also looks at the share of verified quotes."""
 
 
 def load_policy(name_or_path: str | Path) -> Policy:
@@ -81,11 +85,38 @@ def case_rubric(policy: Policy, folder: Path | None = None) -> Rubric:
         raise PolicyError(f"policy {policy.name!r} is for verdicts: it needs a section `cases` to judge cases")
     name = policy.cases.rubric
     try:
-        if not looks_like_path(name):
-            return load_rubric(name)
-        return load_rubric((folder or Path()) / name)
+        rubric = load_rubric((folder or Path()) / name if looks_like_path(name) else name)
+        return rubric_with_levels(rubric, policy.cases.levels)
     except RubricError as error:
         raise PolicyError(f"policy {policy.name!r}: cases.rubric: {error}") from None
+
+
+def rubric_with_levels(rubric: Rubric, levels: Mapping[str, Mapping[float, str]]) -> Rubric:
+    """The rubric with other texts at some levels of its criteria.
+
+    Raises:
+        RubricError: a criterion that it lacks, or a level off its scale.
+    """
+    known = [criterion.name for criterion in rubric.criteria]
+    for name in levels:
+        if name not in known:
+            raise RubricError(f"levels: no criterion {name!r}; it has {name_list(known)}{did_you_mean(name, known)}")
+    if not levels:
+        return rubric
+    try:
+        criteria = [
+            one.model_copy(update={"levels": {**one.levels, **levels.get(one.name, {})}}) for one in rubric.criteria
+        ]
+        return rubric.model_copy(update={"criteria": tuple(criteria)})
+    except ValueError as error:
+        raise RubricError(f"levels: {error}") from None
+
+
+def spellings(category: str) -> tuple[str, ...]:
+    """The names, in lower case, that a category goes by: its own, and those of the built-in profiles for it."""
+    profiles = [one for policy in list_policies() if policy.cases is not None for one in policy.cases.profiles]
+    names = [name for one in profiles if one.fits(category) for name in (one.name, *one.types)]
+    return tuple(dict.fromkeys(name.lower() for name in (category, *names)))
 
 
 @cache

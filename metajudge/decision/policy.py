@@ -19,16 +19,45 @@ Agreement = Literal["same_side", "range"]
 """How the agreement of a panel's agents is measured, see :mod:`metajudge.decision.verdicts`."""
 
 
+_NO_QUOTES = Outcome(justification="There is no quote to verify, so a person decides.")
+
+
 class Missing(Frozen):
     """What is done where a number is missing; never is another number put in its place.
 
     Attributes:
         value: where there is no score or probability.
         confidence: where there is no confidence and the action depends on it.
+        quotes: where no quote was given and the action depends on the share that is verified.
     """
 
     value: Outcome = Outcome(justification="There is no value to decide on, so a person decides.")
     confidence: Outcome = Outcome(justification="There is no confidence to decide with, so a person decides.")
+    quotes: Outcome = Field(default=_NO_QUOTES, exclude_if=lambda given: given == _NO_QUOTES)
+
+
+class ReviewRule(Frozen):
+    """How people review what the policy sends to them.
+
+    Attributes:
+        labels: whether their decisions are to become labels, for a calibration or a test of a promise.
+        blind: whether they decide before the machine's result is shown. None: where decisions become labels, that is
+            with ``labels``, and for what is drawn at random from the approved and the rejected.
+    """
+
+    labels: bool = False
+    blind: bool | None = None
+
+    def is_blind(self, *, audited: bool) -> bool:
+        """Whether a review is decided blind.
+
+        Args:
+            audited: whether it was drawn at random.
+        """
+        return (self.labels or audited) if self.blind is None else self.blind
+
+
+NO_RULE = ReviewRule()
 
 
 class Policy(Frozen):
@@ -42,6 +71,7 @@ class Policy(Frozen):
         without_confidence: bands over the value alone for where there is no confidence; none: ``missing.confidence``.
         cases: how cases are judged; None for a policy over verdicts alone.
         adjustment: corrections of the value, learned from human decisions.
+        review: how people review what it sends to them.
     """
 
     version: Literal[1] = Field(default=1, description="Version of this file format.")
@@ -58,6 +88,11 @@ class Policy(Frozen):
     adjustment: Adjustment | None = Field(
         default=None, exclude_if=lambda given: given is None, description="Corrections learned from human decisions."
     )
+    review: ReviewRule = Field(
+        default=NO_RULE,
+        exclude_if=lambda given: given == NO_RULE,
+        description="How people review what the policy sends to them.",
+    )
 
     @model_validator(mode="after")
     def _check(self) -> "Policy":
@@ -70,6 +105,8 @@ class Policy(Frozen):
                 "agreement: 'range' needs the scores' scale, which a policy over probability does not state"
             )
         _check_bands(self.bands, "bands", self.basis, self.scale)
+        if self.uses_quotes and self.cases is None:
+            raise ValueError("bands: quotes: only cases have quotes to verify; remove it, or add a section `cases`")
         if self.without_confidence:
             for index, band in enumerate(self.without_confidence):
                 if not band.confidence.whole:
@@ -81,6 +118,11 @@ class Policy(Frozen):
     def digest(self) -> str:
         """The version: digest of the whole content."""
         return digest(self.model_dump(mode="json"))
+
+    @property
+    def uses_quotes(self) -> bool:
+        """Whether a band looks at the share of verified quotes."""
+        return any(not band.quotes.whole for band in (*self.bands, *self.without_confidence))
 
     @property
     def confidence_rule(self) -> str:
@@ -106,6 +148,8 @@ def check_rubric(policy: Policy, rubric: Rubric) -> None:
         for name in stage.criteria
         if name not in known
     ]
+    if policy.uses_quotes and "evidence" not in rubric.asks:
+        found.append(f"{where}: bands look at quotes, but the rubric {rubric.name!r} does not ask for evidence")
     if rubric.kind != "criteria":
         found.append(f"{where}: cases need a rubric of kind 'criteria'; {rubric.name!r} is {rubric.kind}")
     if (exact(policy.scale.low), exact(policy.scale.high)) != (exact(rubric.scale.low), exact(rubric.scale.high)):
@@ -118,6 +162,7 @@ def _check_bands(bands: tuple[Band, ...], where: str, basis: str, scale: Range) 
     for index, band in enumerate(bands):
         _check_bounds(band.value, f"{where}[{index}].value", scale)
         _check_bounds(band.confidence, f"{where}[{index}].confidence", Range())
+        _check_bounds(band.quotes, f"{where}[{index}].quotes", Range())
     found = problems(bands, scale)
     if found:
         raise ValueError("; ".join(f"{where}: {problem.describe(basis)}" for problem in found))

@@ -1,11 +1,12 @@
 """How the stages of a case are scored: which criteria each has, and their weights by the case's type."""
 
+import unicodedata
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from metajudge.decision.interval import UNIT, Interval, pieces
-from metajudge.rubric.model import Name, Text, Weight, did_you_mean, name_list
+from metajudge.rubric.model import LevelKey, Name, Text, Weight, did_you_mean, name_list
 from metajudge.types.frozen import Frozen
 
 Step = Literal["archive", "quick_review", "go_on"]
@@ -14,11 +15,17 @@ Step = Literal["archive", "quick_review", "go_on"]
 TypeName = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
 
 
+def category_key(text: str) -> str:
+    """What categories and types are compared by: without regard to case, accents and the space around them."""
+    plain = unicodedata.normalize("NFKD", text.strip().casefold())
+    return " ".join("".join(one for one in plain if not unicodedata.combining(one)).split())
+
+
 class Profile(Frozen):
     """Weights of the criteria for cases of certain types.
 
     Attributes:
-        types: the case types it is for, compared without regard to case; the name is always one of them.
+        types: the case types it is for, compared by :func:`category_key`; the name is always one of them.
         weights: criterion -> relative weight, above 0; normalised over the criteria actually scored.
     """
 
@@ -28,8 +35,8 @@ class Profile(Frozen):
     weights: Annotated[dict[Name, Weight], Field(min_length=1)]
 
     def fits(self, case_type: str) -> bool:
-        """Whether it is for a type of case."""
-        return case_type.casefold() in {name.casefold() for name in (self.name, *self.types)}
+        """Whether it is for a type of case, however it is written."""
+        return category_key(case_type) in {category_key(name) for name in (self.name, *self.types)}
 
 
 class StagePlan(Frozen):
@@ -80,6 +87,10 @@ class Gate(Frozen):
         return next(step for step in self.steps if step.value.contains(value))
 
 
+def _unset(given: object) -> bool:
+    return not given
+
+
 class CasePlan(Frozen):
     """How cases are judged under a policy.
 
@@ -92,6 +103,8 @@ class CasePlan(Frozen):
             (plain mean of the criteria's, then the lowest stage's).
         judges: how several judges' scores and confidences of a criterion combine: ``mean`` (plain) or ``lowest``.
         gate: may end a case early; None for none.
+        company, priorities, language, instructions: what judges are told beside the rubric.
+        levels: criterion -> point of the scale -> text in place of the rubric's.
     """
 
     rubric: Text
@@ -101,6 +114,23 @@ class CasePlan(Frozen):
     overall_confidence: Literal["mean_of_stages", "lowest_stage"] = "mean_of_stages"
     judges: Literal["mean", "lowest"] = "mean"
     gate: Gate | None = None
+    company: Text | None = Field(
+        default=None, exclude_if=_unset, description="What judges are told about the company whose work it is."
+    )
+    priorities: tuple[Text, ...] = Field(
+        default=(), exclude_if=_unset, description="What the company holds to be important, the most important first."
+    )
+    language: Text | None = Field(
+        default=None, exclude_if=_unset, description="The language of judges' comments and weaknesses, such as French."
+    )
+    instructions: dict[Name, Text] = Field(
+        default_factory=dict,
+        exclude_if=_unset,
+        description="A further instruction by criterion, such as one that people's corrections suggest.",
+    )
+    levels: dict[Name, dict[LevelKey, Text]] = Field(
+        default_factory=dict, exclude_if=_unset, description="Texts in place of the rubric's, by criterion and level."
+    )
 
     @model_validator(mode="after")
     def _check(self) -> "CasePlan":
@@ -112,6 +142,10 @@ class CasePlan(Frozen):
         _one_profile_a_type(self.profiles)
         for index, profile in enumerate(self.profiles):
             self._check_weights(profile, f"profiles[{index}].weights")
+        for name in self.instructions:
+            if name not in self.criteria:
+                there = name_list(self.criteria)
+                raise ValueError(f"instructions: no stage has a criterion {name!r}; there are {there}")
         if self.gate is not None and self.gate.stage not in names:
             raise ValueError(f"gate.stage: there is no stage {self.gate.stage!r}; the policy has {name_list(names)}")
         return self
@@ -149,7 +183,7 @@ def _different(names: "list[str] | tuple[str, ...]", where: str, what: str) -> N
 def _one_profile_a_type(profiles: tuple[Profile, ...]) -> None:
     owner: dict[str, str] = {}
     for profile in profiles:
-        for name in {one.casefold() for one in (profile.name, *profile.types)}:
+        for name in {category_key(one) for one in (profile.name, *profile.types)}:
             first = owner.setdefault(name, profile.name)
             if first != profile.name:
                 raise ValueError(f"profiles: {first!r} and {profile.name!r} are both for cases of type {name!r}")

@@ -10,9 +10,7 @@ from metajudge.decision.policy import Policy
 from metajudge.errors import InputError
 from metajudge.feedback.candidates import FEWEST_KEPT, FITS, SHARE_KEPT, SLACK, ChangeKind
 from metajudge.feedback.cases import APPROVED, REJECTED, DecidedCase, Direction
-from metajudge.feedback.replay import (
-    replayed,
-)
+from metajudge.feedback.replay import moved_score, replayed
 from metajudge.stats.arrays import Floats
 from metajudge.stats.bootstrap import Ratio, bootstrap_difference
 from metajudge.types.frozen import Frozen
@@ -38,6 +36,8 @@ class Difference(Frozen):
 class Backtest(Frozen):
     """A proposal against the active policy, out of fold by question.
 
+    Offsets are better, too, where scores come nearer to people's beyond noise and neither rate gets worse beyond noise.
+
     Attributes:
         better: whether the rate the proposal is about improved beyond noise and the other one did not get worse
             beyond noise.
@@ -56,6 +56,11 @@ class Backtest(Frozen):
     confidence: float
     false_approve: Difference
     false_reject: Difference
+    score_error: Difference | None = Field(
+        default=None,
+        exclude_if=lambda given: given is None,
+        description="Of offsets: mean distance of the moved criteria's scores from people's, proposal less active.",
+    )
 
 
 def backtest(
@@ -91,6 +96,7 @@ def backtest(
         )
     fold = question_folds(questions, folds, [seed])
     proposed: list[DecidedCase | None] = [None] * len(known)
+    errors: list[_Errors | None] = [None] * len(known)
     changed = 0
     for part in range(folds):
         train = [case for case, at in zip(known, fold, strict=True) if at != part]
@@ -99,12 +105,16 @@ def backtest(
         changed += fitted is not None
         for row, case in zip(rows, replayed(fitted or policy, [known[row] for row in rows]), strict=True):
             proposed[row] = case
+            errors[row] = _errors(policy, fitted or policy, case) if kind is ChangeKind.OFFSETS else None
     active = replayed(policy, known)
     new = [case for case in proposed if case is not None]
     confidence = 1 - (1 - CONFIDENCE) / tried
     approve = _difference(new, active, APPROVED, questions, confidence, seed)
     reject = _difference(new, active, REJECTED, questions, confidence, seed)
+    score = _score_difference(errors, known, confidence, seed) if kind is ChangeKind.OFFSETS else None
     better, reason = _verdict(direction, approve, reject, changed, folds)
+    if not better and score is not None:
+        better, reason = _scores_verdict(score, approve, reject, changed, folds)
     return Backtest(
         kind=kind,
         direction=direction,
@@ -117,7 +127,61 @@ def backtest(
         confidence=confidence,
         false_approve=approve,
         false_reject=reject,
+        score_error=score,
     )
+
+
+_Errors = tuple[float, float]
+"""Mean distance from people's scores under the proposal, and under the active policy."""
+
+
+def _errors(active: Policy, proposal: Policy, case: DecidedCase) -> _Errors | None:
+    """Over the criteria that the proposal moves and people have a score of; None without such a criterion."""
+    moved = [] if proposal.adjustment is None else list(proposal.adjustment.offsets)
+    found = []
+    for name in moved:
+        people = case.people_score(name)
+        new, old = (moved_score(policy, name, case.criteria.get(name)) for policy in (proposal, active))
+        if people is not None and new is not None and old is not None:
+            found.append((abs(new - people), abs(old - people)))
+    return None if not found else (sum(one[0] for one in found) / len(found), sum(one[1] for one in found) / len(found))
+
+
+def _score_difference(
+    errors: Sequence[_Errors | None], cases: Sequence[DecidedCase], confidence: float, seed: int
+) -> Difference | None:
+    rows = [(one, case) for one, case in zip(errors, cases, strict=True) if one is not None]
+    questions = [case.question for _, case in rows]
+    if len(set(questions)) < FEWEST_QUESTIONS:
+        return None
+    weight = np.array([case.weight for _, case in rows])
+    found = bootstrap_difference(
+        Ratio(np.array([one[0] for one, _ in rows]) * weight, weight),
+        Ratio(np.array([one[1] for one, _ in rows]) * weight, weight),
+        questions,
+        rng=np.random.default_rng([seed, len(rows)]),
+        resamples=RESAMPLES,
+        confidence=confidence,
+    )
+    return Difference(value=found.estimate, low=found.low, high=found.high, active_n=len(rows), proposal_n=len(rows))
+
+
+def _scores_verdict(
+    score: Difference, approve: Difference, reject: Difference, changed: int, folds: int
+) -> tuple[bool, str]:
+    """Whether scores come nearer to people's beyond noise, and neither rate gets worse beyond noise."""
+    assert score.value is not None
+    assert score.low is not None
+    assert score.high is not None
+    if changed < folds:
+        return False, f"the cases allow no such change in {folds - changed} of {folds} folds"
+    change = f"score error {score.value:+.2g} ({score.low:+.2g} to {score.high:+.2g}) on {score.active_n} cases"
+    if score.high >= 0:
+        return False, f"{change}: not better beyond noise"
+    for rate, name in ((approve, "false-approve rate"), (reject, "false-reject rate")):
+        if rate.low is not None and rate.low > 0:
+            return False, f"{change}, but the {name} gets worse beyond noise ({100 * (rate.value or 0):+.1f} points)"
+    return True, change
 
 
 def _difference(

@@ -103,7 +103,7 @@ def _with_bound(policy: Policy, old: float, new: float) -> Policy | None:
     data = policy.model_dump(mode="json")
     for name in ("bands", "without_confidence"):
         data[name] = [moved(band) for band in data[name]]
-    return _validated(data, policy)
+    return validated(data, policy)
 
 
 def recalibrated(policy: Policy, cases: Sequence[DecidedCase], _direction: Direction) -> Policy | None:
@@ -118,11 +118,11 @@ def recalibrated(policy: Policy, cases: Sequence[DecidedCase], _direction: Direc
         return None
     p = np.clip(value[at], 1e-6, 1 - 1e-6)
     weight = np.array([cases[row].weight for row in at])
-    found = _logistic(np.log(p / (1 - p))[:, None], right, weight * len(weight) / weight.sum(), np.array([1.0]))
+    found = logistic(np.log(p / (1 - p))[:, None], right, weight * len(weight) / weight.sum(), np.array([1.0]))
     if found is None or found[1] <= 0.01:
         return None
     fitted = Recalibration(intercept=round(float(found[0]), 6), slope=round(float(found[1]), 6))
-    return _adjusted(policy, recalibration=fitted)
+    return adjusted(policy, recalibration=fitted)
 
 
 def with_offsets(policy: Policy, cases: Sequence[DecidedCase], _direction: Direction) -> Policy | None:
@@ -139,7 +139,7 @@ def with_offsets(policy: Policy, cases: Sequence[DecidedCase], _direction: Direc
         for name, found in sorted(differences.items())
         if len(found) >= FEWEST_CORRECTIONS and abs(sum(found)) > 0
     }
-    return _adjusted(policy, offsets=offsets) if offsets else None
+    return adjusted(policy, offsets=offsets) if offsets else None
 
 
 def with_weights(policy: Policy, cases: Sequence[DecidedCase], _direction: Direction) -> Policy | None:
@@ -158,14 +158,14 @@ def with_weights(policy: Policy, cases: Sequence[DecidedCase], _direction: Direc
     present = present / present.sum() if present.sum() > 0 else np.full(len(names), 1 / len(names))
     weight = np.array([case.weight for case in known])
     spread = float((scores @ present).std()) or 1.0
-    found = _logistic((scores - scores.mean(axis=0)) / spread, right, weight * len(weight) / weight.sum(), present)
+    found = logistic((scores - scores.mean(axis=0)) / spread, right, weight * len(weight) / weight.sum(), present)
     if found is None:
         return None
     fitted = np.maximum(found[1:], 0.0)
     if fitted.sum() <= 0:
         return None
     shares = np.maximum(fitted / fitted.sum(), 0.01)
-    return _adjusted(policy, weights={name: round(float(w), 4) for name, w in zip(names, shares, strict=True)})
+    return adjusted(policy, weights={name: round(float(w), 4) for name, w in zip(names, shares, strict=True)})
 
 
 FITS: Mapping[ChangeKind, Fit] = {
@@ -176,31 +176,45 @@ FITS: Mapping[ChangeKind, Fit] = {
 }
 
 
-def _logistic(x: Floats, y: Floats, weight: Floats, prior: Floats) -> Floats | None:
-    """Intercept and coefficients by Newton's method, shrunk towards ``prior``; None where it does not converge."""
+def logistic(x: Floats, y: Floats, weight: Floats, prior: Floats) -> Floats | None:
+    """Intercept and coefficients by Newton's method with halved steps, shrunk towards ``prior``.
+
+    Returns:
+        None where it does not converge.
+    """
     design = np.column_stack([np.ones(len(x)), x])
     centre = np.concatenate([[0.0], prior])
     penalty = np.diag(np.concatenate([[1e-6], np.full(x.shape[1], RIDGE)]))
     beta = centre.copy()
+
+    def loss(at: Floats) -> float:
+        odds = design @ at
+        misfit = weight * (np.logaddexp(0.0, odds) - y * odds)
+        return float(misfit.sum() + (at - centre) @ penalty @ (at - centre) / 2)
+
     for _ in range(_STEPS):
         p = 1 / (1 + np.exp(-np.clip(design @ beta, -30, 30)))
         gradient = design.T @ (weight * (y - p)) - penalty @ (beta - centre)
         hessian = design.T @ (design * (weight * p * (1 - p))[:, None]) + penalty
         step = np.linalg.solve(hessian, gradient)
+        while loss(beta + step) > loss(beta) and np.abs(step).max() >= 1e-8:
+            step = step / 2
         beta = beta + step
         if np.abs(step).max() < 1e-8:
             return np.asarray(beta)
     return None
 
 
-def _adjusted(policy: Policy, **changes: Any) -> Policy | None:
+def adjusted(policy: Policy, **changes: Any) -> Policy | None:
+    """The policy with learned corrections of the names given; None where nothing changes or it would be invalid."""
     before = policy.adjustment or Adjustment()
     data = policy.model_dump(mode="json")
     data["adjustment"] = before.model_copy(update=changes).model_dump(mode="json")
-    return _validated(data, policy)
+    return validated(data, policy)
 
 
-def _validated(data: Mapping[str, Any], before: Policy) -> Policy | None:
+def validated(data: Mapping[str, Any], before: Policy) -> Policy | None:
+    """The policy of some data; None where it is invalid or the same as before."""
     try:
         found = Policy.model_validate(data)
     except ValidationError:

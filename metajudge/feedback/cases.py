@@ -1,10 +1,15 @@
 """Decided cases: the automatic decision, people's decisions, and the numbers behind them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Any
 
-from metajudge.reviews import HumanDecision, Outcome, ReviewState
+from metajudge.cases.records import LABEL
+from metajudge.cases.scoring import mean_scores
+from metajudge.cases.sheet import case_sheet
+from metajudge.decision.profile import CasePlan, category_key
+from metajudge.reviews import HumanDecision, Outcome, Review, ReviewState
 from metajudge.reviews.agreement import label_of
 
 APPROVED, REJECTED = "APPROVE", "REJECT"
@@ -31,9 +36,11 @@ class DecidedCase:
         right: whether the verdict (or the case's output) is right by people's majority; None where undecided.
         truth: the item's true label, None where it has none; metrics of people's judgment do not use it.
         inclusion: probability with which such a case was reviewed; statistics weigh by its inverse.
+        quotes: share of the judges' quotes that stand in the texts, in [0, 1]; None where it is not known.
         criteria: criterion -> the machine's score (mean over agents), with the weights it was combined with;
             ``corrected``: people's.
         decisions: people's decisions, with reasons.
+        review_id: of the review that people decided; None where there was none.
     """
 
     case_id: str
@@ -48,11 +55,13 @@ class DecidedCase:
     score: float | None = None
     probability: float | None = None
     confidence: float | None = None
+    quotes: float | None = None
     truth: bool | None = None
     inclusion: float = 1.0
     criteria: Mapping[str, float] = field(default_factory=dict)
     criterion_weights: Mapping[str, float] = field(default_factory=dict)
     corrected: Mapping[str, float] = field(default_factory=dict)
+    review_id: str | None = None
 
     @property
     def weight(self) -> float:
@@ -63,6 +72,16 @@ class DecidedCase:
         """Whether people changed or rejected anything; None where undecided."""
         outcomes = {one.outcome for one in self.decisions} - {Outcome.CANNOT_TELL}
         return None if not outcomes else outcomes != {Outcome.APPROVE}
+
+    def people_score(self, criterion: str) -> float | None:
+        """People's score of a criterion: their correction, or the machine's where they let it stand.
+
+        None where they rejected the case or could not tell, which says nothing about one criterion.
+        """
+        if criterion in self.corrected:
+            return self.corrected[criterion]
+        kept = {one.outcome for one in self.decisions} - {Outcome.CANNOT_TELL}
+        return self.criteria.get(criterion) if kept and kept <= {Outcome.APPROVE, Outcome.MODIFY} else None
 
     @property
     def disagreement(self) -> Direction | None:
@@ -99,12 +118,67 @@ def decided_case(state: ReviewState) -> DecidedCase | None:
         score=review.score,
         probability=review.probability,
         confidence=review.confidence,
+        quotes=_quotes(review),
         truth=review.truth,
         inclusion=review.inclusion,
         criteria=review.criteria,
         criterion_weights=review.criterion_weights,
         corrected=_corrected(state.decisions),
+        review_id=review.review_id,
     )
+
+
+def recorded_case(record: Mapping[str, Any], policy: str) -> DecidedCase | None:
+    """A judged case with a label, from its record in the audit log; None without a label or by another policy."""
+    decision = record["decision"]
+    if record.get(LABEL) is None or decision["policy"] != policy:
+        return None
+    criteria = mean_scores(
+        {name: one["score"] for name, one in stage["criteria"].items()} for stage in record["stages"].values()
+    )
+    quotes = record.get("quotes", {})
+    return DecidedCase(
+        case_id=record["case_id"],
+        question=record["case_digest"],
+        action=decision["action"],
+        right=None,
+        decisions=(),
+        judge=", ".join(record["judge_models"]),
+        category=record["weights_used"],
+        policy=policy,
+        policy_digest=record["policy_digest"],
+        score=record["overall_quality_score"],
+        confidence=record["overall_confidence"],
+        quotes=quotes["found"] / quotes["given"] if quotes.get("given") else None,
+        truth=record[LABEL],
+        criteria=criteria,
+    )
+
+
+def with_labels(decided: Sequence[DecidedCase], labelled: Sequence[DecidedCase]) -> list[DecidedCase]:
+    """Decided cases and labelled ones together; a case in both has its label once, in its record."""
+    known = {case.question for case in labelled}
+    own = [replace(case, truth=None) if case.question in known else case for case in decided]
+    return [*own, *labelled]
+
+
+def same_categories(cases: Sequence[DecidedCase], plan: CasePlan | None) -> list[DecidedCase]:
+    """The cases with one spelling for each category: the profile's name, else the first in order of the alphabet."""
+    first: dict[str, str] = {}
+    for category in sorted({case.category for case in cases if case.category is not None}):
+        profile = None if plan is None else plan.profile_for(category)
+        first.setdefault(category_key(category), category if profile is None else profile.name)
+    return [
+        case if case.category is None else replace(case, category=first[category_key(case.category)]) for case in cases
+    ]
+
+
+def _quotes(review: Review) -> float | None:
+    """The share of verified quotes of a reviewed case, where its result is kept."""
+    if review.subject != "case":
+        return None
+    sheet = case_sheet(review.content)
+    return sheet.quotes_found / sheet.quotes if sheet.quotes else None
 
 
 def _case_right(decisions: Sequence[HumanDecision]) -> bool | None:

@@ -7,17 +7,19 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from metajudge.cases.records import KIND as CASE
 from metajudge.decision.load import load_policy
 from metajudge.decision.policy import Policy
+from metajudge.decision.profile import CasePlan
 from metajudge.errors import InputError, PolicyError
 from metajudge.feedback.advice import Advice, advise
 from metajudge.feedback.backtest import CONFIDENCE, Backtest, backtest
 from metajudge.feedback.candidates import FITS, ChangeKind
-from metajudge.feedback.cases import DecidedCase, Direction, decided_case
+from metajudge.feedback.cases import DecidedCase, Direction, decided_case, recorded_case, same_categories, with_labels
 from metajudge.feedback.changes import describe_change
 from metajudge.feedback.metrics import Metric, metrics, metrics_by
-from metajudge.feedback.patterns import Pattern, disagreements, find_patterns
-from metajudge.feedback.proposals import Activation, PatternRecord, Proposal
+from metajudge.feedback.patterns import Pattern, PatternRecord, disagreements, find_patterns
+from metajudge.feedback.proposals import Activation, Proposal
 from metajudge.reviews import ReviewStatus
 from metajudge.reviews.queue import ReviewFilter
 from metajudge.store.protocol import AuditEntry, Store
@@ -37,11 +39,13 @@ class Report:
         overall: all metrics; ``by_version``, ``by_category`` and ``by_judge`` the same in groups.
         disagreements: how often in each direction.
         patterns: the surest first.
-        advice: revisions of rubric or prompt that the patterns suggest; no backtest can settle them.
+        labelled: judged cases with a label, decided by people or not; ground-truth reliability is measured on them.
+        advice: revisions of rubric or prompt that the patterns suggest; ``feedback draft`` writes them down.
     """
 
     policy: str
     cases: int
+    labelled: int
     overall: dict[Any, Metric]
     by_version: dict[str, dict[Any, Metric]]
     by_category: dict[str, dict[Any, Metric]]
@@ -56,6 +60,7 @@ class Report:
         return {
             "policy": self.policy,
             "cases": self.cases,
+            "labelled": self.labelled,
             "overall": _plain(self.overall),
             **{name: {key: _plain(one) for key, one in getattr(self, name).items()} for name in groups},
             "disagreements": {direction.value: count for direction, count in self.disagreements.items()},
@@ -91,7 +96,24 @@ class FeedbackLoop:
                     found.append(case)
             cursor = page.next_cursor
             if cursor is None:
-                return sorted(found, key=lambda case: (min(one.decided_at for one in case.decisions), case.case_id))
+                found.sort(key=lambda case: (min(one.decided_at for one in case.decisions), case.case_id))
+                return same_categories(found, await self._plan(name))
+
+    async def labelled(self, name: str) -> list[DecidedCase]:
+        """Judged cases with a label, the newest record of each, whether or not a person decided them."""
+        plan = await self._plan(name)
+        if plan is None:
+            return []
+        entries = await self._store.audit_log.entries(CASE)
+        newest = {entry.subject: entry.payload for entry in entries}
+        found = [one for record in newest.values() if (one := recorded_case(record, name)) is not None]
+        return same_categories(found, plan)
+
+    async def _plan(self, name: str) -> CasePlan | None:
+        try:
+            return (await self.active(name)).cases
+        except PolicyError:
+            return None
 
     async def active(self, name: str) -> Policy:
         """The version in force: the one activated last, else the policy's file.
@@ -120,14 +142,18 @@ class FeedbackLoop:
     async def report(self, name: str) -> Report:
         """Metrics with intervals, disagreements and patterns."""
         cases = await self.cases(name)
-        patterns = find_patterns(await self.active(name), cases)
+        policy = await self.active(name)
+        patterns = find_patterns(policy, cases)
+        labelled = await self.labelled(name)
+        measured = with_labels(cases, labelled)
         return Report(
             policy=name,
             cases=len(cases),
-            overall=metrics(cases, seed=self._seed),
-            by_version=metrics_by(cases, lambda case: case.policy_digest, seed=self._seed),
-            by_category=metrics_by(cases, lambda case: case.category, seed=self._seed),
-            by_judge=metrics_by(cases, lambda case: case.judge, seed=self._seed),
+            labelled=len(labelled),
+            overall=metrics(measured, seed=self._seed),
+            by_version=metrics_by(measured, lambda case: case.policy_digest, seed=self._seed),
+            by_category=metrics_by(measured, lambda case: case.category, seed=self._seed),
+            by_judge=metrics_by(measured, lambda case: case.judge, seed=self._seed),
             disagreements={direction: len(found) for direction, found in disagreements(cases).items()},
             patterns=patterns,
             advice=advise(patterns),
@@ -172,7 +198,7 @@ class FeedbackLoop:
                 f"no case of policy {name!r} has been decided by a person yet: decide one with `metajudge review next`"
             )
         patterns = find_patterns(policy, cases)
-        tries = [(kind, way) for kind in FITS for way in _ways(cases)]
+        tries = [(kind, way) for kind in FITS for way in _ways(kind, cases)]
         fitted = [(kind, way, new) for kind, way in tries if (new := FITS[kind](policy, cases, way)) is not None]
         known = {one.proposal_id for one in await self.proposals(name)}
         found = []
@@ -269,10 +295,14 @@ class FeedbackLoop:
             backtest=newest,
             policy=proposal.policy,
         )
-        await self.register(policy)
-        await self.register(proposal.policy)
+        return await self.put_in_force(activation, policy)
+
+    async def put_in_force(self, activation: Activation, before: Policy) -> Activation:
+        """Records an activation, with the versions before and after; whether it is allowed was checked."""
+        await self.register(before)
+        await self.register(activation.policy)
         await self._store.audit_log.append(
-            ACTIVATION, proposal.name, activation.model_dump(mode="json"), now=activation.at
+            ACTIVATION, activation.name, activation.model_dump(mode="json"), now=activation.at
         )
         return activation
 
@@ -296,7 +326,7 @@ class FeedbackLoop:
             direction=test.direction,
             change=describe_change(policy, new),
             policy=new,
-            patterns=tuple(PatternRecord(**asdict(one), text=one.describe()) for one in patterns),
+            patterns=tuple(PatternRecord.of(one) for one in patterns),
             backtest=test,
             cases=ids,
             created_at=self._clock(),
@@ -324,10 +354,15 @@ def _recorded(entry: AuditEntry) -> Policy:
     return policy
 
 
-def _ways(cases: Sequence[DecidedCase]) -> list[Direction]:
-    """The directions in which there is any disagreement to learn from."""
-    found = disagreements(cases)
-    return [way for way in (Direction.TOO_LENIENT, Direction.TOO_STRICT) if found[way]]
+def _ways(kind: ChangeKind, cases: Sequence[DecidedCase]) -> list[Direction]:
+    """The directions in which there is anything to learn from: disagreement, or for offsets corrected scores."""
+    found = {way for way, those in disagreements(cases).items() if those} - {Direction.NEEDLESS_REVIEW}
+    if kind is ChangeKind.OFFSETS and not found:
+        shifts = [
+            score - case.criteria[n] for case in cases for n, score in case.corrected.items() if n in case.criteria
+        ]
+        found = {Direction.TOO_LENIENT if sum(shifts) < 0 else Direction.TOO_STRICT} if sum(shifts) else set()
+    return [way for way in (Direction.TOO_LENIENT, Direction.TOO_STRICT) if way in found]
 
 
 def _plain(found: dict[Any, Metric]) -> dict[str, Any]:

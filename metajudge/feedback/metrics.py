@@ -78,6 +78,9 @@ def _true(case: DecidedCase) -> bool | None:
     return case.truth == (case.action == APPROVED)
 
 
+LABELLED = "labelled"
+"""How many cases have a label: as little for reviewers as what is measured on them."""
+
 GROUND_TRUTH: MetricName = "ground_truth_reliability"
 """The only metric based on the items' own labels, which reviewers are not shown."""
 
@@ -167,4 +170,4 @@ def without_truth(report: Any) -> Any:
     """A report as plain data, without the metric based on the items' labels."""
     if not isinstance(report, Mapping):
         return report
-    return {name: without_truth(value) for name, value in report.items() if name != GROUND_TRUTH}
+    return {name: without_truth(value) for name, value in report.items() if name not in (GROUND_TRUTH, LABELLED)}

@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from metajudge.decision.policy import Policy
 from metajudge.feedback.candidates import FEWEST_CORRECTIONS
 from metajudge.feedback.cases import APPROVED, REJECTED, DecidedCase, Direction
 from metajudge.feedback.metrics import DEFINITIONS
 from metajudge.stats.signed_rank import wilcoxon_signed_rank
+from metajudge.types.frozen import Frozen
 
 LEVEL = 0.05
 """Significance level over all patterns together (Holm, 1979)."""
@@ -47,6 +48,25 @@ class Pattern:
             return f"{self.where}{scope} is scored {how} by {abs(self.shift):.2g} ({self.n} corrections, {sure})"
         word = "wrong" if self.direction is Direction.TOO_LENIENT else "right"
         return f"{100 * self.shift:.0f} % of {self.n} {self.where} cases{scope} were {word} ({sure})"
+
+
+class PatternRecord(Frozen):
+    """A pattern as it is kept: see :class:`Pattern`."""
+
+    direction: Direction
+    kind: str
+    where: str
+    category: str | None
+    shift: float
+    n: int
+    p_value: float
+    significant: bool
+    text: str
+
+    @classmethod
+    def of(cls, pattern: Pattern) -> "PatternRecord":
+        """The record of a pattern."""
+        return cls(**asdict(pattern), text=pattern.describe())
 
 
 def find_patterns(policy: Policy, cases: Sequence[DecidedCase]) -> list[Pattern]:

@@ -9,6 +9,8 @@ from metajudge.decision.policy import Policy
 from metajudge.feedback.backtest import Backtest
 from metajudge.feedback.candidates import ChangeKind
 from metajudge.feedback.cases import Direction
+from metajudge.feedback.comparison import Comparison
+from metajudge.feedback.patterns import PatternRecord
 from metajudge.types.frozen import Frozen
 
 
@@ -22,20 +24,6 @@ class ProposalStatus(StrEnum):
     ACTIVE = "active"
     SUPERSEDED = "superseded"
     """Was active until another version replaced it."""
-
-
-class PatternRecord(Frozen):
-    """A pattern as it is kept: see :class:`metajudge.feedback.patterns.Pattern`."""
-
-    direction: Direction
-    kind: str
-    where: str
-    category: str | None
-    shift: float
-    n: int
-    p_value: float
-    significant: bool
-    text: str
 
 
 class Proposal(Frozen):
@@ -68,7 +56,8 @@ class Activation(Frozen):
 
     Attributes:
         by: who did it; at: seconds since the epoch.
-        backtest: the evidence at that time.
+        proposal_id: of the proposal, or of the draft.
+        backtest: the evidence at that time; None for a draft, whose evidence is ``comparison``.
         reason: in that person's words.
     """
 
@@ -79,5 +68,12 @@ class Activation(Frozen):
     by: str = Field(min_length=1, max_length=200)
     at: float
     reason: str = ""
-    backtest: Backtest
+    backtest: Backtest | None = None
+    comparison: Comparison | None = Field(default=None, exclude_if=lambda given: given is None)
     policy: Policy
+
+    @property
+    def evidence(self) -> str:
+        """The evidence in words."""
+        found = self.comparison if self.backtest is None else self.backtest
+        return "no evidence recorded" if found is None else found.reason

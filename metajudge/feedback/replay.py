@@ -6,10 +6,12 @@ from dataclasses import replace
 import numpy as np
 
 from metajudge.decision.bands import Band
+from metajudge.decision.deciding import decide
 from metajudge.decision.interval import DECIMALS, Interval
 from metajudge.decision.policy import Policy
 from metajudge.feedback.cases import DecidedCase
 from metajudge.stats.arrays import Bools, Floats
+from metajudge.types.decision import Absent
 
 
 def replayed(policy: Policy, cases: Sequence[DecidedCase]) -> list[DecidedCase]:
@@ -19,19 +21,46 @@ def replayed(policy: Policy, cases: Sequence[DecidedCase]) -> list[DecidedCase]:
 
 def actions(policy: Policy, cases: Sequence[DecidedCase]) -> list[str]:
     """The action for each case, as :func:`metajudge.decision.deciding.decide` gives it."""
-    value, confidence = values_of(policy, cases), _array([case.confidence for case in cases])
+    value, confidence, quotes = values_of(policy, cases), confidences_of(policy, cases), _shares(policy, cases)
     found = np.full(len(cases), policy.missing.value.action.value, dtype=object)
     there, sure = ~np.isnan(value), ~np.isnan(confidence)
+    quoted = np.ones(len(cases), dtype=bool) if quotes is None else ~np.isnan(quotes)
     for band in policy.bands:
-        found[there & sure & _within(band.value, value) & _within(band.confidence, confidence)] = band.action.value
-    unsure = there & ~sure
-    if policy.without_confidence:
+        inside = there & sure & quoted & _within(band.value, value) & _within(band.confidence, confidence)
+        found[inside if quotes is None else inside & _within(band.quotes, quotes)] = band.action.value
+    unsure = there & ~(sure & quoted)
+    if policy.without_confidence and quotes is None:
         for band in policy.without_confidence:
             found[unsure & _within(band.value, value)] = band.action.value
     else:
         for row in np.flatnonzero(unsure):
-            found[row] = _without_confidence(policy, float(value[row]))
+            share = None if quotes is None else quotes[row]
+            found[row] = decide(policy, value[row], _known(confidence[row]), _known(share)).action.value
     return [str(action) for action in found]
+
+
+def confidences_of(policy: Policy, cases: Sequence[DecidedCase]) -> Floats:
+    """[n] confidences, calibrated where the policy says so; NaN inside this array alone where there is none."""
+    given = [case.confidence for case in cases]
+    learned = None if policy.adjustment is None else policy.adjustment.confidence
+    if learned is not None:
+        given = [None if one is None else learned.apply(one) for one in given]
+    return _array(given)
+
+
+def moved_score(policy: Policy, criterion: str, score: float | None) -> float | None:
+    """A criterion's score with the policy's learned offset, on its scale."""
+    offset = 0.0 if policy.adjustment is None else policy.adjustment.offsets.get(criterion, 0.0)
+    return None if score is None else min(max(score + offset, policy.scale.low), policy.scale.high)
+
+
+def _shares(policy: Policy, cases: Sequence[DecidedCase]) -> Floats | None:
+    """[n] shares of verified quotes, None where the policy does not look at them."""
+    return _array([case.quotes for case in cases]) if policy.uses_quotes else None
+
+
+def _known(number: float | None) -> float | Absent:
+    return Absent("not recorded") if number is None or np.isnan(number) else float(number)
 
 
 def values_of(policy: Policy, cases: Sequence[DecidedCase]) -> Floats:
@@ -44,11 +73,6 @@ def values_of(policy: Policy, cases: Sequence[DecidedCase]) -> Floats:
             for one, case in zip(given, cases, strict=True)
         ]
     return _array(given)
-
-
-def _without_confidence(policy: Policy, value: float) -> str:
-    possible = {band.action for band in policy.bands if band.value.contains(value)}
-    return (possible.pop() if len(possible) == 1 else policy.missing.confidence.action).value
 
 
 def _array(values: Sequence[float | None]) -> Floats:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from metajudge.cases.records import KIND
-from metajudge.cases.scoring import mean_scores, overall_of_numbers
-from metajudge.decision import Decision, Policy, decide_adjusted, decide_verdict
+from metajudge.cases.scoring import mean_scores, overall_of_numbers, verified_share
+from metajudge.decision import Absent, Decision, Policy, decide_adjusted, decide_verdict
 from metajudge.errors import InputError
 from metajudge.prompts.versions import FIRST
 from metajudge.rubric import BUILTIN_RUBRICS, load_rubric
@@ -124,7 +124,15 @@ def decide_record(policy: Policy, record: Mapping[str, Any]) -> Decision:
             raise InputError(f"stage {stage.name!r} was not scored on {', '.join(lacking)}")
     score, confidence = overall_of_numbers(plan, profile, stages)
     scores = ({name: one["score"] for name, one in stages[stage.name]["criteria"].items()} for stage in plan.stages)
-    return decide_adjusted(policy, score, confidence, mean_scores(scores), profile.weights)
+    return decide_adjusted(policy, score, confidence, mean_scores(scores), profile.weights, _verified(policy, record))
+
+
+def _verified(policy: Policy, record: Mapping[str, Any]) -> float | Absent | None:
+    if not policy.uses_quotes:
+        return None
+    if "quotes" not in record:
+        raise InputError("it was judged by a version that did not count verified quotes")
+    return verified_share(record["quotes"]["given"], record["quotes"]["found"])
 
 
 def _weights(assessment: Assessment) -> Mapping[str, float]:

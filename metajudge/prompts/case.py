@@ -4,6 +4,7 @@ What is the same for all cases of a policy comes first, so that providers cache 
 the stage was given and what it produced; no weights, no thresholds, no other judge's scores.
 """
 
+from metajudge.prompts.briefing import Briefing, render_briefing
 from metajudge.prompts.templates import render
 from metajudge.prompts.versions import FIRST
 from metajudge.rubric import Rubric
@@ -12,15 +13,19 @@ TEMPLATES = ("case_system", "case_stage", "repair")
 """The templates of case judging, for :func:`metajudge.prompts.templates.prompts_digest`."""
 
 
-def render_case_system(rubric: Rubric, stage_title: str | None = None, *, version: int = FIRST) -> str:
+def render_case_system(
+    rubric: Rubric, stage_title: str | None = None, briefing: Briefing | None = None, *, version: int = FIRST
+) -> str:
     """The instruction to a judge of one stage: task, criteria with their levels, form of the reply.
 
     Args:
         rubric: with the stage's criteria alone.
         stage_title: what the stage is for, None for nothing to say.
+        briefing: company, priorities, language, further instruction; None for nothing to say.
         version: of the prompt set.
     """
-    return render("case_system", version, rubric=rubric, stage_title=stage_title)
+    system = render("case_system", version, rubric=rubric, stage_title=stage_title)
+    return system if briefing is None else f"{system}\n\n{render_briefing(briefing, version=version)}"
 
 
 def render_case_stage(

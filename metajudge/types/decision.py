@@ -47,9 +47,12 @@ class DecisionInputs(Frozen):
         basis: what ``value`` is.
         value: the score (on the policy's scale) or the probability.
         confidence: in [0, 1].
+        quotes: share of the quotes given as evidence that stand in the case's texts, in [0, 1]; None where the policy
+            does not look at it.
         unadjusted: the value before the policy's learned corrections; None where it has none.
+        stated_confidence: the confidence before the policy's calibration of it; None where it has none.
         confidence_rule: how the confidence was made, such as ``same_side``.
-        absent: ``value`` or ``confidence`` -> why it is missing.
+        absent: ``value``, ``confidence`` or ``quotes`` -> why it is missing.
     """
 
     basis: Basis
@@ -58,14 +61,18 @@ class DecisionInputs(Frozen):
         default=None, exclude_if=lambda given: given is None
     )
     confidence: Unit | None = None
+    stated_confidence: Unit | None = Field(default=None, exclude_if=lambda given: given is None)
+    quotes: Unit | None = Field(default=None, exclude_if=lambda given: given is None)
     confidence_rule: str
-    absent: dict[Literal["value", "confidence"], str] = Field(default_factory=dict)
+    absent: dict[Literal["value", "confidence", "quotes"], str] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _check(self) -> "DecisionInputs":
         for name, number in (("value", self.value), ("confidence", self.confidence)):
             if (number is None) != (name in self.absent):
                 raise ValueError(f"{name}: give either a number, or the reason in `absent` why it is missing")
+        if self.quotes is not None and "quotes" in self.absent:
+            raise ValueError("quotes: give either a number, or the reason in `absent` why it is missing")
         return self
 
 

@@ -3,12 +3,12 @@
 import pytest
 
 from metajudge.cases.run import CaseTotals, Reviewing, judge_case, judge_cases
-from metajudge.cases.webhook import Webhook
 from metajudge.errors import BudgetExceeded, ConfigurationError, InputError, PolicyError
 from metajudge.panels.config import panel_config
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.runs.loop import RunEnd, Stop
 from metajudge.session import Session
+from metajudge.webhooks.webhook import Webhook
 from tests.doubles.cases import ANALYSIS, RELEVANCE, flood, reply
 from tests.doubles.webhook_receiver import Receiver
 
@@ -160,8 +160,8 @@ class TestTheWebhook:
             async with Session([scores()], store=where) as session:
                 first = await judge_cases(session, CASES, webhook=hook)
                 again = await judge_cases(session, CASES, webhook=hook)
-        assert first.webhook == {"delivered": 4, "known": 0, "failed": 0}
-        assert again.webhook == {"delivered": 0, "known": 4, "failed": 0}
+        assert first.webhook == {"delivered": 4, "known": 0, "failed": 0, "given_up": 0}
+        assert again.webhook == {"delivered": 0, "known": 4, "failed": 0, "given_up": 0}
         assert len(receiver.requests) == 4
 
     async def test_one_that_cannot_be_delivered_fails_the_run(self, where):

@@ -1,11 +1,14 @@
 """``metajudge case`` and ``policy`` as a user runs them, against a server that speaks the providers' protocols."""
 
+import asyncio
 import json
 
 import pytest
 
 from metajudge.errors import BadLineError, ConfigurationError, InputError, PolicyError, StoreError
-from tests.doubles.cases import RELEVANCE, by_stage, flood
+from metajudge.reviews.queue import ReviewFilter
+from metajudge.store import open_store
+from tests.doubles.cases import ANALYSIS, RELEVANCE, by_stage, flood, reply
 from tests.doubles.llm_server import LLMServer
 from tests.doubles.webhook_receiver import Receiver
 
@@ -117,7 +120,7 @@ def test_decisions_are_sent_to_a_webhook_once(run, cases, monkeypatch):
     assert "Webhook: 3 delivered, 0 before, 0 failed." in first.stdout
     assert "Webhook: 0 delivered, 3 before, 0 failed." in again.stdout
     body = json.loads(receiver.requests[-1][2])
-    assert body["action"] == "APPROVE"
+    assert (body["type"], body["data"]["action"]) == ("outcome.approved", "APPROVE")
     assert "north bank" not in json.dumps(body)
 
 
@@ -168,7 +171,7 @@ def test_policies_in_the_terminal(run, tmp_path):
     assert "Gate: relevance stated by relevance_check" in shown
     assert json.loads(run("policy", "show", "verdict", "--json").stdout)["basis"] == "probability"
     rows = json.loads(run("policy", "list", "--json").stdout)
-    assert [row["name"] for row in rows] == ["verdict", "verdict_score", "risk_analysis"]
+    assert [row["name"] for row in rows] == ["verdict", "verdict_score", "risk_analysis", "risk_analysis_verified"]
     mine = tmp_path / "mine.yaml"
     run("policy", "show", "verdict", "--json")
     mine.write_text(run("policy", "show", "verdict", "--json").stdout)
@@ -209,8 +212,8 @@ def test_what_the_policy_sends_to_people_waits_in_the_queue_once(run, cases, tmp
     assert taken["subject"] == "case"
     assert "north bank" in json.dumps(taken["responses"])
     shown = run("review", "show", taken["review_id"]).stdout
-    assert "\nrelevance_check\n  context: A flood warning" in shown
-    assert not set("{}") & set(shown)
+    assert "A flood warning was issued for the north bank." in shown
+    assert "completeness" in shown  # the judges' scores and reasons, where the policy does not ask for blindness
     assert run("review", "decide", taken["review_id"], "--reviewer", "ada", "--outcome", "approve").exit_code == 0
 
 
@@ -224,12 +227,20 @@ def test_an_audited_share_of_approved_cases_waits_after_the_doubtful_ones_with_i
     assert done["actions"] == {"APPROVE": 40}
     assert 4 <= done["reviews"] <= 20
     assert again["reviews"] == 0
-    reviews = [one["review"] for one in json.loads(run("review", "list", "--json").stdout)["reviews"]]
-    assert {(one["origin"], one["inclusion"], one["priority"], one["action"]) for one in reviews} == {
-        ("audit", 0.3, 2, "APPROVE")
-    }
+    assert "APPROVE" not in run("review", "list", "--json").stdout  # the review sample is decided blind
+    assert asyncio.run(_kept(tmp_path / "metajudge.duckdb")) == {("audit", 0.3, 2, "APPROVE")}
     with pytest.raises(ConfigurationError, match=r"in \[0, 1\], not 1\.5"):
         run("case", "many.jsonl", "--judge", "openai:gpt-4o-mini", "--audit-share", "1.5")
+
+
+async def _kept(path):
+    store = await open_store(path)
+    try:
+        page = await store.reviews.page(ReviewFilter(), now=1.0, limit=100)
+    finally:
+        await store.close()
+    found = [one.review for one in page.reviews]
+    return {(one.origin.value, one.inclusion, one.priority, one.action) for one in found}
 
 
 def test_several_people_decide_a_case_where_that_is_asked_for(run, cases):
@@ -299,3 +310,30 @@ def test_a_policy_deleted_while_in_use_goes_on_by_its_name(run, cases, tmp_path)
     assert one["decision"]["policy"] == "ours"
     shown = json.loads(run("show", one["case_id"]).stdout)
     assert shown["policies"][one["decision"]["policy_digest"]]["name"] == "ours"
+
+
+def test_details_and_a_report_show_what_the_judge_said_and_what_tips_the_decision(run, tmp_path):
+    (tmp_path / "case.json").write_text(flood().model_dump_json())
+
+    def invents(body):
+        table = RELEVANCE if "completeness" not in json.dumps(body["messages"][0]) else ANALYSIS
+        return reply(table, evidence=["stands on the north bank", "as everybody <b>knows</b>"], weaknesses=["no costs"])
+
+    with LLMServer(invents) as server:
+        plain = run("case", "case.json", *judge(server), "--json")
+        shown = run("case", "case.json", *judge(server), "--details", "--report", "r.html", "--report", "r.md")
+        strict = run("case", "case.json", *judge(server), "--policy", "risk_analysis_verified")
+    (result,) = json.loads(plain.stdout)["results"]
+    assert result["warnings"][0].startswith("20 of 24 quotes given as evidence are invented")
+    assert result["tips"][0].startswith("Overall score 8.737: below 8.5 the action would be REVIEW")
+    html, markdown = (tmp_path / "r.html").read_text(), (tmp_path / "r.md").read_text()
+    for text in (shown.stdout, html, markdown):
+        assert "no costs" in text
+        assert "stands on the north bank" in text
+        assert "20 of 24 quotes" in text
+        assert "below 8.5 the action would be REVIEW" in text
+    assert "<b>knows" not in html
+    assert "quote not in the text: as everybody" in shown.stdout
+    assert "APPROVE" in shown.stdout
+    assert "REVIEW_PRIORITY" in strict.stdout
+    assert "17 % of quotes verified" in strict.stdout

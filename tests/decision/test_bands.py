@@ -1,9 +1,9 @@
 """Bands cover every number once: gaps and overlaps are named exactly."""
 
-from metajudge.decision import parse_policy
-from metajudge.decision.bands import Band, margin
+from metajudge.decision import Range, load_policy, parse_policy
+from metajudge.decision.bands import Band, changes, margin
 from metajudge.decision.interval import UNIT, Interval
-from tests.decision.policy_texts import RISK, band, changed, problem, small
+from tests.decision.policy_texts import FOLDER, RISK, band, changed, problem, small
 
 
 def test_a_gap_names_the_exact_interval():
@@ -50,3 +50,32 @@ def test_the_margin_is_the_smallest_change_that_leads_to_another_action():
     assert margin([high, unsure, low], UNIT, 0.7, 0.5) == 0.2
     assert margin([low, high.model_copy(update={"confidence": Interval()})], UNIT, 0.7, None) == 0.2
     assert margin([Band(action="REVIEW", justification="x")], UNIT, 0.7, None) is None
+
+
+VERIFIED = FOLDER.joinpath("risk_analysis_verified.yaml").read_text("utf-8")
+
+
+def test_a_gap_on_the_axis_of_quotes_is_found():
+    text = changed(VERIFIED, ("quotes: {at_least: 0.75, below: 0.9}", "quotes: {at_least: 0.8, below: 0.9}"))
+    assert (
+        "gap: no band covers score [8.5, 10] with confidence [0.85, 1] with a share of verified quotes in [0.75, 0.8)"
+        in problem(text)
+    )
+
+
+def test_an_overlap_on_the_axis_of_quotes_is_found():
+    text = changed(VERIFIED, ("quotes: {below: 0.75}", "quotes: {below: 0.8}"))
+    found = problem(text)
+    assert "overlap: bands[1] and bands[5] both cover score [8.5, 10] with confidence [0.85, 1]" in found
+    assert "with a share of verified quotes in [0.75, 0.8)" in found
+
+
+def test_a_bound_of_quotes_off_the_axis_is_refused():
+    assert "bands[0].quotes: 90 lies outside 0..1" in problem(changed(VERIFIED, ("{at_least: 0.9}", "{at_least: 90}")))
+
+
+def test_the_nearest_change_may_be_one_of_quotes():
+    bands = load_policy("risk_analysis_verified").bands
+    assert margin(bands, Range(low=0, high=10), 9.9, 0.99, 0.92) == 0.02
+    (near, *_) = changes(bands, Range(low=0, high=10), 9.9, 0.99, 0.92)
+    assert (near.axis, near.bound, near.below, near.action) == ("quotes", 0.9, True, "REVIEW")

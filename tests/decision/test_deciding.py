@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from metajudge.decision import Absent, Action, DecisionInputs, decide, load_policy
+from metajudge.decision import Absent, Action, DecisionInputs, Policy, decide, decide_adjusted, load_policy
 from metajudge.errors import InputError
 
 RISK = load_policy("risk_analysis")
@@ -117,3 +117,50 @@ def test_inputs_without_a_number_need_a_reason():
         DecisionInputs(basis="score", value=1.0, confidence=None, confidence_rule="x")
     with pytest.raises(ValidationError, match="value"):
         DecisionInputs(basis="score", value=1.0, confidence=0.5, confidence_rule="x", absent={"value": "none"})
+
+
+VERIFIED = load_policy("risk_analysis_verified")
+
+
+@pytest.mark.parametrize(
+    ("score", "confidence", "quotes", "action"),
+    [
+        (9, 0.9, 0.9, Action.APPROVE),
+        (9, 0.9, 0.8999, Action.REVIEW),
+        (9, 0.9, 0.75, Action.REVIEW),
+        (9, 0.9, 0.5, Action.REVIEW_PRIORITY),
+        (9, 0.5, 0.95, Action.REVIEW),
+        (8, 0.9, 0.0, Action.REVIEW_PRIORITY),
+        (6, 0.9, 0.0, Action.REJECT),
+        (6, 0.9, Absent("no quote"), Action.REJECT),  # every share would lead to it
+        (9, 0.9, Absent("no quote"), Action.REVIEW),
+        (9, 0.9, None, Action.REVIEW),
+    ],
+)
+def test_invented_quotes_count_where_the_policy_says_so(score, confidence, quotes, action):
+    decision = decide(VERIFIED, score, confidence, quotes)
+    assert decision.action is action
+    known = isinstance(quotes, float)
+    assert (decision.inputs.quotes, "quotes" in decision.inputs.absent) == (quotes if known else None, not known)
+
+
+def test_a_policy_that_does_not_look_at_quotes_decides_and_records_as_before():
+    assert decide(RISK, 9, 0.9, 0.0) == decide(RISK, 9, 0.9)
+    assert "quotes" not in decide(RISK, 9, 0.9, 0.0).model_dump()["inputs"]
+    assert RISK.digest == "88bc21282d14991163ebf9b095f0ed19"
+
+
+def test_the_two_policies_for_risks_differ_in_nothing_but_what_quotes_decide():
+    assert VERIFIED.cases == RISK.cases
+    for score in (0, 6.9, 7, 8.4, 8.5, 10):
+        for confidence in (0, 0.79, 0.8, 0.85, 1):
+            assert decide(VERIFIED, score, confidence, 1.0).action is decide(RISK, score, confidence).action
+
+
+def test_confidence_is_calibrated_only_where_the_policy_says_so_and_the_stated_one_is_recorded():
+    curve = {"intercept": -1.0, "slope": 0.5}
+    policy = Policy.model_validate({**RISK.model_dump(mode="json"), "adjustment": {"confidence": curve}})
+    decision = decide_adjusted(policy, 9, 0.9, {}, {})
+    assert decision.inputs.stated_confidence == 0.9
+    assert decision.inputs.confidence == pytest.approx(1 / (1 + math.exp(1 - 0.5 * math.log(9))))
+    assert (decision.action, decide(RISK, 9, 0.9).action) == (Action.REVIEW, Action.APPROVE)

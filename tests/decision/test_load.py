@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from metajudge.decision import BUILTIN_POLICIES, Policy, list_policies, load_policy
+from metajudge.decision.load import spellings
 from metajudge.errors import PolicyError
 from tests.decision.policy_texts import FOLDER, RISK, changed
 
@@ -48,3 +49,8 @@ def test_an_unknown_policy_is_answered_with_what_there_is():
         load_policy("climate")
     with pytest.raises(PolicyError, match="cannot read the policy"):
         load_policy("nowhere/mine.yaml")
+
+
+def test_a_category_goes_by_every_name_of_its_profile_and_any_other_by_itself():
+    assert set(spellings("Climatique")) == {"climatique", "climate", "climatic"}
+    assert spellings("Finance") == ("finance",)

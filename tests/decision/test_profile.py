@@ -48,3 +48,11 @@ def test_a_profile_that_forgets_a_criterion_is_refused():
 )
 def test_a_plan_that_makes_no_sense_is_refused(pairs, said):
     assert said in problem(changed(RISK, *pairs))
+
+
+@pytest.mark.parametrize("spelling", ["climate", "Climatique", "CLIMATIC", " climatique "])
+def test_a_type_is_compared_without_case_and_accents(spelling):
+    assert load_policy("risk_analysis").cases.profile_for(spelling).name == "climate"
+    assert load_policy("risk_analysis").cases.profile_for("Réglementaire") == (
+        load_policy("risk_analysis").cases.profile_for("reglementaire")
+    )

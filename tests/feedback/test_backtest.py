@@ -10,7 +10,7 @@ from metajudge.feedback.candidates import ChangeKind, moved_threshold
 from metajudge.feedback.metrics import metrics
 from metajudge.feedback.replay import replayed
 from metajudge.stats.intervals import wilson
-from tests.doubles.decided_cases import POLICY, crowd
+from tests.doubles.decided_cases import POLICY, SCORES, case, crowd, said
 from tests.feedback.decided import LENIENT, STRICT
 
 
@@ -66,3 +66,18 @@ class TestBacktest:
             for seed, cases in ((seed, crowd(1000, seed, noise=None)) for seed in range(120))
         )
         assert wilson(wrong, 120).high <= 0.08
+
+
+def test_offsets_are_better_where_scores_come_nearer_though_no_action_was_wrong():
+    def one(number, people):
+        fixed = {"criteria": {"accuracy": 3.5 + number % 2}, "criterion_weights": {"accuracy": 1.0}, "score": 3.5}
+        said_so = said(f"c{number}", "modify", scores={"accuracy": people})
+        return case(f"c{number}", "REVIEW", right=False, corrected={"accuracy": people}, decisions=(said_so,), **fixed)
+
+    cases = [one(number, 2.0 + number % 2) for number in range(40)]
+    found = backtest(ChangeKind.OFFSETS, LENIENT, SCORES, cases)
+    assert found.better, found.reason
+    assert found.score_error.value == pytest.approx(-1.5)
+    assert found.score_error.active_n == 40
+    luck = [one(number, 3.5 + number % 2 + (-1) ** (number // 2)) for number in range(40)]
+    assert not backtest(ChangeKind.OFFSETS, LENIENT, SCORES, luck).better

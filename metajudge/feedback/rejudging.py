@@ -1,0 +1,226 @@
+"""Reviewed records judged again with a drafted change: what it would take, and the comparison with people."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from pydantic import ValidationError
+
+from metajudge.cases.case import Case
+from metajudge.cases.estimate import estimate_cases
+from metajudge.cases.panel import CasePanel, parameters_set
+from metajudge.cases.result import CaseResult
+from metajudge.cases.run import case_panel
+from metajudge.cases.scoring import mean_scores, quotes_in
+from metajudge.cases.sheet import RESULT
+from metajudge.concurrency import all_of
+from metajudge.decision import Policy, case_rubric
+from metajudge.errors import InputError
+from metajudge.feedback.cases import DecidedCase
+from metajudge.feedback.comparison import Comparison, compare
+from metajudge.feedback.drafting import DraftBook
+from metajudge.feedback.drafts import Draft
+from metajudge.feedback.replay import replayed
+from metajudge.panels.config import PanelConfig
+from metajudge.providers.model import Model, Parameters
+from metajudge.runs.estimate import Estimate
+from metajudge.session import Respondents, Session
+from metajudge.store.protocol import Store
+
+NO_TEXTS = "its texts are not in the store"
+NOT_JUDGED = "it was not scored: the gate ended it, or a stage failed"
+UNSCORED = "a stage could not be scored now"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A held-out record: people's decision, the case as it was judged, and the result of then, where it is kept."""
+
+    decided: DecidedCase
+    case: Case
+    result: CaseResult | None
+
+
+@dataclass(slots=True)
+class HeldOut:
+    """The records a draft is tried on, and why others are not."""
+
+    records: list[Record] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+
+async def held_out_records(store: Store, book: DraftBook, draft: Draft, *, now: float) -> HeldOut:
+    """The draft's held-out records with their texts."""
+    found = HeldOut()
+    for decided in await book.held_out(draft):
+        if not decided.criteria or decided.score is None:
+            found.left_out[NOT_JUDGED] += 1
+            continue
+        state = await store.reviews.get(str(decided.review_id), now=now)
+        content = None if state is None else state.review.content
+        record = None if not content else _record(decided, content)
+        if record is None:
+            found.left_out[NO_TEXTS] += 1
+        else:
+            found.records.append(record)
+    return found
+
+
+def estimate_rejudging(config: PanelConfig, base: Policy, draft: Draft, records: Sequence[Record]) -> Estimate:
+    """What judging the records with the draft takes, and with the present version those whose result is not of it.
+
+    Raises:
+        ConfigurationError: judges that make no sense together.
+    """
+    estimate = estimate_cases(config, draft.policy, case_rubric(draft.policy), [one.case for one in records])
+    asked = _Judges.of(Session.for_estimate(config).models())
+    again = [one.case for one in records if not asked.gave(one.result, base)]
+    before = estimate_cases(config, base, case_rubric(base), again)
+    estimate.judgments += before.judgments
+    estimate.calls += before.calls
+    estimate.input_tokens += before.input_tokens
+    estimate.output_tokens += before.output_tokens
+    if estimate.cost_usd is not None and before.cost_usd is not None:
+        estimate.cost_usd += before.cost_usd
+    for name, spent in before.by_agent.items():
+        mine = estimate.by_agent.setdefault(name, dict.fromkeys(spent, 0))
+        for key, value in spent.items():
+            mine[key] = None if value is None or mine[key] is None else mine[key] + value
+    return estimate
+
+
+async def rejudge(
+    session: Session, book: DraftBook, draft: Draft, *, judges: Respondents | None = None, seed: int = 0, now: float
+) -> Comparison:
+    """Judges the draft's held-out records anew and compares both results with people's decisions; kept in the store.
+
+    The results before are those of the record where the same judges gave them under the version in force; else these
+    judges are asked under it, too, so that nothing but the draft differs. Replies are kept: a run that was interrupted
+    continues. Nothing is decided and no review is opened.
+
+    Raises:
+        InputError: too few records to compare.
+        BudgetExceeded: the budget is spent.
+    """
+    if not draft.kind.asks_models:
+        return await book.replay(draft)
+    if session.store is None:
+        raise InputError("rejudging needs the store that has the reviews")
+    base = await book.loop.active(draft.name)
+    held = await held_out_records(session.store, book, draft, now=now)
+    new = await case_panel(session, draft.policy, case_rubric(draft.policy), judges)
+    old = await case_panel(session, base, case_rubric(base), judges)
+    asked = _Judges.of(new.judges)
+    tried = await all_of(_tried(one, old, new, asked.gave(one.result, base)) for one in held.records)
+    pairs = [one for one in tried if one.pair is not None]
+    held.left_out[UNSCORED] += len(tried) - len(pairs)
+    found = compare(
+        draft,
+        base,
+        [one.pair for one in pairs if one.pair is not None],
+        left_out={reason: count for reason, count in sorted(held.left_out.items()) if count},
+        seed=seed,
+    )
+    costs = [result.metadata.cost_usd for one in tried for result in one.results]
+    known = [cost for cost in costs if cost is not None]
+    counted = found.model_copy(
+        update={
+            "judges": dict(asked.models),
+            "calls": sum(result.metadata.calls for one in tried for result in one.results),
+            "cached_calls": sum(result.metadata.cached_calls for one in tried for result in one.results),
+            "cost_usd": sum(known) if len(known) == len(costs) else None,
+        }
+    )
+    return await book.keep_comparison(draft, counted)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """A record before and after, None where a stage has no score; and what was judged for it."""
+
+    pair: tuple[DecidedCase, DecidedCase] | None
+    results: tuple[CaseResult, ...]
+
+
+async def _tried(record: Record, old: CasePanel, new: CasePanel, same: bool) -> _Tried:
+    now = datetime.now(UTC)
+    after = await new.judge(record.case, now=now)
+    before = None if same else await old.judge(record.case, now=now)
+    results = (after,) if before is None else (before, after)
+    if any(one.failed or one.overall_quality_score is None for one in results):
+        return _Tried(None, results)
+    if before is None:
+        (first,) = replayed(old.policy, [record.decided])
+    else:
+        first = _as_decided(record.decided, before)
+    return _Tried((first, _as_decided(record.decided, after)), results)
+
+
+def _as_decided(decided: DecidedCase, result: CaseResult) -> DecidedCase:
+    """The record with another result's numbers and action; people's scores stay those of the recorded result."""
+    given, found = quotes_in(result.stages)
+    said = {name: score for name in decided.criteria if (score := decided.people_score(name)) is not None}
+    return replace(
+        decided,
+        corrected=said,
+        action=result.action,
+        score=result.overall_quality_score,
+        confidence=result.overall_confidence,
+        quotes=found / given if given else None,
+        criteria=mean_scores({n: one.score for n, one in stage.criteria.items()} for stage in result.stages),
+    )
+
+
+class _Asked(Protocol):
+    """A judge, or a respondent that is one."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def model(self) -> Model: ...
+
+    @property
+    def parameters(self) -> Parameters: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Judges:
+    """Who judges anew: name -> model, and name -> parameters that are set."""
+
+    models: dict[str, str]
+    parameters: dict[str, dict[str, Any]]
+
+    @classmethod
+    def of(cls, judges: Sequence[_Asked]) -> "_Judges":
+        return cls(
+            {one.name: one.model.name for one in judges}, {one.name: parameters_set(one.parameters) for one in judges}
+        )
+
+    def gave(self, result: CaseResult | None, base: Policy) -> bool:
+        """Whether a recorded result is what these judges say under the version in force."""
+        return (
+            result is not None
+            and result.metadata.judge_models == self.models
+            and result.metadata.parameters == self.parameters
+            and result.metadata.policy_digest == base.digest
+            and not result.failed
+        )
+
+
+def _record(decided: DecidedCase, content: dict[str, Any]) -> Record | None:
+    try:
+        kept = content.get(RESULT)
+        result = None if kept is None else CaseResult.model_validate(kept)
+        stages = [
+            {"name": name, **(texts if isinstance(texts, dict) else {"output": texts})}
+            for name, texts in content.items()
+            if name != RESULT
+        ]
+        given = decided.category if result is None else result.type
+        case = Case.model_validate({"id": decided.case_id, "type": given, "stages": stages})
+    except ValidationError:
+        return None
+    return Record(decided, case, result)
