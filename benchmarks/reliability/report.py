@@ -3,6 +3,7 @@
 from typing import Any
 
 from metajudge import __version__
+from metajudge.clashes.prior_work import CEILING
 from metajudge.report import (
     Absent,
     BarChart,
@@ -32,6 +33,32 @@ SECTIONS = (
 MOST_BARS = 12
 
 
+def sentences(figures: Figures) -> tuple[str, ...]:
+    """What the figures say first: agreement with people beside that of people, and what unanimity is worth."""
+    found = []
+    panel = figures.get("run1.concordance")
+    if panel is not None and panel.value is not None:
+        found.append(
+            f"The panel names the human's choice in {_percent(panel)}. Others report {CEILING} for crowd and expert on "
+            "Chatbot Arena: figures of the paper, not measured here."
+        )
+    alone, split, test = (figures.get(f"unanimity.{name}") for name in ("unanimous", "split", "fisher_p"))
+    if alone is None or split is None or alone.value is None or split.value is None:
+        return tuple(found)
+    said = f"Unanimous verdicts name it in {_percent(alone)}, divided ones in {_percent(split)}"
+    p = None if test is None else test.value
+    if p is None:
+        return (*found, f"{said}; the difference cannot be tested.")
+    surely = p < 0.05 and alone.value > split.value
+    worth = "trust unanimous verdicts more" if surely else "these data do not show that unanimity tells more"
+    return (*found, f"{said} (Fisher's exact p = {p:.2g}): {worth}.")
+
+
+def _percent(one: Figure) -> str:
+    interval = "" if one.interval is None else f" [{one.interval[0]:.1f} to {one.interval[1]:.1f}]"
+    return f"{one.value:.1f} %{interval} of {one.n}"
+
+
 def report_of(figures: Figures, *, title: str, summary: tuple[str, ...], provenance: dict[str, str]) -> Report:
     """The whole report."""
     charts = _charts(figures)
@@ -43,6 +70,7 @@ def report_of(figures: Figures, *, title: str, summary: tuple[str, ...], provena
     return Report(
         title=title,
         summary=(
+            *sentences(figures),
             *summary,
             "Shares are in percent, differences in percentage points, costs in US dollars; intervals are at 95 %. "
             "Ties, lost verdicts and errors are counted by themselves and are never mismatches.",

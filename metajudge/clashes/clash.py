@@ -75,6 +75,8 @@ class Clash:
         hide_names: names that are hidden besides those of the candidates' models.
         with_reference: whether judges see an item's reference answer.
         notices: what is to be known about the panel; kept in every record.
+        compact: short schemas for many responses, and brief criteria. It is the form of replies and no part of an
+            evaluation's key: a file begun without it is continued.
 
     Raises:
         ConfigurationError: a panel, names or weights that make no sense together.
@@ -95,6 +97,7 @@ class Clash:
     with_reference: bool = False
     notices: tuple[str, ...] = ()
     prompt_version: int = FIRST
+    compact: bool = False
 
     def __post_init__(self) -> None:
         check_panel(self.voters(), self.quorum)
@@ -119,9 +122,7 @@ class Clash:
 
     def digest_for(self, item: Item) -> str:
         """Digest of everything that determines the evaluations of an item, but repeat and cycle."""
-        models = [
-            [one.name, str(one.model.endpoint), one.model.name, _plain(one.parameters)] for one in self.candidates
-        ]
+        models = [_identity(one) for one in self.candidates]
         judges = [
             [one.name, str(one.model.endpoint), one.model.name, _plain(one.parameters), one.weight]
             for one in (*self.judges, *self.observers)
@@ -251,6 +252,7 @@ class _Attempt:
                 parameters=clash.criteria_parameters,
                 draw=self.place.draw,
                 prompt_version=clash.prompt_version,
+                brief=clash.compact,
             )
             self.criteria = outcome.criteria
             self.spent.add(outcome.spent)
@@ -302,6 +304,7 @@ class _Attempt:
             parameters=judge.parameters,
             draw=seat.draw,
             prompt_version=clash.prompt_version,
+            compact=clash.compact,
         )
         self.spent.add(result.spent)
         own = judge.own if judge.own in self.shown else None
@@ -323,18 +326,22 @@ class _Attempt:
             return True
         criteria = self.criteria or earlier.criteria
         evaluation = self.place.evaluation(self.item)
-        request = ranking_request(
-            self.item.question,
-            self.shown,
-            blind(self.shown, seed=clash.seed, evaluation=evaluation, judge=seat.name),
-            () if criteria is None else criteria.criteria,
-            ties=clash.ties,
-            reference=self.item.reference if clash.with_reference else None,
-            parameters=seat.judge.parameters,
-            draw=seat.draw,
-            prompt_version=clash.prompt_version,
-        )
-        return vote.request_digest == request_key(seat.judge.model, request)
+        requests = [
+            ranking_request(
+                self.item.question,
+                self.shown,
+                blind(self.shown, seed=clash.seed, evaluation=evaluation, judge=seat.name),
+                () if criteria is None else criteria.criteria,
+                ties=clash.ties,
+                reference=self.item.reference if clash.with_reference else None,
+                parameters=seat.judge.parameters,
+                draw=seat.draw,
+                prompt_version=clash.prompt_version,
+                compact=compact,
+            )
+            for compact in (True, False)  # the form of the reply changes nothing of what is asked
+        ]
+        return vote.request_digest in {request_key(seat.judge.model, one) for one in requests}
 
     def record(self) -> ClashRecord:
         """The attempt as a record."""
@@ -472,6 +479,18 @@ def prepare_prompts(clash: Clash) -> None:
 @cache
 def _prompt_digests(version: int) -> dict[str, str]:
     return {"ranking": templates_digest(version), "criteria": criteria_templates_digest(version)}
+
+
+def _identity(candidate: Candidate) -> list[object]:
+    """What determines a candidate's answers. Prompt and headers are in it only where there are some.
+
+    A candidate's headers come from a configuration, which refuses those that carry secrets.
+    """
+    own: list[object] = [candidate.system] if candidate.system else []
+    headers = candidate.parameters.headers
+    if headers:
+        own.append([list(one) for one in headers])
+    return [candidate.name, str(candidate.model.endpoint), candidate.model.name, _plain(candidate.parameters), *own]
 
 
 def _plain(parameters: Parameters) -> list[object]:

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
-from metajudge.clashes.setup import CandidateSpec, ClashSettings, repeat_numbers
+from metajudge.clashes.candidates import CandidateSpec
+from metajudge.clashes.setup import ClashSettings, answer_parameters, repeat_numbers
 from metajudge.judging.answers import answer_request
 from metajudge.judging.blinding import blind
 from metajudge.judging.criteria import GENERIC, criteria_request
 from metajudge.judging.ranking import ranking_request
 from metajudge.panels.config import PanelConfig
-from metajudge.providers.model import Parameters
 from metajudge.runs.estimate import (
     CHARACTERS_PER_TOKEN,
     EXPLANATION_TOKENS,
@@ -58,12 +58,14 @@ def _answers(settings: ClashSettings, item: Item, estimate: Estimate, prices: Pr
     """The responses given, or texts as long as answers are taken to be."""
     if not settings.answering:
         return dict(item.responses)
-    tokens = REASONING_TOKENS if settings.max_tokens is None else min(REASONING_TOKENS, settings.max_tokens)
-    parameters = Parameters(temperature=settings.temperature, max_tokens=settings.max_tokens)
-    names = [one.name for one in settings.candidate_specs()]
-    for name in names:
-        estimate.add(f"candidate {name}", prices, size_of(answer_request(item.question, parameters)), tokens)
-    return dict.fromkeys(names, "x" * int(tokens * CHARACTERS_PER_TOKEN))
+    answers = {}
+    for one in settings.candidate_specs():
+        parameters = answer_parameters(settings, one)
+        tokens = min(REASONING_TOKENS, parameters.max_tokens or REASONING_TOKENS)
+        request = answer_request(item.question, parameters, system=one.system)
+        estimate.add(f"candidate {one.name}", prices, size_of(request), tokens)
+        answers[one.name] = "x" * int(tokens * CHARACTERS_PER_TOKEN)
+    return answers
 
 
 def _add_evaluation(

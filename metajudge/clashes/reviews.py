@@ -6,19 +6,24 @@ on is looked at like any other doubtful verdict, what it was unanimous on comes 
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
+from typing import Literal
 
 import orjson
 from pydantic import ValidationError
 
+from metajudge.clashes.concordance import Call, CallSource
+from metajudge.clashes.decided import subject_of, wants_person
 from metajudge.clashes.record import ClashRecord
 from metajudge.clashes.run import counting_records
 from metajudge.clashes.showing import blind_texts, labels_of, ranking_by_label
 from metajudge.errors import InputError
 from metajudge.readers.reasons import reason_of
-from metajudge.reviews import HumanDecision, Outcome, Review, ReviewOrigin
+from metajudge.reviews import HumanDecision, Outcome, Review, ReviewOrigin, ReviewState
 from metajudge.reviews.deciding import decision_from
 from metajudge.reviews.opening import AUDIT_PRIORITY, PRIORITY
+from metajudge.reviews.queue import ReviewFilter
+from metajudge.reviews.settling import Ruling, settlement_of
 from metajudge.store.protocol import Store
 from metajudge.types import AnyVerdict, Ranking, digest
 from metajudge.types.decision import Action
@@ -30,13 +35,18 @@ MOST = 500
 """Evaluations taken from one file."""
 
 
-def read_clashes(content: bytes, name: str) -> list[ClashRecord]:
+def read_clashes(content: bytes, name: str, *, limited: bool = True) -> list[ClashRecord]:
     """The evaluations in a file of ``metajudge clash``: ``--json`` (one document) or ``--out`` (attempts, one a line).
 
     Of several attempts at one evaluation the one that counts is taken.
 
+    Args:
+        content: of the file.
+        name: of the file, for messages.
+        limited: whether more than :data:`MOST` evaluations are refused.
+
     Raises:
-        InputError: it is neither, or it contains no evaluation, or more than :data:`MOST`; the message names the place.
+        InputError: it is neither, or it contains no evaluation, or too many; the message names the place.
     """
     records = []
     for where, data in _records(content, name):
@@ -47,7 +57,7 @@ def read_clashes(content: bytes, name: str) -> list[ClashRecord]:
     counting = counting_records(records)
     if not counting:
         raise InputError(f"{name} contains no evaluation: choose a file written by `metajudge clash --json` or `--out`")
-    if len(counting) > MOST:
+    if limited and len(counting) > MOST:
         raise InputError(f"{name} contains {len(counting)} evaluations; at most {MOST} are allowed: split the file")
     return counting
 
@@ -73,8 +83,11 @@ def _lines(content: bytes, name: str) -> Iterator[tuple[str, object]]:
                 raise InputError(f"{name}:{number}: not valid JSON: {error}") from None
 
 
-def review_of_clash(record: ClashRecord, *, now: float) -> Review:
+def review_of_clash(record: ClashRecord, *, now: float, sampled: float | None = None) -> Review:
     """The review of an evaluation; the same answers ranked alike again, at whatever cost, are the same review.
+
+    Args:
+        sampled: probability with which it was drawn from what the triage rule accepts; None where it was not drawn.
 
     Raises:
         InputError: fewer than two candidates answered, so that there is nothing to compare.
@@ -85,8 +98,7 @@ def review_of_clash(record: ClashRecord, *, now: float) -> Review:
     content = record.model_dump(mode="json")
     verdict = panel_verdict(record)
     label = None if record.label is None else record.label.winner
-    votes = [[vote.judge, None if vote.groups is None else str(vote.groups)] for vote in record.votes]
-    subject = digest([record.key, sorted(record.answered.items()), votes])
+    subject = subject_of(record)
     return Review(
         review_id=Review.id_for(subject, None),
         subject="case",
@@ -98,18 +110,15 @@ def review_of_clash(record: ClashRecord, *, now: float) -> Review:
         action=Action.APPROVE if unanimous else Action.REVIEW,
         priority=AUDIT_PRIORITY if unanimous else PRIORITY[Action.REVIEW],
         margin=None if record.tally is None else record.tally.margin,
-        origin=ReviewOrigin.REQUEST,
+        origin=ReviewOrigin.REQUEST if sampled is None else ReviewOrigin.AUDIT,
+        inclusion=1.0 if sampled is None else sampled,
         opened_at=now,
         verdict=verdict,
         truth=None if label is None or verdict is None else verdict.winner == label,
         question=digest([record.question, sorted(record.answered.items())]),
+        blind=True,  # decisions on clashes are labels
         content={KEY: content},
     )
-
-
-def wants_person(record: ClashRecord) -> bool:
-    """Whether a person has to make the call: two answers or more, and no panel that the triage rule accepts."""
-    return len(record.answered) >= 2 and (record.tally is None or record.tally.triage != "accept")
 
 
 async def open_review(store: Store | None, record: ClashRecord) -> Review | None:
@@ -118,6 +127,101 @@ async def open_review(store: Store | None, record: ClashRecord) -> Review | None
         return None
     review = review_of_clash(record, now=time.time())
     return review if await store.reviews.open([review]) else None
+
+
+async def open_reviews(
+    store: Store | None,
+    records: Sequence[ClashRecord],
+    *,
+    sample: float = 0.0,
+    adding: Collection[str] | None = None,
+) -> dict[str, str]:
+    """Puts evaluations that want a person into the store, and a share of the rest, each once.
+
+    Without a share of those that the triage rule accepts nobody learns whether it is right to accept them.
+
+    Args:
+        sample: of the accepted ones, drawn by key alone, in [0, 1].
+        adding: keys of the records that are added; of others it is only found out whether they are there. None adds
+            all.
+
+    Returns:
+        Evaluation's id -> review's id, of all that are in the queue now.
+    """
+    if store is None:
+        return {}
+    now = time.time()
+    made = {}
+    for record in records:
+        if wants_person(record):
+            made[record.id] = review_of_clash(record, now=now)
+        elif len(record.answered) >= 2 and _drawn(record.key, sample):
+            made[record.id] = review_of_clash(record, now=now, sampled=sample)
+    keys = {record.id: record.key for record in records}
+    new = [review for name, review in made.items() if adding is None or keys[name] in adding]
+    await store.reviews.open(new)
+    ids = {review.review_id for review in new}
+    found = {}
+    for name, review in made.items():
+        if review.review_id in ids or await store.reviews.get(review.review_id, now=now) is not None:
+            found[name] = review.review_id
+    return found
+
+
+def _drawn(key: str, share: float) -> bool:
+    return share > 0 and int(digest(["review sample", key])[:12], 16) < share * 16**12
+
+
+async def clashes_in(store: Store) -> list[ReviewState]:
+    """All reviews of clashes in a store."""
+    found: list[ReviewState] = []
+    cursor = None
+    while True:
+        page = await store.reviews.page(ReviewFilter(judge=PANEL), now=time.time(), limit=1000, cursor=cursor)
+        found += [state for state in page.reviews if is_clash(state.review)]
+        cursor = page.next_cursor
+        if cursor is None:
+            return found
+
+
+def calls_of(states: Sequence[ReviewState]) -> list[Call]:
+    """People's calls on clashes, one a review that is decided; reviews that are open have none.
+
+    The newest decision of each person counts; several people settle it by majority
+    (:func:`~metajudge.reviews.settling.settlement_of`).
+    """
+    return [call for state in states if is_clash(state.review) and (call := _call(state)) is not None]
+
+
+def _call(state: ReviewState) -> Call | None:
+    review = state.review
+    newest = {one.reviewer: one for one in sorted(state.decisions, key=lambda one: one.decided_at)}
+    found = settlement_of(list(newest.values()), review.verdict, review.reviewers)
+    if found is None:
+        return None
+    source: CallSource = "blind" if all(one.blind for one in newest.values()) else "seen"
+    panel: Literal["unanimous", "divided"] = "unanimous" if review.action == Action.APPROVE else "divided"
+    if review.verdict is None:
+        return Call(review.item_id, None, "none", source, "the panel has no verdict")
+    reasons = {Ruling.DIVIDED: "people are divided", Ruling.CANNOT_TELL: "people could not tell"}
+    if (why := reasons.get(found.ruling)) is not None:
+        return Call(review.item_id, None, panel, source, why)
+    return Call(review.item_id, found.ruling is Ruling.RIGHT, panel, source)
+
+
+def labelled_calls(records: Sequence[ClashRecord]) -> list[Call]:
+    """The labels that the prompts brought with them, as calls."""
+    found = []
+    for record in records:
+        if record.label is None:
+            continue
+        verdict = panel_verdict(record)
+        if verdict is None:
+            found.append(Call(record.item_id, None, "none", "label", "the panel has no verdict"))
+            continue
+        panel: Literal["unanimous", "divided"] = "divided" if wants_person(record) else "unanimous"
+        found.append(Call(record.item_id, verdict.winner == record.label.winner, panel, "label"))
+    return found
 
 
 def panel_verdict(record: ClashRecord) -> Ranking | None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from metajudge.clashes.clash import Clash, Place, evaluate, prepare_prompts, unchanged
+from metajudge.clashes.decided import keep_clashes
 from metajudge.clashes.first_shown import FirstShown, first_shown
 from metajudge.clashes.record import ClashRecord, attempt_that_counts
 from metajudge.clashes.setup import ClashSettings, ItemOrQuestion, build_clash, repeat_numbers
@@ -103,7 +104,9 @@ class ClashTotals(RunTotals):
     @property
     def counts(self) -> RunCounts:
         """What the exit code depends on: a candidate, a judge or a verdict that is missing is a failure."""
-        return RunCounts(self.end, self.prompts, self.incomplete + self.lost, bad_lines=self.bad_lines)
+        return RunCounts(
+            self.end, self.prompts, self.incomplete + self.lost + self.undelivered, bad_lines=self.bad_lines
+        )
 
     def to_json(self) -> dict[str, Any]:
         """See :meth:`RunTotals.to_json`; judges' preference for the first answer is put into words, too."""
@@ -195,6 +198,7 @@ async def clash(
             finally:
                 known = [one for one in spent if one is not None]
                 totals.all_attempts_usd = sum(known) if len(known) == len(spent) else None
+        await keep_clashes(session.store, records, now=time.time())
         totals.blinding = blinding_totals(record.blinding for record in records)
         totals.first_shown = first_shown(records)
     return ClashResult(records, totals)
@@ -211,6 +215,7 @@ async def clash_item(
     settings = replace(settings or ClashSettings(), **options)
     (given,) = settings.items([item])
     (record,) = await evaluate(given, build_clash(session, settings, [given]))
+    await keep_clashes(session.store, [record], now=time.time())
     return record
 
 

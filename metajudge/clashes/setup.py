@@ -1,29 +1,28 @@
 """From what the user asked for to a clash over a session's models. Every path to a clash comes through here."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pydantic import ValidationError
 
+from metajudge.clashes.candidates import CandidateSpec, GivenCandidate, askable, candidate_name, prompts_to_hide
 from metajudge.clashes.clash import REPEATS_AT_MOST, Clash, Judge
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.judging.answers import Candidate
 from metajudge.judging.blinding import identifying_names
 from metajudge.judging.criteria import PARAMETERS, Criterion
+from metajudge.panels.building import parameters_of
+from metajudge.panels.config import AgentConfig
+from metajudge.prompts.versions import FIRST
 from metajudge.providers.families import family_of
 from metajudge.providers.model import Model, Parameters
-from metajudge.providers.prices import Price, find_price
-from metajudge.providers.spec import parse_agent_spec
 from metajudge.readers.questions import Question, as_question
 from metajudge.readers.reasons import reason_of
-from metajudge.session import Agents, Respondent, Respondents, Session
-from metajudge.types import ID_PATTERN, Item
+from metajudge.session import Respondent, Respondents, Session
+from metajudge.types import Item
 
 UNANSWERED = "unanswered"
 """The id of the placeholder response in an item whose candidates have yet to answer."""
-
-_NOT_IN_IDS = re.compile(r"[^A-Za-z0-9_.-]+")
 
 ItemOrQuestion = Item | Question | Mapping[str, object] | str
 """An item with responses, a question, plain data of either, or a prompt."""
@@ -34,9 +33,11 @@ class ClashSettings:
     """How a clash is run.
 
     Attributes:
-        candidates: who answers: ``[NAME=]PROVIDER:MODEL[@BASE_URL]`` or model objects.
+        candidates: who answers: ``[NAME=]PROVIDER:MODEL[@BASE_URL]``, model objects, or full configurations
+            (:class:`~metajudge.clashes.candidates.CandidateConfig`, or its plain data).
         judges: the panel; None for the session's own agents.
-        criteria_model: names criteria for each question; None for the generic four, or ``criteria``.
+        criteria_model: names criteria for each question; None for the generic four, or ``criteria``. As text, or
+            configured with a price, a key variable and so on.
         given: judge the responses of the items, rather than have candidates answer; None: where there is no candidate.
         observers: candidates rank all answers, too, and do not count; ``voters``: they count.
         judge_weight: factor of each judge's own weight; None for 1, with ``voters`` 2.
@@ -46,14 +47,14 @@ class ClashSettings:
             for instance ``(3,)`` for a third run over chosen items.
         cycles: how often the answers are made anew.
         hide_identities: False lets judges read who wrote an answer; recorded with every evaluation.
-        temperature, max_tokens: of the candidates' answers.
+        temperature, max_tokens: of the candidates' answers, where a candidate's configuration does not set its own.
         seed: of the labels.
         attempts: at an evaluation in which a model could not be asked, over all runs with one file.
     """
 
-    candidates: Agents = ()
+    candidates: Sequence[GivenCandidate] = ()
     judges: Respondents | None = None
-    criteria_model: str | Model | None = None
+    criteria_model: str | Model | AgentConfig | None = None
     criteria: tuple[Criterion, ...] = ()
     given: bool | None = None
     observers: bool = False
@@ -101,7 +102,7 @@ class ClashSettings:
                     f"candidate {name} is given more than once: name them apart with NAME=PROVIDER:MODEL"
                 )
 
-    def candidate_specs(self) -> list["CandidateSpec"]:
+    def candidate_specs(self) -> list[CandidateSpec]:
         """The candidates, before any of them is asked."""
         return [CandidateSpec.of(one) for one in self.candidates]
 
@@ -113,33 +114,6 @@ class ClashSettings:
         """
         read = [_unanswered(one) if self.answering else as_item(one) for one in given]
         return list(_different(read).values())
-
-
-@dataclass(frozen=True, slots=True)
-class CandidateSpec:
-    """A candidate's name, and the model behind it as far as it is known without asking.
-
-    Attributes:
-        price: None where it is unknown.
-    """
-
-    name: str
-    endpoint: str
-    model: str
-    provider: str | None = None
-    price: Price | None = None
-
-    @classmethod
-    def of(cls, agent: str | Model) -> "CandidateSpec":
-        if isinstance(agent, str):
-            spec = parse_agent_spec(agent)
-            return cls(candidate_name(spec.name), str(spec.endpoint), spec.model, spec.provider, find_price(spec))
-        return cls(candidate_name(agent.name), str(agent.endpoint), agent.name)
-
-
-def candidate_name(name: str) -> str:
-    """A model's name as a response id: ``meta/llama-3:70b`` becomes ``meta-llama-3-70b``."""
-    return name if re.fullmatch(ID_PATTERN, name) else _NOT_IN_IDS.sub("-", name).strip("-") or "candidate"
 
 
 def repeat_numbers(given: int | Sequence[int]) -> list[int]:
@@ -169,12 +143,10 @@ def build_clash(session: Session, settings: ClashSettings, items: Sequence[Item]
     notices = [one.notice for one in panel if one.notice is not None] + panel_notices(settings, panel, specs)
     for notice in notices:
         session.note(notice)
-    answering = session.models(settings.candidates, streaming=True) if settings.answering else []
-    parameters = Parameters(temperature=settings.temperature, max_tokens=settings.max_tokens)
     weight = 1.0 if settings.candidate_weight is None else settings.candidate_weight
     return Clash(
         judges=tuple(Judge(one.name, one.model, one.parameters, weight=one.weight * factor) for one in panel),
-        candidates=tuple(Candidate(candidate_name(one.name), one.model, parameters) for one in answering),
+        candidates=_candidates(session, settings, specs),
         observers=_observers(session, settings, items),
         candidate_weight=weight if settings.voters else None,
         criteria_model=_criteria_model(session, settings),
@@ -190,6 +162,7 @@ def build_clash(session: Session, settings: ClashSettings, items: Sequence[Item]
         with_reference=settings.with_reference,
         notices=tuple(notices),
         prompt_version=panel[0].prompt_version,
+        compact=session.config.prompt_version != FIRST,  # a panel that names version 1 keeps all its bytes
     )
 
 
@@ -201,6 +174,7 @@ def names_to_hide(candidates: Sequence[CandidateSpec], items: Sequence[Item]) ->
     names: set[str] = set()
     for one in candidates:
         names.update(identifying_names(one.model, one.provider))
+    names |= prompts_to_hide(candidates)
     for model in {model for item in items for model in (item.models or {}).values()}:
         names.update(identifying_names(model))
     return tuple(sorted(names))
@@ -219,9 +193,9 @@ def panel_notices(
         notices.append("one judge cannot agree with itself: no verdict is unanimous, all go to a person")
     for judge in panel:
         where = str(judge.model.endpoint), judge.model.name
-        own = next((one.name for one in candidates if (one.endpoint, one.model) == where), None)
+        own = ", ".join(one.name for one in candidates if (one.endpoint, one.model) == where)
         kin = [one.name for one in candidates if family_of(one.model) == family_of(judge.model.name)]
-        if own is not None:
+        if own:
             notices.append(
                 f"judge {judge.name} is candidate {own}, too: it votes on its own answer, without knowing it"
             )
@@ -268,12 +242,41 @@ def _different(items: Sequence[Item]) -> dict[str, Item]:
     return found
 
 
+def answer_parameters(settings: ClashSettings, spec: CandidateSpec) -> Parameters:
+    """How a candidate is asked: as configured, and by the settings of the run where its configuration says nothing.
+
+    A candidate given as text or as an object is asked with temperature and length of the run, and nothing else.
+    """
+    if spec.config is None:
+        return Parameters(temperature=settings.temperature, max_tokens=settings.max_tokens)
+    own = parameters_of(spec.config, None)
+    return replace(
+        own,
+        temperature=settings.temperature if own.temperature is None else own.temperature,
+        max_tokens=settings.max_tokens if own.max_tokens is None else own.max_tokens,
+    )
+
+
+def _candidates(session: Session, settings: ClashSettings, specs: Sequence[CandidateSpec]) -> tuple[Candidate, ...]:
+    """Who answers; nobody where the answers are given."""
+    if not settings.answering:
+        return ()
+    asked = session.models(askable(settings.candidates), streaming=True)
+    return tuple(
+        Candidate(spec.name, one.model, answer_parameters(settings, spec), spec.system)
+        for spec, one in zip(specs, asked, strict=True)
+    )
+
+
 def _observers(session: Session, settings: ClashSettings, items: Sequence[Item]) -> tuple[Judge, ...]:
     """Candidates as judges: asked without the settings of their answers; ``own`` where one has a response here."""
     if not (settings.observers or settings.voters):
         return ()
     responses = {name for item in items for name in item.responses}
-    judges = (Judge(candidate_name(one.name), one.model, one.parameters) for one in session.models(settings.candidates))
+    judges = (
+        Judge(candidate_name(one.name), one.model, one.parameters)
+        for one in session.models(askable(settings.candidates))
+    )
     return tuple(
         replace(judge, own=judge.name if settings.answering or judge.name in responses else None) for judge in judges
     )

@@ -2,7 +2,7 @@
 
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from metajudge.clashes.record import ClashRecord
 from metajudge.errors import InputError
@@ -20,8 +20,18 @@ def blind_texts(record: ClashRecord) -> dict[str, str]:
     """
     known = [one.model for one in record.candidates if one.model is not None]
     found = [name for one in record.candidates for name in one.hidden_names]
+    found += telling_names(record.answered)
     models = [*record.models.values(), *known]
     return hide_identities(record.answered, question=record.question, models=models, names=found).shown
+
+
+def telling_names(names: Iterable[str]) -> list[str]:
+    """The candidates' names that are hidden wherever they stand: those that are no ordinary words.
+
+    A name of several parts, or with a digit or a capital letter, is taken for one that means the candidate; a plain
+    word such as "python" is hidden only where the context tells (:mod:`metajudge.judging.identity`).
+    """
+    return [name for name in names if not name.isalpha() or name != name.lower()]
 
 
 def labels_of(record: ClashRecord, review_id: str) -> dict[str, str]:

@@ -1,13 +1,19 @@
 """How candidates did over many evaluations: wins, points, cost, latency, and the Pareto front. Pure."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import fmean
 
-from metajudge.clashes.pareto import CandidateFigures, ParetoStanding, pareto_front
+import numpy as np
+
+from metajudge.clashes.choice import Choice, Limits, choose
+from metajudge.clashes.pareto import CandidateFigures, ParetoStanding, front_by_prompts
 from metajudge.clashes.record import ClashRecord
+from metajudge.clashes.uncertainty import Draws, Lead, Observed, draws_of, lead_of
 from metajudge.judging.answers import CandidateAnswer
+from metajudge.stats.arrays import Floats
+from metajudge.stats.association import share_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +43,9 @@ class CandidateStanding:
         judged: evaluations with a verdict (a tie is one) in which it was ranked.
         failed: answers that failed, one for each set of answers.
         own_first: how often it put itself first when asked, of how many: (first, asked).
+        low, high: 95 % interval of the quality by prompt (score interval with an effective number, see
+            :func:`metajudge.stats.association.share_of`); None below two prompts.
+        best: share of resampled prompts in which its quality is the highest; None for too few prompts.
     """
 
     name: str
@@ -51,19 +60,109 @@ class CandidateStanding:
     first_token_s: Average
     own_first: tuple[int, int]
     pareto: ParetoStanding
+    low: float | None = None
+    high: float | None = None
+    best: float | None = None
 
 
-def standings(records: Sequence[ClashRecord]) -> list[CandidateStanding]:
-    """Every candidate's standing, best quality first; equal ones by name.
+@dataclass(frozen=True, slots=True)
+class Standings:
+    """All candidates over a run.
+
+    Attributes:
+        candidates: best quality first; equal ones by name.
+        prompts: those with a verdict that ranks a candidate.
+        lead: how far the best is ahead of the next; None for too few prompts.
+        choice: the cheapest within limits that is near the best; None where no limit was given.
+    """
+
+    candidates: tuple[CandidateStanding, ...]
+    prompts: int
+    lead: Lead | None
+    choice: Choice | None
+
+
+def standings_of(records: Sequence[ClashRecord], limits: Limits | None = None) -> Standings:
+    """Every candidate's standing, and what the prompts can say of them together.
 
     Args:
         records: those that count, see :func:`metajudge.clashes.run.counting_records`.
     """
     names = sorted({one.name for record in records for one in record.candidates})
     figures = {name: _figures(name, records) for name in names}
-    front = {one.candidate.name: one for one in pareto_front([_of(name, *figures[name]) for name in names])}
-    found = [_standing(name, records, figures[name], front[name]) for name in names]
-    return sorted(found, key=lambda one: -1.0 if one.quality.mean is None else one.quality.mean, reverse=True)
+    means = [_of(name, *figures[name]) for name in names]
+    observed = _observed(names, figures, records)
+    draws: Draws | None = draws_of(observed) if names else None
+    front = {one.candidate.name: one for one in front_by_prompts(means, draws)}
+    best = {} if draws is None else draws.best()
+    shares = {name: _shares(name, records) for name in names}
+    found = []
+    for name in names:
+        low, high = _interval(shares[name])
+        one = _standing(name, records, figures[name], front[name])
+        found.append(replace(one, low=low, high=high, best=best.get(name)))
+    ordered = sorted(found, key=lambda one: -1.0 if one.quality.mean is None else one.quality.mean, reverse=True)
+    by_prompt = {name: {item: fmean(values) for item, values in shares[name].items()} for name in names}
+    lead = lead_of([one.name for one in ordered], by_prompt)
+    choice = None if limits is None or not names else choose(means, limits, draws)
+    return Standings(tuple(ordered), observed.prompts, lead, choice)
+
+
+def standings(records: Sequence[ClashRecord]) -> list[CandidateStanding]:
+    """Every candidate's standing, best quality first; equal ones by name."""
+    return list(standings_of(records).candidates)
+
+
+def _shares(name: str, records: Sequence[ClashRecord]) -> dict[str, list[float]]:
+    """Prompt -> a candidate's shares of points in its evaluations."""
+    found: dict[str, list[float]] = {}
+    for record in records:
+        share = points_share(record, name)
+        if share is not None:
+            found.setdefault(record.item_id, []).append(share)
+    return found
+
+
+def _interval(shares: Mapping[str, Sequence[float]]) -> tuple[float | None, float | None]:
+    if len(shares) < 2:
+        return None, None
+    values = [value for given in shares.values() for value in given]
+    clusters = [number for number, given in enumerate(shares.values()) for _ in given]
+    found = share_of(np.clip(values, 0.0, 1.0), clusters)
+    return found.low, found.high
+
+
+def _observed(
+    names: Sequence[str],
+    figures: Mapping[str, tuple[Average, Average, Average, Average]],
+    records: Sequence[ClashRecord],
+) -> Observed:
+    """Sums and counts by prompt; nothing of costs and latencies whose mean is not known."""
+    places = {item: place for place, item in enumerate(dict.fromkeys(record.item_id for record in records))}
+    tables: list[tuple[Floats, Floats]] = [
+        (np.zeros((len(places), len(names))), np.zeros((len(places), len(names)))) for _ in range(3)
+    ]
+    for column, name in enumerate(names):
+        _, cost, latency, _ = figures[name]
+        _add(
+            tables[0], column, [(places[item], value) for item, row in _shares(name, records).items() for value in row]
+        )
+        given = [
+            (places[item], one)
+            for item, one in _answers_by_prompt(name, records)
+            if one.source == "generated" and one.failure is None
+        ]
+        if cost.mean is not None:
+            _add(tables[1], column, [(place, one.cost_usd or 0.0) for place, one in given])
+        if latency.mean is not None:
+            _add(tables[2], column, [(place, one.latency_s or 0.0) for place, one in given])
+    return Observed(tuple(names), *tables)
+
+
+def _add(table: tuple[Floats, Floats], column: int, values: Iterable[tuple[int, float]]) -> None:
+    for place, value in values:
+        table[0][place, column] += value
+        table[1][place, column] += 1
 
 
 def points_share(record: ClashRecord, name: str) -> float | None:
@@ -134,13 +233,17 @@ def _result(record: ClashRecord, name: str) -> str:
 
 
 def _answers(name: str, records: Iterable[ClashRecord]) -> list[CandidateAnswer]:
-    """A candidate's answers; repeats that judged the same one count it once."""
+    return [one for _, one in _answers_by_prompt(name, records)]
+
+
+def _answers_by_prompt(name: str, records: Iterable[ClashRecord]) -> list[tuple[str, CandidateAnswer]]:
+    """A candidate's answers with their prompts; repeats that judged the same one count it once."""
     found: dict[tuple[str, int], CandidateAnswer] = {}
     for record in records:
         for one in record.candidates:
             if one.name == name:
                 found.setdefault((record.item_id, record.cycle), one)
-    return list(found.values())
+    return [(item, one) for (item, _), one in found.items()]
 
 
 def _average(values: Sequence[float | None], unknown: str, none: str) -> Average:

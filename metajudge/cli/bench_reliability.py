@@ -141,7 +141,7 @@ def _write(records: list[object], source: str, outputs: Outputs, protocol: objec
     reporting = import_module("metajudge.benchmarks.reliability.report")
     found = analysing.analyse_records(records, protocol, third)
     typer.echo(table_to_text(reporting.terminal_table(found.figures)))
-    for sentence in found.summary:
+    for sentence in (*reporting.sentences(found.figures), *found.summary):
         typer.echo(sentence)
     outputs.write(
         lambda: str(analysing.to_json(found.figures)),

@@ -2,9 +2,10 @@
 
 import contextlib
 import gc
+import shlex
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
@@ -12,16 +13,22 @@ from typing import Annotated
 
 import typer
 
+from metajudge.clashes.candidates import ClashFile, load_candidates, load_clash_file
+from metajudge.clashes.choice import WITHIN, Limits
 from metajudge.clashes.estimate import estimate_clash
 from metajudge.clashes.files import Asked, open_asked, write_judgments
 from metajudge.clashes.record import ClashRecord
+from metajudge.clashes.reviews import open_reviews
 from metajudge.clashes.run import ClashResult, ClashTotals
 from metajudge.clashes.run import clash as run_clash
 from metajudge.clashes.setup import ClashSettings, repeat_numbers
-from metajudge.cli.clash_report import print_clash, report_of, summary_json
+from metajudge.clashes.standings import standings_of
+from metajudge.cli.clash_html import report_of
+from metajudge.cli.clash_people import compare_with_people
+from metajudge.cli.clash_report import Written, print_clash, summary_json
 from metajudge.cli.estimates import print_estimate
 from metajudge.cli.loop import run, say, stop_on_interrupt
-from metajudge.cli.options import ConfigOption, StoreOption, StrictOption, panel_from, refuse_bad_lines, store_path
+from metajudge.cli.options import ConfigOption, StoreOption, StrictOption, refuse_bad_lines, store_path
 from metajudge.cli.sending import (
     BudgetCallsOption,
     BudgetFileOption,
@@ -31,11 +38,14 @@ from metajudge.cli.sending import (
 )
 from metajudge.errors import ConfigurationError
 from metajudge.files.output import check_apart, check_writable, write_text
+from metajudge.outcomes.sending import webhook_of
+from metajudge.panels.config import with_flags
 from metajudge.report.document import Table
 from metajudge.report.files import check_report_path, write_report
 from metajudge.runs.loop import RunEnd, Stop
 from metajudge.runs.progress import Progress
 from metajudge.session import Session
+from metajudge.settings import Settings
 
 STARTED = time.monotonic()
 SPEC = "[NAME=]PROVIDER:MODEL[@BASE_URL]"
@@ -50,15 +60,22 @@ class Responses(StrEnum):
 
 def clash(
     prompt: Annotated[
-        str,
+        str | None,
         typer.Argument(
             help="A prompt, or a file of them (JSONL: id, question, and responses where they are given).",
             metavar="PROMPT",
         ),
-    ],
+    ] = None,
     candidate: Annotated[
         list[str] | None,
         typer.Option("--candidate", help=f"A model that answers: {SPEC}. Repeat.", metavar="SPEC"),
+    ] = None,
+    candidates: Annotated[
+        Path | None,
+        typer.Option(
+            help="TOML file with [[candidates]]: model, name, system, price, parameters, headers, api_key_env.",
+            metavar="FILE",
+        ),
     ] = None,
     judge: Annotated[
         list[str] | None,
@@ -132,6 +149,35 @@ def clash(
     budget_tokens: BudgetTokensOption = None,
     budget_file: BudgetFileOption = None,
     strict: StrictOption = False,
+    max_cost_usd: Annotated[
+        float | None, typer.Option(help="Choose among candidates whose answers cost at most this, on average.")
+    ] = None,
+    max_latency_s: Annotated[
+        float | None, typer.Option(help="Choose among candidates that answer within this, on average.")
+    ] = None,
+    within: Annotated[
+        float | None,
+        typer.Option(help=f"Choose the cheapest within this percentage of the best quality; default {WITHIN:g}."),
+    ] = None,
+    review: Annotated[
+        bool | None,
+        typer.Option(
+            "--review/--no-review",
+            help="Put evaluations without a unanimous panel into the review queue: default those of this run; --review "
+            "also those of earlier runs in --out.",
+        ),
+    ] = None,
+    review_sample: Annotated[
+        float,
+        typer.Option(help="Fraction of the unanimous evaluations that people decide, too: their check.", min=0, max=1),
+    ] = 0.0,
+    compare_people: Annotated[
+        bool,
+        typer.Option(
+            "--compare-people",
+            help="Compare the panel with people's decisions in the store, and labels in PROMPT, a file of records.",
+        ),
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Estimate calls, tokens and dollars; send nothing.")
     ] = False,
@@ -142,16 +188,27 @@ def clash(
     random order for each judge. A judge without a ranking still counts in every denominator. Replies are kept in the
     store and every attempt in --out: run the same command again to resume.
 
+    Evaluations without a unanimous panel enter the review queue: `metajudge review next` shows them, --compare-people
+    says how often the panel agrees with people.
+
     Exit code 1: a verdict, an answer or a ranking is missing.
     """
+    if compare_people:
+        compare_with_people(prompt, store, json_out)
+        return
+    if prompt is None:
+        raise typer.BadParameter("give a prompt, or a file of them", param_hint="PROMPT")
     given = responses is Responses.GIVEN
     if cycles > 1 and not regenerate:
         raise ConfigurationError("--cycles needs new answers in each cycle: add --regenerate, or use --repeats")
     if regenerate and given:
         raise ConfigurationError("--regenerate cannot be used with --responses given: leave one of them out")
+    limits = _limits(max_cost_usd, max_latency_s, within)
+    file = ClashFile() if config is None else load_clash_file(config)
+    configured = file.candidates if candidates is None else load_candidates(candidates)
     settings = ClashSettings(
-        candidates=tuple(candidate or ()),
-        criteria_model=criteria_model,
+        candidates=(*(candidate or ()), *configured),
+        criteria_model=criteria_model or file.criteria,
         given=given,
         observers=observers,
         voters=voters,
@@ -171,7 +228,7 @@ def clash(
         attempts=attempts,
     )
     settings.check()
-    panel = panel_from(config, judge)
+    panel = with_flags(file.panel, judge or ())
     if not panel.agents:
         raise ConfigurationError("no judge: give --judge PROVIDER:MODEL, or a --config with agents")
     outputs = _Outputs(out, judgments, json_out, tuple(report or ()))
@@ -186,17 +243,39 @@ def clash(
         return
     if asked.from_file and out is None:
         raise typer.BadParameter("a file of prompts needs --out FILE: every attempt is kept there", param_hint="--out")
+    queue = _Queue(review, review_sample)
     with contextlib.closing(budget_of(budget_usd, budget_calls, budget_tokens, budget_file)) as budget:
         session = Session(
-            panel=panel, store=store_path(store), command="clash", notify=say, concurrency=concurrency, budget=budget
+            panel=panel,
+            store=store_path(store),
+            command="clash",
+            notify=say,
+            concurrency=concurrency,
+            budget=budget,
+            webhook=webhook_of(Settings.load()),
         )
-        found = run(_run(session, settings, asked, out))
+        found, reviews = run(_run(session, settings, asked, out, queue))
     found.totals.total_s = time.monotonic() - STARTED
-    outputs.write(found, asked)
+    outputs.write(found, asked, limits, Written(out, judgments, reviews, _named_store(store)))
     raise typer.Exit(found.totals.exit_code)
 
 
-async def _run(session: Session, settings: ClashSettings, asked: Asked, out: Path | None) -> ClashResult:
+def _limits(cost_usd: float | None, latency_s: float | None, within: float | None) -> Limits | None:
+    """What a candidate may take; None where nothing is asked for."""
+    if cost_usd is None and latency_s is None and within is None:
+        return None
+    return Limits(cost_usd, latency_s, WITHIN if within is None else within)
+
+
+def _named_store(given: str | None) -> str:
+    """``--store`` for the commands that are printed; none for a URL, which may contain a password."""
+    return "" if given is None or "://" in given else f" --store {shlex.quote(given)}"
+
+
+async def _run(
+    session: Session, settings: ClashSettings, asked: Asked, out: Path | None, queue: "_Queue"
+) -> tuple[ClashResult, dict[str, str]]:
+    """The run, then the queue: evaluation -> review."""
     stop = Stop()
     totals = ClashTotals(bad_lines=len(asked.rejects))
     total = len(asked.items) * settings.cycles * len(repeat_numbers(settings.repeats))
@@ -206,17 +285,50 @@ async def _run(session: Session, settings: ClashSettings, asked: Asked, out: Pat
         gc.freeze()  # imported modules stay until exit, so the collector need not scan them during the run
         try:
             with Progress(totals, session.meter, total) as progress:
-                return await run_clash(
+
+                def note(record: ClashRecord, reused: bool) -> None:
+                    queue.note(record, reused)
+                    progress.update()
+
+                found = await run_clash(
                     session,
                     asked.items,
                     settings,
                     out=out,
                     totals=totals,
                     stop=stop,
-                    on_record=lambda _record, _reused: progress.update(),
+                    on_record=note,
                 )
+            return found, await queue.open(session, found.records)
         finally:
             gc.unfreeze()
+
+
+@dataclass(slots=True)
+class _Queue:
+    """What of a run enters the review queue.
+
+    Attributes:
+        review: None for what this run made, True for everything in its file, False for nothing.
+        sample: fraction of what the triage rule accepts.
+        made: keys of the evaluations that this run made.
+    """
+
+    review: bool | None
+    sample: float
+    made: set[str] = field(default_factory=set)
+
+    def note(self, record: ClashRecord, reused: bool) -> None:
+        """Takes a record as it comes; one that the same command will complete waits for that."""
+        if not reused and record.everybody_asked:
+            self.made.add(record.key)
+
+    async def open(self, session: Session, records: Sequence[ClashRecord]) -> dict[str, str]:
+        """Adds the reviews; returns evaluation -> review of all that are in the queue."""
+        if self.review is False:
+            return {}
+        adding = None if self.review else self.made
+        return await open_reviews(session.store, records, sample=self.sample, adding=adding)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,22 +354,23 @@ class _Outputs:
             else:
                 check_writable(path)
 
-    def write(self, found: ClashResult, asked: Asked) -> None:
+    def write(self, found: ClashResult, asked: Asked, limits: Limits | None, written: Written) -> None:
         """Writes the files and prints the result."""
         records, totals = found.records, found.totals
+        standings = standings_of(records, limits)
         figures, table = _cycle_figures(records)
         if self.judgments is not None:
             totals.judgments_written = write_judgments(self.judgments, records)
         for reject in asked.rejects[:5]:
             typer.echo(f"metajudge: {reject}", err=True)
         if str(self.json_out) == "-":
-            typer.echo(summary_json(records, totals, figures), nl=False)
+            typer.echo(summary_json(records, totals, figures, standings, written.reviews), nl=False)
         else:
             if self.json_out is not None:
-                write_text(self.json_out, summary_json(records, totals, figures))
-            print_clash(records, totals, out=self.out, judgments=self.judgments, cycles=table)
+                write_text(self.json_out, summary_json(records, totals, figures, standings, written.reviews))
+            print_clash(records, totals, standings, written, cycles=table)
         for path in self.reports:
-            write_report(report_of(records, totals), path)
+            write_report(report_of(records, totals, standings), path)
 
 
 def _cycle_figures(records: Sequence[ClashRecord]) -> tuple[dict[str, object], Table | None]:

@@ -58,15 +58,17 @@ class CandidateAnswer(Finite):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A model that answers. It sees the question as it is, and nothing else.
+    """A model that answers. It sees the question as it is, behind its own system prompt where it has one.
 
     Attributes:
         name: what it is called in verdicts; a response id.
+        system: its system prompt; never shown to a judge.
     """
 
     name: str
     model: Model
     parameters: Parameters = field(default_factory=Parameters)
+    system: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,14 +123,14 @@ def copies(models: Sequence[Model]) -> list[int]:
     return found
 
 
-def answer_request(question: str, parameters: Parameters, draw: int = 0) -> ModelRequest:
-    """What a candidate is asked: the question alone."""
-    return ModelRequest("", (Message("user", question),), None, parameters, draw)
+def answer_request(question: str, parameters: Parameters, draw: int = 0, system: str = "") -> ModelRequest:
+    """What a candidate is asked: the question, behind its system prompt."""
+    return ModelRequest(system, (Message("user", question),), None, parameters, draw)
 
 
 async def _generate(candidate: Candidate, item: Item, draw: int) -> GatheredAnswer:
     model = candidate.model
-    request = CallAttempt.of(model, answer_request(item.question, candidate.parameters, draw))
+    request = CallAttempt.of(model, answer_request(item.question, candidate.parameters, draw, candidate.system))
     answer = CandidateAnswer(
         name=candidate.name,
         model=model.name,

@@ -35,7 +35,9 @@ MAX_WORDS = 40
 """A longer criterion is no criterion: it would be a prompt of its own."""
 
 PARAMETERS = Parameters(temperature=0.3, max_tokens=150)
-"""Default parameters of the model call."""
+"""Default parameters of the model call, the paper's. At the word limits of the system prompt (three and ten) five
+criteria take more than 150 tokens where they are written over several lines; at those of a brief reply (nine in all)
+they take fewer in any layout."""
 
 
 class Criterion(Frozen):
@@ -150,15 +152,25 @@ async def generate_criteria(
     retry: bool = False,
     draw: int = 0,
     prompt_version: int = FIRST,
+    brief: bool = False,
 ) -> CriteriaOutcome:
     """Asks a model for criteria, from the request alone; the generic four where its reply cannot be used.
 
     It is asked once: what could not be read is not repaired, because a fallback is at hand.
 
+    Args:
+        model: asked once.
+        request: the question alone.
+        parameters: of the call.
+        retry: an earlier attempt failed: an unusable stored reply is requested again.
+        draw: index of the sample.
+        prompt_version: of the prompt set.
+        brief: ask for texts so short that five criteria fit into the 150 tokens of the default.
+
     Raises:
         BudgetExceeded: the run's budget is spent.
     """
-    sent = criteria_request(request, parameters, draw, prompt_version)
+    sent = criteria_request(request, parameters, draw, prompt_version, brief=brief)
     answer = await ask(model, sent, parse_criteria, asked=model.name, retry=retry, repair=False)
     found = CriteriaSet(
         criteria=answer.value or GENERIC,
@@ -177,10 +189,15 @@ async def generate_criteria(
 
 
 def criteria_request(
-    request: str, parameters: Parameters = PARAMETERS, draw: int = 0, prompt_version: int = FIRST
+    request: str,
+    parameters: Parameters = PARAMETERS,
+    draw: int = 0,
+    prompt_version: int = FIRST,
+    *,
+    brief: bool = False,
 ) -> ModelRequest:
     """What :func:`generate_criteria` sends."""
-    message = Message("user", render_criteria(request, prompt_version))
+    message = Message("user", render_criteria(request, prompt_version, brief=brief))
     return ModelRequest(render_criteria_system(prompt_version), (message,), SCHEMA, parameters, draw)
 
 

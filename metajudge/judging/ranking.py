@@ -45,6 +45,7 @@ async def rank_responses(
     retry: bool = False,
     draw: int = 0,
     prompt_version: int = FIRST,
+    compact: bool = False,
 ) -> JudgeRanking:
     """Has a judge rank responses under labels drawn for it; whatever goes wrong ends in the result, typed.
 
@@ -61,6 +62,8 @@ async def rank_responses(
         retry: an earlier attempt failed: an unusable stored reply is requested again.
         draw: index of the sample; two draws of one request are two calls.
         prompt_version: of the prompt set.
+        compact: keep the schema short where there are many responses, see
+            :func:`~metajudge.judging.ranking_replies.ranking_schema`.
 
     Raises:
         BudgetExceeded: the run's budget is spent.
@@ -78,6 +81,7 @@ async def rank_responses(
         parameters=parameters,
         draw=draw,
         prompt_version=prompt_version,
+        compact=compact,
     )
     keys = tuple(criterion.key for criterion in criteria)
     labels = blinding.labels
@@ -105,6 +109,7 @@ def ranking_request(
     parameters: Parameters | None = None,
     draw: int = 0,
     prompt_version: int = FIRST,
+    compact: bool = False,
 ) -> ModelRequest:
     """The first request :func:`rank_responses` sends: the same bytes for the same texts and labels."""
     shown = {label: responses[name] for label, name in blinding.label_map.items()}
@@ -112,7 +117,7 @@ def ranking_request(
     return ModelRequest(
         render_ranking_system(scored=bool(criteria), ties=ties, version=prompt_version),
         (Message("user", text),),
-        ranking_schema(len(shown), tuple(criterion.key for criterion in criteria), ties=ties),
+        ranking_schema(len(shown), tuple(criterion.key for criterion in criteria), ties=ties, compact=compact),
         parameters or Parameters(),
         draw,
     )

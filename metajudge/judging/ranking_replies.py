@@ -1,8 +1,8 @@
 """From a judge's reply to a ranking of labels and to scores, strictly: no place is ever guessed.
 
 A ranking is written ``"A1 > A0 > A2"``; with ties allowed also ``"A1 > A0 = A2"``. Up to :data:`LISTED` different
-rankings the schema lists them all, so that constrained decoding cannot write anything but a permutation; beyond that
-it asks for a list of labels. Both forms are always read.
+rankings (:data:`LISTED_COMPACT` in a compact one) the schema lists them all, so that constrained decoding cannot write
+anything but a permutation; beyond that it asks for a list of labels. Both forms are always read.
 """
 
 import math
@@ -30,6 +30,9 @@ REASON_WORDS = 15
 
 LISTED = 120
 """Rankings a schema lists at most: all orders of five responses."""
+
+LISTED_COMPACT = 24
+"""The same where the schema is to be compact: all orders of four responses. Beyond it asks for a list of labels."""
 
 Groups = tuple[tuple[str, ...], ...]
 
@@ -64,13 +67,16 @@ class RankingReply:
 
 
 @lru_cache(maxsize=256)
-def ranking_schema(count: int, criteria: tuple[str, ...] = (), *, ties: bool = False) -> OutputSchema:
+def ranking_schema(
+    count: int, criteria: tuple[str, ...] = (), *, ties: bool = False, compact: bool = False
+) -> OutputSchema:
     """The shape of a reply; scores and the comparison come before the ranking, which follows from them.
 
     Args:
         count: how many responses are ranked.
         criteria: keys of the criteria to score, none for a ranking alone.
         ties: whether responses may share a place.
+        compact: list at most :data:`LISTED_COMPACT` rankings, not :data:`LISTED`.
     """
     labels = [label_of(place) for place in range(count)]
     properties: dict[str, Any] = {}
@@ -78,17 +84,17 @@ def ranking_schema(count: int, criteria: tuple[str, ...] = (), *, ties: bool = F
         grade = object_schema({"reason": {"type": "string"}, "score": {"type": "integer", "enum": list(POINTS)}})
         properties["scores"] = object_schema({label: object_schema(dict.fromkeys(criteria, grade)) for label in labels})
     properties["comparison"] = {"type": "string"}
-    properties["ranking"] = _ranking_property(labels, ties)
+    properties["ranking"] = _ranking_property(labels, ties, LISTED_COMPACT if compact else LISTED)
     return OutputSchema("ranking", object_schema(properties))
 
 
-def _ranking_property(labels: Sequence[str], ties: bool) -> dict[str, Any]:
+def _ranking_property(labels: Sequence[str], ties: bool, listed: int) -> dict[str, Any]:
     if ties:
-        if _weak_orders(len(labels)) <= LISTED:
+        if _weak_orders(len(labels)) <= listed:
             return {"type": "string", "enum": sorted(written(groups) for groups in _all_weak_orders(tuple(labels)))}
         group = {"type": "array", "items": {"type": "string", "enum": list(labels)}}
         return {"type": "array", "items": group}
-    if math.factorial(len(labels)) <= LISTED:
+    if math.factorial(len(labels)) <= listed:
         return {"type": "string", "enum": [" > ".join(order) for order in permutations(labels)]}
     return {"type": "array", "items": {"type": "string", "enum": list(labels)}}
 
@@ -133,7 +139,8 @@ def _groups(value: object, labels: Sequence[str], ties: bool, problems: list[str
     given = [label for group in groups for label in group]
     wrong = [label for label in given if label not in labels]
     if wrong:
-        problems.append(f"ranking names {', '.join(map(_short, wrong))}; the labels are {', '.join(labels)}")
+        names = ", ".join(_short(one) or "an empty label" for one in wrong)
+        problems.append(f"ranking names {names}; the labels are {', '.join(labels)}")
     repeated = [label for label in labels if given.count(label) > 1]
     if repeated:
         problems.append(f"ranking names {', '.join(repeated)} more than once")
@@ -214,4 +221,5 @@ def _all_weak_orders(labels: tuple[str, ...]) -> Iterator[Groups]:
 
 
 def _short(value: object) -> str:
-    return value if isinstance(value, str) and value.isprintable() and len(value) <= 60 else shortened(value)
+    plain = isinstance(value, str) and value and value.isprintable() and len(value) <= 60
+    return str(value) if plain else shortened(value)

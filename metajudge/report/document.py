@@ -176,6 +176,24 @@ class Listing(Finite):
     lines: tuple[str, ...] = Field(min_length=1)
 
 
+class Passage(Finite):
+    """A text under a title, with its line breaks, such as an answer that was judged."""
+
+    block: Literal["passage"] = "passage"
+    title: str
+    text: str
+
+
+class Fold(Finite):
+    """Texts and tables that a reader opens; ``open`` shows them at once."""
+
+    block: Literal["fold"] = "fold"
+    title: str
+    paragraphs: tuple[str, ...] = ()
+    blocks: tuple[Passage | Table, ...] = ()
+    open: bool = False
+
+
 class IntervalMark(Finite):
     """One figure of a row and its interval; ``series`` is its place among the chart's series."""
 
@@ -209,7 +227,7 @@ class IntervalChart(Finite):
 
 
 Block = Annotated[
-    Table | CoverageChart | ReliabilityChart | BarChart | ShareChart | ScatterChart | IntervalChart | Listing,
+    Table | CoverageChart | ReliabilityChart | BarChart | ShareChart | ScatterChart | IntervalChart | Listing | Fold,
     Field(discriminator="block"),
 ]
 

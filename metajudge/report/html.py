@@ -13,6 +13,7 @@ from metajudge.report.document import (
     Absent,
     BarChart,
     CoverageChart,
+    Fold,
     IntervalChart,
     Listing,
     Measured,
@@ -53,7 +54,7 @@ def _template() -> Template:
         "notes": _notes,
         "table_of": table_of,
     }
-    kinds = {"absent": Absent, "measured": Measured, "table": Table, "listing": Listing}
+    kinds = {"absent": Absent, "measured": Measured, "table": Table, "listing": Listing, "fold": Fold}
     made.tests |= {name: lambda value, kind=kind: isinstance(value, kind) for name, kind in kinds.items()}
     return made.get_template("report.html.j2")
 

@@ -2,7 +2,7 @@
 
 import re
 
-from metajudge.report.document import Absent, Block, Listing, Report, Section, Table
+from metajudge.report.document import Absent, Block, Fold, Listing, Passage, Report, Section, Table
 from metajudge.report.tables import cell_text, one_line, reasons, table_of
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#&$~])")
@@ -49,6 +49,8 @@ def _section(section: Section) -> list[str]:
 
 
 def _block(block: Block) -> str:
+    if isinstance(block, Fold):
+        return _fold(block)
     return _listing(block) if isinstance(block, Listing) else table_to_markdown(table_of(block))
 
 
@@ -57,6 +59,18 @@ def _listing(block: Listing) -> str:
     lines = [one_line(line) for line in block.lines]
     fence = "`" * max(3, *(len(run) + 1 for line in lines for run in re.findall("`+", line)), 3)
     return "\n".join([f"**{escaped(block.caption)}**\n", fence, *lines, fence])
+
+
+def _fold(fold: Fold) -> str:
+    parts = [f"### {escaped(fold.title)}", *map(escaped, fold.paragraphs)]
+    parts += [_passage(one) if isinstance(one, Passage) else table_to_markdown(one) for one in fold.blocks]
+    return "\n\n".join(parts)
+
+
+def _passage(passage: Passage) -> str:
+    """A quotation: every line escaped, so that nothing of it is markup."""
+    quoted = "\n>\n".join(f"> {escaped(line)}".rstrip() for line in passage.text.splitlines()) or ">"
+    return f"**{escaped(passage.title)}**\n\n{quoted}"
 
 
 def _line(cells: list[str]) -> str:

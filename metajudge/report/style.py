@@ -49,6 +49,11 @@ pre { margin: .4rem 0; padding: .5rem .7rem; overflow-x: auto; background: var(-
 pre:focus-visible { outline: 2px solid var(--c0); outline-offset: 2px; }
 details { font-size: .8125rem; }
 summary { cursor: pointer; color: var(--quiet); padding: .25rem 0; }
+.fold { font-size: 1rem; border: 1px solid var(--rule); padding: .2rem .8rem; margin: .5rem 0; }
+.fold > summary { color: var(--ink); padding: .4rem 0; overflow-wrap: anywhere; }
+.fold h3 { font-size: 1rem; margin: 1rem 0 .2rem; overflow-wrap: anywhere; }
+.passage { white-space: pre-wrap; overflow-wrap: anywhere; padding: .4rem .7rem; max-width: 46rem;
+  background: var(--stripe); border-left: 3px solid var(--rule); }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; font-size: .8125rem; }
 dt { color: var(--quiet); } dd { margin: 0; overflow-wrap: anywhere; }
 .s0 { --c: var(--c0); } .s1 { --c: var(--c1); } .s2 { --c: var(--c2); } .s3 { --c: var(--c3); }

@@ -1,5 +1,6 @@
 """Figures as text, and charts as tables."""
 
+import math
 from collections.abc import Callable
 
 from metajudge.report.document import (
@@ -9,6 +10,7 @@ from metajudge.report.document import (
     Cell,
     Column,
     CoverageChart,
+    Fold,
     IntervalChart,
     Kind,
     Listing,
@@ -42,8 +44,17 @@ _WRITERS: dict[Kind, Callable[[float], str]] = {
     # A difference that rounds to nothing has no sign.
     "points": lambda value: f"{100 * value:+.1f}".replace("-0.0", "0.0").replace("+0.0", "0.0"),
     "number": lambda value: f"{value:.3f}",
-    "usd": lambda value: f"${value:,.4f}" if value < 1 else f"${value:,.2f}",
+    "usd": lambda value: dollars(value),
 }
+
+
+def dollars(value: float) -> str:
+    """An amount without rounding it to nothing: ``$0``, ``$0.000012``, ``$0.0042``, ``$3.10``."""
+    if value == 0:
+        return "$0"
+    if abs(value) >= 1:
+        return f"${value:,.2f}"
+    return f"${value:.{max(4, 1 - math.floor(math.log10(abs(value))))}f}"
 
 
 def write_figure(value: float, kind: Kind) -> str:
@@ -78,6 +89,10 @@ def table_of(block: Block) -> Table:
             return _scatter(block)
         case IntervalChart():
             return _intervals(block)
+        case Fold():
+            return Table(
+                caption=block.title, columns=(Column(title="text"),), rows=tuple((one,) for one in block.paragraphs)
+            )
         case Listing():
             return Table(
                 caption=block.caption, columns=(Column(title="Line"),), rows=tuple((line,) for line in block.lines)

@@ -1,12 +1,21 @@
 """Criteria from the request alone, or a fallback that says why."""
 
 import json
+import re
 
 import pytest
 
 from metajudge.agents import ReplyProblemsError
 from metajudge.errors import ConfigurationError, FailureKind, ModelTimeoutError
-from metajudge.judging.criteria import GENERIC, generate_criteria, parse_criteria, weighted
+from metajudge.judging.criteria import (
+    GENERIC,
+    PARAMETERS,
+    criteria_request,
+    generate_criteria,
+    parse_criteria,
+    weighted,
+)
+from metajudge.prompts.criteria import BRIEF_WORDS
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.types import Reply
 from tests.doubles.ranking import criteria_answer, fails, says
@@ -80,3 +89,40 @@ def test_criteria_that_are_none_are_refused(changes):
 def test_weights_and_names_of_ones_own_are_checked(pairs):
     with pytest.raises(ConfigurationError):
         weighted(pairs)
+
+
+def tokens(text):
+    """More tokens than tokenisers of this decade need: every six letters, digit, and run of signs is one."""
+    return sum(
+        -(-len(word) // 6) if word.isalpha() else 1 for word in re.findall(r"[a-z]+|[0-9]|[^a-z0-9 ]+", text.lower())
+    )
+
+
+def longest(words, indent):
+    """The longest reply with five criteria of so many ordinary words each."""
+    sentence = [
+        "technical",
+        "correctness:",
+        "does",
+        "every",
+        "statement",
+        "hold",
+        "up",
+        "when",
+        "the",
+        "reader",
+        "verifies",
+        "all",
+        "its",
+        "details",
+    ]
+    text = " ".join(sentence[:words])
+    return json.dumps({f"c{n}": {"text": text, "weight": 5} for n in range(1, 6)}, indent=indent)
+
+
+def test_five_brief_criteria_fit_into_the_papers_150_tokens_and_long_ones_do_not():
+    assert tokens(longest(BRIEF_WORDS, None)) <= tokens(longest(BRIEF_WORDS, 2)) <= PARAMETERS.max_tokens == 150
+    assert tokens(longest(13, 2)) > 150
+    brief, usual = (criteria_request("Merge.", brief=brief).messages[0].text for brief in (True, False))
+    assert brief.startswith(usual)
+    assert f"at most {BRIEF_WORDS} words" in brief

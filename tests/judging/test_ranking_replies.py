@@ -107,3 +107,12 @@ class TestSchema:
         schema = ranking_schema(26, ("c1",)).schema["properties"]
         assert schema["ranking"]["items"]["enum"] == [f"A{n}" for n in range(26)]
         assert list(schema) == ["scores", "comparison", "ranking"]
+
+
+@pytest.mark.parametrize(("count", "ties", "listed"), [(4, False, 24), (3, True, 13), (5, False, 0), (4, True, 0)])
+def test_a_compact_schema_lists_few_orders_and_both_forms_are_read(count, ties, listed):
+    ranking = ranking_schema(count, ("c1",), ties=ties, compact=True).schema["properties"]["ranking"]
+    assert len(ranking.get("enum", ())) == listed
+    assert (ranking["type"] == "array") is (listed == 0)
+    if count < 5 and not ties:
+        assert ranking_schema(count, ("c1",), compact=True).digest == ranking_schema(count, ("c1",)).digest

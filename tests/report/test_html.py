@@ -3,11 +3,15 @@ import re
 from xml.etree import ElementTree as ET
 
 from metajudge.report import (
+    Column,
     CoverageChart,
     Curve,
     CurvePoint,
+    Fold,
+    Passage,
     Report,
     Section,
+    Table,
 )
 from metajudge.report.html import to_html
 from tests.report.reports import NASTY, report
@@ -87,3 +91,18 @@ def test_nothing_is_drawn_outside_its_chart():
             ):
                 if element.get(name) is not None:
                     assert -0.01 <= float(element.get(name)) <= limit + 0.01, (element.tag, element.attrib)
+
+
+def test_a_fold_holds_texts_and_tables_escaped_and_closed_unless_it_is_to_be_open():
+    inside = Table(caption="c", columns=(Column(title="x"),), rows=(("cell",),))
+    fold = Fold(
+        title="q1: <b>", paragraphs=("why",), blocks=(Passage(title="Answer", text="a\n<script>b</script>"), inside)
+    )
+    page = to_html(
+        Report(title="t", sections=(Section(title="s", blocks=(fold, fold.model_copy(update={"open": True}))),))
+    )
+    assert page.count('<details class="fold">') == 1
+    assert page.count('<details class="fold" open>') == 1
+    assert '<div class="passage">a\n&lt;script&gt;b&lt;/script&gt;</div>' in page
+    assert "<script>" not in page
+    assert ">cell</th>" in page

@@ -33,6 +33,8 @@ def test_absent_figures_are_a_dash_with_a_reason_in_every_format():
         (1234567, "count", "1,234,567"),
         (0.0123, "usd", "$0.0123"),
         (12.5, "usd", "$12.50"),
+        (0.0000123, "usd", "$0.000012"),
+        (0.0, "usd", "$0"),
         ("as it is", "text", "as it is"),
     ],
 )

@@ -1,13 +1,14 @@
 """Clashes side by side: adding them, the blind call, and what the panel said."""
 
 import asyncio
-import importlib
+import html
 import re
 
 import orjson
 import pytest
 
 from metajudge.clashes import reviews as clash_reviews
+from metajudge.clashes.showing import labels_of
 from metajudge.errors import InputError
 from metajudge.reviews import Outcome
 from metajudge.store import open_store
@@ -15,7 +16,6 @@ from metajudge.types import Ranking
 from tests.api.pages.conftest import key, words
 from tests.api.pages.filled_store import SCRIPT, made_clash
 
-clash_view = importlib.import_module("metajudge.api.pages.clash_view")
 SPLIT = made_clash()
 UNANIMOUS = made_clash(
     "q2", rankings={"j1": (("owl",), ("fox-2",), ("bear-1",)), "j2": (("owl",), ("bear-1",), ("fox-2",))}
@@ -29,16 +29,6 @@ def document(*records):
 def add(visitor, content, name="clash.json"):
     visitor.see("/clash")
     return visitor.post("/clash", data={"csrf": visitor.token}, files={"file": (name, content)})
-
-
-def choice(page, title):
-    found = re.search(rf'<input type="radio" name="verdict" value="([^"]+)"[^>]*>\s*{title}', page)
-    assert found, f"no choice {title}"
-    return found[1]
-
-
-def title_of(record, review_id, name, reviewer="Ada"):
-    return next(one.title for one in clash_view.seats_of(record, review_id, reviewer) if one.answer.name == name)
 
 
 @pytest.fixture
@@ -71,7 +61,7 @@ class TestAdding:
         visitor = filled(0, cases=False)
         response = add(visitor, content, name)
         assert response.status_code == 303
-        assert re.fullmatch(r"/clash/[0-9a-f]{16}", response.headers["location"])
+        assert re.fullmatch(r"/reviews/[0-9a-f]{16}", response.headers["location"])
 
     def test_the_same_twice_is_there_once(self, filled):
         visitor = filled(0, cases=False)
@@ -152,78 +142,16 @@ class TestBlind:
         for hidden in ("GPT-4", "OpenAI", "Claude", "Anthropic"):
             assert hidden not in page, hidden
 
-    def test_the_list_hides_the_verdict_too(self, opened):
-        visitor, _, _ = opened(UNANIMOUS)
-        assert "owl" not in visitor.see("/clash")
-
-    def test_the_queue_of_reviews_leads_there(self, opened):
-        visitor, one, _ = opened()
-        assert visitor.get(f"/reviews/{one}").headers["location"] == f"/clash/{one}"
-        assert "capital of France" in visitor.see("/reviews?status=all")
-
-    def test_a_look_at_the_panel_ends_blindness(self, opened):
+    def test_the_list_hides_the_verdict_until_the_call_and_then_says_it_in_the_words_of_the_terminal(self, opened):
         visitor, one, page = opened(UNANIMOUS)
-        wanted = choice(page, title_of(UNANIMOUS, one, "owl"))
-        assert "owl wins" in words(visitor.see(f"/clash/{one}?reveal=true"))
-        visitor.see(f"/clash/{one}")
-        visitor.submit(f"/clash/{one}/decide", {"verdict": wanted, "blind": "true"})
-        assert visitor.get(f"/v1/reviews/{one}").json()["state"]["decisions"][0]["blind"] is False
+        assert "owl" not in visitor.see("/clash")
+        decide(visitor, one, page, UNANIMOUS, "owl")
+        assert "owl wins; accept: unanimous" in words(visitor.see("/clash"))
 
-
-class TestFinalCall:
-    def decide(self, opened, record, name, **more):
-        visitor, one, page = opened(record)
-        wanted = (
-            name if name == "cannot_tell" else choice(page, name if name == "Equally" else title_of(record, one, name))
-        )
-        response = visitor.submit(f"/clash/{one}/decide", {"verdict": wanted, "blind": "true", **more})
-        assert response.status_code == 303, words(response.text)
-        decision = visitor.get(f"/v1/reviews/{one}").json()["state"]["decisions"][0]
-        return decision, words(visitor.see(f"/clash/{one}"))
-
-    def test_the_panels_winner_approves(self, opened):
-        decision, page = self.decide(opened, UNANIMOUS, "owl", reason="clear")
-        assert (decision["outcome"], decision["verdict"], decision["blind"]) == ("approve", None, True)
-        assert (decision["reviewer"], decision["reason"]) == ("Ada", "clear")
-        assert "agrees with the panel" in page
-        assert "owl wins" in page
-
-    def test_another_answer_modifies(self, opened):
-        decision, page = self.decide(opened, UNANIMOUS, "bear-1")
-        assert decision["outcome"] == "modify"
-        assert decision["verdict"] == [["bear-1"], ["fox-2", "owl"]]
-        assert "differs from the panel" in page
-        assert "(bear-1) is best" in page
-
-    def test_a_tie_agrees_with_a_tie_alone(self, opened):
-        assert self.decide(opened, SPLIT, "Equally")[0]["outcome"] == "approve"
-        assert clash_reviews.outcome_of(Ranking((("a", "b"),)), Ranking((("a",), ("b",)))) is Outcome.MODIFY
-
-    def test_cannot_tell(self, opened):
-        decision, page = self.decide(opened, SPLIT, "cannot_tell")
-        assert decision["outcome"] == "cannot_tell"
-        assert "You could not tell" in page
-
-    def test_where_the_panel_came_to_nothing_every_call_is_its_own(self):
-        assert clash_reviews.outcome_of(Ranking((("a",), ("b",))), None) is Outcome.MODIFY
-
-    @pytest.mark.parametrize(
-        ("verdict", "said"), [("", "choose an answer first"), ("forged", "choose an answer first")]
-    )
-    def test_nothing_chosen_is_said_and_the_note_stays(self, opened, verdict, said):
+    def test_a_clash_is_its_review(self, opened):
         visitor, one, _ = opened()
-        response = visitor.submit(f"/clash/{one}/decide", {"verdict": verdict, "reason": "kept", "blind": "true"})
-        assert response.status_code == 422
-        assert said in words(response.text)
-        assert "kept</textarea>" in response.text
-        assert "owl" not in response.text
-
-    def test_without_a_claim_nothing_is_recorded(self, opened):
-        visitor, one, page = opened()
-        visitor.post(f"/v1/reviews/{one}/release", json={"reviewer": "Ada"})
-        response = visitor.submit(f"/clash/{one}/decide", {"verdict": choice(page, "Equally"), "blind": "true"})
-        assert response.status_code == 409
-        assert visitor.get(f"/v1/reviews/{one}").json()["state"]["decisions"] == []
+        assert visitor.get(f"/clash/{one}").headers["location"] == f"/reviews/{one}"
+        assert "capital of France" in visitor.see("/clash")
 
     def test_a_review_of_something_else_is_no_clash(self, filled):
         visitor = filled(1)
@@ -231,30 +159,37 @@ class TestFinalCall:
             assert visitor.get(f"/clash/{one}").status_code == 404
 
 
-class TestReveal:
-    def test_votes_observers_failures_and_criteria(self, opened):
-        visitor, one, _ = opened()
-        page = words(visitor.see(f"/clash/{one}?reveal=true"))
-        assert "A tie between fox-2 and owl" in page
-        assert "2 of 3 declared voters; quorum 2" in page
-        assert "candidate:owl observer, not counted" in page
-        assert "timeout no reply" in page
-        assert page.count("its own answer first") == 0
-        assert "accuracy 25 %" in page
+def decide(visitor, review, page, record, name):
+    """Presses the button of the answer of a candidate."""
+    label = next(label for label, candidate in labels_of(record, review).items() if candidate == name)
+    values = re.findall(r'<button name="verdict" value="([^"]+)"', page)
+    value = next(one for one in values if html.unescape(one).startswith(label))
+    response = visitor.submit(f"/reviews/{review}/decide", {"verdict": html.unescape(value)})
+    assert response.status_code == 303, words(response.text)
 
-    def test_means_leave_observers_out(self):
-        rows = clash_view.score_rows(SPLIT, clash_view.seats_of(SPLIT, "r", "ada"))
-        assert all(len(cell) == 2 for row in rows for cell in row.given)
-        assert sorted(rows[0].means) == [3.0, 3.0, 4.0]
+
+class TestPeople:
+    def test_decisions_are_compared_with_the_panel_beside_the_papers_figures(self, opened):
+        visitor, one, page = opened(UNANIMOUS)
+        before = words(visitor.see("/clash/people"))
+        assert "Nobody has decided a clash yet" in before
+        decide(visitor, one, page, UNANIMOUS, "owl")
+        after = words(visitor.see("/clash/people"))
+        assert "unanimous 100.0% [20.7% to 100.0%], 1 of 1 evaluation" in after
+        assert "72 to 83 %" in after
+        assert "not measured here" in after
+
+    def test_what_the_panel_says_is_compared_by_the_winner(self):
+        tie = Ranking((("a", "b"),))
+        assert clash_reviews.outcome_of(tie, Ranking((("a",), ("b",)))) is Outcome.MODIFY
+        assert clash_reviews.outcome_of(tie, tie) is Outcome.APPROVE
+        assert clash_reviews.outcome_of(tie, None) is Outcome.MODIFY
 
 
 def test_hostile_records_are_text(opened):
-    record = made_clash("q3", hostile=True)
-    visitor, one, page = opened(record)
-    pages = [page, visitor.see(f"/clash/{one}?reveal=true"), visitor.see("/clash"), visitor.see("/reviews?status=all")]
-    for found in pages:
+    visitor, _, page = opened(made_clash("q3", hostile=True))
+    for found in (page, visitor.see("/clash"), visitor.see("/reviews?status=all")):
         assert SCRIPT not in found
-    assert "&lt;script&gt;" in pages[1]
 
 
 def test_forgetting_the_item_takes_the_texts_and_leaves_the_call(tmp_path, visit):
@@ -269,6 +204,5 @@ def test_forgetting_the_item_takes_the_texts_and_leaves_the_call(tmp_path, visit
 
     asyncio.run(prepare())
     visitor = visit(store=path)
-    assert "The texts were deleted" in visitor.see(f"/clash/{review.review_id}")
     assert "texts deleted" in visitor.see("/clash")
-    assert visitor.see("/reviews?status=all")
+    assert visitor.see(f"/reviews/{review.review_id}")

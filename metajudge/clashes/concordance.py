@@ -1,0 +1,129 @@
+"""The panel against people: how often the winner is the one people choose, unanimous and divided apart. Pure.
+
+An evaluation counts where people have made a call (the label of its item, or decisions on its review) and the panel has
+a verdict. The panel agrees where both name the same winner, or both a tie. Intervals are Wilson's (1927), with an
+effective number where several evaluations are of one prompt, since those are not independent
+(:func:`metajudge.stats.clustered.clustered_proportion`).
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from metajudge.stats.clustered import clustered_proportion
+from metajudge.stats.intervals import clopper_pearson_lower
+
+CallSource = Literal["label", "blind", "seen", "unknown"]
+FEWEST = 10
+"""Prompts below which nothing is promised."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What people said of one evaluation.
+
+    Attributes:
+        item: the prompt; calls on one prompt are not independent.
+        agrees: whether the panel's winner is theirs; None where they gave none, see ``why``.
+        panel: whether the panel was ``unanimous``, ``divided`` (no unanimity, a tie included), or gave ``none``.
+        source: ``label`` of the item, a decision made ``blind``, or after the panel's verdict was ``seen``.
+        why: why it does not count: people could not tell, or were divided; the panel has no verdict.
+    """
+
+    item: str
+    agrees: bool | None
+    panel: Literal["unanimous", "divided", "none"]
+    source: CallSource
+    why: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Agreed:
+    """A share of agreement with its 95 % interval.
+
+    Attributes:
+        n, prompts: evaluations, and the prompts they are of.
+        method: how the interval was made.
+    """
+
+    share: float
+    low: float
+    high: float
+    agreed: int
+    n: int
+    prompts: int
+    method: str
+
+    def words(self) -> str:
+        """``84.0 % [71.5 to 91.7], 42 of 50 evaluations (50 prompts)``."""
+        prompts = f", {self.prompts} prompts" if self.prompts != self.n else ""
+        return (
+            f"{self.share:.1%} [{self.low:.1%} to {self.high:.1%}], {self.agreed} of {self.n} "
+            f"{'evaluation' if self.n == 1 else 'evaluations'}{prompts}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Concordance:
+    """Panel against people.
+
+    Attributes:
+        overall, unanimous, divided: of the calls that count; None where there is none.
+        seen: of calls made after the panel's verdict was seen. They count nowhere else: who sees a verdict follows it.
+        left_out: why an evaluation with a call does not count -> how many.
+        promise: what the rule "accept what is unanimous" may promise here, in a sentence.
+    """
+
+    overall: Agreed | None
+    unanimous: Agreed | None
+    divided: Agreed | None
+    seen: Agreed | None
+    left_out: dict[str, int]
+    promise: str
+
+
+def concordance(calls: Sequence[Call]) -> Concordance:
+    """Compares the panel with people's calls."""
+    counted = [one for one in calls if one.agrees is not None and one.source != "seen"]
+    unanimous = [one for one in counted if one.panel == "unanimous"]
+    found = _agreed(unanimous)
+    return Concordance(
+        overall=_agreed(counted),
+        unanimous=found,
+        divided=_agreed([one for one in counted if one.panel == "divided"]),
+        seen=_agreed([one for one in calls if one.agrees is not None and one.source == "seen"]),
+        left_out=dict(Counter(one.why or "no call" for one in calls if one.agrees is None)),
+        promise=_promise(unanimous, found),
+    )
+
+
+def _agreed(calls: Sequence[Call]) -> Agreed | None:
+    if not calls:
+        return None
+    names = {item: number for number, item in enumerate(dict.fromkeys(one.item for one in calls))}
+    found = clustered_proportion([float(bool(one.agrees)) for one in calls], [names[one.item] for one in calls])
+    return Agreed(found.estimate, found.low, found.high, found.successes, found.n, found.clusters, found.method)
+
+
+def _promise(unanimous: Sequence[Call], found: Agreed | None) -> str:
+    """The lower bound of the precision of unanimous verdicts: Clopper and Pearson's, one-sided 95 %, by prompt.
+
+    A prompt agrees where all of its evaluations do.
+    """
+    rule = 'The rule "accept what is unanimous"'
+    if found is None:
+        return (
+            f"{rule} promises nothing here: people decided no unanimous evaluation blind. Send some to them with "
+            "--review-sample, or give labels with the prompts."
+        )
+    if found.prompts < FEWEST:
+        return f"{rule} promises nothing yet: {found.prompts} prompts were decided, at least {FEWEST} are needed."
+    by_prompt: dict[str, bool] = {}
+    for one in unanimous:
+        by_prompt[one.item] = by_prompt.get(one.item, True) and bool(one.agrees)
+    bound = clopper_pearson_lower(sum(by_prompt.values()), len(by_prompt)).low
+    return (
+        f"{rule} may promise that people would give at least {bound:.0%} of the verdicts it accepts: on prompts drawn "
+        f"like these {len(by_prompt)}, with this panel, at a confidence of 95 %."
+    )
