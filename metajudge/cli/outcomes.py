@@ -1,0 +1,272 @@
+"""``metajudge outcomes``: what became of judgments, clashes and cases, decided by machines and by people."""
+
+from collections.abc import AsyncIterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from metajudge.cli.loop import say
+from metajudge.cli.options import JsonOption, StoreOption, WebhookOption, echo_json
+from metajudge.cli.stored import with_store
+from metajudge.errors import ConfigurationError, InputError
+from metajudge.outcomes.files import write_outcomes
+from metajudge.outcomes.model import (
+    By,
+    FinalOutcome,
+    Kind,
+    OutcomeCount,
+    OutcomeFilter,
+    OutcomeName,
+    ReceiverState,
+    utc,
+)
+from metajudge.outcomes.sending import Sender, webhook_of
+from metajudge.runs.exit_codes import ExitCode
+from metajudge.settings import Settings
+from metajudge.store import Store
+
+MAKER = "vet --policy ..."
+
+app = typer.Typer(
+    help="List the outcomes of judgments, clashes and cases; send and export them.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+KindOption = Annotated[Kind | None, typer.Option(help="Only outcomes of this kind.")]
+OutcomeOption = Annotated[OutcomeName | None, typer.Option(help="Only this outcome.")]
+ByOption = Annotated[By | None, typer.Option(help="Only what a machine or people decided.")]
+PolicyOption = Annotated[str | None, typer.Option(help="Only outcomes of this policy: its name or digest.")]
+SinceOption = Annotated[
+    str | None, typer.Option(help="Only outcomes since this date or time (UTC), such as 2026-11-01.", metavar="TIME")
+]
+HistoryOption = Annotated[bool, typer.Option("--history", help="Also outcomes that later ones took the place of.")]
+
+
+@app.command("list")
+def list_outcomes(
+    kind: KindOption = None,
+    outcome: OutcomeOption = None,
+    by: ByOption = None,
+    policy: PolicyOption = None,
+    since: SinceOption = None,
+    history: HistoryOption = False,
+    limit: Annotated[int, typer.Option(help="Maximum number of outcomes.", min=1, max=100_000)] = 50,
+    before: Annotated[int | None, typer.Option(help="Continue below this number; printed below each page.")] = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the final outcome of everything that was decided, newest first, with counts."""
+    wanted = _wanted(kind, outcome, by, policy, since, history)
+
+    async def main(opened: Store) -> tuple[list[FinalOutcome], list[OutcomeCount]]:
+        await _collect(opened)
+        return await opened.outcomes.page(wanted, before=before, limit=limit), await opened.outcomes.counts(wanted)
+
+    found, counts = with_store(store, main, maker=MAKER)
+    more = found[-1].number if len(found) == limit else None
+    if as_json:
+        echo_json(
+            {
+                "outcomes": [one.data | {"number": one.number, "current": one.is_current} for one in found],
+                "counts": [one.model_dump(mode="json") for one in counts],
+                "next_cursor": more,
+            }
+        )
+        return
+    for one in found:
+        typer.echo(_line(one))
+    for line in _count_lines(counts):
+        typer.echo(line)
+    if more is not None:
+        typer.echo(f"More: --before {more}")
+
+
+@app.command()
+def show(
+    name: Annotated[str, typer.Argument(help="Id of a judgment, clash, case, item or event.", metavar="ID")],
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show every outcome of one judgment, clash or case, oldest first, with its deliveries."""
+
+    async def main(opened: Store) -> list[dict[str, object]]:
+        await _collect(opened)
+        found = []
+        for one in await opened.outcomes.about(name):
+            sent = await opened.outcomes.deliveries(one.number)
+            found.append(
+                one.data
+                | {"number": one.number, "current": one.is_current, "deliveries": [s.model_dump() for s in sent]}
+            )
+        return found
+
+    found = with_store(store, main, maker=MAKER)
+    if not found:
+        typer.echo(f"metajudge: the store has no outcome of {name!r}: `metajudge outcomes list` shows all", err=True)
+        raise typer.Exit(ExitCode.USAGE)
+    if as_json:
+        echo_json(found)
+        return
+    for one in found:
+        for line in _details(one):
+            typer.echo(line)
+
+
+@app.command()
+def send(
+    webhook: WebhookOption = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            help="Also outcomes decided since this date or time (UTC) that the receiver never accepted, even from "
+            "before it was known.",
+            metavar="TIME",
+        ),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Like --since, with every outcome of the store.")] = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Send what a receiver has not accepted yet: events that wait, and those that were given up.
+
+    Exit code 1: some could not be delivered.
+    """
+    hook = webhook_of(Settings.load(), webhook)
+    if hook is None:
+        raise ConfigurationError("no receiver: give --webhook URL, or set METAJUDGE_WEBHOOK")
+    start = _time(since)
+
+    async def main(opened: Store) -> Sender:
+        sender = Sender(opened, hook, say=say)
+        await sender.start()
+        if everything or start is not None:
+            await sender.wish_since(start)
+        await sender.resume()
+        await sender.finish()
+        return sender
+
+    counts = with_store(store, main, maker=MAKER).counts
+    if as_json:
+        echo_json(counts.as_dict())
+    else:
+        typer.echo(f"{counts.delivered} delivered, {counts.known} accepted before, {counts.failed} failed.")
+    raise typer.Exit(ExitCode.INCOMPLETE if counts.failed else ExitCode.DONE)
+
+
+@app.command()
+def receivers(store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """Show every receiver: events accepted, waiting and given up, and the newest failure."""
+
+    async def main(opened: Store) -> list[ReceiverState]:
+        await _collect(opened)
+        return await opened.outcomes.receivers()
+
+    found = with_store(store, main, maker=MAKER)
+    if as_json:
+        echo_json([one.model_dump(mode="json") for one in found])
+        return
+    if not found:
+        typer.echo("No receiver is known: `vet`, `case` and `outcomes send` take --webhook URL.")
+    for one in found:
+        waiting = one.behind + one.waiting + one.sending
+        typer.echo(
+            f"{one.receiver}  {one.host}: {one.delivered} delivered, {waiting} waiting, {one.given_up} given up, "
+            f"since {utc(one.registered_at)}"
+        )
+        if one.last_reason is not None:
+            typer.echo(f"  newest failure: {one.last_reason}; `metajudge outcomes send --webhook URL` tries at once")
+
+
+@app.command("export")
+def export_outcomes(
+    out: Annotated[Path, typer.Option(help="A .csv or .jsonl file.", metavar="FILE")],
+    kind: KindOption = None,
+    outcome: OutcomeOption = None,
+    by: ByOption = None,
+    policy: PolicyOption = None,
+    since: SinceOption = None,
+    history: HistoryOption = False,
+    store: StoreOption = None,
+) -> None:
+    """Write outcomes to a file, oldest first: ids, numbers and names; no judged text."""
+    wanted = _wanted(kind, outcome, by, policy, since, history)
+
+    async def main(opened: Store) -> int:
+        await _collect(opened)
+        return write_outcomes([one async for one in _all(opened, wanted)], out)
+
+    typer.echo(f"{with_store(store, main, maker=MAKER)} outcomes written to {out}.")
+
+
+async def _all(store: Store, wanted: OutcomeFilter) -> AsyncIterator[FinalOutcome]:
+    after = 0
+    while page := await store.outcomes.since(after, wanted, limit=2_000):
+        for one in page:
+            yield one
+        after = page[-1].number
+
+
+async def _collect(store: Store) -> None:
+    """Makes outcomes of what was decided since the last time."""
+    looked_at = 0
+    while some := await store.outcomes.collect():
+        if looked_at < 20_000 <= looked_at + some:
+            say("reading the store's decisions for the first time; this is done once")
+        looked_at += some
+
+
+def _wanted(
+    kind: Kind | None,
+    outcome: OutcomeName | None,
+    by: By | None,
+    policy: str | None,
+    since: str | None,
+    history: bool,
+) -> OutcomeFilter:
+    return OutcomeFilter(kind=kind, outcome=outcome, by=by, policy=policy, since=_time(since), current=not history)
+
+
+def _time(text: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise InputError(f"--since: {text!r} is no date or time: write 2026-11-01 or 2026-11-01T08:30:00") from None
+    return (found if found.tzinfo is not None else found.replace(tzinfo=UTC)).timestamp()
+
+
+def _line(one: FinalOutcome) -> str:
+    who = ", ".join(person["reviewer"] for person in one.people) or one.policy or "panel"
+    past = "" if one.is_current else "  (replaced)"
+    amends = "" if one.amends is None else f"  amends {one.amends[:12]}"
+    return (
+        f"{utc(one.decided_at)[:16].replace('T', ' ')}  {one.kind:<8}  {one.outcome.value:<21}  {one.by:<7}  "
+        f"{one.subject_id}  {who}{amends}{past}"
+    )
+
+
+def _count_lines(counts: Sequence[OutcomeCount]) -> list[str]:
+    if not counts:
+        return ["No outcomes: nothing that fits was decided by a policy, a panel or people."]
+    total = sum(one.count for one in counts)
+    lines = ["", f"{total} {'outcome' if total == 1 else 'outcomes'}:"]
+    lines += [f"  {one.kind:<8}  {one.outcome.value:<21}  by {one.by:<7}  {one.count}" for one in counts]
+    return lines
+
+
+def _details(one: dict[str, object]) -> list[str]:
+    names = [name for name, value in one.items() if value not in (None, [], {}) and name != "deliveries"]
+    lines = [f"{name}: {_value(name, one[name])}" for name in names]
+    deliveries = one["deliveries"]
+    for sent in deliveries if isinstance(deliveries, list) else ():
+        how = f"delivered ({sent['status']})" if sent["delivered"] else f"failed: {sent['reason']}"
+        lines.append(f"sent to {sent['receiver']} at {utc(sent['ended_at'])}: {how}, {sent['attempts']} requests")
+    return [*lines, ""]
+
+
+def _value(name: str, value: object) -> object:
+    return utc(value) if name == "decided_at" and isinstance(value, float) else value

@@ -1,0 +1,1 @@
+"""Events to a receiver: signed requests by the Standard Webhooks scheme, sent again on failure."""

@@ -1,0 +1,83 @@
+"""``metajudge outcomes``, and what the deciding commands send, as a user runs them."""
+
+import asyncio
+import csv
+import json
+
+import pytest
+
+from metajudge.store import open_store
+from metajudge.types.decision import Action
+from tests.doubles.judgments import judgment
+from tests.doubles.llm_server import LLMServer, score_answer
+from tests.doubles.outcomes import KINDS, decide
+from tests.doubles.webhook_receiver import Receiver
+
+pytestmark = pytest.mark.slow  # every test is a process of its own, or several
+
+
+@pytest.fixture
+def filled(metajudge):
+    async def fill():
+        store = await open_store(metajudge.folder / "metajudge.duckdb")
+        for number, action in enumerate((Action.APPROVE, Action.REVIEW)):
+            for kind in KINDS:
+                await decide(store, kind, number, action)
+        await store.close()
+
+    asyncio.run(fill())
+    return metajudge
+
+
+def test_lists_counts_shows_and_exports(filled):
+    data, _ = filled.json("outcomes", "list")
+    assert len(data["outcomes"]) == sum(one["count"] for one in data["counts"]) == 6
+    done = filled("outcomes", "list", "--kind", "case", "--outcome", "escalated", "--limit", "1")
+    assert "case-1" in done.stdout
+    assert "clash" not in done.stdout
+    assert "subject_id: judgment-0" in filled("outcomes", "show", "judgment-0").stdout
+    assert filled("outcomes", "show", "nothing").returncode == 2
+    filled("outcomes", "export", "--out", "all.csv")
+    filled("outcomes", "export", "--out", "some.jsonl", "--outcome", "approved", "--since", "2020-01-01")
+    rows = list(csv.DictReader((filled.folder / "all.csv").read_text().splitlines()))
+    assert {(row["kind"], row["outcome"]) for row in rows} == {
+        (kind, name) for kind in KINDS for name in ("approved", "escalated")
+    }
+    lines = [json.loads(line) for line in (filled.folder / "some.jsonl").read_text().splitlines()]
+    assert [one["outcome"] for one in lines] == ["approved"] * 3
+    assert "no date" in filled("outcomes", "list", "--since", "yesterday").stderr
+
+
+def test_what_was_given_up_is_seen_and_sent(filled):
+    filled.env["METAJUDGE_WEBHOOK_SECRET"] = "a secret of many characters"
+    with Receiver(404) as receiver:
+        failed = filled("outcomes", "send", "--webhook", receiver.url, "--all")
+        assert failed.returncode == 1
+        assert "it answered 404" in filled("outcomes", "receivers").stdout
+        receiver.answers = [204]
+        assert "6 delivered" in filled("outcomes", "send", "--webhook", receiver.url).stdout
+        assert "6 delivered, 0 waiting, 0 given up" in filled("outcomes", "receivers").stdout
+        assert "0 delivered" in filled("outcomes", "send", "--webhook", receiver.url, "--all").stdout
+        assert len({headers["webhook-id"] for _, headers, _ in receiver.requests}) == 6
+        assert "delivered (204)" in filled("outcomes", "show", "case-0").stdout
+
+
+def test_vet_sends_what_it_escalates_and_reviewing_its_final_outcome(metajudge):
+    (metajudge.folder / "j.jsonl").write_text(judgment("j1").model_dump_json() + "\n")
+    with LLMServer(answer=score_answer(5)) as server, Receiver(204) as receiver:
+        metajudge.env["METAJUDGE_WEBHOOK_SECRET"] = "a secret of many characters"
+        agent = ("--agent", f"a=openai:m@{server.url}", "--rubric", "baseline")
+        done = metajudge("vet", "j.jsonl", *agent, "--policy", "verdict_score", "--webhook", receiver.url)
+        assert "Webhook: 1 delivered, 0 before, 0 failed." in done.stdout, done.stderr
+        metajudge.env["METAJUDGE_WEBHOOK"] = receiver.url
+        sheet, _ = metajudge.json("outcomes", "list")
+        review, _ = metajudge.json("review", "list")
+        name = review["reviews"][0]["review"]["review_id"]
+        metajudge("review", "claim", name, "--reviewer", "ada")
+        metajudge("review", "decide", name, "--reviewer", "ada", "--outcome", "approve")
+        metajudge("review", "amend", name, "--reviewer", "ada", "--outcome", "reject", "--reason", "looked again")
+    sent = [json.loads(body) for *_, body in receiver.requests]
+    assert [one["type"] for one in sent] == ["outcome.escalated", "outcome.approved", "outcome.rejected"]
+    assert [one["data"]["by"] for one in sent] == ["machine", "people", "people"]
+    assert sheet["outcomes"][0]["event_id"] == sent[0]["data"]["event_id"] == sent[1]["data"]["follows"]
+    assert sent[2]["data"]["amends"] == sent[1]["data"]["event_id"]

@@ -1,0 +1,212 @@
+"""Outcomes from stored decisions, on each database: made once, in order, under ids that follow from the decisions."""
+
+import pytest
+
+from metajudge.outcomes.model import OutcomeFilter, OutcomeName
+from metajudge.reviews import HumanDecision, Outcome, PolicyUsed, Review
+from metajudge.types import Action
+from metajudge.types.decision import Decision, DecisionInputs
+
+NOW = 1_700_000_000.0
+RECEIVER = "0123456789abcdef"
+
+
+def decided(assessment, action, policy="careful", digest="d1"):
+    inputs = DecisionInputs(basis="score", value=4.0, confidence=0.9, confidence_rule="same_side")
+    decision = Decision(
+        action=action, policy=policy, policy_digest=digest, justification="the band says so", inputs=inputs, band=0
+    )
+    return assessment.model_copy(update={"decision": decision})
+
+
+async def vet(store, records, n, action, digest="d1"):
+    """Stores a decided judgment, with a review where people are to decide; returns its digest."""
+    judgment = records.judgment(n)
+    found = records.assessment(judgment, n)
+    await store.save_assessment(records.key(n), judgment, decided(found, action, digest=digest), "run", found)
+    return judgment.digest
+
+
+async def ask_people(store, digest, n=0, reviewers=1, policy="d1", **changes):
+    review = Review(
+        review_id=f"review-{n}",
+        subject_id=f"judgment-{n}",
+        subject_digest=digest,
+        item_id=f"item-{n}",
+        action="REVIEW",
+        policy=PolicyUsed(name="careful", digest=policy),
+        opened_at=NOW,
+        reviewers=reviewers,
+        **changes,
+    )
+    await store.reviews.open([review])
+    return review
+
+
+async def say(store, review, outcome, reviewer="ada", at=NOW + 60, **changes):
+    decision = HumanDecision(
+        review_id=review.review_id,
+        reviewer=reviewer,
+        outcome=outcome,
+        decided_at=at,
+        reason="my private words",
+        **changes,
+    )
+    await store.reviews.import_decisions([decision])
+
+
+async def all_of(store, **wanted):
+    await store.outcomes.collect_all()
+    return await store.outcomes.page(OutcomeFilter(**wanted))
+
+
+@pytest.mark.parametrize(
+    ("action", "outcome"),
+    [
+        (Action.APPROVE, OutcomeName.APPROVED),
+        (Action.REJECT, OutcomeName.REJECTED),
+        (Action.REVIEW, OutcomeName.ESCALATED),
+        (Action.REVIEW_PRIORITY, OutcomeName.ESCALATED),
+    ],
+)
+async def test_a_policys_decision_is_an_outcome_once(store, records, action, outcome):
+    digest = await vet(store, records, 1, action)
+    (found,) = await all_of(store)
+    assert (found.kind, found.subject_digest, found.outcome, found.by) == ("judgment", digest, outcome, "machine")
+    await vet(store, records, 1, action)
+    assert [one.event_id for one in await all_of(store, current=False)] == [found.event_id]
+
+
+async def test_a_judgment_that_no_policy_decided_has_no_outcome(store, records):
+    judgment = records.judgment(1)
+    await store.save_assessment(records.key(1), judgment, records.assessment(judgment, 1), "run")
+    assert await all_of(store) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "outcome"),
+    [
+        ([Outcome.APPROVE], OutcomeName.APPROVED),
+        ([Outcome.MODIFY], OutcomeName.APPROVED_WITH_CHANGES),
+        ([Outcome.REJECT], OutcomeName.REJECTED),
+        ([Outcome.CANNOT_TELL], OutcomeName.ESCALATED),
+        ([Outcome.APPROVE, Outcome.MODIFY], OutcomeName.APPROVED_WITH_CHANGES),
+        ([Outcome.APPROVE, Outcome.REJECT], OutcomeName.ESCALATED),
+        ([Outcome.REJECT, Outcome.CANNOT_TELL], OutcomeName.REJECTED),
+    ],
+)
+async def test_people_give_what_was_escalated_its_final_outcome(store, records, said, outcome):
+    review = await ask_people(store, await vet(store, records, 0, Action.REVIEW), reviewers=len(said))
+    for number, one in enumerate(said):
+        changes = {"verdict": "B>A"} if one is Outcome.MODIFY else {}
+        await say(store, review, one, reviewer=f"person {number}", **changes)
+        if number + 1 < len(said):
+            assert [found.by for found in await all_of(store)] == ["machine"]
+    (found,) = await all_of(store)
+    (first, _) = reversed(await store.outcomes.page(OutcomeFilter(current=False)))
+    assert (found.outcome, found.by, found.follows, found.amends) == (outcome, "people", first.event_id, None)
+    assert [one["reviewer"] for one in found.people] == [f"person {number}" for number in range(len(said))]
+    assert "private" not in found.model_dump_json()
+
+
+async def test_an_id_follows_from_the_decisions_alone(reopen, tmp_path, records):
+    from metajudge.store import open_store
+
+    ids = []
+    for store in (await reopen(), await open_store(tmp_path / "other.duckdb")):
+        if ids:
+            await vet(store, records, 5, Action.REJECT)  # other rows before it
+        review = await ask_people(store, await vet(store, records, 0, Action.REVIEW))
+        await store.outcomes.collect_all()
+        await say(store, review, Outcome.APPROVE)
+        await store.outcomes.collect_all()
+        ids.append([one.event_id for one in await store.outcomes.about("judgment-0")])
+        await store.close()
+    assert ids[0] == ids[1]
+    assert len(set(ids[0])) == 2
+
+
+async def test_a_decision_that_returns_to_an_earlier_one_is_a_new_event(store, records):
+    for digest, action in (("d1", Action.APPROVE), ("d2", Action.REJECT), ("d1", Action.APPROVE)):
+        await vet(store, records, 1, action, digest)
+    newest, middle, first = await all_of(store, current=False)
+    assert [one.is_current for one in (newest, middle, first)] == [True, False, False]
+    assert (newest.amends, middle.amends, first.amends) == (middle.event_id, first.event_id, None)
+    assert len({newest.event_id, middle.event_id, first.event_id}) == 3
+
+
+async def test_what_people_decided_stands_when_a_machine_decides_again(store, records):
+    review = await ask_people(store, await vet(store, records, 0, Action.REVIEW))
+    await say(store, review, Outcome.REJECT)
+    await vet(store, records, 0, Action.APPROVE, "d2")
+    (found,) = await all_of(store)
+    assert (found.outcome, found.by) == (OutcomeName.REJECTED, "people")
+
+
+async def test_an_audit_that_nobody_can_tell_leaves_what_the_machine_decided(store, records):
+    review = await ask_people(store, await vet(store, records, 0, Action.APPROVE), origin="audit")
+    await say(store, review, Outcome.CANNOT_TELL)
+    (found,) = await all_of(store)
+    assert (found.outcome, found.by) == (OutcomeName.APPROVED, "machine")
+
+
+async def test_an_audit_that_disagrees_amends_what_a_receiver_acted_on(store, records):
+    review = await ask_people(store, await vet(store, records, 0, Action.APPROVE), origin="audit")
+    (first,) = await all_of(store)
+    await say(store, review, Outcome.REJECT)
+    (found,) = await all_of(store)
+    assert (found.outcome, found.amends) == (OutcomeName.REJECTED, first.event_id)
+
+
+async def test_lists_are_filtered_paged_and_counted(store, records):
+    for n in range(6):
+        await vet(store, records, n, Action.APPROVE if n % 2 else Action.REVIEW, "d1" if n < 4 else "d2")
+    every = await all_of(store)
+    assert [one.subject_id for one in every] == [f"judgment-{n}" for n in reversed(range(6))]
+    page = await store.outcomes.page(limit=2)
+    assert page + await store.outcomes.page(before=page[-1].number) == every
+    assert await store.outcomes.since(every[2].number) == [every[1], every[0]]
+    assert len(await all_of(store, policy="d2")) == 2
+    assert len(await all_of(store, policy="careful", outcome=OutcomeName.APPROVED)) == 3
+    assert await all_of(store, kind="clash") == []
+    assert await all_of(store, since=every[0].decided_at + 100) == []
+    counts = await store.outcomes.counts()
+    assert [(one.outcome.value, one.by, one.count) for one in counts] == [
+        ("approved", "machine", 3),
+        ("escalated", "machine", 3),
+    ]
+
+
+async def test_outcomes_survive_closing_and_go_on(reopen, records):
+    store = await reopen()
+    await vet(store, records, 1, Action.APPROVE)
+    await store.close()  # stored, and no outcome yet
+    store = await reopen()
+    (first,) = await all_of(store)
+    await store.close()
+    store = await reopen()
+    await vet(store, records, 1, Action.REJECT, "d2")
+    (found,) = await all_of(store)
+    assert found.follows == first.event_id
+    assert found.number > first.number
+    await store.close()
+
+
+async def test_an_amendment_is_a_new_event_that_names_the_amended_one(store, records):
+    review = await ask_people(store, await vet(store, records, 0, Action.REVIEW))
+    await say(store, review, Outcome.APPROVE)
+    amended = HumanDecision(
+        review_id=review.review_id, reviewer="ada", outcome="reject", decided_at=NOW + 90, reason="looked again"
+    )
+    await store.reviews.amend(amended, now=NOW + 90)
+    escalated, approved, rejected = reversed(await all_of(store, current=False))
+    assert [one.outcome.value for one in (escalated, approved, rejected)] == ["escalated", "approved", "rejected"]
+    assert (approved.amends, rejected.amends) == (None, approved.event_id)
+    assert [one.is_current for one in (escalated, approved, rejected)] == [False, False, True]
+
+
+async def test_a_record_that_is_no_decision_has_no_outcome_and_stops_nothing(store, records, caplog):
+    await store.audit_log.append("case", "case-1", {"decision": {"action": "SHRED"}}, now=NOW)
+    digest = await vet(store, records, 0, Action.APPROVE)
+    assert [one.subject_digest for one in await all_of(store)] == [digest]
+    assert "(case case-1) is no decision" in caplog.text
