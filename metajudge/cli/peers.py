@@ -32,6 +32,7 @@ from metajudge.cli.sending import (
 )
 from metajudge.files.output import check_apart, check_writable, write_text
 from metajudge.installation import __version__
+from metajudge.panels.config import AgentConfig, PanelConfig, with_flags
 from metajudge.peers import Ballot, HumanRanking, Options, analyse, read_ballots, read_human_rankings
 from metajudge.peers.estimate import estimate_peers
 from metajudge.peers.run import PeersResult, PeersTotals, run_peers
@@ -87,6 +88,22 @@ def peers(
     include_self: Annotated[
         IncludeSelf, typer.Option(help="Consensus with models' own ballots, without, or both.")
     ] = IncludeSelf.BOTH,
+    evaluator: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--evaluator",
+            help="A model that ranks the answers and gives none: [NAME=]PROVIDER:MODEL[@BASE_URL]. Repeat.",
+            metavar="SPEC",
+        ),
+    ] = None,
+    without: Annotated[
+        str | None,
+        typer.Option(
+            help="Evaluators whose influence is shown together, with commas between: the consensus without them, and "
+            "with their worst ballots. Each one's own is always shown.",
+            metavar="NAME,NAME",
+        ),
+    ] = None,
     quorum: Annotated[
         int | None, typer.Option(help="Minimum ballots per question; default: more than half of those requested.")
     ] = None,
@@ -133,6 +150,7 @@ def peers(
         top_k=tuple(dict.fromkeys(top_k or ())),
         resamples=resamples,
         seed=seed,
+        without=tuple(name.strip() for name in (without or "").split(",") if name.strip()),
     )
     if not sweep:
         options = replace(options, sweep_evaluators=(), sweep_questions=())
@@ -141,16 +159,18 @@ def peers(
     if (rankings is None) == (questions is None):
         raise typer.BadParameter("give either --rankings FILE, or --questions FILE with a --model for each model")
     if rankings is not None:
-        if model or config is not None or out is not None or dry_run:
-            raise typer.BadParameter("--rankings asks no model: leave out --model, --config, --out and --dry-run")
+        if model or evaluator or config is not None or out is not None or dry_run:
+            raise typer.BadParameter(
+                "--rankings asks no model: leave out --model, --evaluator, --config, --out and --dry-run"
+            )
         ballots, provenance, code = _read(rankings, limit, strict)
     else:
         assert questions is not None
-        panel = panel_from(config, model, seed=seed)
+        panel, judges = panel_from(config, model, seed=seed), judges_of(evaluator)
         asked = read_questions(questions, limit)
         _print_rejects(asked.rejects, questions, "questions and are not asked")
         refuse_bad_lines(asked.rejects, strict)
-        estimate = estimate_peers(panel, asked.items)  # rejects invalid combinations of models
+        estimate = estimate_peers(panel, asked.items, judges)  # rejects invalid combinations of models
         if dry_run:
             print_estimate(estimate, f"{len(asked.items)} questions, {estimate.calls} calls", as_json=False)
             return
@@ -165,7 +185,7 @@ def peers(
                 concurrency=concurrency,
                 budget=budget,
             )
-            found = run(_ask(session, asked, out, seed))
+            found = run(_ask(session, asked, out, seed, judges))
         for line in summary_lines(found.totals, out):
             typer.echo(line)
         ballots, provenance, code = found.ballots, found.provenance, found.totals.exit_code
@@ -176,15 +196,17 @@ def peers(
     raise typer.Exit(code)
 
 
-async def _ask(session: Session, asked: Questions, out: Path, seed: int) -> PeersResult:
+async def _ask(session: Session, asked: Questions, out: Path, seed: int, judges: Sequence[AgentConfig]) -> PeersResult:
     stop, totals = Stop(), PeersTotals(bad_lines=len(asked.rejects))
     async with session:
         stop_on_interrupt(stop, RunEnd.INTERRUPTED)
-        with Progress(totals, session.meter, 2 * len(asked.items) * len(session.config.agents)) as progress:
+        turns = 2 * len(session.config.agents) + len(judges)
+        with Progress(totals, session.meter, turns * len(asked.items)) as progress:
             found = await run_peers(
                 session,
                 asked,
                 out=out,
+                evaluators=judges,
                 seed=seed,
                 totals=totals,
                 stop=stop,
@@ -192,6 +214,11 @@ async def _ask(session: Session, asked: Questions, out: Path, seed: int) -> Peer
             )
     totals.total_s = time.monotonic() - STARTED
     return found
+
+
+def judges_of(specs: Sequence[str] | None) -> tuple[AgentConfig, ...]:
+    """Models that rank and do not answer."""
+    return with_flags(PanelConfig(), list(specs)).agents if specs else ()
 
 
 def _print_rejects(rejects: Sequence[Reject], path: Path, what: str) -> None:

@@ -3,6 +3,13 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from metajudge.cli.peers_influence import (
+    agreement_chart,
+    influence_lines,
+    influence_section,
+    places_chart,
+    questions_table,
+)
 from metajudge.cli.peers_tables import (
     MEASURE_NAMES,
     alignment_table,
@@ -24,6 +31,7 @@ from metajudge.report import (
     Block,
     Cell,
     Column,
+    Fold,
     Report,
     Section,
     Table,
@@ -36,6 +44,7 @@ def report_of(findings: PeerFindings) -> Report:
     sections = [
         _standings_section(findings),
         *(_reference_section(one, findings) for one in findings.references),
+        *([] if findings.influence is None else [influence_section(findings.influence)]),
         _rules_section(findings),
         _evaluators_section(findings),
     ]
@@ -68,7 +77,15 @@ def print_findings(findings: PeerFindings) -> Iterable[str]:
         if one.absent is not None:
             yield one.absent
             continue
-        yield table_to_text(alignment_table(one, "pearson", findings.published, rows_of_paper=False))
+        for measure in MEASURES:
+            yield table_to_text(alignment_table(one, measure, findings.published, rows_of_paper=False))
+            yield ""
+    for table in domain_tables(findings.domains, findings) if findings.domains else ():
+        yield ""
+        yield table_to_text(table)
+    if findings.influence is not None:
+        yield ""
+        yield from influence_lines(findings.influence)
     for caution in findings.cautions:
         yield ""
         yield f"Caution: {caution.message}."
@@ -84,7 +101,8 @@ def summary_lines(totals: PeersTotals, out: Path) -> Iterable[str]:
         yield f"Missing from {model}: {what}. Run the same command again to retry the failed calls."
     cost = f"${totals.known_cost_usd:.4f}"
     if totals.cost_usd is None:
-        cost = f"at least {cost}, a price or the usage is unknown"
+        why = "a price or the usage is unknown: give each agent its price in a panel file (--config)"
+        cost = f"at least {cost}, {why}" if totals.known_cost_usd else f"cost unknown ({why})"
     usage = totals.usage
     yield f"{totals.calls} calls, {usage.input_tokens:,} input and {usage.output_tokens:,} output tokens, {cost}."
     if totals.reused and totals.all_attempts_usd is not None:
@@ -118,7 +136,12 @@ def overview(findings: PeerFindings) -> str:
 def _standings_section(findings: PeerFindings) -> Section:
     ambiguity = findings.ambiguity
     rows = tuple((f"{voters} ballots", *counts) for voters, counts in ambiguity.by_voters.items())
-    blocks: list[Block] = [standings_table(findings), self_table(findings)]
+    blocks: list[Block] = [
+        places_chart(findings),
+        standings_table(findings),
+        Fold(title="Places that models give themselves, and that the others give them", blocks=(self_table(findings),)),
+        Fold(title=f"Every question: {len(findings.by_question)}", blocks=(questions_table(findings),)),
+    ]
     if rows:
         blocks.append(
             Table(
@@ -141,9 +164,13 @@ def _reference_section(found: ReferenceAlignment, findings: PeerFindings) -> Sec
     title = f"Agreement with {found.reference}"
     if found.absent is not None:
         return Section(title=title, paragraphs=(found.absent,))
-    blocks: list[Block] = [alignment_table(found, measure, findings.published) for measure in MEASURES]
-    blocks += [top_k_table(found, findings.published)] if found.top_k_changes else []
-    blocks += [difference_table(found), difference_chart(found)]
+    chart = agreement_chart(found)
+    blocks: list[Block] = [] if chart is None else [chart]
+    blocks.append(difference_chart(found))
+    tables = [alignment_table(found, measure, findings.published) for measure in MEASURES]
+    tables += [top_k_table(found, findings.published)] if found.top_k_changes else []
+    tables.append(difference_table(found))
+    blocks += [Fold(title=table.caption, blocks=(table,)) for table in tables]
     return Section(title=title, paragraphs=_best_single_paragraphs(found), blocks=tuple(blocks))
 
 
@@ -168,9 +195,10 @@ def _rules_section(findings: PeerFindings) -> Section:
         for one in findings.rules
     )
     columns = (Column(title="Rule"), Column(title="Order over all ballots"))
-    return Section(
-        title="Rules", blocks=(Table(caption="Every rule over all ballots at once", columns=columns, rows=rows),)
-    )
+    table = Table(caption="Every rule over all ballots at once", columns=columns, rows=rows)
+    orders = {row[1] for row in rows if isinstance(row[1], str)}
+    agree = "All rules give the same order." if len(orders) == 1 else f"The rules give {len(orders)} different orders."
+    return Section(title="Rules", paragraphs=(agree,), blocks=(Fold(title=table.caption, blocks=(table,)),))
 
 
 def _evaluators_section(findings: PeerFindings) -> Section:
@@ -224,10 +252,16 @@ def _evaluators_section(findings: PeerFindings) -> Section:
         ),
         notes=_independence_notes(findings),
     )
-    return Section(title="Evaluators", blocks=(table, pairs) if findings.pairs else (table,))
+    folded = (Fold(title=pairs.caption, blocks=(pairs,)),) if findings.pairs else ()
+    return Section(title="Evaluators", blocks=(table, *folded))
 
 
 def _domains_section(domains: Sequence[DomainFindings], findings: PeerFindings) -> Section:
+    return Section(title="Domains", blocks=tuple(domain_tables(domains, findings)))
+
+
+def domain_tables(domains: Sequence[DomainFindings], findings: PeerFindings) -> list[Table]:
+    """Mean places by domain, and agreement with every human ranking where there is one."""
     places = Table(
         caption=f"Mean place by domain ({findings.rule}, {'SFE' if findings.include_self == 'no' else 'SIE'})",
         columns=(
@@ -251,7 +285,7 @@ def _domains_section(domains: Sequence[DomainFindings], findings: PeerFindings) 
                     row.micro.n,
                 )
             )
-    blocks: list[Block] = [places]
+    tables = [places]
     if rows:
         columns = (
             Column(title="Domain"),
@@ -261,8 +295,8 @@ def _domains_section(domains: Sequence[DomainFindings], findings: PeerFindings) 
             Column(title="Less the best single evaluator", kind="number"),
             Column(title="Questions", kind="count"),
         )
-        blocks.append(Table(caption="Agreement by domain", columns=columns, rows=tuple(rows)))
-    return Section(title="Domains", blocks=tuple(blocks))
+        tables.append(Table(caption="Agreement by domain", columns=columns, rows=tuple(rows)))
+    return tables
 
 
 def _sweep_section(findings: PeerFindings) -> Section:
@@ -280,10 +314,10 @@ def _sweep_section(findings: PeerFindings) -> Section:
             Column(title=f"Macro Pearson, {name}", kind="number"),
         ]
     rows: list[tuple[Cell, ...]] = []
+    missing = []
     for cell in findings.sweeps:
         if cell.absent is not None:
-            nothing = Absent(absent=cell.absent)
-            rows.append((cell.evaluators, cell.questions, 0, *[nothing] * (2 + 2 * len(references))))
+            missing.append(cell)
             continue
         assert cell.stability is not None
         assert cell.ambiguous is not None
@@ -294,7 +328,11 @@ def _sweep_section(findings: PeerFindings) -> Section:
         "Median over subsamples, with their 5 % and 95 % points: the effect of the choice, not a confidence interval."
     )
     table = Table(caption="Fewer evaluators and questions", columns=tuple(columns), rows=tuple(rows), notes=(note,))
-    return Section(title="How many evaluators and questions", blocks=(table,))
+    left_out: tuple[str, ...] = ()
+    if missing:
+        sizes = "; ".join(f"{one.evaluators} evaluators and {one.questions} questions" for one in missing)
+        left_out = (f"Not possible with these ballots ({missing[0].absent}): {sizes}.",)
+    return Section(title="How many evaluators and questions", paragraphs=left_out, blocks=(table,) if rows else ())
 
 
 def _lost_section(findings: PeerFindings) -> Section:

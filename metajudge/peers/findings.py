@@ -34,6 +34,7 @@ from metajudge.peers.evaluators import (
 )
 from metajudge.peers.figures import Figure, Resamples
 from metajudge.peers.human import HumanRanking
+from metajudge.peers.influence import Influence, QuestionResult, by_question, influence
 from metajudge.peers.published import PUBLISHED, PublishedValue
 from metajudge.peers.record import Ballot
 from metajudge.peers.standing import ModelStanding, self_free_place, standings
@@ -55,6 +56,7 @@ class Options:
         top_k: cut ballots to compare with; for instance (1, 3).
         resamples: draws for bootstrap intervals, 0 for none.
         seed: of resamples and subsamples.
+        without: evaluators whose influence is looked at together, besides each one's.
         sweep_evaluators, sweep_questions: sizes of subsamples; () in both for no sweep.
     """
 
@@ -65,6 +67,7 @@ class Options:
     resamples: int = 2000
     confidence: float = 0.95
     seed: int = 0
+    without: tuple[str, ...] = ()
     sweep_evaluators: tuple[int, ...] = EVALUATORS
     sweep_questions: tuple[int, ...] = QUESTIONS
     sweep_repeats: int = REPEATS
@@ -124,6 +127,8 @@ class PeerFindings(Finite):
         questions, ballots: counted ones.
         overall: groups of models over all ballots at once, best first; empty with ``overall_absent`` saying why.
         self_free_order: groups of models by mean SFE place; those without one are left out.
+        by_question: the consensus of each question, by its id.
+        influence: what evaluators do to the result, left out and at their worst.
         people: the human ranking that errors of evaluators are measured against, besides without one.
     """
 
@@ -140,6 +145,8 @@ class PeerFindings(Finite):
     overall_absent: str | None = None
     self_free_order: Groups
     standings: tuple[ModelStanding, ...]
+    by_question: tuple[QuestionResult, ...] = ()
+    influence: Influence | None = None
     ambiguity: Ambiguity
     rules: tuple[RuleRanking, ...]
     references: tuple[ReferenceAlignment, ...]
@@ -197,6 +204,8 @@ def analyse(
         overall_absent=overall if isinstance(overall, str) else None,
         self_free_order=_self_free_order(placed),
         standings=placed,
+        by_question=by_question(table, inclusive),
+        influence=influence(table, inclusive, options.rule, options.without) if len(table.evaluators) > 1 else None,
         ambiguity=ambiguity,
         rules=tuple(_rule_ranking(rule, agreements.overall(rule)) for rule in POOLED_RULES),
         references=_references(agreements, humans, options, resamples),

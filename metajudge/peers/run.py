@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
-from metajudge.errors import InputError
+from metajudge.errors import ConfigurationError, InputError
 from metajudge.installation import __version__
 from metajudge.judging.blinding_report import BlindingTotals, blinding_totals
 from metajudge.judging.ranking import templates_digest
@@ -104,6 +104,7 @@ async def run_peers(
     questions: Sequence[Question | Mapping[str, Any] | str] | Questions,
     *,
     models: Sequence[str | AgentConfig | Model | Respondent] | None = None,
+    evaluators: Sequence[str | AgentConfig | Model | Respondent] = (),
     out: Path | None = None,
     seed: int | None = None,
     totals: PeersTotals | None = None,
@@ -120,6 +121,7 @@ async def run_peers(
         session: open.
         questions: as objects, plain data or texts.
         models: who answers and ranks; None for the session's agents.
+        evaluators: who ranks and does not answer.
         out: the file of ballots; the answers go beside it, see :func:`answers_path`. None to write none.
         seed: of the orders in which answers are shown; None for the session's, else 0.
         totals: counted into as results come, for progress displays.
@@ -135,7 +137,9 @@ async def run_peers(
         asked = as_questions(questions)
         totals.questions = len(asked)
         given = session.models(models)
-        peers = peers_among(((one.name, one.model, one.parameters) for one in given), given[0].prompt_version)
+        judges = session.models(evaluators) if evaluators else []
+        peers = all_peers(given, judges)
+        answering = peers[: len(given)]
         order_seed = (session.config.seed or 0) if seed is None else seed
         with ExitStack() as stack:
             answers = _Attempts.of(stack, None if out is None else answers_path(out), PeerAnswer, "an answer")
@@ -143,7 +147,7 @@ async def run_peers(
             _refuse_other_settings(ballots.all, peers, order_seed, out)
             run = _Run(session, totals, stop, on_result)
             try:
-                await run.answer((_Turn(one, peer) for one in asked for peer in peers), answers)
+                await run.answer((_Turn(one, peer) for one in asked for peer in answering), answers)
                 if not stop.asked:
                     await run.rank(_rankings(asked, peers, run.given), ballots, order_seed)
             finally:
@@ -275,6 +279,23 @@ class _Run:
             self.given[question, model] = found.text or ""
         if self.on_result is not None:
             self.on_result(found, reused)
+
+
+def all_peers(candidates: Sequence[Respondent], judges: Sequence[Respondent] = ()) -> list[Peer]:
+    """Who takes part, candidates first; everybody's name is hidden from everybody.
+
+    Raises:
+        ConfigurationError: fewer than two candidates, or one name given twice.
+    """
+    named = [(one.name, one.model, one.parameters) for one in (*candidates, *judges)]
+    repeated = sorted({one.name for one in candidates} & {one.name for one in judges})
+    if repeated:
+        raise ConfigurationError(
+            f"{', '.join(repeated)} is given as a model and as an evaluator: models rank already; name it once"
+        )
+    if len(candidates) < 2:
+        raise ConfigurationError("peers judge each other: give at least two models, --model PROVIDER:MODEL each")
+    return peers_among(named, candidates[0].prompt_version)
 
 
 def _rankings(

@@ -136,3 +136,30 @@ class TestBadInput:
         Path("b.jsonl").write_text('{"question_id": "q", "evaluator": "x", "ranking": ["a"]}\n')
         with pytest.raises(InputError, match="at least two candidates"):
             run("peers", "--rankings", "b.jsonl")
+
+
+class TestInfluence:
+    def test_screen_json_and_page_say_who_carries_the_result(self, run):
+        domains = ("law", "medicine")
+        given = ballots(8, phi=0.6, seed=1)
+        write([one.model_copy(update={"domain": domains[int(one.question_id[1:]) % 2]}) for one in given])
+        files = ("--json", "o.json", "--report", "o.html")
+        done = run("peers", "--rankings", "ballots.jsonl", "--human", ORDER, *QUICK, *files, "--without", "fox,eel")
+        assert done.exit_code == 0, done.output
+        assert "Kendall tau-b correlation with human" in done.output
+        assert "Mean place by domain" in done.output
+        found = json.loads(Path("o.json").read_text())
+        assert [one["question_id"] for one in found["by_question"]] == sorted(f"q{n}" for n in range(8))
+        assert found["influence"]["left_out"][-1]["without"] == ["fox", "eel"]
+        html = Path("o.html").read_text()
+        for words in ("Mean place over the questions", "Influence of evaluators", "Consensus of each question", "q7"):
+            assert words in html
+        assert html.count("<details") >= 4
+
+    def test_rows_of_the_sweep_that_are_impossible_are_a_sentence(self, run):
+        write(ballots(8, phi=0.6, seed=1))
+        run("peers", "--rankings", "ballots.jsonl", "--resamples", 0, "--report", "o.md")
+        text = Path("o.md").read_text()
+        assert "Not possible with these ballots" in text
+        (table,) = [part for part in text.split("\n\n") if "Stability" in part and part.startswith("|")]
+        assert "| 9 |" not in table

@@ -442,3 +442,19 @@ class TestBadInput:
                 run("peers", *command(server))
             assert server.count == 0
         assert Path("b.jsonl").read_text() == '{"id": "x"}\n'
+
+
+def test_an_evaluator_ranks_and_is_not_ranked(run):
+    with LLMServer(answer=answer) as server:
+        judge = f"owl=openai:owl@{server.url}"
+        done = run("peers", *command(server, 3, NAMES[:3], "--evaluator", judge, "--json", "o.json"))
+        assert done.exit_code == 0, done.output
+        asked = [one["model"] for one in server.bodies]
+        assert asked.count("owl") == 3  # a ballot for each question, no answer
+        with pytest.raises(ConfigurationError, match="as a model and as an evaluator"):
+            run("peers", *command(server, 3, NAMES[:3], "--evaluator", f"ant=openai:ant@{server.url}"))
+    found = json.loads(Path("o.json").read_text())
+    assert (found["evaluators"], found["models"]) == (sorted([*NAMES[:3], "owl"]), sorted(NAMES[:3]))
+    assert found["ballots"] == 12
+    assert "$0.0000" not in done.output
+    assert "cost unknown" in done.output
